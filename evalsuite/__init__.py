@@ -18,18 +18,17 @@ _NAMES = {
     "assert_scores": "evalsuite.api",
     "evaluate": "evalsuite.api",
     "score": "evalsuite.api",
-    "TestSuite": "evalsuite.suites.test_suite",
-    "METRICS": "evalsuite.metrics",
-    "get_metric": "evalsuite.metrics",
-    "metric_from": "evalsuite.metrics",
+    "TestSuite": "evalsuite.api",
+    "METRICS": "evalsuite.scorers.metrics",
+    "get_metric": "evalsuite.scorers.metrics",
+    "metric_from": "evalsuite.scorers.metrics",
 }
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from evalsuite.api import assert_scores, evaluate, score
-    from evalsuite.metrics import METRICS, get_metric, metric_from
-    from evalsuite.suites.test_suite import TestSuite
+    from evalsuite.api import TestSuite, assert_scores, evaluate, score
+    from evalsuite.scorers.metrics import METRICS, get_metric, metric_from
 
 
 def __getattr__(name: str) -> "Any":

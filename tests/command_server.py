@@ -186,7 +186,7 @@ def close_command_server() -> None:
 
 def serve(listening: int, alive: int, folder: str) -> None:
     """Server side: fork a process for each connection, report its pid and exit code; ends with the process of the pidfd `alive`."""
-    from evalsuite.memo import code_stamp
+    from evalsuite.core.disk_cache import code_stamp
 
     listener = socket.socket(fileno=listening)
     _import_everything()
@@ -309,7 +309,7 @@ class _ForkedProcess:
 
 def _fork_servers_by_fork() -> None:
     """Let the command fork its fork server from itself, in place of starting an interpreter."""
-    from evalsuite.workers import start
+    from evalsuite.sandbox import fork_server
 
     def popen(command: Sequence[str], *, env: Mapping[str, str], pass_fds: Sequence[int], **_: object) -> _ForkedProcess:
         pid = os.fork()
@@ -330,4 +330,4 @@ def _fork_servers_by_fork() -> None:
         finally:
             os._exit(1)
 
-    start.subprocess = types.SimpleNamespace(**{**vars(subprocess), "Popen": popen})  # type: ignore[assignment]
+    fork_server.subprocess = types.SimpleNamespace(**{**vars(subprocess), "Popen": popen})  # type: ignore[assignment]

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from evalsuite.garbage import look_seldom
-from evalsuite.workers.start import Zygote, forking, shared
+from evalsuite.core.gc_tuning import look_seldom
+from evalsuite.sandbox.fork_server import ForkServer, forking, shared
 from tests.command_server import close_command_server
 from tests.properties import load_profile
 
@@ -123,14 +123,14 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def session_fork_server() -> Iterator[Zygote | None]:
+def session_fork_server() -> Iterator[ForkServer | None]:
     """One fork server for the whole test process."""
     with forking() as server:
         yield server
 
 
 @pytest.fixture
-def shared_fork_server(session_fork_server: Zygote | None) -> Iterator[None]:
+def shared_fork_server(session_fork_server: ForkServer | None) -> Iterator[None]:
     """Runs of the test fork their workers from one server. For tests whose subject is neither the start of workers nor their end."""
     with shared(session_fork_server):
         yield

@@ -36,7 +36,7 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _replace_servers() -> None:
-    from evalsuite.errors import UsageError
+    from evalsuite.core.errors import UsageError
     from evalsuite.sql import ENGINES
 
     for name in SERVERS:
@@ -52,7 +52,7 @@ def _look_at_viewer() -> int:
     """The pages of the viewer, asked without a server."""
     from starlette.testclient import TestClient
 
-    from evalsuite.web.app import make_app
+    from evalsuite.reports.viewer.app import make_app
 
     with TestClient(make_app(Path(".evalsuite")), base_url="http://127.0.0.1") as client:
         pages = [client.get(page).status_code for page in ("/", "/runs")]

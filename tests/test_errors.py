@@ -2,7 +2,7 @@
 
 import pytest
 
-from evalsuite.errors import did_you_mean, listed
+from evalsuite.core.errors import did_you_mean, listed
 
 SCORERS = ("string_match", "number_match", "table_match", "tables_match", "duckdb_match", "bleu", "llm_judge", "readability")
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.memo import FILE, Memo
+from evalsuite.core.disk_cache import FILE, DiskCache
 from tests.processes import LIMIT_SECONDS, side_by_side
 
 
 def kept(folder: Path, **values: object) -> None:
     """Values of kind `a` written into a folder's memo."""
-    memo = Memo(folder)
+    memo = DiskCache(folder)
     for key, value in values.items():
         memo.put("a", key, value)
     memo.close()
@@ -24,17 +24,17 @@ def kept(folder: Path, **values: object) -> None:
 @pytest.mark.parametrize("key", ["key", "a\nb", 'quoted "key"', "ü", "not UTF-8: \udcff"])
 def test_the_next_one_knows(tmp_path: Path, key: str) -> None:
     """A value is known at once, and after closing to the next memo of the folder, each under its own kind."""
-    first = Memo(tmp_path)
+    first = DiskCache(tmp_path)
     first.put("a", key, {"n": [1, None, "ü"]})
     assert first.get("a", key) == {"n": [1, None, "ü"]}
     assert first.get("b", key) is None
     first.close()
-    assert Memo(tmp_path).get_all("a", ["other", key]) == {key: {"n": [1, None, "ü"]}}
+    assert DiskCache(tmp_path).get_all("a", ["other", key]) == {key: {"n": [1, None, "ü"]}}
 
 
 def test_looking_makes_no_file(tmp_path: Path) -> None:
     """A memo that was only asked leaves nothing behind."""
-    memo = Memo(tmp_path / "folder")
+    memo = DiskCache(tmp_path / "folder")
     assert memo.get("a", "key") is None
     memo.close()
     assert not (tmp_path / "folder").exists()
@@ -42,22 +42,22 @@ def test_looking_makes_no_file(tmp_path: Path) -> None:
 
 def test_another_stamp_knows_nothing(tmp_path: Path) -> None:
     """Values of another code are unknown, and what is written takes the place of the old of its kind and of no other."""
-    memos = {stamp: Memo(tmp_path, stamp=stamp) for stamp in ("b", "", "a")}
+    memos = {stamp: DiskCache(tmp_path, stamp=stamp) for stamp in ("b", "", "a")}
     memos["b"].put("a", "key", 1)
     memos["b"].put("other", "key", 1)
     memos["b"].close()
     assert memos["a"].get("a", "key") is None
     memos["a"].put("a", "new", 2)
     memos["a"].close()
-    assert Memo(tmp_path, stamp="b").get("a", "key") is None
-    assert Memo(tmp_path, stamp="b").get("other", "key") == 1
+    assert DiskCache(tmp_path, stamp="b").get("a", "key") is None
+    assert DiskCache(tmp_path, stamp="b").get("other", "key") == 1
 
 
 def test_many_values_are_written_at_once(tmp_path: Path) -> None:
     """All of them are known before the memo is closed, take the place of what was known, and a broken one among them keeps all out."""
-    memo = Memo(tmp_path)
+    memo = DiskCache(tmp_path)
     memo.put_all("a", ((str(n), n) for n in range(3)))
-    assert Memo(tmp_path).get_all("a", ["0", "2", "3"]) == {"0": 0, "2": 2}
+    assert DiskCache(tmp_path).get_all("a", ["0", "2", "3"]) == {"0": 0, "2": 2}
     memo.put_all("a", [("2", "new")])
     assert memo.get("a", "2") == "new"
     with pytest.raises(TypeError):
@@ -77,7 +77,7 @@ def test_a_broken_memo_is_none(tmp_path: Path, what: str, at_once: bool) -> None
     elif what == "a file above":
         (tmp_path / "file").touch()
     place = {"none": None, "a file above": tmp_path / "file"}.get(what, tmp_path)
-    memo = Memo(place, at_once=at_once)
+    memo = DiskCache(place, at_once=at_once)
     memo.put("a", "key", 1)
     assert memo.get("a", "key") == (None if at_once else 1)
     memo.put_files("key", lambda folder: (folder / "x").touch())
@@ -91,7 +91,7 @@ def test_a_broken_value_is_none(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / FILE) as connection:
         connection.execute("UPDATE memo SET value = '{'")
     connection.close()
-    assert Memo(tmp_path).get("a", "key") is None
+    assert DiskCache(tmp_path).get("a", "key") is None
 
 
 def test_a_folder_that_may_only_be_read_is_read(tmp_path: Path) -> None:
@@ -100,27 +100,25 @@ def test_a_folder_that_may_only_be_read_is_read(tmp_path: Path) -> None:
     (tmp_path / FILE).chmod(0o400)
     tmp_path.chmod(0o500)
     try:
-        memo = Memo(tmp_path)
+        memo = DiskCache(tmp_path)
         memo.put("a", "new", 2)
         assert (memo.get("a", "key"), memo.get("a", "new")) == (1, 2)
         memo.close()
     finally:
         tmp_path.chmod(0o700)
-    assert Memo(tmp_path).get("a", "key") == 1
+    assert DiskCache(tmp_path).get("a", "key") == 1
 
 
 def test_many_processes_write_one_memo(tmp_path: Path) -> None:
     """Eight processes write at once and nothing is lost."""
-    code = (
-        "import sys; from pathlib import Path; from evalsuite.memo import Memo; m = Memo(Path('.')); m.put('n', sys.argv[1], 1); m.close()"
-    )
+    code = "import sys; from pathlib import Path; from evalsuite.core.disk_cache import DiskCache as Memo; m = Memo(Path('.')); m.put('n', sys.argv[1], 1); m.close()"
     writers = side_by_side([[sys.executable, "-c", code, n] for n in range(8)], cwd=tmp_path)
     assert [writer.returncode for writer in writers] == [0] * 8
-    assert [Memo(tmp_path).get("n", str(n)) for n in range(8)] == [1] * 8
+    assert [DiskCache(tmp_path).get("n", str(n)) for n in range(8)] == [1] * 8
 
 
 def _write_and_read(folder: str, number: int) -> int:
-    memo, wrong = Memo(Path(folder), at_once=True), 0
+    memo, wrong = DiskCache(Path(folder), at_once=True), 0
     for n in range(60):
         key, value = str(n % 6), f"{n % 6} " * 2000
         memo.put("a", key, [number, value])
@@ -139,19 +137,19 @@ def test_many_processes_that_write_at_once_see_whole_values(tmp_path: Path) -> N
 
 def test_threads_share_one_memo(tmp_path: Path) -> None:
     """Sixteen threads write into one memo at once, and the next one knows it all."""
-    memo = Memo(tmp_path, at_once=True)
+    memo = DiskCache(tmp_path, at_once=True)
     with ThreadPoolExecutor(16) as threads:
         list(threads.map(lambda n: memo.put("a", str(n), n), range(64)))
-    assert Memo(tmp_path).get_all("a", [str(n) for n in range(64)]) == {str(n): n for n in range(64)}
+    assert DiskCache(tmp_path).get_all("a", [str(n) for n in range(64)]) == {str(n): n for n in range(64)}
 
 
 def test_a_killed_writer_loses_nothing_that_was_put(tmp_path: Path) -> None:
     """What was put at once is known after a kill, and the file is whole."""
     code = "Memo(Path('.'), at_once=True).put('a', 'key', 1); os.kill(os.getpid(), 9)"
-    imports = "import os; from pathlib import Path; from evalsuite.memo import Memo; "
+    imports = "import os; from pathlib import Path; from evalsuite.core.disk_cache import DiskCache as Memo; "
     (killed,) = side_by_side([[sys.executable, "-c", imports + code]], cwd=tmp_path)
     assert killed.returncode not in (0, 1)
-    assert Memo(tmp_path).get("a", "key") == 1
+    assert DiskCache(tmp_path).get("a", "key") == 1
 
 
 def test_files_are_kept_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -161,7 +159,7 @@ def test_files_are_kept_whole_or_not_at_all(tmp_path: Path) -> None:
         (place / "x").write_text("half")
         raise OSError
 
-    memo = Memo(tmp_path)
+    memo = DiskCache(tmp_path)
     for write in (fail, lambda place: os.truncate(place / "nothing", 0)):
         memo.put_files("key", write)
     assert list(tmp_path.iterdir()) == []

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import UntrustedPluginError
+from evalsuite.core.errors import UntrustedPluginError
+from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.gold.layouts import read_gold
-from evalsuite.registry import trusting_plugins
 from tests.processes import finished
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 PLUGIN = '''
-from evalsuite.registry import scorer
-from evalsuite.types import Score
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Score
 
 
 @scorer(reads="text")
@@ -119,7 +119,10 @@ def test_an_installed_package_brings_scorers(place: Path) -> None:
         ("x = 1\nraise SystemExit(0)\n", "my.py:2: SystemExit: 0"),
         ("raise BaseException\n", "my.py:1: BaseException"),
         ("def f(:\n", "my.py:1: SyntaxError"),
-        ('from evalsuite.registry import scorer\n\nscorer(reads="nothing")\n', "my.py:3: UsageError: reads cannot be 'nothing'"),
+        (
+            'from evalsuite.core.scorer_contract import scorer\n\nscorer(reads="nothing")\n',
+            "my.py:3: UsageError: reads cannot be 'nothing'",
+        ),
         (PLUGIN.replace("gold: str", "gold: 'Unknown'", 1), "shout_match: its signature raised NameError"),
         ("x = 1\n", "my.py: no scorer in it"),
         (PLUGIN.replace("shout_match", "string_match"), "the name 'string_match' is a bundled scorer's"),

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import UsageError
-from evalsuite.explain.instance_evidence import explain_results
-from evalsuite.reports.case_documents import explanation_document
+from evalsuite.analysis.explain.instance_evidence import explain_results
+from evalsuite.core.errors import UsageError
+from evalsuite.core.redaction import LEVELS, level_for, reveal, reveal_evidence
+from evalsuite.core.types import Suite
+from evalsuite.reports.explain_documents import explanation_document
 from evalsuite.reports.terminal import as_text
-from evalsuite.reveal import LEVELS, level_for, reveal, reveal_evidence
-from evalsuite.run.scoring import Options, run
-from evalsuite.types import Suite
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -23,7 +24,7 @@ GOLD, ANSWERS = ROOT / "gold", ROOT / "example_submission_folder"
 @pytest.fixture(scope="module")
 def known() -> dict[str, tuple[Any, dict[str, Any]]]:
     """Each instance of the example with its result and its evidence."""
-    results = {result.instance_id: result for result in run(ANSWERS, GOLD, Options(save=False, isolation="none")).results}
+    results = {result.instance_id: result for result in run(ANSWERS, GOLD, RunOptions(save=False, isolation="none")).results}
     found = dict(explain_results(GOLD, ANSWERS, list(results), isolation="none"))
     return {name: (result, found[name]) for name, result in results.items()}
 

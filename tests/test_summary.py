@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import GoldError
-from evalsuite.summary import summarise
-from evalsuite.types import Result, Status
+from evalsuite.core.errors import GoldError
+from evalsuite.core.types import Result, Status
+from evalsuite.runs.summary import summarise
 
 
 def result(name: str, score: float | None, *, strict: float | None = None, status: Status = "scored", **more: Any) -> Result:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.audit.made_grids import EDITS, WORDS, Edited, Grid, random_column, random_grid, shuffled
-from evalsuite.tables.official_cells import RESULT_SUITES, Reference
-from evalsuite.types import METADATA
+from evalsuite.compare.official_cells import RESULT_SUITES, Reference
+from evalsuite.core.types import METADATA
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evalsuite.audit.reference_cases import Case, made_cases, write_cases
-from evalsuite.errors import FaultError, UsageError, describe
+from evalsuite.compare.official_cells import Reference
+from evalsuite.core.errors import FaultError, UsageError, describe
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.run.scoring import Options, run
-from evalsuite.tables.official_cells import Reference
-from evalsuite.walls.scratch import ScratchFolder
-from evalsuite.walls.worker_walls import expected_walls
-from evalsuite.workers.calls import Calls
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.sandbox.rpc_client import WorkerCalls
+from evalsuite.sandbox.temp_dirs import ScratchFolder
+from evalsuite.sandbox.worker_sandbox import expected_walls
 
 
 class Place(NamedTuple):
@@ -116,7 +117,7 @@ def _of_one(reference: Reference, file: Path, cases: Sequence[Case], folder: Pat
     own = [case for case in cases if reference in case.references]
     theirs: dict[str, tuple[float | None, str]] = {}
     try:
-        with Calls(readable=[file.parent, folder], hostile=file.parent, limits=resolve_limits({"seconds": seconds})) as calls:
+        with WorkerCalls(readable=[file.parent, folder], hostile=file.parent, limits=resolve_limits({"seconds": seconds})) as calls:
             told = calls.stream("evalsuite.audit.clone_functions:verdicts", str(file.resolve()), str(folder), [case.id for case in own])
             for id_, score, raised in told:
                 theirs[id_] = score, raised
@@ -137,5 +138,5 @@ def _of_one(reference: Reference, file: Path, cases: Sequence[Case], folder: Pat
 def _our_scores(reference: Reference, ids: Sequence[str], folder: Path) -> dict[str, float | None]:
     """Our official scores of made cases under a reference's rules: of our own making, so that no wall stands between."""
     (folder / "gold" / "suite.yaml").write_text(f"reference: {reference}\n", encoding="utf-8")
-    options = Options(save=False, isolation="none", only=tuple(ids))
+    options = RunOptions(save=False, isolation="none", only=tuple(ids))
     return {result.instance_id: result.official for result in run(folder / "submission", folder / "gold", options).results}

@@ -19,7 +19,7 @@ def _look_seldom_for_garbage() -> None:
     """Nearly all that a short command makes are modules, which stay to its end: the search among them takes a quarter of its time."""
     import atexit
 
-    from evalsuite.garbage import look_seldom
+    from evalsuite.core.gc_tuning import look_seldom
 
     look_seldom()
     atexit.unregister(_leave_in_place)

@@ -2,62 +2,72 @@
 
 import os
 
-from evalsuite.lazy import Lazy
+from evalsuite.core.import_ref import ImportRef
 
-COMMANDS: dict[str, Lazy] = {
-    "init": Lazy("evalsuite.cli.init_command:init_command", "make a gold folder from CSV files, by examples of good and bad answers too"),
-    "example": Lazy("evalsuite.cli.init_command:example_command", "put a small suite to play with into a new folder"),
-    "run": Lazy("evalsuite.cli.run_command:run_command", "score a submission folder against gold"),
-    "check": Lazy(
+COMMANDS: dict[str, ImportRef] = {
+    "init": ImportRef(
+        "evalsuite.cli.init_commands:init_command", "make a gold folder from CSV files, by examples of good and bad answers too"
+    ),
+    "example": ImportRef("evalsuite.cli.init_commands:example_command", "put a small suite to play with into a new folder"),
+    "run": ImportRef("evalsuite.cli.run_command:run_command", "score a submission folder against gold"),
+    "check": ImportRef(
         "evalsuite.cli.check_commands:check_command",
         "score one instance, or one prediction with a scorer, and show everything known about it",
     ),
-    "explain": Lazy(
+    "explain": ImportRef(
         "evalsuite.cli.instance_commands:explain_command",
         "say why an answer is wrong: the cause that the scorer confirms, the difference, SQL that shows it",
     ),
-    "scorers": Lazy("evalsuite.cli.setup_commands:scorers_command", "list the scorers, or explain one: parameters, both rules, an example"),
-    "validate": Lazy("evalsuite.cli.check_commands:validate_command", "say whether a submission folder is ready to hand in"),
-    "schema": Lazy(
+    "scorers": ImportRef(
+        "evalsuite.cli.setup_commands:scorers_command", "list the scorers, or explain one: parameters, both rules, an example"
+    ),
+    "validate": ImportRef("evalsuite.cli.check_commands:validate_command", "say whether a submission folder is ready to hand in"),
+    "schema": ImportRef(
         "evalsuite.cli.schema_commands:schema_commands", "schemas of tree scorers: infer from gold, resolve, annotate, check against gold"
     ),
-    "suite": Lazy("evalsuite.cli.suite_commands:suite_commands", "suites by name: make one from a file, run candidates against it"),
-    "import": Lazy("evalsuite.cli.import_command:import_command", "read logs of promptfoo, Inspect and lm-eval as suites and runs"),
-    "export": Lazy("evalsuite.cli.import_command:export_command", "write a saved run as a log of Inspect or as samples of lm-eval"),
-    "leaderboard": Lazy("evalsuite.cli.leaderboard_command:leaderboard_command", "score many submissions, rank them, publish the board"),
-    "report": Lazy(
+    "suite": ImportRef("evalsuite.cli.suite_commands:suite_commands", "suites by name: make one from a file, run candidates against it"),
+    "import": ImportRef("evalsuite.cli.import_commands:import_command", "read logs of promptfoo, Inspect and lm-eval as suites and runs"),
+    "export": ImportRef("evalsuite.cli.import_commands:export_command", "write a saved run as a log of Inspect or as samples of lm-eval"),
+    "leaderboard": ImportRef(
+        "evalsuite.cli.leaderboard_command:leaderboard_command", "score many submissions, rank them, publish the board"
+    ),
+    "report": ImportRef(
         "evalsuite.cli.runs_commands:report_command", "show a saved run again, or write it as HTML, Markdown, CSV, JSON, JUnit XML, Parquet"
     ),
-    "margins": Lazy("evalsuite.cli.runs_commands:margins_command", "draw a saved run's score against the tolerance of numbers"),
-    "merge": Lazy("evalsuite.cli.rescore_commands:merge_command", "join the runs of all shards of one submission to one run"),
-    "rescore": Lazy(
+    "margins": ImportRef("evalsuite.cli.runs_commands:margins_command", "draw a saved run's score against the tolerance of numbers"),
+    "merge": ImportRef("evalsuite.cli.rescore_commands:merge_command", "join the runs of all shards of one submission to one run"),
+    "rescore": ImportRef(
         "evalsuite.cli.rescore_commands:rescore_command", "score a saved run's submission again: other rules, or what is installed now"
     ),
-    "verify": Lazy(
+    "verify": ImportRef(
         "evalsuite.cli.rescore_commands:verify_command", "say whether a saved run is what it says: files, gold, submission, verdicts"
     ),
-    "judge": Lazy("evalsuite.cli.judge_commands:judge_commands", "the model that judges: ask it one question, measure its biases"),
-    "keys": Lazy("evalsuite.cli.setup_commands:keys_commands", "the keys that runs are signed with: new, show"),
-    "drift": Lazy(
+    "judge": ImportRef("evalsuite.cli.judge_commands:judge_commands", "the model that judges: ask it one question, measure its biases"),
+    "keys": ImportRef("evalsuite.cli.setup_commands:keys_commands", "the keys that runs are signed with: new, show"),
+    "drift": ImportRef(
         "evalsuite.cli.rescore_commands:drift_command",
         "score saved runs with what is installed now: which verdicts moved, and by what",
     ),
-    "bundle": Lazy(
+    "bundle": ImportRef(
         "evalsuite.cli.instance_commands:bundle_command",
         "shrink an instance to the smallest case with its verdict, ready to paste into an issue",
     ),
-    "runs": Lazy("evalsuite.cli.runs_commands:runs_commands", "the saved runs: list, show, tag, delete"),
-    "compare": Lazy(
+    "runs": ImportRef("evalsuite.cli.runs_commands:runs_commands", "the saved runs: list, show, tag, delete"),
+    "compare": ImportRef(
         "evalsuite.cli.compare_commands:compare_command", "compare runs or submission folders: difference, interval, p-value, flips"
     ),
-    "samples": Lazy("evalsuite.cli.compare_commands:samples_command", "read runs as samples of the same questions: pass@k, pass^k, noise"),
-    "view": Lazy("evalsuite.cli.runs_commands:view_command", "look at suites, runs, comparisons and leaderboards in a browser"),
-    "sql": Lazy("evalsuite.cli.runs_commands:sql_command", "ask the saved runs a question in SQL"),
-    "connections": Lazy("evalsuite.cli.setup_commands:connections_commands", "the databases that SQL answers run against: list, test"),
-    "agree": Lazy("evalsuite.cli.compare_commands:agree_command", "say how far two raters agree: two runs, or a run and labels of people"),
-    "doctor": Lazy("evalsuite.cli.setup_commands:doctor_command", "say which walls round hostile answers this machine gives"),
-    "gold": Lazy("evalsuite.cli.gold_commands:gold_commands", "look at gold itself: check, lint, audit, contamination"),
-    "references": Lazy(
+    "samples": ImportRef(
+        "evalsuite.cli.compare_commands:samples_command", "read runs as samples of the same questions: pass@k, pass^k, noise"
+    ),
+    "view": ImportRef("evalsuite.cli.runs_commands:view_command", "look at suites, runs, comparisons and leaderboards in a browser"),
+    "sql": ImportRef("evalsuite.cli.runs_commands:sql_command", "ask the saved runs a question in SQL"),
+    "connections": ImportRef("evalsuite.cli.setup_commands:connections_commands", "the databases that SQL answers run against: list, test"),
+    "agree": ImportRef(
+        "evalsuite.cli.compare_commands:agree_command", "say how far two raters agree: two runs, or a run and labels of people"
+    ),
+    "doctor": ImportRef("evalsuite.cli.setup_commands:doctor_command", "say which walls round hostile answers this machine gives"),
+    "gold": ImportRef("evalsuite.cli.gold_commands:gold_commands", "look at gold itself: check, lint, audit, contamination"),
+    "references": ImportRef(
         "evalsuite.cli.references_command:references_commands",
         "say whether a clone of the references still says what the official rules say",
     ),

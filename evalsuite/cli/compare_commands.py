@@ -5,17 +5,14 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from evalsuite.cli.options import RUNS, Json, Quiet, RunsFolder, Scoring
 from evalsuite.cli.showing import Outputs, Reveal, check_showing, console, print_document, with_lost, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
-from evalsuite.reports.clean import clean
-
-if TYPE_CHECKING:
-    pass
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError
 
 Rater = Annotated[str, typer.Argument(help="a run's name or folder, or a .csv file with the columns instance_id and label")]
 
@@ -65,14 +62,13 @@ def compare_command(
 
     Pairs instances by id. Exact McNemar for 0/1 scores, sign-flip permutation for graded ones, Holm over several candidates.
     """
-    from evalsuite.board import compare
-    from evalsuite.board.repeats import load_samples
-    from evalsuite.board.sides import with_labels
-    from evalsuite.reports.comparison_document import comparison_document
-    from evalsuite.reports.comparison_sections import comparison_verdict
+    from evalsuite.analysis.leaderboard import compare
+    from evalsuite.analysis.leaderboard.pairing import with_labels
+    from evalsuite.analysis.leaderboard.repeated_runs import load_samples
+    from evalsuite.reports.comparison_document import comparison_document, comparison_verdict
     from evalsuite.reports.data_files import as_json
     from evalsuite.reports.terminal import show
-    from evalsuite.store.history import last_suite_of
+    from evalsuite.runs.history import last_suite_of
 
     how.load()
     check_showing(output or (), reveal)
@@ -122,9 +118,9 @@ def samples_command(
 
     Runs that each say a `model_name` are the samples of that model; otherwise all are of one. `compare A1+A2 B1+B2` compares samples.
     """
-    from evalsuite.board import load_sides
-    from evalsuite.board.repeats import samples_of
-    from evalsuite.reports.samples_document import samples_document
+    from evalsuite.analysis.leaderboard import load_sides
+    from evalsuite.analysis.leaderboard.repeated_runs import samples_of
+    from evalsuite.reports.analysis_documents import samples_document
 
     how.load()
     check_showing(output or (), None)
@@ -144,8 +140,8 @@ def agree_command(
     json_: Json = False,
 ) -> int:
     """Say how far two raters agree beyond chance, and where they do not: two runs (two judges), or a run and labels of people."""
-    from evalsuite.board.raters import agree, read_rater
-    from evalsuite.reports.raters_document import raters_document
+    from evalsuite.analysis.leaderboard.agreement import agree, read_rater
+    from evalsuite.reports.analysis_documents import raters_document
 
     if threshold is not None and math.isnan(threshold):
         raise UsageError("--threshold cannot be nan", hint="a number; labels of at least this count as 1")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import EvalsuiteError
+from evalsuite.core.errors import EvalsuiteError
 
 Values = Callable[[Any], Iterable[str]]
 # Of more runs only the folders are named: ten thousand are not opened for one key.
@@ -44,8 +44,8 @@ def _completer(values: Values) -> Callable[[Any, Any, str], list[str]]:
 
 def _run_names(context: Any) -> Iterator[str]:
     from evalsuite.cli.options import RUNS
-    from evalsuite.store.history import find_runs
-    from evalsuite.store.run_folder import RUN
+    from evalsuite.runs.history import find_runs
+    from evalsuite.runs.run_folder import RUN
 
     root = Path(context.params.get("runs") or RUNS)
     folders = [folder for folder in root.iterdir() if (folder / RUN).exists()]
@@ -56,14 +56,14 @@ def _run_names(context: Any) -> Iterator[str]:
 
 def _tags(context: Any) -> Iterator[str]:
     from evalsuite.cli.options import RUNS
-    from evalsuite.store.history import find_runs
+    from evalsuite.runs.history import find_runs
 
     return (tag for entry in find_runs(Path(context.params.get("runs") or RUNS)) for tag in entry.tags)
 
 
 def _columns(context: Any) -> Iterator[str]:
     """The columns of the files of rows that the line names."""
-    from evalsuite.suites.data_tables import FILE_KINDS, read_columns
+    from evalsuite.suites.case_data import FILE_KINDS, read_columns
 
     # Of a line that ends in an option without a value the parser keeps no argument: its words are what the shell handed over.
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""

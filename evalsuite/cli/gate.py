@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from evalsuite.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe, listed, reason_of
-from evalsuite.installed import install_line, missing_packages
+from evalsuite.core.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe, listed, reason_of
+from evalsuite.core.package_info import install_line, missing_packages
 
 # How long after a signal another one is taken for the same.
 _CLEANING_SECONDS = 2.0
@@ -42,12 +42,12 @@ def guarded(arguments: list[str], *, ends_process: bool) -> int:
         _complain(error.message, error.hint, arguments)
         return error.exit_code
     except FaultError as error:
-        from evalsuite.errors import FAULTS
+        from evalsuite.core.errors import FAULTS
 
         _complain(describe(error.fault), FAULTS[error.fault.code].hint, arguments)
         return EXIT_USAGE
     except KeyboardInterrupt as stop:
-        from evalsuite.reports.clean import clean
+        from evalsuite.compare.characters import clean
 
         print(clean(str(stop) or "interrupted"), file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -74,7 +74,7 @@ def guarded(arguments: list[str], *, ends_process: bool) -> int:
 
 def _damaged_run() -> str:
     """Which run that the command read is damaged, empty where none is known to be."""
-    history = sys.modules.get("evalsuite.store.history")
+    history = sys.modules.get("evalsuite.runs.history")
     return history.why_damaged() if history is not None else ""
 
 
@@ -126,7 +126,7 @@ def _dispatch(arguments: list[str]) -> int:
         # Before anything is scored: what a worker cannot import would be the fault of nobody's answer.
         raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(lacking)}", hint=install_line())
     if arguments[:1] == ["check"]:
-        from evalsuite.cli.prediction import quick_check
+        from evalsuite.cli.check_commands import quick_check
 
         if (code := quick_check(arguments[1:])) is not None:
             return code

@@ -26,16 +26,17 @@ from evalsuite.cli.options import (
     trusted,
 )
 from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
-from evalsuite.types import EVALUATORS
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
+from evalsuite.core.types import EVALUATORS
+
+if TYPE_CHECKING:
+    from evalsuite.analysis.explain.smallest_case import Bundle
+    from evalsuite.core.types import Gold, Result, Rule
+    from evalsuite.runs.history import RunEntry
+
 
 # The search asks the scorer many times; its budget, which counts, ends it long before.
 SECONDS_OF_FILES = 300
-
-if TYPE_CHECKING:
-    from evalsuite.explain.smallest_case import Bundle
-    from evalsuite.store.history import RunEntry
-    from evalsuite.types import Gold, Result, Rule
 
 
 def explain_command(
@@ -79,12 +80,12 @@ def explain_command(
         return explain_files(Path(instance_id), prediction, key or (), ordered=ordered, table=table, outputs=output or (), as_json=json_)
     if key or ordered or table is not None:
         raise UsageError("--key, --ordered and --table are for two files", hint="evalsuite explain GOLD.csv PREDICTION.csv --key id")
+    from evalsuite.core.redaction import level_for
     from evalsuite.gold.layouts import read_gold
-    from evalsuite.reports.case_documents import explanation_document
-    from evalsuite.reveal import level_for
-    from evalsuite.run.rescoring import questions_of
-    from evalsuite.run.scoring import Options
-    from evalsuite.run.scoring import run as score
+    from evalsuite.reports.explain_documents import explanation_document
+    from evalsuite.runs.rescoring import questions_of
+    from evalsuite.runs.run_options import RunOptions
+    from evalsuite.runs.scoring import run as score
 
     load_plugins(plugin)
     entry = _named_run("explain", instance_id, run, runs, result_dir)
@@ -103,7 +104,7 @@ def explain_command(
         result = {one.instance_id: one for one in entry.results()}.get(instance_id) if entry is not None else None
         if result is None:
             places: dict[str, Any] = {"databases": databases, "questions": questions}
-            how = Options(rules=chosen, only=(instance_id,), limits=limits, save=False, layout=layout, mode=mode, **places)
+            how = RunOptions(rules=chosen, only=(instance_id,), limits=limits, save=False, layout=layout, mode=mode, **places)
             result = score(submission, gold_folder, how).results[0]
     about = {"rules": chosen, "level": level, "result": result, "limits": limits, "databases": databases, "mode": mode}
     found = evidence(instance_id, submission, known, **about)
@@ -122,12 +123,12 @@ def explain_files(
     from contextlib import ExitStack
 
     from evalsuite.cli.showing import check_showing
-    from evalsuite.readers.bare_tables import DATABASES, ENDINGS, ending_of
     from evalsuite.readers.duckdb_connections import unnamed_copy
     from evalsuite.readers.limits import resolve_limits
+    from evalsuite.readers.load_table import DATABASES, ENDINGS, ending_of
     from evalsuite.readers.paths import open_trusted
-    from evalsuite.reports.files_document import files_document
-    from evalsuite.workers.calls import Calls
+    from evalsuite.reports.explain_documents import files_document
+    from evalsuite.sandbox.rpc_client import WorkerCalls
 
     files = (gold, prediction)
     for file in files:
@@ -141,13 +142,15 @@ def explain_files(
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
         roomy = {**limits, "seconds": SECONDS_OF_FILES}
-        calls = stack.enter_context(Calls(readable=files, hostile=prediction, limits=roomy))
+        calls = stack.enter_context(WorkerCalls(readable=files, hostile=prediction, limits=roomy))
         copy = None
         if ending_of(prediction) in DATABASES:
             source = stack.enter_context(open_trusted(prediction, limit_bytes=limits["file_bytes"]))
             copy = stack.enter_context(unnamed_copy(source, int(limits["file_bytes"])))
         places = [str(file.absolute()) for file in files]
-        found = calls.call("evalsuite.explain.bare_files:compare_files", *places, table, names, ordered, copy=copy, n_bytes=n_bytes)
+        found = calls.call(
+            "evalsuite.analysis.explain.file_comparison:compare_files", *places, table, names, ordered, copy=copy, n_bytes=n_bytes
+        )
     document = files_document(str(gold), str(prediction), found)
     if as_json:
         print(json.dumps(document.whole, ensure_ascii=True))
@@ -170,8 +173,8 @@ def evidence(
     mode: str | None = None,
 ) -> dict[str, Any]:
     """Why an instance is wrong, as data cut to a level. Raises what reading the submission raises."""
-    from evalsuite.explain.instance_evidence import explain_results
-    from evalsuite.reveal import reveal_evidence
+    from evalsuite.analysis.explain.instance_evidence import explain_results
+    from evalsuite.core.redaction import reveal_evidence
 
     saved = {instance_id: result}
     how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "known": gold}
@@ -200,9 +203,8 @@ def bundle_command(
 
     The case is written as files and scored again; exit 1 where that gives another verdict.
     """
-    from evalsuite.explain.bundle_files import scored, verdict, write
-    from evalsuite.explain.smallest_case import bundle
-    from evalsuite.walls.scratch import ScratchFolder
+    from evalsuite.analysis.explain.smallest_case import bundle, scored, verdict, write
+    from evalsuite.sandbox.temp_dirs import ScratchFolder
 
     load_plugins(plugin)
     _check_place(output)
@@ -234,7 +236,7 @@ def bundle_command(
 
 def _named_run(command: str, instance_id: str, run: str | None, runs: Path, result_dir: Path | None) -> "RunEntry | None":
     """The run that is named, None where none is. Raises `UsageError` where no submission is named either, or there is no such run."""
-    from evalsuite.store.history import one_run
+    from evalsuite.runs.history import one_run
 
     if run is None and result_dir is None:
         hint = f"evalsuite {command} {instance_id} --run RUN, or --result_dir FOLDER"
@@ -244,10 +246,10 @@ def _named_run(command: str, instance_id: str, run: str | None, runs: Path, resu
 
 def _shown_sides(entry: "RunEntry | None", result_dir: Path | None, gold: Path | None, reveal: str | None) -> tuple[Path, Path]:
     """The folders of submission and gold. Raises `UsageError` where one is gone, or the cells of gold may not be shown."""
+    from evalsuite.core.redaction import level_for
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.paths import SPEC_PATTERN
-    from evalsuite.reveal import level_for
-    from evalsuite.run.rescoring import place_of
+    from evalsuite.runs.rescoring import place_of
 
     if entry is None:
         assert result_dir is not None
@@ -277,8 +279,8 @@ def _check_place(output: Path | None) -> None:
 
 def _write_bundle(found: "Bundle", output: Path | None, *, signature: str) -> None:
     """Print the bundle, or write it and say where. Raises `OutputError`."""
-    from evalsuite.explain.bundle_files import files_of, write
-    from evalsuite.reports.case_documents import bundle_document
+    from evalsuite.analysis.explain.smallest_case import files_of, write
+    from evalsuite.reports.explain_documents import bundle_document
     from evalsuite.reports.markdown import as_markdown
 
     text = as_markdown(bundle_document(found, files_of(found), signature=signature))

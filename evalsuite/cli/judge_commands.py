@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evalsuite.cli.options import Group, JudgeFile
-from evalsuite.errors import EXIT_OK, EXIT_UNSCORABLE, FaultError, UsageError, describe
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import EXIT_OK, EXIT_UNSCORABLE, FaultError, UsageError, describe
 
 if TYPE_CHECKING:
-    from evalsuite.judge.endpoint import Exchange
-    from evalsuite.judge.settings import Settings
+    from evalsuite.scorers.judge.client import Exchange
+    from evalsuite.scorers.judge.settings import Settings
+
 
 JudgeGold = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder that says it, where --judge does not")]
 JsonToo = Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")]
@@ -37,8 +38,8 @@ def judge_test(judge: JudgeFile = None, gold: JudgeGold = Path("gold"), json_: J
 
 def _settings(judge: Path | None, gold: Path) -> "Settings":
     """The settings that are said. Raises `UsageError` where none are, or no model is."""
-    from evalsuite.gold.judge_file import judge_of
-    from evalsuite.judge.settings import read_settings
+    from evalsuite.gold.suite_yaml import judge_of
+    from evalsuite.scorers.judge.settings import read_settings
 
     settings = read_settings(judge_of(judge, gold), folder=gold)
     if not settings.all_models:
@@ -48,8 +49,8 @@ def _settings(judge: Path | None, gold: Path) -> "Settings":
 
 def _tried(settings: "Settings", model: str) -> dict[str, Any]:
     """What one model said to the question who wrote Faust, and all that went over the wire for it."""
-    from evalsuite.judge import Judge
     from evalsuite.scorers import SCORERS
+    from evalsuite.scorers.judge import Judge
 
     # With nothing that is known already: it says nothing of the endpoint.
     asking = Judge(replace(settings, model=model, models=(), cache="", cassette="", repeats=1))
@@ -89,8 +90,8 @@ def judge_probe(judge: JudgeFile = None, gold: JudgeGold = Path("gold"), json_: 
 
     Runs that ask the same judge from then on show what was found beside its scores.
     """
-    from evalsuite.judge import Judge
-    from evalsuite.judge.probe import NAMES, Lean, keep_probe, probe
+    from evalsuite.scorers.judge import Judge
+    from evalsuite.scorers.judge.probe import NAMES, Lean, keep_probe, probe
 
     settings = _settings(judge, gold)
     shown: dict[str, Any] = {}

@@ -1,9 +1,14 @@
-"""`evalsuite leaderboard`: many submissions scored and ranked, and shown as a site."""
+"""`evalsuite leaderboard`: many submissions scored and ranked, and shown as a site.
 
+The options by which `evalsuite leaderboard` publishes a board as a site.
+"""
+
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,17 +16,86 @@ import typer
 
 from evalsuite.cli.options import RUNS, AllowUnscored, GoldDir, Limit, PublicKey, Quiet, Scoring, limits_of, one_of
 from evalsuite.cli.showing import Outputs, ProgressBar, check_showing, console, lost, with_lost, write_all
-from evalsuite.cli.site_options import Publishing
-from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
 from evalsuite.reports.words import counted
 
 if TYPE_CHECKING:
-    from evalsuite.board.ranking import Leaderboard
-    from evalsuite.memo import Memo
-    from evalsuite.run.entries import Entry
-    from evalsuite.run.places import Place
-    from evalsuite.site import SiteOrder
+    from evalsuite.analysis.leaderboard.ranking import Leaderboard
+    from evalsuite.core.disk_cache import DiskCache
+    from evalsuite.reports.site import SiteOrder
+    from evalsuite.runs.leaderboard_entries import Entry, Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publishing:
+    """Where a board is published, and by which rules."""
+
+    site: Annotated[Path | None, typer.Option(help="also build a site of static pages in this folder", metavar="DIR")] = None
+    since: Annotated[
+        str | None,
+        typer.Option(
+            help="show who moved since this day, last, a board.json or a site [default: last]", metavar="LAST", show_default=False
+        ),
+    ] = None
+    board: Annotated[
+        Path | None,
+        typer.Option(help="phases, quotas and what is hidden [default: board.yaml in the gold folder, else here]", metavar="FILE.yaml"),
+    ] = None
+    private: Annotated[
+        Path | None,
+        typer.Option(help="where you keep what is not published: feedback, when what was taken [default: DIR.private]", metavar="DIR"),
+    ] = None
+    reveal: Annotated[
+        str | None,
+        typer.Option(
+            "--reveal",
+            metavar="none|status|class|shape|cells",
+            help="how much of gold the site's pages show [default: board.yaml's, else none]",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Raise `UsageError` for options that have no meaning together."""
+        given = {"--since": self.since, "--board": self.board, "--private": self.private, "--reveal": self.reveal}
+        if self.site is None and (named := [name for name, value in given.items() if value is not None]):
+            raise UsageError(f"{named[0]} is said of a site", hint="add --site DIR")
+        if self.site is not None and self.private_folder.is_relative_to(self.site.resolve()):
+            raise UsageError("the private folder lies in the site", hint="name another by --private: what lies in the site is published")
+
+    @property
+    def private_folder(self) -> Path:
+        """What the host keeps to itself."""
+        assert self.site is not None
+        site = self.site.resolve()
+        return (self.private or site.with_name(f"{site.name}.private")).resolve()
+
+    def order(self, gold: Path, teams: Mapping[str, str]) -> "SiteOrder":
+        """What is to be built now, all of it checked. Raises `UsageError` and `GoldError`."""
+        from evalsuite.analysis.leaderboard.board_rules import BOARD_FILE, Admission, BoardRules, read_board_rules
+        from evalsuite.reports.site import RECEIVED, SiteOrder, board_before, check_site
+
+        assert self.site is not None
+        folder, now = self.site.resolve(), _now()
+        check_site(folder)
+        beside = [place / BOARD_FILE for place in (gold if gold.is_dir() else gold.parent, Path())]
+        file = self.board or next((place for place in beside if place.is_file()), None)
+        rules = read_board_rules(file) if file is not None else BoardRules()
+        return SiteOrder(
+            folder=folder,
+            private=self.private_folder,
+            rules=rules,
+            level=self.reveal or rules.reveal,
+            now=now,
+            before=board_before(folder, self.since, now.strftime("%Y-%m-%d")),
+            admission=Admission(rules, self.private_folder / RECEIVED, now, teams=teams),
+        )
+
+
+def _now() -> datetime:
+    """The moment that a site is of: SOURCE_DATE_EPOCH, by which builds are repeated, or now."""
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(said), UTC) if said.isdecimal() else datetime.now(UTC)
 
 
 class NotRankedError(EvalsuiteError):
@@ -86,10 +160,10 @@ def leaderboard_command(
 
     A submission that did not change since a finished run of the same signature is not scored again.
     """
-    from evalsuite.memo import Memo, code_stamp
-    from evalsuite.run.entries import Settings, score_places
-    from evalsuite.site.publishing import alone
-    from evalsuite.walls.scratch import ScratchFolder
+    from evalsuite.core.disk_cache import DiskCache, code_stamp
+    from evalsuite.reports.site import alone
+    from evalsuite.runs.leaderboard_entries import Settings, score_places
+    from evalsuite.sandbox.temp_dirs import ScratchFolder
 
     how.load()
     check_showing(output or (), publishing.reveal)
@@ -105,7 +179,7 @@ def leaderboard_command(
         settings = Settings(runs_folder=runs, limits=limits_of(limit), only=_shown_ids(order, gold), **scoring)
         places, notes = _found(folders, gold, runs, receipts=receipts, key=key, isolation=settings.isolation)
         notes += [f"{ranking.metadata}: no submission {name!r}" for name in sorted(set(about) - {place.name for place in places})]
-        memo = Memo(how.cache or opened.enter_context(ScratchFolder()), stamp=code_stamp())
+        memo = DiskCache(how.cache or opened.enter_context(ScratchFolder()), stamp=code_stamp())
         opened.callback(memo.close)
         with ProgressBar(hidden=json_ or quiet) as progress:
             more: dict[str, Any] = {"admit": order.admission if order is not None else None, "progress": progress}
@@ -140,15 +214,15 @@ def _found(
     folders: Sequence[Path], gold: Path, runs: Path, *, receipts: bool, key: Path | None, isolation: str
 ) -> "tuple[list[Place], list[str]]":
     """(what is to be ranked, notes on what was left out), of runs of others only those that can be trusted."""
-    from evalsuite.run.places import find_places
-    from evalsuite.store.history import named_run
+    from evalsuite.runs.history import named_run
+    from evalsuite.runs.leaderboard_entries import find_places
 
     if receipts:
         folders = [folder.parent if folder.name == "run.json" and folder.is_file() else folder for folder in folders]
     known = {folder: named_run(str(folder), runs) for folder in folders if not folder.exists()}
     places, notes = find_places([entry.folder if (entry := known.get(folder)) else folder for folder in folders], gold)
     if receipts or key is not None:
-        from evalsuite.audit.receipts import only_trusted
+        from evalsuite.analysis.receipts.verification import only_trusted
 
         places = only_trusted(places, gold, key=key, isolation=isolation)
     return places, notes
@@ -158,7 +232,7 @@ def _published(board: "Leaderboard", entries: "Sequence[Entry]", order: "SiteOrd
     """(how many sites could not be written, what is said of the one that was); the runs are saved already, and stand."""
     if order is None:
         return 0, ""
-    from evalsuite.site import build_site
+    from evalsuite.reports.site import build_site
 
     said: list[str] = []
 
@@ -195,9 +269,9 @@ def _tell(board: "Leaderboard", output: Sequence[Path], n_lost: int, built: str,
     return code
 
 
-def _ranked(entries: Sequence["Entry"], memo: "Memo", runs: Path, *, by: str | None, **how: Any) -> "Leaderboard":
+def _ranked(entries: Sequence["Entry"], memo: "DiskCache", runs: Path, *, by: str | None, **how: Any) -> "Leaderboard":
     """The board of these entries. Raises `UsageError`, and `NotRankedError` where new runs were saved on the way."""
-    from evalsuite.board.ranking import make_leaderboard
+    from evalsuite.analysis.leaderboard.ranking import make_leaderboard
 
     if not entries and how["notes"]:
         raise UsageError(f"there is nothing to rank: {how['notes'][-1]}", hint="`opens` and `closes` stand in board.yaml")

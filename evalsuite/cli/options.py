@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import typer
 
-from evalsuite.errors import UsageError
-from evalsuite.types import EVALUATORS, RULES, Rule
+from evalsuite.core.errors import UsageError
+from evalsuite.core.types import EVALUATORS, RULES, Rule
 
 GoldDir = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", show_default=True)]
 ResultDir = Annotated[Path | None, typer.Option("--result-dir", "--result_dir", help="the submission folder")]
@@ -131,7 +131,7 @@ def trusted(*gold: Path) -> AbstractContextManager[None]:
     """Inside, the plugins of these gold folders may be executed; a command without one does not load the registry for it."""
     if not gold:
         return nullcontext()
-    from evalsuite.registry import trusting_plugins
+    from evalsuite.core.plugin_calls import trusting_plugins
 
     return trusting_plugins(*gold)
 

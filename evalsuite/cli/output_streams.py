@@ -80,7 +80,7 @@ def ended(code: int) -> int:
 
 def complain(message: str, hint: str) -> None:
     """Say on stderr what is wrong, and what to do about it where that is known."""
-    from evalsuite.reports.clean import clean
+    from evalsuite.compare.characters import clean
 
     print(f"error: {clean(message)}", file=sys.stderr)
     if hint:

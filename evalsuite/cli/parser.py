@@ -10,7 +10,7 @@ from typer.main import get_command
 from evalsuite.cli.commands import ABOUT, COMMANDS, page
 from evalsuite.cli.completion import add_values
 from evalsuite.cli.options import Group, spread
-from evalsuite.errors import UsageError, did_you_mean
+from evalsuite.core.errors import UsageError, did_you_mean
 
 
 class StoppedError(Exception):

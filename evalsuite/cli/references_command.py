@@ -8,7 +8,7 @@ import typer
 
 from evalsuite.cli.options import Group, Json
 from evalsuite.cli.showing import Outputs, check_showing, print_document, with_lost, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError
 
 
 def references_check(

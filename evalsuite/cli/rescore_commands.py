@@ -29,14 +29,15 @@ from evalsuite.cli.options import (
     share,
 )
 from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_showing, print_document, run_report, with_lost, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 from evalsuite.reports.words import caused_by, percent, score_words
-from evalsuite.store.history import find_runs, one_run
+from evalsuite.runs.history import find_runs, one_run
 
 if TYPE_CHECKING:
-    from evalsuite.summary import Summary
-    from evalsuite.types import Result
+    from evalsuite.core.types import Result
+    from evalsuite.runs.summary import Summary
+
 
 # How many changed verdicts `rescore` prints, and how many differences `verify` prints of each finding.
 _MOST_CHANGES = 20
@@ -67,11 +68,11 @@ def rescore_command(
 
     Submission and gold must hold what the run scored. Metadata and label stay; the new run says from which one it comes.
     """
-    from evalsuite.run.rescoring import rescore
-    from evalsuite.run.scoring import Options
+    from evalsuite.runs.rescoring import rescore
+    from evalsuite.runs.run_options import RunOptions
 
     how.load()
-    options = Options(runs_folder=runs, questions=questions, **how.options())
+    options = RunOptions(runs_folder=runs, questions=questions, **how.options())
     with ProgressBar(hidden=json_ or quiet) as progress:
         done = rescore(
             one_run(run, runs),
@@ -121,15 +122,14 @@ def drift_command(
     Nothing is saved. A run whose submission is gone or changed says so, and the others go on. Under --fail-on-drift the exit code is 1
     where a verdict moved, 4 where a run or verdict could not be scored again, 5 where there is no run.
     """
-    from evalsuite.reports.drift_document import drift_document
-    from evalsuite.run.drift import by_component, drifted
-    from evalsuite.run.rescoring import FROM
-    from evalsuite.run.scoring import Options
+    from evalsuite.reports.analysis_documents import drift_document
+    from evalsuite.runs.rescoring import FROM, by_component, drifted
+    from evalsuite.runs.run_options import RunOptions
 
     code.load()
     entries = [one_run(name, runs) for name in run] if run else [one for one in find_runs(runs) if FROM not in one.metadata]
     limits = limits_of(None, frozen_clock)
-    options = Options(allow_programs=code.allow_programs, databases=databases, limits=limits, **workers.options())
+    options = RunOptions(allow_programs=code.allow_programs, databases=databases, limits=limits, **workers.options())
     with ProgressBar(hidden=json_) as progress:
         found = list(drifted(entries, options, gold=gold, progress=progress))
     document = drift_document(found, by_component(found))
@@ -149,7 +149,7 @@ def drift_command(
 
 def _unjudged(results: Sequence["Result"], summary: "Summary", *, allowed: bool) -> tuple[int, str]:
     """The exit code, and what the last line says more, where something was left unjudged for want of set-up."""
-    from evalsuite.outcome import lacks_setup
+    from evalsuite.core.status import lacks_setup
 
     ends_so = not allowed and any(map(lacks_setup, results))
     return (EXIT_UNSCORABLE, f", {caused_by(summary)} (exit {EXIT_UNSCORABLE})") if ends_so else (EXIT_OK, "")
@@ -179,10 +179,9 @@ def verify_command(
     Works offline. Exit 0 where every row of gold was verified, 1 where anything differs, 4 where rows had to be left out. What is only
     the run's own word is listed as not verified.
     """
-    from evalsuite.audit.kept_receipts import verify_receipt
-    from evalsuite.audit.verification import verify
-    from evalsuite.reports.verified_document import verified_document
-    from evalsuite.run.scoring import Options
+    from evalsuite.analysis.receipts.verification import verify, verify_receipt
+    from evalsuite.reports.analysis_documents import verified_document
+    from evalsuite.runs.run_options import RunOptions
 
     code.load()
     if sample is not None and sample < 1:
@@ -192,7 +191,7 @@ def verify_command(
         if Path(run).is_file():
             if sample is not None or seed is not None:
                 raise UsageError("--sample goes with a run", hint="of a receipt all is scored again: leave it out")
-            how = Options(databases=databases, questions=questions, allow_programs=code.allow_programs, **workers.options())
+            how = RunOptions(databases=databases, questions=questions, allow_programs=code.allow_programs, **workers.options())
             found = verify_receipt(Path(run), submission=submission, gold=gold, key=key, options=how, progress=progress)
         else:
             found = verify(
@@ -230,8 +229,8 @@ def merge_command(
     and so are shards that are missing or given twice.
     """
     from evalsuite.reports.record import record_of_entry, revealed
-    from evalsuite.run.handed_in import saved_exchanges
-    from evalsuite.run.shards import merge
+    from evalsuite.runs.shards import merge
+    from evalsuite.runs.submission_reader import saved_exchanges
 
     share(fail_under, "--fail-under")
     check_showing(output or (), reveal)

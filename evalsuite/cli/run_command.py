@@ -1,26 +1,514 @@
-"""`evalsuite run`: score a submission folder against gold."""
+"""`evalsuite run`: score a submission folder against gold.
+
+Scoring again with less waiting: stop at the first failure, only what failed last time, and once more whenever a file changes.
+
+The options of `evalsuite run`, each once: a new one is a field of the group that it belongs to.
+
+`evalsuite run --samples N`: several answers a question in one submission, a run for each sample, and what they say together.
+"""
 
 import json
+import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from evalsuite.cli.inner_loop import FirstFailure, Moves, StopAtFirst, watch, with_known_folder
-from evalsuite.cli.options import GoldDir, Scoring
-from evalsuite.cli.run_options import Choice, Gates, Place, Printing, Reading, Saving, Upstream
-from evalsuite.cli.showing import ProgressBar, lost, run_report, with_lost, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
-from evalsuite.reports.clean import clean
+import typer
+
+from evalsuite.cli.options import (
+    RUNS,
+    AllowUnscored,
+    FailUnder,
+    FrozenClock,
+    GoldDir,
+    Layout,
+    Limit,
+    LiveGold,
+    Mode,
+    Questions,
+    Quiet,
+    Scoring,
+    limits_of,
+    share,
+)
+from evalsuite.cli.showing import ProgressBar, Showing, lost, print_document, run_report, with_lost, write_all
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
 
 if TYPE_CHECKING:
+    from evalsuite.core.types import Submission
     from evalsuite.reports.record import Record
-    from evalsuite.run.asked import Options
-    from evalsuite.run.finished import Run
-    from evalsuite.workers.start import Zygote
+    from evalsuite.runs.run_options import RunOptions
+    from evalsuite.runs.run_result import Run
+    from evalsuite.sandbox.fork_server import ForkServer
+
+
+# A look at the files takes at most about a tenth of the time between two looks, however many there are.
+_SECONDS_BETWEEN = 0.3
+_SHARE_OF_LOOKING = 10
+Snapshot = dict[str, tuple[int, int]]
+
+
+class FirstFailure(Exception):  # noqa: N818 - it is no error: it ends a run that was asked to end here
+    """An instance that is not right, under `--exitfirst`; `row` is its line of `results.jsonl`."""
+
+    def __init__(self, row: dict[str, Any], n_scored: int, folder: Path | None) -> None:
+        super().__init__(row["instance_id"])
+        self.row = row
+        self.n_scored = n_scored
+        self.folder = folder
+
+
+def is_right(status: str, score: float | None) -> bool:
+    """Whether an instance needs no second look: judged, with the full score."""
+    return status == "scored" and score == 1
+
+
+def last_failed(gold: Path, runs: Path = RUNS) -> tuple[str, ...]:
+    """The ids that were not right when they were last scored against this gold folder, in gold order of their runs.
+
+    A run of a part of gold counts for its part: from the newest run back to the last one of all of gold, each instance is taken from the
+    newest run that has it. Raises `UsageError` where there is no run of this gold.
+    """
+    from evalsuite.runs.history import find_runs, part_asked_for
+
+    right: dict[str, bool] = {}
+    entries = [entry for entry in find_runs(runs) if Path(str(entry.run.get("gold", {}).get("folder"))).resolve() == gold.resolve()]
+    if not entries:
+        raise UsageError(f"no earlier run of {gold} in {runs}", hint="run without --lf first")
+    # Names say the second; runs of one second are told apart by when they were finished.
+    entries.sort(key=lambda entry: (entry.name[:15], (entry.folder / "run.json").stat().st_mtime_ns))
+    for entry in reversed(entries):
+        for result in entry.results():
+            right.setdefault(result.instance_id, is_right(result.status, result.score))
+        if not part_asked_for(entry.run.get("options", {})):
+            break
+    return tuple(name for name, was_right in right.items() if not was_right)
+
+
+class StopAtFirst:
+    """A progress callback that raises `FirstFailure`, so that the run ends with its folder as it is: unfinished, to be resumed.
+
+    It reads the journal that the run writes; `folder` is the run folder. What a resumed run already holds was looked at before.
+    """
+
+    def __init__(self, folder: Path, progress: Callable[[int, int], None], *, saved: bool, resumed: bool) -> None:
+        from evalsuite.runs.run_folder import RESULTS
+
+        self._journal = folder / RESULTS
+        # A half-written last line is cut off before the run goes on.
+        self._read = self._journal.read_bytes().rfind(b"\n") + 1 if resumed and self._journal.exists() else 0
+        self._progress = progress
+        self._folder = folder if saved else None
+
+    def __call__(self, done: int, total: int) -> None:
+        self._progress(done, total)
+        with self._journal.open("rb") as journal:
+            journal.seek(self._read)
+            new = journal.read()
+        self._read += len(new)
+        for line in new.splitlines():
+            row = json.loads(line)
+            if not is_right(row["status"], row["score"]):
+                raise FirstFailure(row, done, self._folder)
+
+
+def with_known_folder(options: "RunOptions", label: str, spare: Path) -> "RunOptions":
+    """The options with a run folder that is known before the run: the one asked for, a new one, or `spare` where nothing is to be saved."""
+    from dataclasses import replace
+
+    from evalsuite.runs.run_folder import new_folder
+
+    if options.resume is not None or options.out is not None:
+        return options
+    return replace(options, save=True, out=new_folder(options.runs_folder, label) if options.save else spare)
+
+
+class Moves:
+    """What moved between two rounds of a watch. The first round has nothing to be held to."""
+
+    def __init__(self) -> None:
+        self._before: tuple[dict[str, str], str] | None = None
+
+    def since_last(self, record: "Record") -> list[str]:
+        """Lines for a person: the instances that are now something else (`moved: sales_004 wrong to right`), and the score."""
+        from evalsuite.core.status import kind_of, sign_of
+        from evalsuite.reports.words import score_words, some
+
+        kinds = [(result.instance_id, kind_of(result), result.score) for result in record.results]
+        now = {id_: sign_of(score) if kind.name == "partial" else kind.words for id_, kind, score in kinds}
+        score = score_words(record.summary)
+        last, self._before = self._before, (now, score)
+        if last is None:
+            return []
+        before, score_before = last
+        moved = [f"{id_} {before.get(id_, 'not asked')} to {words}" for id_, words in now.items() if before.get(id_) != words]
+        moved += [f"{id_} is gone" for id_ in before if id_ not in now]
+        return [f"moved: {some(moved)}", f"score: {score_before} to {score}"] if moved else ["moved: nothing"]
+
+
+def watch(places: Sequence[Path], once: Callable[[], int], *, written: Sequence[Path] = ()) -> int:
+    """Call `once`, and again whenever a file of the places changes, until the user stops it (KeyboardInterrupt) or nobody reads on.
+
+    What `once` writes itself, `written`, is no change. An error a person should see is printed, and the watch goes on: a half-written
+    file is what a watch meets.
+    """
+    from evalsuite.cli.output_streams import stdout_failure
+    from evalsuite.compare.characters import clean
+
+    look = partial(snapshot, places, frozenset(map(os.path.realpath, written)))
+    code, seen = EXIT_OK, look()
+    while True:
+        try:
+            code = once()
+        except EvalsuiteError as error:
+            print(f"error: {clean(error.message)}", flush=True)
+        if stdout_failure() is not None:
+            return code
+        try:
+            print("watching for changes; Ctrl-C stops", flush=True)
+            changed, seen = _next_change(look, seen)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"stopped watching; the last run ended with exit code {code}") from None
+        print(f"\nchanged: {clean(', '.join(changed[:3]))}{' ...' if len(changed) > 3 else ''}\n", flush=True)
+
+
+def snapshot(places: Sequence[Path], but: Collection[str] = ()) -> Snapshot:
+    """Path -> (time of change in ns, size in bytes) of the files among the places and of every file below the folders among them.
+
+    Links are not followed; the real paths of `but` are left out, with all that lies below them.
+    """
+    found: Snapshot = {}
+    for path in _files(places, but):
+        with suppress(OSError):
+            stat = os.lstat(path)
+            found[path] = (stat.st_mtime_ns, stat.st_size)
+    return found
+
+
+def _files(places: Sequence[Path], but: Collection[str]) -> Iterator[str]:
+    for one in places:
+        if not one.is_dir():
+            yield str(one)
+        for place, inner, names in os.walk(one):
+            real = os.path.realpath(place) if but else place
+            # Databases and editors leave files of their own beside what was handed in; hidden folders are nobody's answer.
+            inner[:] = [name for name in inner if not name.startswith(".") and os.path.join(real, name) not in but]  # noqa: PTH118
+            yield from (
+                os.path.join(place, name)  # noqa: PTH118 - asked often
+                for name in names
+                if not name.startswith(".") and os.path.join(real, name) not in but  # noqa: PTH118
+            )
+
+
+def _next_change(look: Callable[[], Snapshot], before: Snapshot) -> tuple[list[str], Snapshot]:
+    """Wait for a change and then for quiet: the paths that changed, and how the places look then."""
+    last = before
+    while True:
+        started = time.monotonic()
+        now = look()
+        if now == last and now != before:
+            return sorted(path for path in now.keys() | before.keys() if now.get(path) != before.get(path)), now
+        last = now
+        time.sleep(max(_SECONDS_BETWEEN, _SHARE_OF_LOOKING * (time.monotonic() - started)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where the submission lies."""
+
+    submission: Annotated[str | None, typer.Argument(help="the submission folder, or its URL", show_default=False)] = None
+    result_dir: Annotated[str | None, typer.Option("--result-dir", "--result_dir", help="the submission folder, or its URL")] = None
+
+    def named_once(self) -> str:
+        """The folder or URL. Raises `UsageError` where none or two are named."""
+        if self.submission is not None and self.result_dir is not None:
+            raise UsageError("the submission folder is given twice", hint="name it once: `evalsuite run FOLDER` or --result_dir FOLDER")
+        folder = self.submission or self.result_dir
+        if folder is None:
+            raise UsageError("no submission folder given", hint="evalsuite run FOLDER --gold gold")
+        return folder
+
+    @contextmanager
+    def local(self, gold: Path, options: "RunOptions", *, samples: int | None = None) -> Iterator[tuple[Path, "RunOptions"]]:
+        """The submission, with the files of all its samples, as a folder of this machine while inside, and options that know its origin."""
+        from evalsuite.readers.submission_files import copied, is_remote
+
+        place = self.named_once()
+        if not is_remote(place):
+            yield Path(place), options
+            return
+        from evalsuite.gold.layouts import read_gold
+        from evalsuite.readers.limits import resolve_limits
+        from evalsuite.runs.submission_reader import read_handed_in
+
+        wanted = read_gold(gold, layout=options.layout)
+        limits = resolve_limits(wanted.suite.limits, options.limits)
+        modes = [f"sample {at} of {samples}" for at in range(1, samples + 1)] if samples else [None]
+
+        def read(folder: Path) -> "Iterator[Submission]":
+            return (read_handed_in(folder, wanted, limits, mode=mode, isolation=options.isolation) for mode in modes)
+
+        with copied(place, limits, read=read) as folder:
+            yield folder, replace(options, origin=place)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Which instances are scored."""
+
+    only: Annotated[str | None, typer.Option(help="only these instances, separated by commas", metavar="ID,...")] = None
+    filter_: Annotated[str | None, typer.Option("--filter", help="only instances whose id fits the pattern", metavar="GLOB")] = None
+    group: Annotated[str | None, typer.Option(help="only instances of this group of suite.yaml", metavar="TAG")] = None
+    lf: Annotated[bool, typer.Option("--lf", "--last-failed", help="only what was not right in the last run of this gold")] = False
+    shard: Annotated[
+        str | None, typer.Option(help="only the i-th of n parts; `evalsuite merge` joins their runs", metavar="i/n", show_default=False)
+    ] = None
+
+    def options(self, gold: Path) -> dict[str, Any]:
+        """The fields of `Options` that these are; under --lf `only` is empty where nothing failed. Raises `UsageError`."""
+
+        ids = tuple(part.strip() for part in (self.only or "").split(",") if part.strip())
+        if self.only is not None and not ids:
+            hint = "instance ids with commas between them; without --only all are scored"
+            raise UsageError(f"--only {self.only!r} names no instance", hint=hint)
+        if self.lf:
+            if ids or self.filter_ or self.group:
+                raise UsageError("--lf chooses the instances itself", hint="leave out --only, --filter, --group and --resume")
+            ids = last_failed(gold)
+        shard = None
+        if self.shard is not None:
+            from evalsuite.runs.shards import parse_shard
+
+            shard = parse_shard(self.shard)
+        return {"only": ids, "pattern": self.filter_, "group": self.group, "shard": shard}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How gold and answers are read, within which limits, and by whom."""
+
+    limit: Limit = None
+    frozen_clock: FrozenClock = None
+    layout: Layout = None
+    mode: Mode = None
+    questions: Questions = None
+    live_gold: LiveGold = False
+    gold_cache: Annotated[
+        Path | None,
+        typer.Option("--gold-cache", "--gold_cache", help="keep gold that queries give here, and take it from here", metavar="DIR"),
+    ] = None
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", "--as_of", help="the day that gold queries ask about [default: today]", metavar="YYYY-MM-DD")
+    ] = None
+    max_bytes_billed: Annotated[
+        int | None,
+        typer.Option("--max-bytes-billed", help="the most that one BigQuery answer may bill: --limit billed_bytes=N", metavar="N", min=1),
+    ] = None
+    ves: Annotated[
+        bool, typer.Option("--ves", help="also time right answers that are queries beside gold's, as BIRD's VES and R-VES do")
+    ] = False
+    samples: Annotated[
+        int | None,
+        typer.Option(help="N lines of results_metadata.jsonl with one id are N samples of its answer: a run each", metavar="N", min=2),
+    ] = None
+    executor: Annotated[str, typer.Option(help="who scores: this machine, or a dask cluster", metavar="local|dask")] = "local"
+    scheduler: Annotated[
+        str | None, typer.Option(help="the dask scheduler [default: workers of its own on this machine]", metavar="tcp://HOST:PORT")
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """The fields of `Options` that these are. Raises `UsageError`."""
+        if self.gold_cache is not None and self.gold_cache.exists() and not self.gold_cache.is_dir():
+            raise UsageError(f"--gold-cache {self.gold_cache}: not a folder", hint="name a folder; it is made where there is none")
+        names = ("layout", "mode", "questions", "live_gold", "gold_cache", "as_of", "ves", "executor", "scheduler")
+        same = {name: getattr(self, name) for name in names}
+        billed = {} if self.max_bytes_billed is None else {"billed_bytes": self.max_bytes_billed}
+        return {**same, "limits": {**limits_of(self.limit, self.frozen_clock), **billed}, "tell": _tell}
+
+
+def _tell(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upstream:
+    """The words of the reference's own command that have others here, or no meaning; `--help` leaves them out."""
+
+    max_workers: Annotated[
+        int | None, typer.Option("--max_workers", "--max-workers", help="the reference's word for --jobs", min=1, max=256, hidden=True)
+    ] = None
+    timeout: Annotated[float | None, typer.Option(help="the reference's word for --limit seconds=N", min=0.001, hidden=True)] = None
+    temp_dir: Annotated[
+        Path | None,
+        typer.Option("--temp_dir", "--temp-dir", help="taken and not used: TMPDIR is the folder for temporary files", hidden=True),
+    ] = None
+    is_sql_debug: Annotated[
+        bool, typer.Option("--is_sql_debug", "--is-sql-debug", help="taken and not used: --debug shows what an engine says", hidden=True)
+    ] = False
+
+    def over(self, options: "RunOptions") -> "RunOptions":
+        """The options with what these say; says so on stderr for those that nothing comes of."""
+        for name, given, instead in (
+            ("--temp_dir", self.temp_dir, "TMPDIR names the folder"),
+            ("--is_sql_debug", self.is_sql_debug, "--debug"),
+        ):
+            if given:
+                print(f"note: {name} has no meaning here: {instead}", file=sys.stderr)
+        seconds = {} if self.timeout is None else {"seconds": self.timeout}
+        return replace(options, jobs=self.max_workers or options.jobs, limits={**seconds, **options.limits})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saving:
+    """Where the run is saved, and how often and how far it goes."""
+
+    out: Annotated[Path | None, typer.Option(help="the run folder [default: a new one under .evalsuite/runs]", metavar="DIR")] = None
+    no_save: Annotated[bool, typer.Option("--no-save", help="write no run folder")] = False
+    sign: Annotated[Path | None, typer.Option(help="sign the run with this private key, see `evalsuite keys`", metavar="KEY")] = None
+    resume: Annotated[Path | None, typer.Option(help="go on with the run in this folder, which was interrupted", metavar="RUN")] = None
+    exitfirst: Annotated[bool, typer.Option("-x", "--exitfirst", help="stop at the first instance that is not right and exit 1")] = False
+    watch: Annotated[bool, typer.Option("--watch", help="score again whenever a file changes; saves no run unless --out names one")] = False
+
+    def options(self) -> dict[str, Any]:
+        """The fields of `Options` that these are. Raises `UsageError`."""
+        if self.watch and self.resume is not None:
+            raise UsageError("--watch and --resume exclude each other", hint="finish the run with --resume first")
+        if self.sign is not None:
+            from evalsuite.runs.signing import read_key
+
+            if self.no_save or self.watch:
+                raise UsageError("--sign needs a run that is saved once", hint="leave out --no-save and --watch")
+            read_key(self.sign)
+        return {"out": self.out, "resume": self.resume, "save": not self.no_save and (self.out is not None or not self.watch)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printing(Showing):
+    """What is shown of the run, and where."""
+
+    json_: Annotated[bool, typer.Option("--json", help="print the run.json object and nothing else")] = False
+    quiet: Quiet = False
+    github: Annotated[bool, typer.Option("--github", help="also print GitHub annotations, and write the summary of the job")] = False
+    reference_files: Annotated[
+        bool,
+        typer.Option("--reference-files", "--reference_files", help="also write the reference's files: RESULT_DIR-ids.csv and log.txt"),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gates:
+    """What makes the exit code of a scored run other than 0."""
+
+    fail_under: FailUnder = None
+    strict: Annotated[bool, typer.Option("--strict", help="exit 1 on any fault or warning (not the strict rules: --rules strict)")] = False
+    fail_on_unscorable: Annotated[
+        bool, typer.Option("--fail-on-unscorable", help="exit 4 where gold or the tool kept an instance from being judged")
+    ] = False
+    allow_unscored: AllowUnscored = False
+
+    def check(self) -> None:
+        """Raise `UsageError` for a gate that nothing could meet."""
+        share(self.fail_under, "--fail-under")
+
+    def verdict(self, run: "Run") -> tuple[int, str]:
+        """The exit code and the last line that agrees with it; a gate of `suite.yaml` holds where none was given.
+
+        A gate that is not met comes first: then what nobody could judge here, where a judge, connection, database or extra is absent.
+        """
+        from evalsuite.core.status import lacks_setup
+        from evalsuite.reports.words import caused_by, coverage, percent, score_words
+
+        s = run.summary
+        if s.n_submitted == 0:
+            return EXIT_NOTHING, f"nothing to score: none of the {coverage(s)} was handed in (exit 5)"
+        done = f"done: {score_words(s)}"
+        gate = run.gold.suite.fail_under if self.fail_under is None else self.fail_under
+        if gate is not None and (s.score is None or s.score < gate):
+            return EXIT_GATE, f"{done}, below the gate of {percent(gate)} (exit 1)"
+        faults = sum(r.fault is not None and r.status != "missing" for r in run.results)
+        if self.strict and (faults or run.warnings):
+            return EXIT_GATE, f"{done}, {faults} faults and {len(run.warnings)} warnings under --strict (exit 1)"
+        unjudged = caused_by(s)
+        if unjudged and (self.fail_on_unscorable or (not self.allow_unscored and any(map(lacks_setup, run.results)))):
+            return EXIT_UNSCORABLE, f"{done}, {unjudged} (exit 4)"
+        return EXIT_OK, f"{done} ({'no gate set' if gate is None else f'gate {percent(gate)} met'})"
+
+
+def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:
+    """Raise `UsageError` for what is said of one run and cannot be of several."""
+    given = {
+        "--lf": which.lf,
+        "--watch": saving.watch,
+        "--exitfirst": saving.exitfirst,
+        "--resume": saving.resume is not None,
+        "--sign": saving.sign is not None,
+        "--github": shown.github,
+        "--reference-files": shown.reference_files,
+    }
+    if names := [name for name, value in given.items() if value]:
+        raise UsageError(f"--samples and {names[0]} exclude each other", hint="`evalsuite samples RUN RUN ...` reads runs made one by one")
+
+
+def score_samples(
+    folder: Path, gold: Path, options: "RunOptions", gates: Gates, shown: Printing, n_samples: int, zygote: "ForkServer | None"
+) -> int:
+    """Score each sample as a run of its own (`DIR/sample_1`, ... under --out), show them together; the exit code.
+
+    A gate holds for the mean of all samples; what else makes a run's exit code other than 0, for each of them.
+    """
+    from evalsuite.analysis.leaderboard.pairing import side_of
+    from evalsuite.analysis.leaderboard.repeated_runs import samples_of
+    from evalsuite.reports.analysis_documents import samples_document
+    from evalsuite.reports.words import percent
+    from evalsuite.runs.scoring import run
+
+    if options.mode is not None:
+        raise UsageError("--samples and --mode exclude each other", hint="samples are lines of results_metadata.jsonl")
+    name = options.label or folder.resolve().name
+    runs = []
+    with ProgressBar(hidden=shown.json_ or shown.quiet) as progress:
+        for at in range(1, n_samples + 1):
+
+            def so_far(done: int, total: int, before: int = at - 1) -> None:
+                progress(before * total + done, n_samples * total)
+
+            own = replace(
+                options,
+                mode=f"sample {at} of {n_samples}",
+                label=f"{name}.sample_{at}",
+                out=options.out / f"sample_{at}" if options.out is not None else None,
+                metadata={"model_name": name, **options.metadata, "sample": f"{at} of {n_samples}"},
+            )
+            runs.append(run(folder, gold, own, progress=so_far, zygote=zygote))
+    sides = [
+        side_of(done.folder.name if done.folder is not None else f"sample_{at}", done.to_json(), done.results)
+        for at, done in enumerate(runs, 1)
+    ]
+    warnings = tuple(dict.fromkeys(warning for done in runs for warning in done.warnings))
+    samples = samples_of(sides, notes=warnings)
+    mean = samples.models[0].numbers.interval.estimate
+    code, line = max((replace(gates, fail_under=0.0).verdict(done) for done in runs), key=lambda verdict: verdict[0])
+    gate = runs[0].gold.suite.fail_under if gates.fail_under is None else gates.fail_under
+    if code == EXIT_OK:
+        line = f"done: {percent(mean)}, the mean of {n_samples} samples ({'no gate set' if gate is None else f'gate {percent(gate)} met'})"
+        if gate is not None and mean < gate:
+            code, line = EXIT_GATE, f"done: {percent(mean)}, the mean of {n_samples} samples, below the gate of {percent(gate)} (exit 1)"
+    document = samples_document(samples)
+    code, line = with_lost(code, line, write_all(document, shown.output or ()))
+    if shown.json_ or not shown.quiet:
+        print_document(document, "json" if shown.json_ else "text")
+    if not shown.json_:
+        for done in runs:
+            if done.folder is not None and not shown.quiet:
+                print(clean(f"saved {done.folder}"))
+        print(clean(line))
+    return code
 
 
 def run_command(
@@ -36,7 +524,7 @@ def run_command(
     upstream: Upstream,
 ) -> int:
     """Score a submission folder against gold, show the report, and save the run."""
-    from evalsuite.run.asked import Options
+    from evalsuite.runs.run_options import RunOptions
 
     how.load()
     shown.check()
@@ -48,7 +536,7 @@ def run_command(
     if which.lf and saving.resume:
         raise UsageError("--lf chooses the instances itself", hint="leave out --only, --filter, --group and --resume")
     asked = {**which.options(gold), **how.options(), **reading.options(), **saving.options()}
-    options = upstream.over(Options(**asked | {"layout": how.evaluator or reading.layout}))
+    options = upstream.over(RunOptions(**asked | {"layout": how.evaluator or reading.layout}))
     if which.lf and not options.only:
         print("done: nothing failed in the last run of this gold")
         return EXIT_OK
@@ -56,8 +544,6 @@ def run_command(
         if shown.reference_files:
             _check_reference_files(folder)
         if reading.samples is not None:
-            from evalsuite.cli.sample_runs import refuse_with_samples, score_samples
-
             refuse_with_samples(which, saving, shown)
             return score_samples(folder, gold, options, gates, shown, reading.samples, zygote)
         once = partial(score_once, folder, gold, options, gates, shown, zygote, exitfirst=saving.exitfirst, sign=saving.sign)
@@ -71,16 +557,16 @@ def run_command(
 
 
 @contextmanager
-def _started(place: Place, saving: Saving) -> Iterator["Zygote | None"]:
+def _started(place: Place, saving: Saving) -> Iterator["ForkServer | None"]:
     """The zygote of the command's runs: it starts while this process imports what a run needs."""
-    from evalsuite.garbage import give_back_large_pieces
-    from evalsuite.workers.start import forking
+    from evalsuite.core.gc_tuning import give_back_large_pieces
+    from evalsuite.sandbox.fork_server import forking
 
     give_back_large_pieces()
     with forking(Path(place.named_once())) as zygote:
         try:
             import evalsuite.reports.record
-            import evalsuite.run.scoring  # noqa: F401 - each function imports what it needs of them
+            import evalsuite.runs.scoring  # noqa: F401 - each function imports what it needs of them
         except KeyboardInterrupt:
             raise KeyboardInterrupt("" if saving.resume is not None else "interrupted: nothing is saved") from None
         yield zygote
@@ -89,10 +575,10 @@ def _started(place: Place, saving: Saving) -> Iterator["Zygote | None"]:
 def score_once(
     folder: Path,
     gold: Path,
-    options: "Options",
+    options: "RunOptions",
     gates: Gates,
     shown: Printing,
-    zygote: "Zygote | None",
+    zygote: "ForkServer | None",
     *,
     exitfirst: bool,
     sign: Path | None = None,
@@ -100,7 +586,7 @@ def score_once(
 ) -> int:
     """Score, write and print as asked, with what moved where there are `moves`; the exit code."""
     from evalsuite.reports.record import record_of_run, revealed
-    from evalsuite.store.signing import read_key, sign_run
+    from evalsuite.runs.signing import read_key, sign_run
 
     key = read_key(sign) if sign is not None else None
     try:
@@ -115,7 +601,7 @@ def score_once(
             print(f"note: {note}", file=sys.stderr)
     record = record_of_run(finished, shown.labels)
     if shown.labels is not None and finished.folder is not None:
-        from evalsuite.store.given_labels import keep_labels
+        from evalsuite.runs.human_labels import keep_labels
 
         keep_labels(shown.labels, finished.folder)
     n_lost = write_all(run_report(record, shown.reveal), shown.output) if shown.output else 0
@@ -138,13 +624,15 @@ def score_once(
     return code
 
 
-def _finished(folder: Path, gold: Path, options: "Options", progress: ProgressBar, zygote: "Zygote | None", *, exitfirst: bool) -> "Run":
+def _finished(
+    folder: Path, gold: Path, options: "RunOptions", progress: ProgressBar, zygote: "ForkServer | None", *, exitfirst: bool
+) -> "Run":
     """The whole run. Raises `FirstFailure` under `exitfirst`, where one is found."""
-    from evalsuite.run.scoring import run
+    from evalsuite.runs.scoring import run
 
     if not exitfirst:
         return run(folder, gold, options, progress=progress, zygote=zygote)
-    from evalsuite.walls.scratch import ScratchFolder
+    from evalsuite.sandbox.temp_dirs import ScratchFolder
 
     with ScratchFolder() as spare:
         known = with_known_folder(options, folder.resolve().name, spare / "run")
@@ -157,10 +645,10 @@ def _finished(folder: Path, gold: Path, options: "Options", progress: ProgressBa
 
 def _stopped(failure: FirstFailure, gold: Path, level: str | None) -> int:
     """Show the instance that ended the run; the exit code is that of a gate not met."""
+    from evalsuite.core.redaction import default_level, reveal
+    from evalsuite.core.types import Result
     from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.instance import instance_text
-    from evalsuite.reveal import default_level, reveal
-    from evalsuite.types import Result
 
     hidden = bool(read_gold(gold).suite.extra.get("hidden"))
     result = reveal(Result(**failure.row), level or default_level(hidden=hidden))
@@ -188,7 +676,7 @@ def _for_github(run: "Run", record: "Record", *, is_green: bool) -> Iterator[Non
 def _check_reference_files(folder: Path) -> None:
     """Raise what writing the reference's files would raise at the end."""
     from evalsuite.reports import check_writable
-    from evalsuite.reports.reference_files import reference_places
+    from evalsuite.reports.data_files import reference_places
 
     for path in reference_places(folder):
         check_writable(path)
@@ -196,8 +684,8 @@ def _check_reference_files(folder: Path) -> None:
 
 def _write_reference_files(record: "Record", result_dir: Path, level: str | None) -> None:
     """Write the files that the reference leaves behind, and say where; what `level` hides of gold stands in none of them."""
+    from evalsuite.reports.data_files import write_reference_files
     from evalsuite.reports.record import revealed
-    from evalsuite.reports.reference_files import write_reference_files
 
     for path in write_reference_files(revealed(record, level), result_dir):
         print(clean(f"wrote {path}"), file=sys.stderr)

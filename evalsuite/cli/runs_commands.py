@@ -11,14 +11,15 @@ import typer
 
 from evalsuite.cli.options import RUNS, Group, RunName, RunsFolder
 from evalsuite.cli.showing import Outputs, Reveal, Showing, print_document, run_report, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.core.types import Rule
 from evalsuite.reports.words import counted
-from evalsuite.store.history import find_runs, one_run, remove_run, tag_run
-from evalsuite.types import Rule
+from evalsuite.runs.history import find_runs, one_run, remove_run, tag_run
 
 if TYPE_CHECKING:
-    from evalsuite.types import Result
+    from evalsuite.core.types import Result
+
 
 _LOOPBACK = "127.0.0.1"
 _DAY = re.compile(r"\d{4}(-?\d{2}){0,2}")
@@ -60,8 +61,8 @@ def runs_list(
 
 def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
     """Show one run: what is known of it, all its metadata, its numbers, and the contexts of its answers where it keeps some."""
-    from evalsuite.run.handed_in import walled_contexts
-    from evalsuite.store.history import submission_folder
+    from evalsuite.runs.history import submission_folder
+    from evalsuite.runs.submission_reader import walled_contexts
 
     entry = one_run(run, runs)
     rows: list[tuple[str, object]] = [("run", entry.name), ("tags", " ".join(f"#{name}" for name in entry.tags) or "none")]
@@ -106,7 +107,7 @@ def runs_prune(
     runs: RunsFolder = RUNS,
 ) -> int:
     """List the runs that a policy lets go, or with --yes delete them. What has a tag stays, and so does the best run of each suite."""
-    from evalsuite.store.pruning import Policy, left_behind, outdated, remove
+    from evalsuite.runs.history import Policy, left_behind, outdated, remove
 
     _check_day("--before", before)
     policy = Policy(keep=keep, before=before.replace("-", ""), keeps_best=not drop_best, unfinished=unfinished)
@@ -133,7 +134,7 @@ def _check_day(option: str, day: str) -> None:
 
 def _tell_unreadable(runs: Path, known: set[str]) -> None:
     """Say on stderr which folders are left out of a list of runs, and what can be done with them."""
-    from evalsuite.store.pruning import unreadable
+    from evalsuite.runs.history import unreadable
 
     begun, damaged = unreadable(runs, known)
     _tell([folder.name for folder in begun], "not finished: `evalsuite run ... --resume DIR` goes on, `runs prune --unfinished` deletes")
@@ -156,7 +157,7 @@ runs_commands = Group({"list": runs_list, "show": runs_show, "tag": runs_tag, "r
 def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int:
     """Show a saved run, or with -o write it to files; the ending of a file says its format."""
     from evalsuite.reports.record import record_of_entry, revealed
-    from evalsuite.run.handed_in import saved_exchanges
+    from evalsuite.runs.submission_reader import saved_exchanges
 
     shown.check()
     entry = one_run(run, runs)
@@ -184,10 +185,10 @@ def margins_command(
 
     Each table, number and tree result says by `details.margin` under which smallest tolerance its verdict would turn.
     """
-    from evalsuite.board.margin_curve import find_margins
-    from evalsuite.reports.margins_document import margins_document
+    from evalsuite.analysis.leaderboard.margin_curve import find_margins
+    from evalsuite.core.redaction import check_level, default_level
+    from evalsuite.reports.analysis_documents import margins_document
     from evalsuite.reports.record import record_of_entry
-    from evalsuite.reveal import check_level, default_level
 
     check_level(reveal)
     record = record_of_entry(one_run(run, runs))
@@ -205,8 +206,8 @@ def sql_command(
     level: Reveal = None,
 ) -> int:
     """Ask the saved runs a question in SQL; nothing can be changed by it."""
-    from evalsuite.reveal import check_level, default_level, reveal
-    from evalsuite.store.index import holds_runs, query
+    from evalsuite.core.redaction import check_level, default_level, reveal
+    from evalsuite.runs.history_index import holds_runs, query
 
     check_level(level)
 
@@ -237,7 +238,7 @@ def view_command(
     browser: Annotated[bool, typer.Option("--open", help="also open it in the browser")] = False,
 ) -> int:
     """Show suites and runs in a browser, from this machine only and read-only; Ctrl-C ends it."""
-    from evalsuite.web.app import serve
+    from evalsuite.reports.viewer.app import serve
 
     def show_address(address: str) -> None:
         if host not in (_LOOPBACK, "localhost", "::1"):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evalsuite.cli.options import Group, Json, Plugins, load_plugins
-from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from evalsuite.trees.field_results import Notice
@@ -29,7 +29,7 @@ def schema_infer(
     id_field: Annotated[str | None, typer.Option("--id-field", "--id_field", help="the key that names a record, left out")] = None,
 ) -> int:
     """Print the JSON Schema that gold's records show."""
-    from evalsuite.trees.schema_sources import infer_schema
+    from evalsuite.trees.eval_schema import infer_schema
 
     with _naming(gold):
         found = infer_schema(_records_of_file(gold), widen=widen, notify=_notice_line)
@@ -39,7 +39,7 @@ def schema_infer(
 
 def schema_resolve(schema: SchemaFile) -> int:
     """Print a schema with references followed, allOf merged and unions made types."""
-    from evalsuite.trees.resolve import resolve_schema_references
+    from evalsuite.trees.eval_schema import resolve_schema_references
 
     with _naming(schema):
         found = resolve_schema_references(_schema(schema), notify=_notice_line)
@@ -48,7 +48,7 @@ def schema_resolve(schema: SchemaFile) -> int:
 
 def schema_annotate(schema: SchemaFile) -> int:
     """Print a schema in which every leaf names its comparator."""
-    from evalsuite.trees.schema_sources import annotate_xeval
+    from evalsuite.trees.eval_schema import annotate_xeval
 
     with _naming(schema):
         found = annotate_xeval(_schema(schema))
@@ -101,9 +101,8 @@ def _schema(path: Path) -> dict[str, Any]:
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
     """Inside, what a schema or its records cannot be used for becomes a usage error that names the file."""
-    from evalsuite.trees.eval_schema import SchemaError
+    from evalsuite.trees.eval_schema import JsonRefError, SchemaError
     from evalsuite.trees.json_values import TreeLimitError
-    from evalsuite.trees.resolve_compat import JsonRefError
 
     try:
         yield

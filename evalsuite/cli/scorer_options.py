@@ -5,8 +5,8 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evalsuite.errors import UsageError, did_you_mean
-from evalsuite.registry import Scorer, fits, readable
+from evalsuite.core.errors import UsageError, did_you_mean
+from evalsuite.core.scorer_contract import Scorer, fits, readable
 
 
 def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = (), known: Iterable[str] = ()) -> dict[str, Any]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.options import Group, Plugins, Questions, load_plugins
-from evalsuite.errors import EXIT_OK, EXIT_USAGE, EvalsuiteError, FaultError, UsageError, in_one_sentence
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import EXIT_OK, EXIT_USAGE, EvalsuiteError, FaultError, UsageError, in_one_sentence
 
 if TYPE_CHECKING:
+    from evalsuite.core.scorer_contract import Scorer
     from evalsuite.gold.connection_files import Connections
-    from evalsuite.registry import Scorer
     from evalsuite.reports.scorer_help import Help
 
 
@@ -110,7 +110,7 @@ def _tried(connections: "Connections", name: str, seconds: float, sql: str) -> t
     """(whether it works, what to say of it)."""
     from evalsuite.gold.checkout import with_login
     from evalsuite.sql import ENGINES, open_session
-    from evalsuite.sql.execute import ask
+    from evalsuite.sql.execution import ask
     from evalsuite.sql.session import QueryLimits
     from evalsuite.sql.statement import only_statement
 
@@ -148,7 +148,7 @@ def doctor_command(
     json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
 ) -> int:
     """Say which walls round answers and programs this machine gives; of a gold folder, what is missing for how many of its instances."""
-    from evalsuite.walls.worker_walls import every_wall
+    from evalsuite.sandbox.worker_sandbox import every_wall
 
     if gold is not None:
         return _show_needs(gold, databases, questions, as_json=json_)
@@ -170,8 +170,8 @@ def doctor_command(
 
 def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, as_json: bool) -> int:
     """Print what the gold needs that is not here, and the line that mends it."""
-    from evalsuite.audit.setup_needs import needs_of
-    from evalsuite.errors import listed
+    from evalsuite.analysis.gold_checks.setup_needs import needs_of
+    from evalsuite.core.errors import listed
 
     read, needs = needs_of(gold, databases=databases, questions=questions)
     lacking = {id_ for need in needs for id_ in need.instances}
@@ -199,7 +199,7 @@ def keys_new(
     ),
 ) -> int:
     """Make a key pair (Ed25519, OpenSSH files): `run --sign FILE` signs a run with it, `verify RUN --key FILE.pub` holds a run to it."""
-    from evalsuite.store.signing import new_key
+    from evalsuite.runs.signing import new_key
 
     public = new_key(file)
     print(f"wrote {file}, for you alone, and {public}, for whoever verifies your runs")
@@ -208,7 +208,7 @@ def keys_new(
 
 def keys_show(file: Annotated[Path, typer.Argument(help="a private key")]) -> int:
     """Print the public key that belongs to a private one: the line of its .pub file."""
-    from evalsuite.store.signing import public_text, read_key
+    from evalsuite.runs.signing import public_text, read_key
 
     print(public_text(read_key(file).public_key()))
     return EXIT_OK

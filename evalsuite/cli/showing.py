@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from evalsuite.explain.run_evidence import RunEvidence
+    from evalsuite.analysis.explain.instance_evidence import RunEvidence
     from evalsuite.reports.document import Document
     from evalsuite.reports.record import Record
+
 
 Outputs = Annotated[
     list[Path] | None, typer.Option("-o", "--output", help="also write a report; the ending says the format; may be repeated")
@@ -50,7 +51,7 @@ class Showing:
         """Raise what `check_showing` raises, and `UsageError` for labels that cannot be read."""
         check_showing(self.output or (), self.reveal)
         if self.labels is not None:
-            from evalsuite.store.given_labels import labels_of
+            from evalsuite.runs.human_labels import labels_of
 
             labels_of(self.labels)
 
@@ -74,8 +75,8 @@ def check_showing(outputs: Iterable[Path], reveal: str | None) -> None:
 
     Two outputs cannot be one file.
     """
+    from evalsuite.core.redaction import check_level
     from evalsuite.reports import check_output
-    from evalsuite.reveal import check_level
 
     done: set[str] = set()
     for path in outputs:
@@ -93,7 +94,7 @@ def run_report(record: "Record", reveal: str | None = None, **how: Any) -> "Docu
     from evalsuite.reports.run_document import run_document
 
     def find_evidence(record: "Record", ids: Sequence[str]) -> "RunEvidence":
-        from evalsuite.explain.run_evidence import evidence_of_run
+        from evalsuite.analysis.explain.instance_evidence import evidence_of_run
 
         return evidence_of_run(record, ids)
 

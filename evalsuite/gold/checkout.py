@@ -12,14 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import FaultError, UsageError, describe
+from evalsuite.core.errors import FaultError, UsageError, describe
+from evalsuite.core.types import Gold
 from evalsuite.readers.jsonl import read_objects
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted
-from evalsuite.types import Gold
 
 if TYPE_CHECKING:
     from evalsuite.sql.session import Connection
+
 
 FILES = {"lite": "spider2-lite.jsonl", "snow": "spider2-snow.jsonl"}
 # The folder of a checkout that holds the gold folder; the file of questions and the credentials of the engines lie around it.

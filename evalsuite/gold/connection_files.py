@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import GoldError, UsageError, did_you_mean
+from evalsuite.core.errors import GoldError, UsageError, did_you_mean
+from evalsuite.core.types import GoldInstance
 from evalsuite.gold.checkout import CREDENTIALS, credential_file, credential_options, with_login
-from evalsuite.gold.yaml_places import top_level
+from evalsuite.gold.suite_yaml import top_level
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.sql import ENGINES
 from evalsuite.sql.session import Connection, is_there
-from evalsuite.types import GoldInstance
 
 CONNECTIONS_FILE = "connections.yaml"
 _MAPPING_KEYS = ("instances", "prefix", "metadata")

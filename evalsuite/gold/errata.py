@@ -20,12 +20,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from evalsuite.errors import FaultError, GoldError, did_you_mean
+from evalsuite.core.errors import FaultError, GoldError, did_you_mean
+from evalsuite.core.types import Check, Gold, GoldInstance
 from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers
-from evalsuite.gold.yaml_places import yaml_nodes
+from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.readers.gold_files import is_bytecode
 from evalsuite.readers.paths import FromRoot, Inode, inside
-from evalsuite.types import Check, Gold, GoldInstance
 
 ERRATA_FILE: Final = "gold.errata.yaml"
 ERRATA_FOLDER: Final = ".errata"

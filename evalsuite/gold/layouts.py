@@ -1,37 +1,276 @@
-"""How gold and submissions are laid out: `original` (and dbt), those of Spider 2.0 Lite and Snow, and pairs of queries.
+"""Gold of Lite or Snow -> the same gold in the original layout: every entry, every file, the same verdicts under both rules.
+
+Each entry's `evaluation` is the one its layout's reader makes of it, with `reference` saying whose official rules hold.
+
+The layouts of Spider 2.0-Lite (`spider2lite_eval.jsonl`) and Snow (`spider2snow_eval.jsonl`).
+
+Gold is `exec_result/<id>.csv` or `<id>_a.csv ...`, a submission a folder of `<id>.csv` or `<id>.sql`. An entry is read as the `evaluation`
+it stands for, one `table_match` under the layout's own reference, so that nothing after the reader knows a second kind of gold. Which gold
+files count is the reference's choice (spider2-lite `evaluate.py`, `resolve_gold_paths`): the file without a letter alone where it is there,
+else all with one letter, sorted.
+
+The layouts of pairs of queries, named after the evaluators whose rules they ask for: `bird-ex` and `test-suite`.
+
+Gold is one file with a query and its database a line, a submission one file with a query for each line of gold (`readers.query_files`).
+An entry is read as the `evaluation` it stands for, one `sql_match`; the difficulty that a file of questions gives is the instance's group.
+
+How gold and submissions are laid out: `original` (and dbt), those of Spider 2.0 Lite and Snow, and pairs of queries.
 
 A layout is a module or object with `detect(spec, entry)` (does this spec file, whose first entry is given, have the layout?),
 `maker(spec)` (what makes an instance of an entry) and `read_submission(folder, limits, mode, ids)`. What they give is the same for all, and
 so is everything after them. One whose spec is no file of JSON objects also has `read_entries(handle, limits=, layout=)`.
 """
 
+import json
 import re
-from collections.abc import Collection
-from dataclasses import replace
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
-from evalsuite.errors import FaultError, UsageError
+from evalsuite.core.errors import FaultError, GoldError, SubmissionError, UsageError, cannot_write
+from evalsuite.core.import_ref import ImportRef
+from evalsuite.core.types import EVALUATORS, Answer, Gold, GoldInstance, Problem, Rule, Submission, Suite
 from evalsuite.gold.checkout import with_questions
-from evalsuite.gold.judge_file import JUDGE_FILE, with_judge
-from evalsuite.gold.spec import MakeInstance, ReadEntries, instance_of, read_spec
-from evalsuite.lazy import Lazy
-from evalsuite.readers.gold_files import find_spec, is_alone
+from evalsuite.gold.spec import GOLD_QUERY, MakeInstance, ReadEntries, check_of, groups_of, id_of, instance_of, read_spec
+from evalsuite.gold.suite_yaml import JUDGE_FILE, with_judge
+from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_alone, read_gold_pairs, read_predictions, read_questions
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import metadata_like, open_trusted
-from evalsuite.types import EVALUATORS, Gold, Submission
+from evalsuite.readers.paths import FromRoot, inside, metadata_like, open_trusted, why_no_folder
+
+# What the answers of a submission without metadata are: queries, or tables that queries gave.
+MODES = ("sql", "exec_result")
+OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
+RESULTS, QUERIES = "exec_result", "sql"
+ENDINGS = {"exec_result": ".csv", "sql": ".sql"}
+TYPES = {"exec_result": "file", "sql": "sql"}
+_LETTERED = re.compile(r"(.+)_[a-z]\.csv")
+# The keys of an entry that its `evaluation` takes up.
+KEYS = ("instance_id", "condition_cols", "ignore_order")
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsLayout:
+    """One of the two layouts; they differ in their reference, which the name says."""
+
+    name: str
+
+    def detect(self, spec: Path, entry: Obj, /) -> bool:
+        """Whether a spec with this first entry has what these entries have in place of an `evaluation`; Snow says so in its name too."""
+        if not entry or "evaluation" in entry or (self.name == "snow" and "snow" not in spec.name.lower()):
+            return False
+        return "condition_cols" in entry or "ignore_order" in entry or (spec.parent / RESULTS).is_dir()
+
+    def maker(self, spec: Path, /) -> MakeInstance:
+        """What makes an instance of an entry of the spec; the gold tables are listed once."""
+        return partial(_instance, GoldFiles(spec.parent), self.name)
+
+    def read_submission(self, folder: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
+        """The answers in a folder of `<id>.csv` or `<id>.sql`, sorted by id; one that has metadata instead is read by that.
+
+        `mode` None takes the kind of file that is there.
+
+        Raises:
+            SubmissionError: no such folder, nothing to score in it, or metadata that cannot be read.
+            UsageError: no such mode, or both kinds of file and no mode.
+        """
+        if mode is not None and mode not in MODES:
+            raise UsageError(f"--mode cannot be {mode!r}", hint="known: " + ", ".join(MODES))
+        if why := why_no_folder(folder, "submission folder"):
+            raise SubmissionError(f"{folder}: {why}", hint="give the folder that holds the <id>.csv or <id>.sql files")
+        names = sorted(place.name for place in folder.iterdir())
+        found = [kind for kind, ending in ENDINGS.items() if any(_is_answer(name, ending) for name in names)]
+        if metadata_like(folder) and mode is None and not found:
+            from evalsuite.readers.submission import read_metadata
+
+            return read_metadata(folder, limits, ids)
+        if mode is None and len(found) == 2:
+            raise UsageError(
+                f"{folder.name} holds both .csv and .sql files", hint="say which are the answers: --mode exec_result or --mode sql"
+            )
+        chosen = mode or next(iter(found), None)
+        if chosen is None or chosen not in found:
+            wanted = f"<id>{ENDINGS[chosen]}" if chosen else "<id>.csv and no <id>.sql"
+            raise SubmissionError(f"{folder.name}: no {wanted} in it", hint="a submission is a folder with one file an instance")
+        ending = ENDINGS[chosen]
+        answers = {
+            id_: Answer(instance_id=id_, answer_type=TYPES[chosen], value=FromRoot(name), where=name)
+            for name in names
+            if _is_answer(name, ending) and (id_ := name.removesuffix(ending))
+        }
+        unknown = [(answer.where, name) for name, answer in answers.items() if ids is not None and name not in ids]
+        for _, name in unknown:
+            del answers[name]
+        return Submission(
+            folder=folder,
+            answers=answers,
+            n_unknown=len(unknown),
+            unknown=tuple(unknown[: int(limits["notes"])]),
+            notes=tuple(_notes_on_strays(names, ending, int(limits["notes"]))),
+            n_objects=len(answers) + len(unknown),
+            limit_bytes=limits["file_bytes"],
+        )
+
+
+class GoldFiles:
+    """The gold tables of a folder, listed once, by instance id."""
+
+    def __init__(self, folder: Path) -> None:
+        self._names = _names_in(folder / RESULTS)
+        self._queries = _names_in(folder / QUERIES)
+        self._lettered: dict[str, list[str]] = {}
+        for name in sorted(self._names):
+            if match := _LETTERED.fullmatch(name):
+                self._lettered.setdefault(match[1], []).append(name)
+
+    def of(self, id_: str) -> str | list[str]:
+        """The gold of an instance as a check names it: one file, or the list of those with a letter; an empty list where none is there."""
+        if f"{id_}.csv" in self._names:
+            return f"{id_}.csv"
+        return list(self._lettered.get(id_, ()))
+
+    def beside(self, id_: str) -> list[str]:
+        """The files with a letter that do not count, because the one without is there."""
+        return list(self._lettered.get(id_, ())) if f"{id_}.csv" in self._names else []
+
+    def query(self, id_: str) -> str | None:
+        """The name of the instance's gold query below `sql/`, None where there is none."""
+        return f"{id_}.sql" if f"{id_}.sql" in self._queries else None
+
+
+def _names_in(folder: Path) -> set[str]:
+    return {place.name for place in folder.iterdir()} if folder.is_dir() else set()
+
+
+def evaluation_of(entry: Obj, gold: str | list[str], layout: str) -> tuple[dict[str, Any], list[str]]:
+    """(the `evaluation` an entry stands for, what keeps the reference from using it). `gold` is as the check shall name it."""
+    parameters: dict[str, Any] = {"gold": gold}
+    unusable: list[str] = []
+    for key in ("condition_cols", "ignore_order"):
+        if key in entry:
+            parameters[key] = entry[key]
+        elif layout == "snow":
+            unusable.append(f"{key} is missing")
+    evaluation: dict[str, Any] = {"func": "table_match", "parameters": {**parameters, "reference": layout}}
+    return evaluation | ({"temporal": entry["temporal"]} if "temporal" in entry else {}), unusable
+
+
+def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suite) -> GoldInstance:
+    """One instance out of one entry of the spec."""
+    id_ = id_of(entry, where)
+    found = files.of(id_)
+    names = found or f"{id_}.csv"
+    gold: Any = FromRoot(f"{RESULTS}/{names}") if isinstance(names, str) else [FromRoot(f"{RESULTS}/{name}") for name in names]
+    evaluation, unusable = evaluation_of(entry, gold, layout)
+    check = check_of(evaluation, id_, where, suite)
+    failing = (f"{text}: the reference fails" for text in unusable)
+    problems = [Problem(code="BAD_SPEC", message=text, where=where, blocks=OFFICIAL_ONLY) for text in failing]
+    if not found:
+        problems.append(_no_gold(id_, entry, files, where))
+    if beside := files.beside(id_):
+        message = f"{', '.join(beside)} beside {id_}.csv: the reference reads {id_}.csv alone"
+        problems.append(Problem(code="BAD_SPEC", message=message, where=where, blocks=frozenset()))
+    extra = {key: value for key, value in entry.items() if key not in KEYS}
+    check = replace(check, problems=(*check.problems, *problems))
+    return GoldInstance(instance_id=id_, checks=(check,), where=where, extra=extra, groups=groups_of(id_, suite))
+
+
+def _no_gold(id_: str, entry: Obj, files: GoldFiles, where: str) -> Problem:
+    """The problem of an instance without a gold table: one that only a query can make, or one that was forgotten."""
+    if entry.get("temporal") or files.query(id_) is not None:
+        message = f"no {RESULTS}/{id_}.csv: its gold query has to be run"
+        return Problem(code="NEEDS_CONNECTION", message=message, hint="configure a connection for this instance", where=where)
+    message = f"no {RESULTS}/{id_}.csv and no {RESULTS}/{id_}_a.csv"
+    return Problem(code="BAD_GOLD_FILE", message=message, hint=f"put the accepted table into {RESULTS}", where=where)
+
+
+def _is_answer(name: str, ending: str) -> bool:
+    return name.endswith(ending) and len(name) > len(ending) and not name.startswith(".")
+
+
+def holds_answers(folder: Path) -> bool:
+    """Whether a folder has files that are answers by their names."""
+    return any(_is_answer(place.name, ending) for place in folder.iterdir() for ending in ENDINGS.values())
+
+
+def _notes_on_strays(names: list[str], ending: str, most: int) -> Iterator[str]:
+    """A note for each file that nobody reads, as far as many are told."""
+    others = [name for name in names if not _is_answer(name, ending) and not name.startswith(".")]
+    yield from (f"{name} is not read: answers are <id>{ending}" for name in others[:most])
+    if len(others) > most:
+        yield f"{len(others) - most} more files are not read"
+
+
+LITE, SNOW = ResultsLayout("lite"), ResultsLayout("snow")
+
+
+# What is shown of a question, besides its difficulty.
+_KEPT = ("question_id", "question", "evidence", "difficulty")
+
+
+@dataclass(frozen=True, slots=True)
+class PairsLayout:
+    """One of the two layouts; they read the same files and differ in the evaluator, which the name says, and the ending of a spec."""
+
+    name: str
+    ending: str
+
+    def detect(self, spec: Path, _entry: Obj, /) -> bool:
+        """Whether a spec file is one of pairs by its name: `.sql` as BIRD's, `.txt` as Spider's."""
+        return spec.suffix.lower() == self.ending
+
+    read_entries = staticmethod(read_gold_pairs)
+
+    def maker(self, spec: Path, /) -> MakeInstance:
+        """What makes an instance of a pair; the file about the questions is read once."""
+        try:
+            with open_trusted(spec, limit_bytes=DEFAULT_LIMITS["metadata_bytes"]) as handle:
+                pairs = [entry.value for entry in read_gold_pairs(handle, limits=DEFAULT_LIMITS) if entry.value is not None]
+        except FaultError:
+            pairs = []
+        found, note = read_questions(spec, [str(pair["database"]) for pair in pairs])
+        about = {str(pair["instance_id"]): item for pair, item in zip(pairs, found, strict=True)}
+        return partial(_pair_instance, self.name, about, note)
+
+    def read_submission(self, path: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
+        """The queries in a file. Raises `UsageError` where a mode is given, and `SubmissionError` for what is no such file."""
+        if mode is not None:
+            raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="leave it out: every answer is a query")
+        if path.is_dir():
+            raise SubmissionError(f"{path}: a folder", hint="name the file with the queries, such as pred.json or predict.txt")
+        return read_predictions(path, limits, ids)
+
+
+def _pair_instance(evaluator: str, about: Mapping[str, Obj], note: str, entry: Obj, where: str, suite: Suite) -> GoldInstance:
+    """One instance out of one pair; the first one tells the note on the file about the questions."""
+    id_, known = str(entry["instance_id"]), about.get(str(entry["instance_id"]), {})
+    parameters = {"gold": entry["gold"], "database": entry["database"], "evaluator": evaluator}
+    check = check_of({"func": "sql_match", "parameters": parameters}, id_, where, suite)
+    if note and id_ == next(iter(about)):
+        problem = Problem(code="BAD_SPEC", message=note, where=where, blocks=frozenset())
+        check = replace(check, problems=(*check.problems, problem))
+    difficulty = known.get("difficulty")
+    groups = (*groups_of(id_, suite), *([difficulty] if isinstance(difficulty, str) and difficulty else []))
+    extra = {"db_id": entry["database"], **{key: known[key] for key in _KEPT if key in known}}
+    return GoldInstance(instance_id=id_, checks=(check,), where=where, extra=extra, groups=groups)
+
+
+BIRD, TEST_SUITE = PairsLayout("bird-ex", ".sql"), PairsLayout("test-suite", ".txt")
+
 
 # The mode of one sample of several: the i-th of the k lines of each id.
 SAMPLE = re.compile(r"sample ([1-9]\d*) of ([1-9]\d*)")
 # name -> module; the first one that knows the spec as its own reads it.
-LAYOUTS: dict[str, Lazy] = {
-    "snow": Lazy("evalsuite.gold.lite_and_snow:SNOW"),
-    "lite": Lazy("evalsuite.gold.lite_and_snow:LITE"),
-    "bird-ex": Lazy("evalsuite.gold.query_pairs:BIRD"),
-    "test-suite": Lazy("evalsuite.gold.query_pairs:TEST_SUITE"),
-    "original": Lazy("evalsuite.gold.layouts:Original"),
+LAYOUTS: dict[str, ImportRef] = {
+    "snow": ImportRef("evalsuite.gold.layouts:SNOW"),
+    "lite": ImportRef("evalsuite.gold.layouts:LITE"),
+    "bird-ex": ImportRef("evalsuite.gold.layouts:BIRD"),
+    "test-suite": ImportRef("evalsuite.gold.layouts:TEST_SUITE"),
+    "original": ImportRef("evalsuite.gold.layouts:Original"),
 }
 
 
@@ -150,7 +389,7 @@ class Original:
         if mode is not None:
             raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="results_metadata.jsonl gives each answer its type")
         if not metadata_like(folder):
-            from evalsuite.readers.dbt_projects import read_projects
+            from evalsuite.readers.submission_files import read_projects
 
             if (projects := read_projects(folder, limits, ids)) is not None:
                 return projects
@@ -165,3 +404,93 @@ def _first_entry(spec: Path, limits: Limits) -> Obj:
     except FaultError:
         return {}
     return (first.value or {}) if first is not None else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """What was written: the folder, how many instances and files, and notes on what the original layout has no words for."""
+
+    folder: Path
+    layout: str
+    n_instances: int
+    n_files: int
+    notes: tuple[str, ...]
+
+
+def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Converted:
+    """Write gold in the layout `lite` or `snow` to the folder `out`, which is made, in the original layout.
+
+    Keys of an entry that the layout does not know stay in it. A gold query becomes `<id>/gold.sql`; files of no instance stay behind with
+    a note.
+
+    Raises:
+        GoldError: gold cannot be read, or an id is no folder name.
+        UsageError: gold is in the original layout already, or `out` is not empty.
+        OutputError: a file cannot be written.
+    """
+    read = read_gold(gold, limits, layout=layout)
+    if read.layout == "original":
+        raise UsageError(f"{gold} is in the original layout already", hint="what is converted is gold of the layouts lite and snow")
+    if is_alone(find_spec(gold)):
+        raise UsageError(f"{gold} holds pairs of queries", hint="what is converted is gold of the layouts lite and snow")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} is not an empty folder", hint="name a new folder: --out DIR")
+    spec = find_spec(gold)
+    files = GoldFiles(spec.parent)
+    entries = list(_entries_of_spec(spec, limits))
+    plan = {source: target for id_, _ in entries for source, target in _copies(files, id_)}
+    lines = []
+    for id_, entry in entries:
+        # Where gold has no file, the entry names the one that is missing.
+        evaluation, _ = evaluation_of(entry, files.of(id_) or f"{entry['instance_id']}.csv", read.layout)
+        rest = {key: value for key, value in entry.items() if key not in KEYS}
+        lines.append(json.dumps({"instance_id": entry["instance_id"], "evaluation": evaluation, **rest}, ensure_ascii=False))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for source, target in plan.items():
+            (out / target).parent.mkdir(exist_ok=True)
+            shutil.copyfile(spec.parent / source, out / target)
+        if (suite := spec.parent / SUITE_FILE).is_file():
+            shutil.copyfile(suite, out / SUITE_FILE)
+        (out / spec.name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise cannot_write(out, error) from error
+    lost = [f"{problem.where}: {problem.message}" for i in read.instances for problem in i.checks[0].problems if "fails" in problem.message]
+    return Converted(
+        folder=out,
+        layout=read.layout,
+        n_instances=len(entries),
+        n_files=len(plan),
+        notes=(*(f"{text}; as converted it does not" for text in lost), *_left_behind(spec.parent, plan)),
+    )
+
+
+def _entries_of_spec(spec: Path, limits: Limits) -> Iterator[tuple[str, Obj]]:
+    """(id, entry) of a spec file that is known to be readable."""
+    with open_trusted(spec, limit_bytes=limits["metadata_bytes"]) as handle:
+        for found in read_objects(handle, limits=limits):
+            entry = found.value or {}
+            id_ = str(entry["instance_id"])
+            try:
+                inside(id_, "x")
+            except FaultError as error:
+                raise GoldError(f"{spec.name}:{found.line}: the id {id_!r} is no folder name", hint=error.fault.detail) from None
+            yield id_, entry
+
+
+def _copies(files: GoldFiles, id_: str) -> Iterator[tuple[str, str]]:
+    """(where a file of an instance lies, where it goes), both below gold's folder."""
+    found = files.of(id_)
+    for name in [*([found] if isinstance(found, str) else found), *files.beside(id_)]:
+        yield f"{RESULTS}/{name}", f"{id_}/{name}"
+    if (query := files.query(id_)) is not None:
+        yield f"{QUERIES}/{query}", f"{id_}/{GOLD_QUERY}"
+
+
+def _left_behind(folder: Path, plan: dict[str, str]) -> Iterator[str]:
+    for below in (RESULTS, QUERIES):
+        names = sorted(place.name for place in (folder / below).iterdir()) if (folder / below).is_dir() else []
+        left = [name for name in names if f"{below}/{name}" not in plan and not name.startswith(".")]
+        if left:
+            more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+            yield f"{below}/: {', '.join(left[:5])}{more} of no instance, not copied"

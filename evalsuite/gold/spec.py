@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from evalsuite import registry
-from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
+from evalsuite.core import registry
+from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
+from evalsuite.core.types import Check, Gold, GoldInstance, Problem, Suite
 from evalsuite.gold.suite_yaml import read_suite
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import Entry, Layout, read_objects
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SPEC_PATTERN, open_trusted
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Check, Gold, GoldInstance, Problem, Suite
 
 # The gold query of an instance, in its folder.
 GOLD_QUERY = "gold.sql"

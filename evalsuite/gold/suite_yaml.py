@@ -1,20 +1,106 @@
-"""The optional `suite.yaml` of a gold folder -> `Suite`, checked key by key with file and line."""
+"""Which judge a run asks: the `judge` section of suite.yaml, over it `judge.yaml` beside it, over both the file of `--judge`.
+
+YAML files of a grader as values that know where they stand: a fault is told with file and line.
+
+The optional `suite.yaml` of a gold folder -> `Suite`, checked key by key with file and line.
+"""
 
 import math
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
-from evalsuite import registry
-from evalsuite.errors import EvalsuiteError, GoldError, UntrustedPluginError, did_you_mean
-from evalsuite.gold.yaml_places import place_of_fault, top_level
+from evalsuite.compare.official_cells import Reference
+from evalsuite.core import registry
+from evalsuite.core.errors import EvalsuiteError, GoldError, UntrustedPluginError, UsageError, did_you_mean
+from evalsuite.core.types import RULES, Gold, Suite
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.readers.limits import CLOCK, clock_of, resolve_limits
 from evalsuite.scorers import SCORERS
-from evalsuite.tables.official_cells import Reference
-from evalsuite.types import RULES, Suite
+
+
+class Placed(dict[str, Any]):
+    """A mapping of a file that knows the line of each of its keys."""
+
+    lines: dict[str, int]
+
+
+def place_of_fault(section: Any, place: str, message: str) -> str:
+    """The "file:line" of the key of a section that a message names, quoted or as `judge.key`; else that of the section, `place`."""
+    lines = section.lines if isinstance(section, Placed) else {}
+    named = (line for key, line in lines.items() if repr(key) in message or f".{key} " in message)
+    return f"{place.rpartition(':')[0]}:{line}" if (line := next(named, None)) is not None else place
+
+
+def top_level(file: Path, where: str) -> Iterator[tuple[str, Any, str]]:
+    """(key, value, "file:line") of the mapping the file holds. Raises `GoldError` with the line."""
+    with yaml_nodes(file, where) as (loader, node):
+        if node is None:
+            return
+        if node.id != "mapping":
+            raise GoldError(f"{where}:{node.start_mark.line + 1}: not a mapping", hint="write `key: value` lines")
+        for key_node, value_node in node.value:
+            place = f"{where}:{key_node.start_mark.line + 1}"
+            value = loader.construct_object(value_node, deep=True)
+            if isinstance(value, dict):
+                value = Placed(value)
+                value.lines = {key.value: key.start_mark.line + 1 for key, _ in value_node.value}
+            yield str(key_node.value), value, place
+
+
+@contextmanager
+def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
+    """(the loader, the top node) of a YAML file in which no key stands twice; the node is None for an empty one.
+
+    Inside, whatever YAML cannot make a value of becomes a `GoldError` with the line.
+    """
+    import yaml
+
+    try:
+        loader = yaml.SafeLoader(file.read_text(encoding="utf-8-sig"))
+        node = loader.get_single_node()
+        if node is not None and node.tag == "tag:yaml.org,2002:null":
+            node = None
+        if node is not None:
+            refuse_twice(node, where)
+        yield loader, node
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise GoldError(f"{where}{line}: not valid YAML", hint="quote texts that hold ': ' or begin with a special character") from None
+    except EvalsuiteError:
+        raise
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError):
+        raise GoldError(f"{where}: not readable as UTF-8 text", hint="save the file as UTF-8; dates are written 2027-06-30") from None
+    except OSError:
+        raise GoldError(f"{where}: the file cannot be read") from None
+
+
+def refuse_twice(node: Any, where: str) -> None:
+    """Raise where a key stands twice in one mapping, at any depth: YAML itself would let the last one win."""
+    import yaml
+
+    nodes, known = [node], set()
+    while nodes:
+        node = nodes.pop()
+        # An alias is the same node again.
+        if id(node) in known or isinstance(node, yaml.ScalarNode):
+            continue
+        known.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            nodes.extend(node.value)
+            continue
+        keys: set[str] = set()
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            if key in keys:
+                raise GoldError(f"{where}:{key_node.start_mark.line + 1}: the key {key!r} stands twice", hint="keep each key once")
+            keys.add(key)
+            nodes.append(value_node)
+
 
 # The scorers whose official rules `reference` names.
 TABLE_SCORERS = ("table_match", "tables_match", "duckdb_match")
@@ -152,7 +238,7 @@ def _hidden(value: Any, where: str) -> dict[str, Any]:
 
 
 def _judge(value: Any, where: str) -> dict[str, Any]:
-    from evalsuite.judge import read_settings
+    from evalsuite.scorers.judge import read_settings
 
     section = _mapping(value, "judge", where)
     try:
@@ -260,3 +346,89 @@ _FIELDS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
     "hidden": _hidden,
     "score": _text_field("score"),
 }
+
+
+JUDGE_FILE: Final = "judge.yaml"
+_HINT: Final = "base_url: ..., model: ..., key_env: ... in judge.yaml, or below `judge:` in suite.yaml"
+_FILES: Final = ("prompts", "cassette")
+
+
+def judge_section(file: Path) -> dict[str, Any]:
+    """The judge's keys in a `judge.yaml`, or below `judge:` in any file such as suite.yaml; what they name lies beside it.
+
+    Raises:
+        UsageError: no such file, no judge in it, or a key or value that cannot be meant, with file and line.
+        GoldError: the file is no YAML.
+    """
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file", hint=_HINT)
+    if not (section := _said_in(file)):
+        raise UsageError(f"{file} has no `judge` section and no key of one", hint=_HINT)
+    return section
+
+
+def judge_of(file: Path | None, folder: Path) -> dict[str, Any]:
+    """The judge's keys that a file says over those of a gold folder, over those of a `judge.yaml` here where there is no such folder.
+
+    Raises:
+        UsageError: no judge is said anywhere, or a key or value that cannot be meant.
+    """
+    places = [folder / SUITE_FILE, folder / JUDGE_FILE] if folder.is_dir() else [Path(JUDGE_FILE)]
+    section: dict[str, Any] = {}
+    for place in places:
+        section |= _said_in(place) if place.is_file() else {}
+    section |= judge_section(file) if file is not None else {}
+    if not section:
+        raise UsageError("no judge is said", hint=_HINT)
+    return section
+
+
+def _said_in(file: Path) -> dict[str, Any]:
+    section: dict[str, Any] = {}
+    whole = {key: (value, place) for key, value, place in top_level(file, file.name)}
+    for key, (value, place) in whole.items():
+        if key == "judge" and isinstance(value, dict):
+            _check_section(value, place)
+            section |= value
+        elif "judge" not in whole and file.name != SUITE_FILE:
+            _check_section({key: value}, place)
+            section[key] = value
+    return section | {key: str((file.parent / section[key]).resolve()) for key in _FILES if section.get(key)}
+
+
+def with_judge(gold: Gold, file: Path | None) -> Gold:
+    """Gold whose judge is what the file says, over what was said before. Raises `UsageError` for a file that cannot be meant."""
+    if file is None:
+        return gold
+    judge = {**gold.suite.extra.get("judge", {}), **judge_section(file)}
+    return replace(gold, suite=replace(gold.suite, extra={**gold.suite.extra, "judge": judge}))
+
+
+def judge_line(gold: Gold) -> str:
+    """What of the judge moves a verdict, for the signature; empty where none is set."""
+    return _verdict_line(gold.suite.extra.get("judge") or {}, gold.folder)
+
+
+def judge_line_in(folder: Path | None, file: Path | None = None) -> str:
+    """The `judge_line` of the gold in a folder, of which nothing else is read, under the file that goes before it."""
+    places = [folder / name for name in (SUITE_FILE, JUDGE_FILE)] if folder is not None else []
+    section = {key: value for place in places if place.is_file() for key, value in _said_in(place).items()}
+    section |= judge_section(file) if file is not None else {}
+    return _verdict_line(section, folder)
+
+
+def _verdict_line(section: Mapping[str, Any], folder: Path | None) -> str:
+    if not section:
+        return ""
+    from evalsuite.scorers.judge.settings import read_settings
+
+    return read_settings(section, folder=folder).verdict_line
+
+
+def _check_section(section: Mapping[str, Any], place: str) -> None:
+    from evalsuite.scorers.judge.settings import read_settings
+
+    try:
+        read_settings(section)
+    except EvalsuiteError as error:
+        raise UsageError(f"{place_of_fault(section, place, error.message)}: {error.message}", hint=error.hint) from None

@@ -13,12 +13,13 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import Inode, inside, open_confined, opened_again
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
 
 PIECE = 1 << 18
 # So many files of an answer are open at once; a worker may have 64 of all kinds.

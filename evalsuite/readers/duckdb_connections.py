@@ -10,13 +10,14 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Final
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted
-from evalsuite.walls.scratch import ScratchFolder, descriptor_path
+from evalsuite.sandbox.temp_dirs import ScratchFolder, descriptor_path
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
 
 _log = logging.getLogger(__name__)
 

@@ -1,26 +1,368 @@
 """Base tables of a DuckDB file -> `Table`s of native values. The file is hostile: copied, attached locked down, never queried by name.
 
 What a file can still do is kill the process (a crafted one makes duckdb segfault), so submissions are read in a worker.
+
+Big database tables of plain types: their digests, worked out by duckdb itself, and their columns as arrays.
+
+A digest of a million rows takes a tenth of a second, and no row leaves duckdb. Functions go by their full name, so that nothing a file
+holds can stand in their place.
+
+Views of a database that was handed in, as one query over base tables of the same file: dbt's default is to make views.
+
+A view's text is hostile, so duckdb's own parser takes it apart, and every part of it must be on a list: what selects, joins, groups and
+orders, functions that make small values of small ones. Names are then written out in full, so that nothing but a base table of the file
+can be meant, and each view that it reads stands in front of it under a name of ours. What is left over is refused with the part that is not
+allowed: whatever reads a file, makes rows out of nothing, recurses, or calls what nobody knows.
 """
 
+import hashlib
+import json
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from evalsuite.errors import FaultError
-from evalsuite.readers import duckdb_digests
+from evalsuite.compare.string_columns import ArrayColumn, fits_calendar, text_block
+from evalsuite.compare.table_digests import AnyTable, Digest, DigestedTable
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_connections import answer_attached, gold_attached
-from evalsuite.readers.duckdb_views import RefusedViewError, expanded_view
+from evalsuite.readers.json_text import shown
 from evalsuite.readers.limits import Limits
-from evalsuite.tables.digested import AnyTable, Digest, DigestedTable
-from evalsuite.types import Fault, Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+# Below this, reading the rows costs less than it takes to notice.
+DIGESTED_ROWS = 500_000
+SALT_BITS = 62
+# So many rows are looked at where digests agree.
+_SAMPLED = 8
+_LONGEST_SHOWN = 200
+# A decimal of more digits takes more than 64 bits.
+_MOST_DIGITS = 18
+
+_FLOATS = ("DOUBLE", "FLOAT")
+_MOMENTS = {
+    "DATE": "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'",
+    "TIMESTAMP": "BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'",
+}
+_PLAIN = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|DOUBLE|FLOAT|VARCHAR|BOOLEAN|DATE|TIMESTAMP|DECIMAL\(\d+,\d+\)")
+_CELL_BYTES = 8
+
+
+def are_plain(types: Sequence[str]) -> bool:
+    """Whether every column has a type whose cells are equal exactly where their hashes are."""
+    return bool(types) and all(_PLAIN.fullmatch(type_) for type_ in types)
+
+
+def read_digest(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str], salt: int) -> Digest | None:
+    """The digest of a table, None for one without rows; names come quoted, and one thread with its rows in stored order is set.
+
+    A row is a sum of its cells times secret numbers made of the salt, which nobody knew who wrote a cell: duckdb's own hash of two columns
+    can be turned back. Cells of up to 64 bits are told apart by duckdb's hash of one, all others by MD5 behind the salt.
+    """
+    rows = (
+        f"SELECT {_row_number(columns, types, salt)} AS h, system.main.row_number() OVER () AS n, CAST({salt} AS BIGINT) AS s, "
+        f"rowid AS place FROM {table}"
+    )
+    row = connection.execute(
+        "SELECT system.main.count(*), system.main.sum(system.main.hash(system.main.hash(h, n, s))), "
+        f"system.main.sum(system.main.hash(system.main.hash(h, s))), system.main.arg_min(place, h, {_SAMPLED}) FROM ({rows})"
+    ).fetchone()
+    if row is None or not row[0]:
+        return None
+    n_rows, ordered, bag, places = row
+    return Digest(salt, int(n_rows), int(ordered), int(bag), _sample(connection, table, columns, places))
+
+
+def _row_number(columns: Sequence[str], types: Sequence[str], salt: int) -> str:
+    """A number of at most 127 bits for each row: equal for equal rows, for others only where the salt happens to make it so."""
+    small = [(column, type_) for column, type_ in zip(columns, types, strict=True) if _is_small(type_)]
+    texts = [f"CAST({column} AS VARCHAR)" for column, type_ in zip(columns, types, strict=True) if not _is_small(type_)]
+    # -0.0 has the hash of 0.0, but not its text, by which the reference sorts.
+    cells = [f"CASE WHEN {column} IS NOT NULL THEN system.main.hash({column}) END" for column, _ in small]
+    cells += [f"CASE WHEN system.main.signbit({column}) THEN 1 ELSE 0 END" for column, type_ in small if type_ in _FLOATS]
+    if texts:
+        salted = _folded("||", [f"'{salt}:'", *texts])
+        cells.append(f"system.main.hash(system.main.md5_number({salted}))")
+        # Where each of them ends.
+        cells += [f"system.main.length({text})" for text in texts[1:]]
+    bits = SALT_BITS - len(cells).bit_length()
+    factors = (int.from_bytes(hashlib.sha256(f"{salt}|{at}".encode()).digest()) % (1 << bits) | 1 for at in range(len(cells)))
+    terms = [f'system.main."*"(CAST({cell} AS HUGEINT), CAST({factor} AS HUGEINT))' for cell, factor in zip(cells, factors, strict=True)]
+    return _folded("+", terms)
+
+
+def _folded(operator: str, terms: Sequence[str]) -> str:
+    """The terms under an operator, in pairs of pairs: duckdb takes no expression that nests as deep as a table is wide."""
+    while len(terms) > 1:
+        pairs = [f'system.main."{operator}"({a}, {b})' for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + list(terms[len(pairs) * 2 :])
+    return terms[0]
+
+
+def _is_small(type_: str) -> bool:
+    """Whether duckdb's hash of one cell can be turned back, so that different cells have different ones."""
+    decimal = re.fullmatch(r"DECIMAL\((\d+),\d+\)", type_)
+    return int(decimal[1]) <= _MOST_DIGITS if decimal is not None else type_ != "VARCHAR"
+
+
+def _sample(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], places: Sequence[int] | None) -> tuple[str, ...]:
+    """How some rows are written, long cells cut, in their order."""
+    if not places:
+        return ()
+    cells = ", ".join(f'system.main."left"(CAST({column} AS VARCHAR), {_LONGEST_SHOWN})' for column in columns)
+    found = connection.execute(f"SELECT rowid, {cells} FROM {table} WHERE rowid IN ({', '.join(map(str, places))})").fetchall()
+    texts = {place: repr(row) for place, *row in found}
+    return tuple(texts[place] for place in places)
+
+
+def is_plain(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str], limits: Limits) -> bool:
+    """Whether equal cells are all there is to it: no NULL, NaN, infinity or date Python cannot hold, and within the limit of bytes.
+
+    Asked of gold alone, whose statistics can be trusted; what has the same digest holds the same cells.
+    """
+    checks = ["system.main.count(*)"]
+    sizes = []
+    for column, type_ in zip(columns, types, strict=True):
+        checks.append(f"system.main.count({column})")
+        if type_ in _FLOATS:
+            checks[-1] = f"system.main.count(CASE WHEN system.main.isfinite({column}) THEN 1 END)"
+        elif type_ in _MOMENTS:
+            checks[-1] = f"system.main.count(CASE WHEN {column} {_MOMENTS[type_]} THEN 1 END)"
+        elif type_ == "VARCHAR":
+            sizes.append(f"system.main.sum(system.main.length({column}))")
+    row = connection.execute(f"SELECT {', '.join(checks + sizes)} FROM {table}").fetchone()
+    if row is None:
+        return False
+    counts, lengths = row[: len(checks)], row[len(checks) :]
+    n_bytes = counts[0] * len(columns) * _CELL_BYTES + sum(length or 0 for length in lengths)
+    return len(set(counts)) == 1 and n_bytes <= limits["table_bytes"]
+
+
+def read_size(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> int | None:
+    """About how many bytes the cells take, None where a date or moment is none that Python can hold."""
+    checks, sizes = ["system.main.count(*)"], []
+    for column, type_ in zip(columns, types, strict=True):
+        if type_ in _MOMENTS:
+            checks.append(f"system.main.count(CASE WHEN {column} IS NULL OR {column} {_MOMENTS[type_]} THEN 1 END)")
+        elif type_ == "VARCHAR":
+            sizes.append(f"system.main.sum(system.main.length({column}))")
+    row = connection.execute(f"SELECT {', '.join(checks + sizes)} FROM {table}").fetchone()
+    if row is None or len(set(row[: len(checks)])) > 1:
+        return None
+    return int(row[0]) * len(columns) * _CELL_BYTES + sum(length or 0 for length in row[len(checks) :])
+
+
+def read_array(connection: "DuckDBPyConnection", table: str, column: str, type_: str) -> ArrayColumn:
+    """A column in stored order. Raises ValueError where a moment is none that Python can hold after all."""
+    import numpy as np
+
+    is_decimal = type_.startswith("DECIMAL")
+    selected = f"CAST({column} AS VARCHAR)" if is_decimal else column
+    (found,) = connection.execute(f"SELECT {selected} FROM {table}").fetchnumpy().values()
+    empty = np.ma.getmaskarray(found) if isinstance(found, np.ma.MaskedArray) else None
+    values = np.ma.getdata(found)
+    if empty is not None and not empty.any():
+        empty = None
+    if is_decimal or type_ == "VARCHAR":
+        texts = (
+            values.tolist() if empty is None else ["" if gone else text for text, gone in zip(values.tolist(), empty.tolist(), strict=True)]
+        )
+        return ArrayColumn(kind="decimal" if is_decimal else "text", values=text_block(texts), empty=empty)
+    if type_ in _MOMENTS:
+        moments = values.astype("datetime64[us]").view(np.int64)
+        if empty is not None:
+            moments = np.where(empty, 0, moments)
+        if not fits_calendar(moments):
+            raise ValueError("a moment outside the calendar")
+        return ArrayColumn(kind="date" if type_ == "DATE" else "moment", values=moments, empty=empty)
+    return ArrayColumn(kind="number", values=values.astype(np.float64) if type_ == "FLOAT" else values, empty=empty)
+
+
+_MOST_VIEWS, _LONGEST_TEXT = 100, 100_000
+_NAME: Final = r'(?:"(?:[^"]|"")*"|[^\W\d][\w$]*)'
+_HEAD: Final = re.compile(
+    rf"CREATE\s+VIEW\s+{_NAME}(?:\.{_NAME}){{0,2}}\s*(\(\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\))?\s*AS\s+(.*)", re.S | re.I
+)
+_NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE"})
+_SOURCES: Final = frozenset({"BASE_TABLE", "JOIN", "SUBQUERY", "EMPTY", "EMPTY_FROM", "EXPRESSION_LIST"})
+_PARTS: Final = frozenset({"ORDER_MODIFIER", "LIMIT_MODIFIER", "DISTINCT_MODIFIER", "ORDER_DEFAULT", "ASCENDING", "DESCENDING"})
+
+# No `repeat`, `lpad`, `rpad`, `format` and their like: of a short value they make one of any length.
+_WORDS: Final = """
++ - * / // % ** ^ || ~~ !~~ ~~* !~~* & | << >> ~ @ abs ceil ceiling floor round round_even trunc sign sqrt cbrt power pow exp ln log
+log10 log2 mod divide multiply add subtract greatest least isnan isinf isfinite sin cos tan asin acos atan atan2 pi radians degrees
+lower lcase upper ucase trim ltrim rtrim length len strlen char_length character_length substring substr left right replace concat
+concat_ws split_part contains starts_with prefix ends_with suffix instr position strpos regexp_matches regexp_replace regexp_extract
+regexp_full_match like_escape not_like_escape ilike_escape not_ilike_escape reverse md5 hash ascii chr nullif ifnull coalesce if
+date_part datepart date_trunc datetrunc date_diff datediff datesub date_sub date_add year month day hour minute second quarter week
+weekofyear isoyear yearweek dayofweek dayofmonth dayofyear isodow weekday dayname monthname last_day strftime strptime try_strptime
+make_date make_timestamp epoch epoch_ms age date to_days to_weeks to_months to_years to_hours to_minutes to_seconds to_timestamp count
+count_star count_if countif sum sum_no_overflow min max avg mean median mode stddev stddev_pop stddev_samp variance var_pop var_samp
+first last any_value arg_min arg_max min_by max_by string_agg group_concat listagg array_agg list bool_and bool_or bit_and bit_or
+bit_xor quantile quantile_cont quantile_disc percentile_cont percentile_disc approx_count_distinct corr covar_pop covar_samp product
+row_number rank dense_rank rank_dense percent_rank cume_dist ntile lag lead first_value last_value nth_value list_value array_value
+struct_pack row struct_extract array_extract list_extract list_contains
+"""
+_FUNCTIONS: Final = frozenset(_WORDS.split())
+_KINDS: Final = (
+    "COLUMN_REF CONSTANT FUNCTION CAST COMPARISON CONJUNCTION OPERATOR CASE WINDOW STAR SUBQUERY BETWEEN TYPE POSITIONAL_REFERENCE"
+)
+_CLASSES: Final = frozenset(_KINDS.split())
+
+# (schema, name) of a table or view.
+Place = tuple[str, str]
+
+
+class RefusedViewError(Exception):
+    """A view that is not read; the text says which part of it is not allowed, or names what it reads."""
+
+
+def expanded_view(
+    connection: "DuckDBPyConnection", database: str, name: str, *, tables: Mapping[Place, Place], catalogs: Collection[str]
+) -> str:
+    """A SELECT that gives what the view of that name in schema main (without case) gives, over base tables of `database` alone.
+
+    `tables` are the base tables that may be read, as they are called, by their names without case. `catalogs` are the names, without case,
+    that the file's own database has in texts of views: the stem of the file. Raises `RefusedViewError`.
+    """
+    rows = connection.execute(
+        "SELECT schema_name, view_name, sql FROM system.main.duckdb_views() WHERE database_name = $1 AND NOT internal", [database]
+    ).fetchall()
+    # A macro of the file goes before a function of duckdb's of the same name.
+    macros = connection.execute(
+        "SELECT function_name FROM system.main.duckdb_functions() WHERE database_name = $1 AND NOT internal", [database]
+    ).fetchall()
+    views = {(str(schema).lower(), str(view).lower()): str(sql) for schema, view, sql in rows}
+    book = _Book(connection, database, views, tables, catalogs, frozenset(str(macro).lower() for (macro,) in macros))
+    last = book.add(("main", name.lower()))
+    if not book.reads_table:
+        raise RefusedViewError("reads no base table")
+    return f"WITH {', '.join(book.texts)} SELECT * FROM {last}"
+
+
+class _Book:
+    """The views that one view reads, each expanded once, in an order in which each stands behind what it reads."""
+
+    def __init__(
+        self,
+        connection: "DuckDBPyConnection",
+        database: str,
+        views: Mapping[Place, str],
+        tables: Mapping[Place, Place],
+        catalogs: Collection[str],
+        macros: Collection[str],
+    ) -> None:
+        self._connection, self._database, self._views, self._tables, self._catalogs = connection, database, views, tables, catalogs
+        self._macros = macros
+        self._names: dict[Place, str] = {}
+        # The views that are being expanded, the innermost one last.
+        self._open: list[Place] = []
+        self.texts: list[str] = []
+        self.reads_table = False
+
+    def add(self, name: Place) -> str:
+        """Our name for a view, which is expanded by now."""
+        if name in self._names:
+            return self._names[name]
+        if name in self._open or len(self._open) + len(self._names) >= _MOST_VIEWS:
+            raise RefusedViewError("reads itself" if name in self._open else f"reads more than {_MOST_VIEWS} views")
+        self._open.append(name)
+        found = _HEAD.fullmatch(self._views[name].strip().rstrip(";"))
+        if found is None or len(found[2]) > _LONGEST_TEXT:
+            raise RefusedViewError("has a text that cannot be read")
+        tree = self._parsed(found[2])
+        self._check(tree["statements"], frozenset())
+        text = self._connection.execute("SELECT system.main.json_deserialize_sql($1::JSON)", [json.dumps(tree)]).fetchone()
+        own = self._names[name] = f'"view {len(self._names)}"'
+        self._open.pop()
+        self.texts.append(f"{own}{found[1] or ''} AS (\n{text[0] if text else ''}\n)")
+        return own
+
+    def _parsed(self, sql: str) -> dict[str, Any]:
+        row = self._connection.execute("SELECT system.main.json_serialize_sql($1)", [sql]).fetchone()
+        tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True}
+        if tree["error"] or len(tree["statements"]) != 1:
+            raise RefusedViewError("is no plain SELECT")
+        return tree
+
+    def _check(self, part: Any, known: frozenset[str]) -> None:
+        """Raise unless everything in a part of the tree is on a list; tables in it are written out in full. `known` are names in WITH."""
+        if isinstance(part, list):
+            for item in part:
+                self._check(item, known)
+            return
+        if not isinstance(part, dict):
+            return
+        if isinstance(part.get("type"), str):
+            for why in _refusals(part, self._macros):
+                raise RefusedViewError(why)
+            if part["type"] == "BASE_TABLE" and "class" not in part:
+                self._resolve(part, known)
+        if isinstance(part.get("cte_map"), dict):
+            # A name in WITH is known behind its own text, not in it: `with base as (select * from base)` reads the table.
+            for entry in part["cte_map"]["map"]:
+                self._check(entry["value"], known)
+                known |= {str(entry["key"]).lower()}
+        for key, item in part.items():
+            if key != "cte_map":
+                self._check(item, known)
+
+    def _resolve(self, part: dict[str, Any], known: frozenset[str]) -> None:
+        """Give a table its full name, or that of a view which is expanded before."""
+        catalog, schema, table = (str(part[key]).lower() for key in ("catalog_name", "schema_name", "table_name"))
+        if not catalog and not schema and table in known:
+            return
+        # `p.t` may name a catalog in the place of a schema; a bare name is first looked for in the schema of the view that says it.
+        schemas = [schema] if schema else [self._open[-1][0], "main"]
+        if not catalog and schema in self._catalogs:
+            schemas.append("main")
+        own = not catalog or catalog in self._catalogs
+        found = next((place for place in ((name, table) for name in schemas) if place in self._tables or place in self._views), None)
+        if not own or found is None:
+            raise RefusedViewError(f"reads {shown('.'.join(filter(None, (catalog, schema, table))))}, which is no table of the file")
+        part["alias"] = part["alias"] or part["table_name"]
+        if found in self._tables:
+            self.reads_table = True
+            path = [self._database, *self._tables[found]]
+        else:
+            path = ["", "", self.add(found).strip('"')]
+        part["catalog_name"], part["schema_name"], part["table_name"] = path
+        part["qualified_name"] = {"path": [name for name in path if name]}
+
+
+def _refusals(part: Mapping[str, Any], macros: Collection[str]) -> Iterator[str]:
+    """What is not allowed of one part of a tree."""
+    type_, class_ = str(part["type"]), part.get("class")
+    if part.get("sample") is not None or part.get("at_clause") is not None:
+        yield "takes a sample or another time of a table"
+    if class_ is not None:
+        if class_ not in _CLASSES:
+            yield f"holds {str(class_).lower().replace('_', ' ')}"
+        if "function_name" in part:
+            name, place = str(part["function_name"]), (str(part.get("catalog", "")), str(part.get("schema", "")))
+            if name.lower() not in _FUNCTIONS or name.lower() in macros or any(word not in ("", "main", "system") for word in place):
+                yield f"calls {_called(name)}"
+    elif type_ == "RECURSIVE_CTE_NODE":
+        yield "is recursive"
+    elif type_ == "TABLE_FUNCTION":
+        called = part.get("function")
+        yield f"reads {_called(called.get('function_name')) if isinstance(called, dict) else 'a function'}()"
+    elif type_ not in _NODES | _SOURCES | _PARTS:
+        yield f"holds {type_.lower().replace('_', ' ')}"
+
+
+def _called(name: object) -> str:
+    """A function's name as it may stand in a reason: as it is where it is a plain word, else quoted and cut."""
+    text = str(name)
+    return text if re.fullmatch(r"\w{1,40}", text, re.ASCII) else shown(text)
+
 
 # From so many rows on, arrays cost less than values.
 ARRAY_ROWS = 2_000
@@ -58,7 +400,7 @@ def read_duckdb(
         wanted = catalog.table_names() if names is None else names
         if not as_it_comes or not isinstance(source, Path):
             return {name: catalog.read(name, limits, as_arrays=as_it_comes) for name in wanted}
-        salt = secrets.randbits(duckdb_digests.SALT_BITS)
+        salt = secrets.randbits(SALT_BITS)
         read: dict[str, AnyTable | Fault] = {}
         for name in wanted:
             table = catalog.digested(name, limits)
@@ -177,18 +519,18 @@ class _Catalog:
     def digested(self, name: str, limits: Limits) -> DigestedTable | None:
         """A big table of plain types as one that can be digested, without its digest; None where it has to be read."""
         row = self.tables.get(name.lower())
-        if row is None or row[2] < duckdb_digests.DIGESTED_ROWS or self._refusal(name, row, limits) is not None:
+        if row is None or row[2] < DIGESTED_ROWS or self._refusal(name, row, limits) is not None:
             return None
         header, types = self._described(_place(row))
-        return DigestedTable(header=header, types=types, name=str(row[1])) if duckdb_digests.are_plain(types) else None
+        return DigestedTable(header=header, types=types, name=str(row[1])) if are_plain(types) else None
 
     def digest(self, table: DigestedTable, salt: int, limits: Limits | None = None) -> Digest | None:
         """The digest of a table; with limits, None where equal cells are not all there is to it."""
         place, columns = _place(self.tables[table.name.lower()]), [quoted_name(name) for name in table.header]
         types = table.types or ()
-        if limits is not None and not duckdb_digests.is_plain(self.connection, place, columns, types, limits):
+        if limits is not None and not is_plain(self.connection, place, columns, types, limits):
             return None
-        return duckdb_digests.read_digest(self.connection, place, columns, types, salt)
+        return read_digest(self.connection, place, columns, types, salt)
 
     def read(self, name: str, limits: Limits, *, as_arrays: bool = False) -> Table | Fault:
         """One table, or why it is not read; `as_arrays` where it has many rows and plain types."""
@@ -222,15 +564,15 @@ class _Catalog:
     def _fetch_arrays(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault | None:
         """All rows of a table of plain types, one column after the other; None where a cell is none that Python can hold."""
         header, types = self._described(place)
-        if not duckdb_digests.are_plain(types):
+        if not are_plain(types):
             return None
         quoted = list(map(quoted_name, header))
-        size = duckdb_digests.read_size(self.connection, place, quoted, types)
+        size = read_size(self.connection, place, quoted, types)
         if size is None:
             return None
         if size > limits["table_bytes"]:
             return _more(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
-        columns = [duckdb_digests.read_array(self.connection, place, *column) for column in zip(quoted, types, strict=True)]
+        columns = [read_array(self.connection, place, *column) for column in zip(quoted, types, strict=True)]
         n_rows = len(columns[0])
         if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"] or any(len(column) != n_rows for column in columns):
             return _more(name, "rows than it says (limits rows and cells)")

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from evalsuite.errors import FAULTS, FaultError, UsageError, describe
+from evalsuite.core.errors import FAULTS, FaultError, UsageError, describe
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import open_trusted
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from evalsuite.errors import UsageError, did_you_mean
+from evalsuite.core.errors import UsageError, did_you_mean
 
 Limits = Mapping[str, int | float]
 

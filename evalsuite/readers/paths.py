@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
 
-from evalsuite.errors import FaultError, reason_of
-from evalsuite.types import METADATA, METADATA_ARRAY
+from evalsuite.core.errors import FaultError, reason_of
+from evalsuite.core.types import METADATA, METADATA_ARRAY
 
 Inode = tuple[int, int]
 

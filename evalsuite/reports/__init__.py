@@ -13,23 +13,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from evalsuite.errors import LOOK, OutputError, UsageError, cannot_write
-from evalsuite.lazy import Lazy
+from evalsuite.core.errors import LOOK, OutputError, UsageError, cannot_write
+from evalsuite.core.import_ref import ImportRef
 
 if TYPE_CHECKING:
     from evalsuite.reports.document import Document
 
+
 # A format is a function of a document: text, bytes, or pieces of text where the whole would be large.
 Rendered = str | bytes | Iterable[str]
-FORMATS: dict[str, Lazy] = {
-    ".csv": Lazy("evalsuite.reports.data_files:as_csv"),
-    ".html": Lazy("evalsuite.reports.html:html_pieces"),
-    ".json": Lazy("evalsuite.reports.data_files:as_json"),
-    ".md": Lazy("evalsuite.reports.markdown:as_markdown"),
-    ".parquet": Lazy("evalsuite.reports.data_files:as_parquet"),
-    ".svg": Lazy("evalsuite.reports.terminal:as_svg"),
-    ".txt": Lazy("evalsuite.reports.terminal:as_text"),
-    ".xml": Lazy("evalsuite.reports.ci_files:as_junit"),
+FORMATS: dict[str, ImportRef] = {
+    ".csv": ImportRef("evalsuite.reports.data_files:as_csv"),
+    ".html": ImportRef("evalsuite.reports.html:html_pieces"),
+    ".json": ImportRef("evalsuite.reports.data_files:as_json"),
+    ".md": ImportRef("evalsuite.reports.markdown:as_markdown"),
+    ".parquet": ImportRef("evalsuite.reports.data_files:as_parquet"),
+    ".svg": ImportRef("evalsuite.reports.terminal:as_svg"),
+    ".txt": ImportRef("evalsuite.reports.terminal:as_text"),
+    ".xml": ImportRef("evalsuite.reports.ci_files:as_junit"),
 }
 # The endings whose files are no text.
 BINARY = frozenset({".parquet"})

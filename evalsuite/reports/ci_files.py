@@ -12,14 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from evalsuite.errors import cannot_write
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import cannot_write
 from evalsuite.reports.document import Case, Document
 from evalsuite.reports.run_document import run_document
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
-    from evalsuite.run.scoring import Run
+    from evalsuite.runs.run_result import Run
+
 
 _JUNIT_COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Type
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+
 Form = Literal["text", "markdown", "html", "csv", "json", "junit", "parquet"]
 PEOPLE: Final[frozenset[Form]] = frozenset({"text", "markdown", "html"})
 MACHINES: Final[frozenset[Form]] = frozenset({"csv", "json", "parquet"})

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
 from evalsuite.reports.document import Code, Document, Section, Strong, Words, pieces, text_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
 
 TEMPLATES = Path(__file__).parent / "templates"
 # A template yields a piece for each value in it.

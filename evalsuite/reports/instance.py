@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evalsuite.errors import FAULTS, describe
-from evalsuite.reports.clean import clean
-from evalsuite.types import GoldInstance, Result, Rule, Score, Submission
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import FAULTS, describe
+from evalsuite.core.types import GoldInstance, Result, Rule, Score, Submission
 
 # Units are for machines: their fields stand in a table of their own.
 _SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks", "units")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
 from evalsuite.reports.document import LONGEST, Code, Document, Own, Section, Strong, Table, Words, pieces, text_of
 
 # A comment on GitHub holds 65,536 characters; bytes are counted, so that it holds in any script.

@@ -5,15 +5,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import UsageError
-from evalsuite.gold.exchanges import NOTHING, Exchange, Exchanges, exchanges_of
-from evalsuite.store.run_folder import labels_beside
-from evalsuite.summary import Summary, summarise
-from evalsuite.types import METADATA_ARRAY, Result, Rule
+from evalsuite.core.errors import UsageError
+from evalsuite.core.types import METADATA_ARRAY, Result, Rule
+from evalsuite.gold.question_texts import NOTHING, Exchange, Exchanges, exchanges_of
+from evalsuite.runs.run_folder import labels_beside
+from evalsuite.runs.summary import Summary, summarise
 
 if TYPE_CHECKING:
-    from evalsuite.run.scoring import Run
-    from evalsuite.store.history import RunEntry
+    from evalsuite.runs.history import RunEntry
+    from evalsuite.runs.run_result import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ def _with_people(record: Record, labels: Path | None) -> Record:
     """
     if labels is None and (record.folder is None or not labels_beside(record.folder).is_file()):
         return record
-    from evalsuite.store.given_labels import known_labels, labels_of, score_by_people
+    from evalsuite.runs.human_labels import known_labels, labels_of, score_by_people
 
     given, told = (labels_of(labels), "") if labels is not None else known_labels(record.folder)
     if told:
@@ -118,7 +118,7 @@ def revealed(record: Record, level: str | None = None) -> Record:
 
     The totals stay those of the uncut results. Raises `UsageError` for an unknown level.
     """
-    from evalsuite.reveal import check_level, corrections_without_words, default_level, reveal, shows
+    from evalsuite.core.redaction import check_level, corrections_without_words, default_level, reveal, shows
 
     check_level(level)
     level = level or default_level(hidden=record.hidden)

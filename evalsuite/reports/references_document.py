@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
 from evalsuite.reports.document import Column, Document, Form, Section, Table
 
 if TYPE_CHECKING:

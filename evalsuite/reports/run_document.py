@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
-from evalsuite.outcome import FAULTY, kind_of
+from evalsuite.core.status import FAULTY, kind_of
 from evalsuite.reports.document import Code, Column, Document, Form, Own, Section, Strong, Table
-from evalsuite.reports.field_sections import field_sections
-from evalsuite.reports.run_columns import results_suite, results_table
+from evalsuite.reports.run_columns import field_sections, results_suite, results_table
 from evalsuite.reports.words import (
     caused_by,
     ceiling_words,
@@ -30,16 +29,17 @@ from evalsuite.reports.words import (
     some,
     verdict_line,
 )
-from evalsuite.store.history import short_name
-from evalsuite.store.run_folder import SCHEMA_VERSION
-from evalsuite.store.signature import clock_in, rules_name
+from evalsuite.runs.history import short_name
+from evalsuite.runs.run_folder import SCHEMA_VERSION
+from evalsuite.runs.signature import clock_in, rules_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evalsuite.explain.run_evidence import FindEvidence
+    from evalsuite.analysis.explain.instance_evidence import FindEvidence
+    from evalsuite.core.types import Result
     from evalsuite.reports.record import Record
-    from evalsuite.types import Result
+
 
 # Above this many instances the right ones are folded into one line.
 ROWS_IN_FULL = 200

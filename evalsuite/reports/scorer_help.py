@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from evalsuite.registry import Scorer, readable
+from evalsuite.core.scorer_contract import Scorer, readable
 
 READS = {
     "text": ("a text", "answer"),

@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
 from evalsuite.reports.document import Column, Document, Section, Table, text_of
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
 
 _TITLES = {"quiet": "dim", "warning": "yellow"}
 _INDENT = 3

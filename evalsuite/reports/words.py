@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import FAULTS
-from evalsuite.outcome import FAULTY, KINDS, UNJUDGED
-from evalsuite.reports.clean import clean
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import FAULTS
+from evalsuite.core.status import FAULTY, KINDS, UNJUDGED
 
 if TYPE_CHECKING:
+    from evalsuite.core.types import Result, Rule
     from evalsuite.reports.record import Record
-    from evalsuite.stats.means import Mean
-    from evalsuite.summary import Summary
-    from evalsuite.types import Result, Rule
+    from evalsuite.runs.summary import Summary
+    from evalsuite.stats.samples import Mean
+
 
 MOST_IDS = 8
 # Below this the smallest p-values of a report are printed as a bound.
@@ -112,7 +113,7 @@ def flips_by_kind(summary: "Summary", *, down: bool) -> str:
 
 def ceiling_words(record: "Record") -> str:
     """`22/24 (strict 23/24)`: how far gold's own answers come where gold was checked; empty where nobody knows, or for a part of gold."""
-    from evalsuite.store.ceiling import ceiling_of
+    from evalsuite.runs.gold_self_score import ceiling_of
 
     ceiling = ceiling_of(str(record.run["gold"]["hash"]))
     if ceiling is None or record.summary.n_gold != record.run["gold"]["n_instances"]:

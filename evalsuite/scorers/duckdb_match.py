@@ -3,16 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.registry import scorer, tell_official
+from evalsuite.compare.messages import shorten
+from evalsuite.compare.official_cells import Reference
+from evalsuite.compare.table_digests import AnyTable, DigestedTable, agreed, with_rows
+from evalsuite.compare.table_parameters import Labels, list_problem, needs_quotes
+from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Fault, Problem, Score, Table
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
-from evalsuite.tables.condition_columns import Labels, list_problem, needs_quotes
-from evalsuite.tables.digested import AnyTable, DigestedTable, agreed, with_rows
-from evalsuite.tables.official_cells import Reference
-from evalsuite.tables.wording import shorten
-from evalsuite.types import Fault, Problem, Score, Table
 
 if TYPE_CHECKING:
-    from evalsuite.tables.strict_columns import Terms
+    from evalsuite.compare.column_profiles import Terms
+
 
 _A_VIEW = Fault(code="NOT_A_TABLE", detail="a view stands where a table is needed: the reference of today (dbt) and strict read it")
 
@@ -66,7 +68,7 @@ def duckdb_match(
     Example:
         `{"func": "duckdb_match", "parameters": {"gold": "gold.duckdb", "condition_tabs": ["orders"], "ignore_orders": [true]}}`
     """
-    from evalsuite.tables.strict_columns import Terms
+    from evalsuite.compare.column_profiles import Terms
 
     names = list(gold) if condition_tabs is None else condition_tabs
     # What the digests leave open is asked for once, before anybody judges.
@@ -90,7 +92,7 @@ def _apart(
     ignore_orders: Sequence[bool],
 ) -> Iterator[str]:
     """The names, without case, of the tables whose digests do not settle both verdicts."""
-    from evalsuite.tables.fetched import turns_into_floats
+    from evalsuite.compare.duckdb_fetchdf_compat import turns_into_floats
 
     handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
     fitting = not list_problem(len(names), needed, ignore_orders)
@@ -118,11 +120,11 @@ def _score(
     reference: Reference,
 ) -> Score:
     """Both verdicts on the named tables."""
-    from evalsuite.tables.database_rules import match_database
-    from evalsuite.tables.evidence import Comparisons
-    from evalsuite.tables.margins import with_margin
-    from evalsuite.tables.strict_tables import join_verdicts, judge_each
-    from evalsuite.texts.verdict import join
+    from evalsuite.compare.margins import with_margin
+    from evalsuite.compare.official_tables import match_database
+    from evalsuite.compare.strict_tables import join_verdicts, judge_each
+    from evalsuite.compare.table_diff import Comparisons
+    from evalsuite.compare.verdict import join
 
     seen = Comparisons()
     views = [name for name, table in prediction.items() if isinstance(table, Table) and table.is_view]

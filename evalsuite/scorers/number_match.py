@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from evalsuite.registry import scorer
+from evalsuite.compare.number_rules import gold_numbers, match_number, match_number_strictly, number_margin
+from evalsuite.compare.verdict import Cause, Official, Strict, join
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Problem, Score
 from evalsuite.scorers.string_match import exclude_problems
-from evalsuite.texts.official_number import gold_numbers, match_number
-from evalsuite.texts.strict_number import match_number_strictly, number_margin
-from evalsuite.texts.verdict import Cause, Official, Strict, join
-from evalsuite.types import Problem, Score
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:

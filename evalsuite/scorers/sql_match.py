@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from evalsuite.registry import scorer, tell_official
-from evalsuite.sql.pairs import ordered_by
-from evalsuite.tables.result_sets import equal_as_bags, equal_as_sets, soft_f1
-from evalsuite.tables.strict_columns import PLAIN_TERMS
-from evalsuite.tables.strict_tables import join_verdicts, judge_table
-from evalsuite.tables.wording import count
-from evalsuite.texts.verdict import Strict
-from evalsuite.types import Problem, Score, Table
+from evalsuite.compare.column_profiles import PLAIN_TERMS
+from evalsuite.compare.messages import count
+from evalsuite.compare.result_sets import equal_as_bags, equal_as_sets, soft_f1
+from evalsuite.compare.strict_tables import join_verdicts, judge_table
+from evalsuite.compare.verdict import Strict
+from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Problem, Score, Table
+from evalsuite.sql.query_pairs import ordered_by
 
 Name = Literal["bird-ex", "test-suite"]
 # (what the answer gives on each database, what gold's query gives there)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from evalsuite.registry import scorer
-from evalsuite.texts.text_rules import excluded_text, match_text, match_text_strictly
-from evalsuite.texts.verdict import Cause, join
-from evalsuite.types import Problem, Score
+from evalsuite.compare.text_rules import excluded_text, match_text, match_text_strictly
+from evalsuite.compare.verdict import Cause, join
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Problem, Score
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:

@@ -6,11 +6,12 @@ What compares is imported when the first table is: who reads gold needs the sign
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalsuite.registry import scorer, tell_official
-from evalsuite.tables.condition_columns import Labels, is_bare, list_problem, needed_columns
-from evalsuite.tables.official_cells import RESULT_SUITES, Reference
-from evalsuite.tables.wording import with_delimiter
-from evalsuite.types import Fault, Problem, Rule, Score, Table
+from evalsuite.compare.messages import with_delimiter
+from evalsuite.compare.official_cells import RESULT_SUITES, Reference
+from evalsuite.compare.table_parameters import Labels, is_bare, list_problem, needed_columns
+from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Fault, Problem, Rule, Score, Table
 
 OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
 
@@ -93,11 +94,11 @@ def table_match(
     Example:
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
     """
-    from evalsuite.tables.evidence import Comparisons
-    from evalsuite.tables.margins import with_margin
-    from evalsuite.tables.official_tables import match_any_table
-    from evalsuite.tables.strict_columns import Terms
-    from evalsuite.tables.strict_tables import join_verdicts, judge_any
+    from evalsuite.compare.column_profiles import Terms
+    from evalsuite.compare.margins import with_margin
+    from evalsuite.compare.official_tables import match_any_table
+    from evalsuite.compare.strict_tables import join_verdicts, judge_any
+    from evalsuite.compare.table_diff import Comparisons
 
     golds: Sequence[Table | Fault] = gold if isinstance(gold, Sequence) else [gold]
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
@@ -155,11 +156,11 @@ def tables_match(
     Example:
         `{"func": "tables_match", "parameters": {"gold": ["a.csv", "b.csv"], "condition_cols": [[], [0]], "ignore_orders": [true, false]}}`
     """
-    from evalsuite.tables.evidence import Comparisons
-    from evalsuite.tables.margins import with_margin
-    from evalsuite.tables.official_tables import match_table_list
-    from evalsuite.tables.strict_columns import Terms
-    from evalsuite.tables.strict_tables import join_verdicts, judge_each
+    from evalsuite.compare.column_profiles import Terms
+    from evalsuite.compare.margins import with_margin
+    from evalsuite.compare.official_tables import match_table_list
+    from evalsuite.compare.strict_tables import join_verdicts, judge_each
+    from evalsuite.compare.table_diff import Comparisons
 
     names = [item.name if isinstance(item, Table) else f"gold {i}" for i, item in enumerate(gold, start=1)]
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")

@@ -7,27 +7,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from evalsuite.errors import FaultError
-from evalsuite.registry import scorer, tell_official
+from evalsuite.core.errors import FaultError
+from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Fault, Problem, Score
 from evalsuite.stats.units import unit_details
-from evalsuite.trees.batch_comparators import CompoundComparator
-from evalsuite.trees.comparators import PROTECTED
-from evalsuite.trees.eval_schema import SchemaError, effective_type
+from evalsuite.trees.comparators import PROTECTED, UnknownNameError, post_processor
+from evalsuite.trees.eval_schema import JsonRefError, SchemaError, as_json_schema, effective_type, infer_schema
 from evalsuite.trees.field_results import Notice, Notify, RunResult
 from evalsuite.trees.field_totals import NullHandling, PostProcess, chain, propagate_batch_errors, reclassify_nulls
 from evalsuite.trees.gold_findings import UNREAD
 from evalsuite.trees.gold_validation import GoldValidationError
 from evalsuite.trees.json_values import TreeLimitError, inspect
-from evalsuite.trees.record_pairing import Lost, pair_by_position, read_broken
-from evalsuite.trees.record_scoring import Scoring, evaluate
-from evalsuite.trees.registries import UnknownNameError, post_processor
-from evalsuite.trees.resolve_compat import JsonRefError
-from evalsuite.trees.schema_conversion import is_treeval_schema, json_schema_of
-from evalsuite.trees.schema_sources import as_json_schema, infer_schema
+from evalsuite.trees.margin import tree_margin
+from evalsuite.trees.record_scoring import CompoundComparator, Lost, Scoring, evaluate, pair_by_position, read_broken
 from evalsuite.trees.score_details import field_details, field_reason, match_units
 from evalsuite.trees.semantic_judges import SemanticBatchComparator
-from evalsuite.trees.tree_margin import tree_margin
-from evalsuite.types import Fault, Problem, Score
+from evalsuite.trees.treeval import is_treeval_schema, json_schema_of
 
 _CRASHES = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError)
 
@@ -143,7 +139,7 @@ def _semantic(schema: Any, judge: Any) -> dict[str, SemanticBatchComparator]:
     """The `semantic` comparator over the judge, where the schema names it. Raises `FaultError` where there is none to ask."""
     if not _asks({"schema": schema}):
         return {}
-    from evalsuite.judge import needed, semantic_comparator
+    from evalsuite.scorers.judge import needed, semantic_comparator
 
     return {"semantic": SemanticBatchComparator(semantic_comparator(needed(judge)))}
 
@@ -202,8 +198,7 @@ def _official_reason(result: RunResult, id_field: str | None) -> str:
 
 def _annotated(schema: Any) -> Any:
     """The schema as one has to hand it to the reference: annotated, references resolved."""
-    from evalsuite.trees.resolve import needs_resolving, resolve_schema_references
-    from evalsuite.trees.schema_sources import annotate_xeval
+    from evalsuite.trees.eval_schema import annotate_xeval, needs_resolving, resolve_schema_references
 
     plain = as_json_schema(schema)
     if not isinstance(plain, dict):

@@ -3,19 +3,16 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from evalsuite.errors import FaultError
-from evalsuite.registry import scorer
-from evalsuite.trees.eval_schema import SchemaError
+from evalsuite.core.errors import FaultError
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Problem, Score
+from evalsuite.trees.eval_schema import JsonRefError, SchemaError, infer_schema
 from evalsuite.trees.gold_validation import GoldValidationError
 from evalsuite.trees.json_values import ABSENT
-from evalsuite.trees.record_pairing import Lost, join_by_id, pair_by_position, read_broken
-from evalsuite.trees.resolve_compat import JsonRefError
-from evalsuite.trees.schema_conversion import treeval_schema_of
-from evalsuite.trees.schema_sources import infer_schema
+from evalsuite.trees.margin import tree_margin
+from evalsuite.trees.record_scoring import Lost, join_by_id, pair_by_position, read_broken
 from evalsuite.trees.score_details import treeval_details, treeval_reason
-from evalsuite.trees.tree_margin import tree_margin
-from evalsuite.trees.treeval import TreevalResult, prepare, treeval_score
-from evalsuite.types import Problem, Score
+from evalsuite.trees.treeval import TreevalResult, prepare, treeval_schema_of, treeval_score
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:

@@ -1,12 +1,12 @@
 """SQL engines, one file each behind one protocol: open read-only, run one SELECT with limits, give a typed table, say what it cost.
 
-`ENGINES` is the table of them; `evalsuite.sql.execute` runs a statement on any. A new engine is one file with `open_session` and one
+`ENGINES` is the table of them; `evalsuite.sql.execution` runs a statement on any. A new engine is one file with `open_session` and one
 entry here.
 """
 
 from dataclasses import dataclass
 
-from evalsuite.lazy import Lazy
+from evalsuite.core.import_ref import ImportRef
 from evalsuite.sql.session import Connection, QueryLimits, Session
 from evalsuite.sql.statement import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, STANDARD, Dialect
 
@@ -21,7 +21,7 @@ class Engine:
     its SQL. `writes_text` engines write results as lines of CSV themselves, where `stream` is called with `as_text=True`.
     """
 
-    module: Lazy
+    module: ImportRef
     summary: str
     options: dict[str, str]
     extra: str | None = None
@@ -36,7 +36,7 @@ _VERSION = {"version": "a name for the state of the data, changed when they chan
 
 ENGINES: dict[str, Engine] = {
     "duckdb": Engine(
-        module=Lazy("evalsuite.sql.duckdb"),
+        module=ImportRef("evalsuite.sql.duckdb"),
         summary="a DuckDB file, or a folder of .csv and .parquet files, one table each",
         options={"database": "the file or folder"},
         embedded=True,
@@ -44,14 +44,14 @@ ENGINES: dict[str, Engine] = {
         dialect=DUCKDB,
     ),
     "sqlite": Engine(
-        module=Lazy("evalsuite.sql.sqlite"),
+        module=ImportRef("evalsuite.sql.sqlite"),
         summary="an SQLite file",
         options={"database": "the file"},
         embedded=True,
         dialect=SQLITE,
     ),
     "postgres": Engine(
-        module=Lazy("evalsuite.sql.postgres"),
+        module=ImportRef("evalsuite.sql.postgres"),
         summary="a PostgreSQL server, through psycopg",
         options={
             "database": "name of the database",
@@ -71,7 +71,7 @@ ENGINES: dict[str, Engine] = {
         dialect=POSTGRES,
     ),
     "snowflake": Engine(
-        module=Lazy("evalsuite.sql.snowflake"),
+        module=ImportRef("evalsuite.sql.snowflake"),
         summary="a Snowflake account, through its connector",
         options={
             "account": "the account's identifier",
@@ -92,7 +92,7 @@ ENGINES: dict[str, Engine] = {
         dialect=SNOWFLAKE,
     ),
     "bigquery": Engine(
-        module=Lazy("evalsuite.sql.bigquery"),
+        module=ImportRef("evalsuite.sql.bigquery"),
         summary="BigQuery, through Google's client",
         options={
             "credentials": "path of a service account's JSON file; `default` asks for this machine's own login by name",

@@ -1,18 +1,34 @@
-"""DuckDB: a database file, or a folder of .csv and .parquet files with a view for each; locked down before a statement is seen."""
+"""DuckDB: a database file, or a folder of .csv and .parquet files with a view for each; locked down before a statement is seen.
+
+A DuckDB relation's rows by Arrow's C stream, which DuckDB fills without pyarrow: buffers of a batch, and no Python value a row.
+
+The structures are those of Arrow's C data interface, which does not change. Only a relation of one VARCHAR and one BIGINT column without
+NULL is read here.
+
+Whether DuckDB's own parser takes a text for one statement that only selects.
+
+DuckDB writes the CSV text of a result itself: one text a row, as `csv_text.as_lines` of the row's neutral cells would give it.
+
+Functions go by their full name, so that no macro of a database can stand in their place.
+"""
 
 import contextlib
+import ctypes
+import json
 import logging
+import re
+import struct
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.arrow_stream import StreamError
-from evalsuite.sql.cell_forms import INSTANT, INTEGERS, decode
-from evalsuite.sql.clock import asks_time, duckdb_macros, frozen
-from evalsuite.sql.duckdb_lines import line_query, read_lines
-from evalsuite.sql.duckdb_statement import refuse_changes
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.sql.frozen_clock import asks_time, duckdb_macros, frozen
+from evalsuite.sql.result_csv import INSTANT, INTEGERS, as_lines, decode, quoted_codes
 from evalsuite.sql.session import (
     NOT_SELECT,
     OUTSIDE,
@@ -27,9 +43,316 @@ from evalsuite.sql.session import (
     sql_error,
     text_of,
 )
+from evalsuite.sql.statement import DUCKDB, changes
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+_FORMATS = [b"u", b"l"]
+
+
+class StreamError(Exception):
+    """The stream ended with this message of the engine's, or gives another shape than is read here."""
+
+
+class _Schema(ctypes.Structure):
+    pass
+
+
+_Schema._fields_ = [
+    ("format", ctypes.c_char_p),
+    ("name", ctypes.c_char_p),
+    ("metadata", ctypes.c_void_p),
+    ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+class _Array(ctypes.Structure):
+    pass
+
+
+_Array._fields_ = [
+    ("length", ctypes.c_int64),
+    ("null_count", ctypes.c_int64),
+    ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+class _Stream(ctypes.Structure):
+    _fields_ = (
+        ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Schema))),
+        ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Array))),
+        ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)),
+        ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("private_data", ctypes.c_void_p),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows: the bytes of all texts, `ends` (n_rows + 1) where each begins and the last one ends, and the numbers.
+
+    Views of the engine's own memory, which is gone when the next batch is asked for.
+    """
+
+    text: memoryview
+    ends: memoryview
+    numbers: memoryview
+
+
+def read_batches(capsule: Any) -> Generator[Batch]:
+    """The rows of a relation of (VARCHAR, BIGINT), whose `__arrow_c_stream__()` this is, in its order. Raises `StreamError`.
+
+    The stream is let go of at the end, also of one that is closed before: until then its database cannot be opened anew.
+    """
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    place = pointer(capsule, b"arrow_array_stream")
+    stream = ctypes.cast(place, ctypes.POINTER(_Stream)).contents
+    try:
+        schema = _Schema()
+        if stream.get_schema(place, ctypes.byref(schema)):
+            raise StreamError(_last_error(stream, place))
+        found = [schema.children[index].contents.format for index in range(schema.n_children)]
+        schema.release(ctypes.addressof(schema))
+        if found != _FORMATS:
+            raise StreamError(f"columns of other formats: {found!r}")
+        while True:
+            batch = _Array()
+            if stream.get_next(place, ctypes.byref(batch)):
+                raise StreamError(_last_error(stream, place))
+            if not batch.release:
+                return
+            try:
+                yield _batch(batch)
+            finally:
+                batch.release(ctypes.addressof(batch))
+    finally:
+        stream.release(place)
+
+
+def _batch(batch: _Array) -> Batch:
+    texts, numbers = (batch.children[index].contents for index in range(2))
+    n_rows = texts.length
+    ends = _view(texts.buffers[1], 4 * (texts.offset + n_rows + 1)).cast("i")[texts.offset :]
+    held = _view(texts.buffers[2], ends[n_rows])
+    return Batch(held[ends[0] :], ends, _view(numbers.buffers[1], 8 * (numbers.offset + n_rows)).cast("q")[numbers.offset :])
+
+
+def _view(place: int | None, n_bytes: int) -> memoryview:
+    return memoryview((ctypes.c_char * n_bytes).from_address(place)).cast("B") if place and n_bytes else memoryview(bytearray(n_bytes))
+
+
+def _last_error(stream: Any, place: Any) -> str:
+    return (stream.get_last_error(place) or b"").decode("utf-8", "replace")
+
+
+# What a serialised statement may consist of; since 2.0 a WITH can hold an INSERT.
+_NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+
+
+def refuse_changes(connection: "DuckDBPyConnection", sql: str) -> None:
+    """Raise SQL_NOT_ALLOWED unless the text is one SELECT that only selects, or what DuckDB reads as one: PIVOT, SUMMARIZE, SHOW."""
+    import duckdb
+
+    statements = connection.extract_statements(sql)
+    if [one.type for one in statements] == [duckdb.StatementType.MULTI]:
+        _refuse_all_but_pivot(connection, sql)
+    elif [one.type for one in statements] == [duckdb.StatementType.SELECT]:
+        _refuse_nodes(connection, sql)
+    else:
+        raise not_allowed(NOT_SELECT, f"this is {statements[0].type.name}" if len(statements) == 1 else f"{len(statements)} statements")
+
+
+def _refuse_nodes(connection: "DuckDBPyConnection", sql: str) -> None:
+    row = connection.execute("SELECT system.main.json_serialize_sql($1)", [sql]).fetchone()
+    tree = json.loads(row[0]) if row else {"error": True}
+    if tree["error"]:
+        raise not_allowed(NOT_SELECT)
+    refused = sorted(kind for kind in set(_node_kinds(tree)) if kind.endswith("_NODE") and kind not in _NODES)
+    if refused:
+        raise not_allowed(NOT_SELECT, ", ".join(kind.removesuffix("_NODE") for kind in refused))
+
+
+def _refuse_all_but_pivot(connection: "DuckDBPyConnection", sql: str) -> None:
+    """Raise unless the text is a SELECT with a PIVOT that takes its columns from the data.
+
+    DuckDB makes two statements of it, which it cannot serialise. Nothing but a SELECT can stand in brackets, a change in its WITH has words
+    of its own, and the file is open for reading only.
+    """
+    import duckdb
+
+    if change := changes(sql, DUCKDB):
+        raise not_allowed(NOT_SELECT, change)
+    # A line of its own for the bracket: the statement may end in a comment.
+    with contextlib.suppress(duckdb.ParserException):
+        if [one.type for one in connection.extract_statements(f"FROM (\n{sql}\n)")] == [duckdb.StatementType.MULTI]:
+            return
+    raise not_allowed(NOT_SELECT, "this is MULTI")
+
+
+def _node_kinds(tree: Any) -> Iterator[str]:
+    """Every `type` of a serialised statement that names a node; walked without recursion."""
+    todo = [tree]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            if isinstance(item.get("type"), str):
+                yield item["type"]
+            todo.extend(item.values())
+        elif isinstance(item, list):
+            todo.extend(item)
+
+
+_PART_BYTES = 4 << 20
+_COMMA = ", ',', "
+# The text that DuckDB itself has for them is that of their neutral cells, and never quoted.
+_AS_IS = INTEGERS | {'"NULL"', "DATE", "UUID", "INTERVAL", "TIME WITH TIME ZONE", "TIMETZ", "BIT"}
+# Of one with no digit before its point the text has none there either.
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+_FLOATS = ("DOUBLE", "FLOAT")
+_TEXTS = ("VARCHAR", "JSON")
+_MOMENTS = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+_INSTANTS = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
+# Bits of a row's mark: two for each column of moments (at midnight, at another time), and its sign where floats are to be written anew.
+_MOST_MOMENTS, _ODD = 31, "-9223372036854775808"
+_MOST_COLUMNS = 1000
+_LONGEST_MOMENT, _LONGEST_TIME = len("2020-01-01 00:00:00.000000"), len("00:00:00.000000")
+
+
+def line_query(sql: str, types: Sequence[str], expressions: Sequence[str]) -> str | None:
+    """A SELECT of the line and the mark of each row of a statement, for `read_lines`; None where Python has to write the lines.
+
+    `types` are those of its columns, `expressions` what is fetched of c0, c1, ... for neutral cells.
+    """
+    texts = [_text(f"c{index}", type_, expressions[index]) for index, type_ in enumerate(types)]
+    moments = [(f"c{index}", type_) for index, type_ in enumerate(types) if type_ in _MOMENTS]
+    if not types or len(types) > _MOST_COLUMNS or len(moments) > _MOST_MOMENTS or None in texts:
+        return None
+    cells = [_quoted_cell(str(text)) if _may_need_quotes(type_) else str(text) for text, type_ in zip(texts, types, strict=True)]
+    if len(cells) == 1:
+        # A line of nothing would be no row.
+        cells = [f"CASE WHEN system.main.length(system.main.concat({cells[0]})) = 0 THEN '\"\"' ELSE {cells[0]} END"]
+    line = f"system.main.concat({_COMMA.join(cells)}, system.main.chr(10))"
+    mark = " + ".join(
+        f"{1 << 2 * place} * CASE WHEN {_is_plain(c, type_)} THEN {_hour(c)} ELSE 0 END" for place, (c, type_) in enumerate(moments)
+    )
+    floats = {index: f"c{index}" for index, type_ in enumerate(types) if type_ in _FLOATS}
+    if floats:
+        odd = " OR ".join(f"coalesce({_is_odd(c)}, false)" for c in floats.values())
+        exact = ", ".join(_bits(floats[index]) if index in floats else str(text) for index, text in enumerate(texts))
+        line = f"CASE WHEN {odd} THEN CAST(system.main.to_json([{exact}]) AS VARCHAR) ELSE {line} END"
+        mark = f"CASE WHEN {odd} THEN {_ODD} ELSE 0 END + {mark or '0'}"
+    names = ", ".join(f"c{index}" for index in range(len(types)))
+    # A line of its own for the bracket: the statement may end in a comment.
+    return f"SELECT {line}, CAST({mark or '0'} AS BIGINT) FROM (\n{sql}\n) AS answer({names})"
+
+
+def read_lines(capsule: Any, types: Sequence[str]) -> Iterator[Lines]:
+    """The lines of a `line_query`, some MiB at once, from its Arrow stream; `types` are those it was made for. Raises as `read_batches`."""
+    moments = [index for index, type_ in enumerate(types) if type_ in _MOMENTS]
+    floats = [index for index, type_ in enumerate(types) if type_ in _FLOATS]
+    with contextlib.closing(read_batches(capsule)) as batches:
+        for batch in batches:
+            marks = set(batch.numbers) if moments or floats else set()
+            text = _with_floats(batch, floats) if min(marks, default=0) < 0 else batch.text
+            bits = reduce(or_, marks, 0)
+            yield Lines(
+                text=b"",
+                n_rows=len(batch.numbers),
+                at_midnight=frozenset(index for place, index in enumerate(moments) if bits >> 2 * place & 1),
+                at_other_times=frozenset(index for place, index in enumerate(moments) if bits >> 2 * place & 2),
+            )
+            yield from (Lines(text=bytes(text[start : start + _PART_BYTES]), n_rows=0) for start in range(0, len(text), _PART_BYTES))
+
+
+def _with_floats(batch: Batch, floats: Sequence[int]) -> bytes:
+    """The text of a batch, in which rows of floats that DuckDB and Python may write in two ways stand as Python has them."""
+    parts, done, first = list[bytes](), 0, batch.ends[0]
+    for row, mark in enumerate(batch.numbers):
+        if mark < 0:
+            begin, end = batch.ends[row] - first, batch.ends[row + 1] - first
+            cells = json.loads(bytes(batch.text[begin:end]))
+            for index in floats:
+                cells[index] = None if cells[index] is None else struct.unpack(">d", int(cells[index], 2).to_bytes(8))[0]
+            parts += [bytes(batch.text[done:begin]), as_lines([cells])]
+            done = end
+    return b"".join([*parts, batch.text[done:]])
+
+
+def _bits(c: str) -> str:
+    """A float as the text of its 64 bits, which loses nothing."""
+    return f"CAST(CAST(CAST({c} AS DOUBLE) AS BIT) AS VARCHAR)"
+
+
+def _text(c: str, type_: str, expression: str) -> str | None:
+    """The text of a column's cells before any quotes, None of a type that Python has to write."""
+    if type_ in _AS_IS or ((size := _DECIMAL.fullmatch(type_)) and size[1] != size[2]):
+        return f"CAST({c} AS VARCHAR)"
+    if type_ in _FLOATS:
+        return f"CAST(CAST({c} AS DOUBLE) AS VARCHAR)"
+    if type_ == "BOOLEAN":
+        return f"CASE WHEN {c} THEN 'True' WHEN NOT {c} THEN 'False' END"
+    if type_ == "BLOB":
+        return f"system.main.lower(system.main.hex({c}))"
+    if type_ in _MOMENTS:
+        text = f"CAST({c} AS VARCHAR)"
+        return f"CASE WHEN {_is_plain(c, type_)} THEN {_six_digits(text)} ELSE {text} END"
+    if type_ == "TIME":
+        return _six_digits(f"CAST({c} AS VARCHAR)", _LONGEST_TIME)
+    if type_ in _INSTANTS:
+        text = f"CAST({c} AS VARCHAR)"
+        bare = f"system.main.left({text}, -3)"
+        inside = f"{c} BETWEEN TIMESTAMPTZ '0001-01-01 00:00:00+00' AND TIMESTAMPTZ '9999-12-31 23:59:59.999999+00'"
+        return f"CASE WHEN {inside} THEN system.main.concat({_six_digits(bare)}, '+00:00') ELSE {text} END"
+    if type_ in _TEXTS or type_.startswith("ENUM("):
+        return f"CAST({c} AS VARCHAR)"
+    return expression if _may_need_quotes(type_) else None
+
+
+def _may_need_quotes(type_: str) -> bool:
+    return type_ in _TEXTS or type_.startswith(("ENUM(", "STRUCT(", "MAP(", "UNION(")) or type_.endswith("]")
+
+
+def _is_plain(c: str, type_: str) -> str:
+    """Whether a moment is one that Python holds."""
+    if type_ == "TIMESTAMP_NS":
+        return f"(system.main.isfinite({c}) AND system.main.length(CAST({c} AS VARCHAR)) <= {_LONGEST_MOMENT})"
+    return f"({c} BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999')"
+
+
+def _hour(c: str) -> str:
+    return f"CASE WHEN CAST({c} AS TIME) = TIME '00:00:00' THEN 1 ELSE 2 END"
+
+
+def _six_digits(text: str, longest: int = _LONGEST_MOMENT) -> str:
+    """The text of a moment with all or none of the digits behind its seconds."""
+    return f"CASE WHEN system.main.contains({text}, '.') THEN system.main.rpad({text}, {longest}, '0') ELSE {text} END"
+
+
+def _is_odd(c: str) -> str:
+    """Whether DuckDB and Python may write a float in two ways: beyond these bounds it rounds some to another last digit."""
+    return f"({c} <> 0 AND system.main.isfinite({c}) AND NOT system.main.abs({c}) BETWEEN 1e-4 AND 1e15)"
+
+
+def _quoted_cell(text: str) -> str:
+    needs = " OR ".join(f"system.main.contains({text}, system.main.chr({code}))" for code in quoted_codes())
+    quoted = f"system.main.concat('\"', system.main.replace({text}, '\"', '\"\"'), '\"')"
+    return f"CASE WHEN {needs} THEN {quoted} ELSE {text} END"
+
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +381,6 @@ UNION ALL SELECT macro_definition FROM duckdb_functions() WHERE NOT internal"""
 # Types whose cells are neutral as duckdb gives them.
 _NEUTRAL = INTEGERS | {"DOUBLE", "FLOAT", "BOOLEAN", "VARCHAR", "BLOB"}
 # The client makes other values of these than the database holds (an infinite date becomes the last day), so their text is fetched.
-_INSTANTS = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
 _AS_TEXT = (
     *_INSTANTS,
     "DATE",

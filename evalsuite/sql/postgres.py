@@ -1,19 +1,32 @@
-"""PostgreSQL through psycopg 3: a read-only transaction, the statement behind a cursor, which the server declares for a SELECT only."""
+"""PostgreSQL through psycopg 3: a read-only transaction, the statement behind a cursor, which the server declares for a SELECT only.
+
+Which functions a PostgreSQL statement may call: those that leave nothing behind but their result.
+
+A read-only transaction keeps a volatile function from writing tables, and from nothing else: messages, locks, signals to other sessions
+and files of the server outlive it.
+
+PostgreSQL writes the CSV text of a result itself: one text a row, as `csv_text.as_lines` of the row's neutral cells would give it.
+
+The server's own text of a cell is what psycopg reads, so only what Python would write in another way is changed.
+
+The state of a PostgreSQL database: as long as it is the same, a statement that asks no time gives what it gave.
+"""
 
 import contextlib
 import logging
 import os
+import re
 import socket
 import threading
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence, Set
+from datetime import date, datetime
+from functools import reduce
+from operator import or_
+from typing import Any, Final
 
-from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.cell_forms import INSTANT
-from evalsuite.sql.clock import frozen
-from evalsuite.sql.postgres_calls import refuse_side_effects
-from evalsuite.sql.postgres_lines import line_query, lines_of
-from evalsuite.sql.postgres_state import fingerprint
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.sql.frozen_clock import asks_time, frozen
+from evalsuite.sql.result_csv import INSTANT, as_lines, quoted_codes
 from evalsuite.sql.session import (
     NOT_SELECT,
     OUTSIDE,
@@ -28,7 +41,244 @@ from evalsuite.sql.session import (
     server_gone,
     sql_error,
 )
-from evalsuite.sql.statement import POSTGRES, changes
+from evalsuite.sql.statement import POSTGRES, blanked, called_names, calls, changes, only_statement
+
+# Volatile functions that only read what the role may read, draw at random, ask the clock or wait.
+_HARMLESS: Final = frozenset(
+    {
+        *("random", "random_normal", "normal_rand", "setseed", "clock_timestamp", "timeofday", "currval", "lastval", "lo_get"),
+        *("gen_random_uuid", "gen_random_bytes", "gen_salt", "uuidv4", "uuidv7"),
+        *(f"uuid_generate_v{version}" for version in ("1", "1mc", "4")),
+        *("pg_sleep", "pg_sleep_for", "pg_sleep_until", "current_query", "currtid2", "amvalidate", "txid_status"),
+        *(f"pg_{what}_size" for what in ("relation", "table", "indexes", "total_relation", "database", "tablespace")),
+        *(f"pg_current_wal{what}_lsn" for what in ("", "_insert", "_flush")),
+        *("pg_last_wal_receive_lsn", "pg_last_wal_replay_lsn", "pg_last_xact_replay_timestamp", "pg_last_committed_xact"),
+        *("pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_get_wal_replay_pause_state", "pg_get_wal_resource_managers"),
+        *("pg_blocking_pids", "pg_safe_snapshot_blocking_pids", "pg_lock_status", "pg_prepared_xact", "pg_get_multixact_members"),
+        *("pg_partition_tree", "pg_partition_ancestors", "pg_sequence_last_value", "pg_notification_queue_usage", "pg_jit_available"),
+        *("pg_xact_status", "pg_xact_commit_timestamp", "pg_xact_commit_timestamp_origin", "pg_stat_have_stats"),
+        *("pg_collation_actual_version", "pg_database_collation_actual_version", "pg_get_backend_memory_contexts"),
+        *(f"pg_stat_get_xact_{what}" for what in ("blocks_fetched", "blocks_hit", "numscans")),
+        *(f"pg_stat_get_xact_tuples_{what}" for what in ("deleted", "fetched", "hot_updated", "inserted", "returned", "updated")),
+        *(f"pg_stat_get_xact_function_{what}" for what in ("calls", "self_time", "total_time")),
+    }
+)
+# Functions that run texts as SQL, with the places of those texts; ts_rewrite of three arguments runs none.
+_RUN_TEXTS: Final = {
+    **dict.fromkeys(("query_to_xml", "query_to_xmlschema", "query_to_xml_and_xmlschema", "ts_stat"), (0,)),
+    "ts_rewrite": (1,),
+    **dict.fromkeys(("crosstab", "crosstab2", "crosstab3", "crosstab4"), (0, 1)),
+}
+# They make SQL of their arguments, and are volatile by no word of theirs.
+_MAKE_SQL: Final = ("connectby", "xpath_table")
+# What a TABLESAMPLE names can be called by nothing else.
+_VOLATILE: Final = (
+    "SELECT DISTINCT proname FROM pg_proc WHERE proname = ANY(%s) AND (provolatile = 'v' OR proname = ANY(%s)) "
+    "AND prorettype <> 'tsm_handler'::regtype ORDER BY 1"
+)
+# `U&"..."` before a bracket, perhaps with its UESCAPE.
+_HIDDEN_NAME: Final = re.compile(r"\bu&\s*_\s*(?:uescape\s*_\s*)?\(", re.IGNORECASE)
+_LITERAL: Final = re.compile(r"(?:'((?:[^']|'')*)'|(\$(?:[A-Za-z_]\w*)?\$)((?:(?!\2).)*+)\2)(?:\s*::\s*text)?", re.DOTALL | re.IGNORECASE)
+
+
+def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) -> None:
+    """Raise SQL_NOT_ALLOWED where the statement calls a function that could leave more behind than its result.
+
+    `functions` are names that a person allowed. What a function runs as SQL is looked at in the same way, where it is a plain text.
+    """
+    blank = blanked(sql, POSTGRES)
+    if _HIDDEN_NAME.search(blank):
+        raise not_allowed(f'{OUTSIDE}: names in U&"..." hide what is called')
+    names = called_names(sql, POSTGRES) - functions
+    for text in _texts_run(sql, blank, names):
+        if asks_time(text, "postgres"):
+            # A frozen clock, and whoever keeps results, looks at the statement itself alone.
+            raise not_allowed(f"{OUTSIDE}: a text that it runs as SQL asks the time")
+        refuse_side_effects(connection, only_statement(text, POSTGRES, fenced=False), functions)
+    asked = sorted(names - _HARMLESS - set(_RUN_TEXTS))
+    if asked and (found := connection.execute(_VOLATILE, (asked, list(_MAKE_SQL))).fetchone()):
+        raise not_allowed(f"{OUTSIDE}: the function {found[0]} can leave more behind than its result")
+
+
+def _texts_run(sql: str, blank: str, names: Set[str]) -> Iterator[str]:
+    """Each text that calls of functions with these names run. Raises SQL_NOT_ALLOWED where one is no plain literal."""
+    for name, place in calls(sql, POSTGRES):
+        if name not in _RUN_TEXTS or name not in names:
+            continue
+        arguments = list(_arguments(sql, blank, place))
+        for argument in (
+            [] if name == "ts_rewrite" and len(arguments) > 2 else [arguments[at] for at in _RUN_TEXTS[name] if at < len(arguments)]
+        ):
+            if literal := _LITERAL.fullmatch(argument):
+                yield literal[3] if literal[2] else literal[1].replace("''", "'")
+            elif not argument.isdigit():
+                raise not_allowed(f"{OUTSIDE}: what {name} runs is no plain text")
+
+
+def _arguments(sql: str, blank: str, start: int) -> Iterator[str]:
+    """The arguments of the call whose bracket stands before `start`, as they are written."""
+    depth, begin = 1, start
+    for place in range(start, len(blank)):
+        depth += (blank[place] in "([") - (blank[place] in ")]")
+        if depth == 0 or (depth == 1 and blank[place] == ","):
+            yield sql[begin:place].strip()
+            begin = place + 1
+        if depth == 0:
+            return
+
+
+_AS_IS: Final = {"int2", "int4", "int8", "oid", "numeric", "uuid", "interval", "timetz"}
+_TEXTS: Final = {"text", "varchar", "bpchar", "name", "json", "jsonb"}
+# From which size on the server writes a float with an exponent; below 1e-4 it does too.
+_FLOATS: Final = {"float8": "1e15", "float4": "1e6"}
+# What Python holds of them; anything else is read by it, and refused.
+_DAYS: Final = {"date": date.fromisoformat, "timestamp": datetime.fromisoformat, "timestamptz": datetime.fromisoformat}
+_LONGEST_MOMENT = len("2020-01-01 00:00:00.000000")
+_MOST_MOMENTS, _MOST_COLUMNS = 31, 500
+# concat() takes at most a hundred arguments.
+_AT_ONCE = 40
+
+
+def line_query(sql: str, types: Sequence[str]) -> str | None:
+    """A SELECT of the line of each row of a statement, for `lines_of`; None where Python has to write the lines.
+
+    `types` are PostgreSQL's names of its columns' types, empty for one that has none.
+    """
+    if not types or len(types) > _MOST_COLUMNS or types.count("timestamp") > _MOST_MOMENTS:
+        return None
+    cells = [_cell(f"c{index}", type_) for index, type_ in enumerate(types)]
+    if None in cells:
+        return None
+    odd = " OR ".join(filter(None, (_oddity(f"c{index}", type_) for index, type_ in enumerate(types)))) or "false"
+    moments = [f"c{index}" for index, type_ in enumerate(types) if type_ == "timestamp"]
+    times = " + ".join(
+        f"{1 << 2 * place}::int8 * CASE WHEN {c} IS NULL THEN 0 WHEN {c} = pg_catalog.date_trunc('day', {c}) THEN 1 ELSE 2 END"
+        for place, c in enumerate(moments)
+    )
+    line = _joined([part for cell in cells for part in ("','", str(cell))][1:])
+    if len(cells) == 1:
+        line = f"CASE WHEN {line} = '' THEN '\"\"' ELSE {line} END"
+    texts = ", ".join(f"CASE WHEN c{index} IS NOT NULL THEN pg_catalog.concat(c{index}) END" for index in range(len(types)))
+    names = ", ".join(f"c{index}" for index in range(len(types)))
+    # A line of its own for the bracket: the statement may end in a comment.
+    return (
+        f"SELECT CASE WHEN {odd} THEN '' ELSE {line} || pg_catalog.chr(10) END, {times or '0'}, "
+        f"CASE WHEN {odd} THEN ARRAY[{texts}] END FROM (\n{sql}\n) AS answer({names})"
+    )
+
+
+def lines_of(chunks: Iterable[Sequence[tuple[str, int, list[str | None] | None]]], types: Sequence[str]) -> Iterator[Lines]:
+    """The lines of the chunks of rows that a `line_query` gave. Raises ValueError for a day or moment that Python does not hold."""
+    moments = [index for index, type_ in enumerate(types) if type_ == "timestamp"]
+    for rows in chunks:
+        lines, times, odd = zip(*rows, strict=True)
+        if odd.count(None) < len(odd):
+            lines = tuple(line if cells is None else _as_python_has_it(cells, types) for line, cells in zip(lines, odd, strict=True))
+        bits = reduce(or_, set(times))
+        yield Lines(
+            text="".join(lines).encode("utf-8", "backslashreplace"),
+            n_rows=len(lines),
+            at_midnight=frozenset(index for place, index in enumerate(moments) if bits >> 2 * place & 1),
+            at_other_times=frozenset(index for place, index in enumerate(moments) if bits >> 2 * place & 2),
+        )
+
+
+def _as_python_has_it(texts: Sequence[str | None], types: Sequence[str]) -> str:
+    """The line of a row with a float that Python writes in another way, or a day that it may not hold."""
+    cells: list[Any] = []
+    for text, type_ in zip(texts, types, strict=True):
+        if text is None:
+            cells.append(None)
+        elif type_ in _FLOATS:
+            cells.append(float(text))
+        elif type_ in _DAYS:
+            cells.append(_DAYS[type_](text))
+        elif type_ == "bool":
+            cells.append(text == "t")
+        else:
+            cells.append(text.removeprefix("\\x") if type_ == "bytea" else text)
+    return as_lines([cells]).decode()
+
+
+def _cell(c: str, type_: str) -> str | None:
+    """The text of a column's cells, in quotes where it needs them; None of a type that Python has to write."""
+    if type_ in _AS_IS or type_ == "date":
+        return c
+    if type_ in _TEXTS:
+        text = f"pg_catalog.concat({c})"
+        needs = " OR ".join(f"pg_catalog.strpos({text}, pg_catalog.chr({code})) > 0" for code in quoted_codes())
+        return f"CASE WHEN {needs} THEN '\"' || pg_catalog.replace({text}, '\"', '\"\"') || '\"' ELSE {text} END"
+    if type_ in _FLOATS:
+        names = "".join(
+            f"WHEN {c} = '{own}' THEN '{python}' " for own, python in (("NaN", "nan"), ("Infinity", "inf"), ("-Infinity", "-inf"))
+        )
+        return f"CASE {names}WHEN {c} = pg_catalog.trunc({c}::float8) THEN pg_catalog.concat({c}, '.0') ELSE pg_catalog.concat({c}) END"
+    if type_ == "bool":
+        return f"CASE WHEN {c} THEN 'True' WHEN NOT {c} THEN 'False' END"
+    if type_ == "bytea":
+        return f"pg_catalog.encode({c}, 'hex')"
+    if type_ == "timestamp":
+        return _six_digits(f"pg_catalog.concat({c})")
+    if type_ == "timestamptz":
+        return f"CASE WHEN {c} IS NOT NULL THEN {_six_digits(f'pg_catalog.left(pg_catalog.concat({c}), -3)')} || '+00:00' END"
+    return None
+
+
+def _oddity(c: str, type_: str) -> str:
+    """Whether Python has to look at a cell."""
+    if type_ in _FLOATS:
+        size = f"pg_catalog.abs({c})"
+        plain = f"{c} IN (0, 'NaN', 'Infinity', '-Infinity') OR ({size} >= 1e-4 AND {size} < {_FLOATS[type_]})"
+        return f"({c} IS NOT NULL AND NOT ({plain}))"
+    if type_ in _DAYS:
+        zone = "+00" if type_ == "timestamptz" else ""
+        last = "9999-12-31" if type_ == "date" else f"9999-12-31 23:59:59.999999{zone}"
+        return f"({c} IS NOT NULL AND NOT {c} BETWEEN {type_} '0001-01-01{' 00:00:00' + zone if zone else ''}' AND {type_} '{last}')"
+    return ""
+
+
+def _six_digits(text: str) -> str:
+    """The text of a moment with all or none of the digits behind its seconds."""
+    return f"CASE WHEN pg_catalog.strpos({text}, '.') > 0 THEN pg_catalog.rpad({text}, {_LONGEST_MOMENT}, '0') ELSE {text} END"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return " || ".join(f"pg_catalog.concat({', '.join(parts[start : start + _AT_ONCE])})" for start in range(0, len(parts), _AT_ONCE))
+
+
+# What may ask the time though a statement does not: views, and functions that a SELECT can call.
+_DEFINED: Final = (
+    "SELECT definition FROM pg_views WHERE schemaname NOT IN ('pg_catalog', 'information_schema') UNION ALL "
+    "SELECT CASE WHEN prosrc = '' THEN pg_get_functiondef(oid) ELSE prosrc END FROM pg_proc "
+    "WHERE oid >= 16384 AND prokind IN ('f', 'w') AND prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)"
+)
+# Asked with every state: a change of a view or function gives its row of the catalogs another xmin, and the sum is made by the server.
+_MARK: Final = (
+    "(SELECT coalesce(sum(hashtext(concat(oid, ' ', xmin))), 0) FROM "
+    "(SELECT oid, xmin FROM pg_rewrite UNION ALL SELECT oid, xmin FROM pg_proc) AS defined WHERE oid >= 16384)"
+)
+_STATE: Final = (
+    "SELECT (SELECT system_identifier FROM pg_control_system()), current_database(), current_user, "
+    "CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END::text, "
+    f"current_setting('search_path'), {_MARK}"
+)
+# (cluster, database) -> the mark seen last, and whether something asked the time then; every statement has a session of its own.
+_asking: dict[tuple[int, str], tuple[int, bool]] = {}
+
+
+def fingerprint(connection: Any) -> str | None:
+    """The cluster's identity and its place in the log of changes: any write, in any of its databases, makes another one.
+
+    None where a view or a function of the database asks the time: it keeps the server's clock.
+    """
+    *state, mark = connection.execute(_STATE).fetchone()
+    place = (state[0], state[1])
+    known = _asking.get(place)
+    if known is None or known[0] != mark:
+        texts = connection.execute(_DEFINED).fetchall()
+        known = _asking[place] = mark, any(asks_time(text or "", "postgres") for (text,) in texts)
+    return None if known[1] else "|".join(map(str, state))
+
 
 _log = logging.getLogger(__name__)
 

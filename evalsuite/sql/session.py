@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import UUID
 
-from evalsuite.errors import FaultError, MissingExtraError, UsageError
-from evalsuite.types import Table
+from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
+from evalsuite.core.types import Table
 
 MIB = 1 << 20
 _LONGEST_PART = 60

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.cell_forms import INSTANT
-from evalsuite.sql.clock import frozen
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.sql.frozen_clock import frozen
+from evalsuite.sql.result_csv import INSTANT
 from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, server_gone, sql_error
 
 _log = logging.getLogger(__name__)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.clock import asks_time, freeze_sqlite
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.sandbox.cpu_clock import Deadline
+from evalsuite.sql.frozen_clock import asks_time, freeze_sqlite
 from evalsuite.sql.session import (
     MIB,
     NOT_SELECT,
@@ -26,7 +27,6 @@ from evalsuite.sql.session import (
     sql_error,
     text_of,
 )
-from evalsuite.walls.clock import Deadline
 
 _log = logging.getLogger(__name__)
 

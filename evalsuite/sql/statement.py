@@ -1,4 +1,6 @@
-"""A submission's SQL text -> the one statement in it. A coarse look, the same for all engines; the engine's own parser decides after it.
+"""Queries for reading: both sides of an answer beside each other, long ones with a line for each clause.
+
+A submission's SQL text -> the one statement in it. A coarse look, the same for all engines; the engine's own parser decides after it.
 
 It reads no grammar: only comments, quotes and semicolons, in the dialect of the engine, and the first word.
 """
@@ -8,8 +10,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from typing import Final
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.sql.session import NOT_SELECT, not_allowed, sql_error
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)")
@@ -190,3 +193,31 @@ def _comment_end(sql: str, position: int, *, nested: bool) -> int:
         if depth == 0:
             return position + mark.end()
     return len(sql)
+
+
+_LONGEST_LINE: Final = 100
+
+
+def both_queries(gold: str, answer: str, dialect: str) -> str:
+    """Gold's query and the answer's, each behind a line that says whose it is; one that is empty is left out.
+
+    `dialect` is an engine's name in `ENGINES`, empty where none is known.
+    """
+    sides = {"gold": gold, "answer": answer}
+    return "\n\n".join(f"-- {whose}\n{laid_out(sql, dialect)};" for whose, sql in sides.items() if sql.strip())
+
+
+def laid_out(sql: str, dialect: str) -> str:
+    """The same statement with a line for each clause; as it is written where its lines are short, or where it cannot be taken apart."""
+    written = sql.strip().rstrip(";").rstrip()
+    if all(len(line) <= _LONGEST_LINE for line in written.splitlines()):
+        return written
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tree = sqlglot.parse_one(written, read=dialect)
+        shown: str = tree.sql(dialect, pretty=True)
+        return shown if sqlglot.parse_one(shown, read=dialect) == tree else written
+    except (SqlglotError, RecursionError, ValueError):
+        return written

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from evalsuite.stats.intervals import Interval
     from evalsuite.stats.significance import Method, Significance
 
+
 IntervalMethod = Literal["auto", "wilson", "bounded", "t", "normal", "percentile", "basic", "bca"]
 
 
@@ -37,11 +38,11 @@ def confidence_interval(
     (one name a score) that of `clustered_score_interval`. `confidence_interval([1, 1, 0, 1])` is 0.75 in [0.30, 0.95].
     """
     if clusters is not None:
-        from evalsuite.stats.clustered import clustered_score_interval
+        from evalsuite.stats.intervals import clustered_score_interval
 
         return clustered_score_interval(scores, clusters, confidence=confidence)
     if method in ("percentile", "basic", "bca"):
-        from evalsuite.stats.bootstrap import bootstrap_interval
+        from evalsuite.stats.intervals import bootstrap_interval
 
         return bootstrap_interval(scores, confidence=confidence, method=method)
     from evalsuite.stats.intervals import named_interval

@@ -1,11 +1,25 @@
-"""Confidence intervals in closed form: floats in, numbers out."""
+"""A mean that a cheap rater gave over everything, corrected by what a dear one said of a part: prediction-powered inference.
+
+Confidence intervals in closed form: floats in, numbers out.
+
+Bootstrap intervals: of a mean, and of a corpus metric over its per-segment statistics. Every draw is seeded and vectorised.
+
+Means of scores that hang together: standard errors and intervals that take whole clusters, not scores, as independent.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from evalsuite.stats.samples import StatsError, checked, is_binary, mean, sample_sd, share, t_value, z_value
+from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, is_binary, mean, sample_sd, share, t_value, z_value
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
 
 SMALLEST_SPREAD = 1e-9
 ProportionMethod = Literal["wilson", "clopper_pearson", "agresti_coull", "jeffreys", "normal"]
@@ -184,3 +198,411 @@ def named_interval(scores: Sequence[float], method: str, *, confidence: float = 
     if method not in known:
         raise StatsError(f"unknown interval {method!r}", hint=f"one of wilson, {', '.join(known)}, percentile, basic, bca")
     return known[method](scores, confidence=confidence)
+
+
+Method = Literal["percentile", "basic", "bca"]
+CorpusScore = Callable[[Any], Any]
+"""m rows of summed statistics (an array m x k) -> m scores."""
+CELLS_AT_ONCE = 4_000_000
+
+
+def draw_indices(n: int, n_resamples: int, seed: int) -> "Iterator[NDArray[np.int64]]":
+    """`n_resamples` rows of n positions drawn with replacement, in blocks of about 32 MB.
+
+    The stream is that of sacrebleu's `rng.choice(n, size=(n_resamples, n))`, whatever the size of a block.
+    """
+    import numpy as np
+
+    if n_resamples < 1:
+        raise StatsError(f"{n_resamples} resamples")
+    rng = np.random.default_rng(seed)
+    block = max(1, CELLS_AT_ONCE // n)
+    for start in range(0, n_resamples, block):
+        yield rng.choice(n, size=(min(block, n_resamples - start), n), replace=True)
+
+
+def resampled_means(scores: Sequence[float], *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> "Array":
+    """The means of `n_resamples` samples of n scores drawn with replacement."""
+    import numpy as np
+
+    values = np.asarray(checked(scores))
+    return np.concatenate([values[rows].mean(axis=1) for rows in draw_indices(len(values), n_resamples, seed)])
+
+
+def resampled_totals(statistics: "ArrayLike", *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> "Array":
+    """The column sums (n_resamples x k) of resampled segments, from n segments x k statistics. One product, no loop over resamples."""
+    import numpy as np
+
+    table = segment_table(statistics)
+    n, totals = len(table), []
+    for rows in draw_indices(n, n_resamples, seed):
+        places = rows + n * np.arange(len(rows))[:, None]
+        counts = np.bincount(places.ravel(), minlength=n * len(rows)).reshape(len(rows), n)
+        totals.append(counts @ table)
+    return np.concatenate(totals)
+
+
+def segment_table(statistics: "ArrayLike") -> "Array":
+    """The statistics as n x k floats; raises `StatsError` for none, and for rows of different lengths."""
+    import numpy as np
+
+    try:
+        table = np.asarray(statistics, dtype=np.float64)
+    except ValueError as error:
+        raise StatsError("the segments do not all have the same number of statistics") from error
+    if table.ndim == 1:
+        table = table[:, None]
+    if table.ndim != 2 or not len(table):
+        raise StatsError("no segments")
+    return table
+
+
+def bootstrap_interval(
+    scores: Sequence[float],
+    *,
+    confidence: float = 0.95,
+    method: Method = "bca",
+    n_resamples: int = N_RESAMPLES,
+    seed: int = SEED,
+) -> Interval:
+    """The mean with its bootstrap interval; pass differences for a paired one.
+
+    `se` is the bootstrap's own standard error in closed form, sqrt(sum of squared deviations) / n. Equal scores give an interval
+    without width and a note.
+    """
+    import numpy as np
+
+    values = checked(scores)
+    n, centre = len(values), mean(values)
+    table = np.asarray(values)
+    drawn = resampled_means(values, n_resamples=n_resamples, seed=seed)
+    without_one = (table.sum() - table) / (n - 1) if n > 1 else table
+    low, high = _ends(drawn, centre, without_one, method, confidence)
+    return Interval(
+        estimate=centre,
+        low=low,
+        high=high,
+        confidence=confidence,
+        method=f"{method} bootstrap",
+        n=n,
+        se=math.sqrt(math.fsum((value - centre) ** 2 for value in values)) / n,
+        seed=seed,
+        n_resamples=n_resamples,
+        note="all scores are equal: no resample differs" if min(values) == max(values) else "",
+    )
+
+
+def segment_bootstrap(
+    statistics: "ArrayLike",
+    score: CorpusScore,
+    *,
+    confidence: float = 0.95,
+    method: Method = "percentile",
+    n_resamples: int = N_RESAMPLES,
+    seed: int = SEED,
+) -> Interval:
+    """The interval of a corpus metric (BLEU, chrF, TER, micro F1): segments are resampled, the metric is made from their sums.
+
+    `statistics` holds one row per segment, such as n-gram matches and lengths; `score` turns m rows of sums into m scores, so no text
+    is scored again. See `rowwise` for a metric that takes one row. The estimate is the metric of all segments.
+    """
+    import numpy as np
+
+    table = segment_table(statistics)
+    total = table.sum(axis=0, keepdims=True)
+    centre = float(np.asarray(score(total))[0])
+    drawn = np.asarray(score(resampled_totals(table, n_resamples=n_resamples, seed=seed)), dtype=np.float64)
+    without_one = np.asarray(score(total - table), dtype=np.float64) if method == "bca" and len(table) > 1 else drawn[:0]
+    low, high = _ends(drawn, centre, without_one, method, confidence)
+    return Interval(
+        estimate=centre,
+        low=low,
+        high=high,
+        confidence=confidence,
+        method=f"segment {method} bootstrap",
+        n=len(table),
+        se=float(drawn.std()),
+        seed=seed,
+        n_resamples=n_resamples,
+    )
+
+
+def rowwise(score: Callable[["Array"], float]) -> CorpusScore:
+    """A corpus score over m rows made from one that takes a single row of k sums."""
+
+    def of_rows(rows: "Array") -> "Array":
+        import numpy as np
+
+        return np.asarray([score(row) for row in rows], dtype=np.float64)
+
+    return of_rows
+
+
+def _ends(drawn: "Array", centre: float, without_one: "Array", method: Method, confidence: float) -> tuple[float, float]:
+    import numpy as np
+
+    tail = (1 - share(confidence, "confidence")) / 2
+    levels = (tail, 1 - tail) if method != "bca" else _bca_levels(drawn, centre, without_one, tail)
+    low, high = (float(value) for value in np.quantile(drawn, levels))
+    return (2 * centre - high, 2 * centre - low) if method == "basic" else (low, high)
+
+
+def _bca_levels(drawn: "Array", centre: float, without_one: "Array", tail: float) -> tuple[float, float]:
+    """Efron's corrected levels; a resample that ties with the estimate counts half below, ties judged to 1e-12."""
+    import numpy as np
+    from scipy.special import ndtr, ndtri
+
+    rounded, middle = np.round(drawn, 12), round(centre, 12)
+    below = ((rounded < middle).mean() + (rounded <= middle).mean()) / 2
+    deviations = without_one.mean() - without_one if len(without_one) else without_one
+    spread = float((deviations**2).sum())
+    # Nothing to correct: no variation, or every resample lies on one side.
+    if spread < 1e-24 or not 0 < below < 1:
+        return tail, 1 - tail
+    acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
+    bias = float(ndtri(below))
+    shifted = [bias + float(ndtri(level)) for level in (tail, 1 - tail)]
+    low, high = (float(ndtr(bias + z / (1 - acceleration * z))) for z in shifted)
+    return low, high
+
+
+ONE_CLUSTER = "one cluster: it counts as one score, because the spread between clusters is not known"
+
+
+def said_of_few(n_clusters: int, alpha: float = 0.05, n_tests: int = 1, what: str = "clusters") -> str:
+    """What so few clusters cannot show, empty where there are enough: flipping the signs of G clusters gives no p below 2 / 2^G."""
+    if n_clusters < 2 or not n_tests or n_tests * 2.0 ** (1 - n_clusters) <= alpha + 1e-12:
+        return ""
+    return f"{n_clusters} {what}: no test can reach {round(alpha, 12):g}" + (f" over {n_tests} pairs" if n_tests > 1 else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusteredError:
+    """Standard errors of the mean of n scores in G clusters; None where one score or one cluster leaves them undefined.
+
+    `naive` takes scores as independent; `cr0` sums deviations by cluster; `cr1` corrects that by sqrt(G / (G - 1)); `cr2` corrects each
+    cluster for its own pull on the mean and is the one to report, with `df` degrees of freedom (Satterthwaite's): G - 1 for clusters of
+    one size, fewer where some are large. `miller` is the naive variance plus the cross products within clusters (Miller 2024, arXiv
+    2411.00640).
+    """
+
+    mean: float
+    n: int
+    n_clusters: int
+    naive: float | None
+    cr0: float | None = None
+    cr1: float | None = None
+    cr2: float | None = None
+    df: float | None = None
+    miller: float | None = None
+    note: str = ""
+
+
+def clustered_se(scores: Sequence[float], clusters: Sequence[Hashable]) -> ClusteredError:
+    """The standard errors of the mean; `clusters` names each score's cluster and None is an error, not a cluster of its own.
+
+    One cluster gives None, never 0: nothing is known of the spread between clusters.
+    """
+    values = checked(scores)
+    totals = cluster_totals(values, clusters)
+    n, centre, sd = len(values), mean(values), sample_sd(values)
+    naive = None if sd is None else sd / math.sqrt(n)
+    size = len(totals)
+    if size < 2 or naive is None:
+        return ClusteredError(mean=centre, n=n, n_clusters=size, naive=naive, note=ONE_CLUSTER)
+    sums, sizes = zip(*totals, strict=True)
+    square = math.fsum((total - count * centre) ** 2 for total, count in totals) if sd else 0.0
+    own = math.fsum((value - centre) ** 2 for value in values)
+    cr0 = math.sqrt(square) / n
+    _, cr2, df = cr2_of(sums, sizes)
+    return ClusteredError(
+        mean=centre,
+        n=n,
+        n_clusters=size,
+        naive=naive,
+        cr0=cr0,
+        cr1=cr0 * math.sqrt(size / (size - 1)),
+        cr2=cr2 if sd else 0.0,
+        df=df,
+        miller=math.sqrt(max(0.0, naive * naive + (square - own) / (n * n))),
+    )
+
+
+def cr2_of(totals: Sequence[float], sizes: Sequence[int]) -> tuple[float, float, float]:
+    """(mean, its CR2 standard error, Satterthwaite's degrees of freedom) from the sums and sizes of at least two clusters.
+
+    Source: Bell and McCaffrey (2002), in closed form for a mean, where the share of the values that a cluster holds is its leverage.
+    """
+    n = sum(sizes)
+    centre, pulls = math.fsum(totals) / n, [size / n for size in sizes]
+    rests = [total - size * centre for total, size in zip(totals, sizes, strict=True)]
+    cr2 = math.sqrt(math.fsum(rest * rest / (1 - pull) for rest, pull in zip(rests, pulls, strict=True))) / n
+    crossed = [pull * pull / (1 - pull) for pull in pulls]
+    spread = math.fsum(pull * pull for pull in pulls) + math.fsum(crossed) ** 2 - math.fsum(value * value for value in crossed)
+    return centre, cr2, 1 / spread
+
+
+def cluster_totals(values: Sequence[float], clusters: Sequence[Hashable]) -> list[tuple[float, int]]:
+    """(sum, number) of the scores of each of G clusters, in the order in which they first appear."""
+    if len(clusters) != len(values):
+        raise StatsError(f"{len(values)} scores but {len(clusters)} cluster names")
+    if any(name is None for name in clusters):
+        raise StatsError(f"score {list(clusters).index(None)} has no cluster", hint="every instance needs its group")
+    members: dict[Hashable, list[float]] = {}
+    for value, name in zip(values, clusters, strict=True):
+        members.setdefault(name, []).append(value)
+    return [(math.fsum(own), len(own)) for own in members.values()]
+
+
+def clustered_interval(scores: Sequence[float], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Interval:
+    """The mean with `cr2` times Student's quantile at `df` degrees of freedom to each side; undefined for one cluster.
+
+    Fit for unbounded values such as differences; for scores in [0, 1] see `clustered_score_interval`.
+    """
+    error = clustered_se(scores, clusters)
+    low = high = None
+    if error.cr2 is not None and error.df is not None:
+        spread = error.cr2 * t_value(confidence, error.df)
+        low, high = error.mean - spread, error.mean + spread
+    return Interval(
+        estimate=error.mean, low=low, high=high, confidence=confidence, method="clustered t", n=error.n, se=error.cr2, note=error.note
+    )
+
+
+def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Interval:
+    """The mean of scores in [0, 1] over G clusters; never without width. One cluster counts as one score, and a note says so.
+
+    The wider of two: Wilson's interval at the effective sample size m * (1 - m) / cr2^2 with Student's quantile, and the likelihood of a
+    beta-binomial averaged over how alike a cluster's scores may be. The first holds in the middle and falls short near the ends, where
+    few clusters say nothing of their spread (81 % instead of 95 for ten clusters of 50 at 0.9 with a correlation of 0.5); the second
+    holds there and falls short for few clusters in the middle. Together they cover 92 to 99.7 % from ten clusters on.
+    Clusters of one score each are no clusters: the interval is `score_interval`'s.
+    """
+    values = checked(scores)
+    share(confidence, "confidence")
+    if min(values) < 0 or max(values) > 1:
+        return clustered_interval(values, clusters, confidence=confidence)
+    error, totals = clustered_se(values, clusters), cluster_totals(values, clusters)
+    if len(totals) == len(values):
+        return score_interval(values, confidence=confidence)
+    low, high = _at_effective_size(error, len(totals), confidence)
+    likely = _likely_means(values, totals, confidence)
+    return Interval(
+        estimate=error.mean,
+        low=min(low, likely[0], error.mean),
+        high=max(high, likely[1], error.mean),
+        confidence=confidence,
+        method="clustered",
+        n=error.n,
+        se=error.cr2,
+        note=error.note,
+    )
+
+
+def _at_effective_size(error: ClusteredError, n_clusters: int, confidence: float) -> tuple[float, float]:
+    """Wilson's interval for as many 0/1 scores as the clustered error is worth, at least as wide as that of independent scores.
+
+    Scores that are all equal, and those of one cluster, say nothing of how alike a cluster's scores are: each cluster counts once.
+    """
+    centre, naive, cr2 = error.mean, error.naive or 0.0, error.cr2 or 0.0
+    if naive < SMALLEST_SPREAD or n_clusters == 1:
+        return wilson_interval(centre * n_clusters, n_clusters, z=z_value(confidence))
+    low, high = _wilson_of(centre, naive, z_value(confidence))
+    if cr2 < SMALLEST_SPREAD:
+        return low, high
+    start, end = _wilson_of(centre, cr2, t_value(confidence, error.df or 1.0))
+    # A cluster's scores that differ more than independent ones would are chance.
+    return min(low, start), max(high, end)
+
+
+def _wilson_of(centre: float, error: float, z: float) -> tuple[float, float]:
+    effective = centre * (1 - centre) / error**2
+    return wilson_interval(centre * effective, effective, z=z) if effective >= 1 else (0.0, 1.0)
+
+
+N_MEANS = 160
+N_CORRELATIONS = 24
+
+
+def _likely_means(values: Sequence[float], totals: Sequence[tuple[float, int]], confidence: float) -> tuple[float, float]:
+    """The range of true means that holds `confidence` of the beta-binomial likelihood of the clusters' totals.
+
+    Means weigh alike, and correlations within a cluster by 1 / sqrt(correlation), on a grid that is denser near 0 for both. Scores
+    between 0 and 1 that vary less than 0/1 scores of their mean count for more of them. At 0 and at 1 the whole tail lies on one side.
+    """
+    import numpy as np
+    from scipy.special import gammaln
+
+    n, centre, sd = len(values), mean(values), sample_sd(values) or 0.0
+    worth = max(1.0, centre * (1 - centre) * n / (n - 1) / sd**2) if sd > SMALLEST_SPREAD else 1.0
+    edges = np.sin(np.linspace(0, np.pi / 2, N_MEANS + 1)) ** 2
+    middles = np.sin((np.arange(N_MEANS) + 0.5) / N_MEANS * np.pi / 2) ** 2
+    correlations = ((np.arange(N_CORRELATIONS) + 0.5) / N_CORRELATIONS) ** 2
+    scale = 1 / correlations - 1
+    right, wrong = middles[:, None] * scale, (1 - middles)[:, None] * scale
+    pairs, times = np.unique(np.round([(total * worth, (count - total) * worth) for total, count in totals], 6), axis=0, return_counts=True)
+    logs = np.log(np.diff(edges))[:, None] - len(totals) * (gammaln(right) + gammaln(wrong) - gammaln(scale))
+    for (total, rest), count in zip(pairs, times, strict=True):
+        logs = logs + count * (gammaln(right + total) + gammaln(wrong + max(0.0, rest)) - gammaln(scale + total + rest))
+    weights = np.exp(logs - logs.max()).sum(axis=1)
+    below = np.concatenate([[0.0], np.cumsum(weights) / weights.sum()])
+    tail = (1 - confidence) / 2
+    if centre in (0.0, 1.0):
+        end = float(np.interp(2 * tail if centre else 1 - 2 * tail, below, edges))
+        return (end, 1.0) if centre else (0.0, end)
+    low, high = np.interp((tail, 1 - tail), below, edges)
+    return float(low), float(high)
+
+
+def corrected_mean(both: Sequence[tuple[float, float]], cheap_alone: Sequence[float] = (), *, confidence: float = 0.95) -> Interval:
+    """The mean that the dear rater would give over all, by (cheap, dear) of n cases and what the cheap one gave to N others.
+
+    It is the cheap rater's mean over the others plus the mean of what it was wrong by on the n, weighed so that the interval is shortest: a
+    rater that knows nothing is left aside. The n must be drawn by chance. Scores are in [0, 1] or wider. With 100 labels and a judge that
+    is wrong in 15 % it covers a true share of 0.5 to 0.9 in 95.2 to 96.1 % of 2,000 worlds.
+
+    Source: Angelopoulos, Duchi, Zrnic (2023), PPI++, for a mean; the quantile is Student's with n - 1 degrees of freedom.
+
+    Raises:
+        StatsError: less than two cases of both, or a value that is no finite number.
+    """
+    if len(both) < 2:
+        raise StatsError(f"a correction needs at least 2 labels of both raters, found {len(both)}")
+    cheap, dear, others = (checked(values, at_least=0) for values in ([c for c, _ in both], [d for _, d in both], cheap_alone))
+    n, n_others = len(both), len(others)
+    weight = 0.0
+    if n_others and (spread := _variance([*cheap, *others])) > 0:
+        weight = min(1.0, max(0.0, _covariance(cheap, dear) / (spread * (1 + n / n_others))))
+    left = [d - weight * c for c, d in zip(cheap, dear, strict=True)]
+    middle = math.fsum(left) / n
+    estimate = middle + (weight * math.fsum(others) / n_others if n_others else 0.0)
+    # As if one case more stood at either end, which n cases of rare errors may have missed; as for shares by Agresti and Coull.
+    low, high = min(*dear, 0.0), max(*dear, 1.0)
+    variance = _variance([*left, middle - (high - low), middle + (high - low)]) / n + (
+        weight**2 * _variance(others) / n_others if n_others > 1 else 0.0
+    )
+    se = math.sqrt(variance)
+    half = t_value(confidence, n - 1) * se
+    return Interval(
+        estimate=estimate,
+        low=estimate - half,
+        high=estimate + half,
+        confidence=confidence,
+        method="prediction-powered",
+        n=n,
+        se=se,
+        note=f"{n_others} others, weight {weight:.2f}",
+    )
+
+
+def _variance(values: Sequence[float]) -> float:
+    """With n - 1; 0 for less than two."""
+    return _covariance(values, values)
+
+
+def _covariance(left: Sequence[float], right: Sequence[float]) -> float:
+    n = len(left)
+    if n < 2:
+        return 0.0
+    middle = math.fsum(left) / n, math.fsum(right) / n
+    return math.fsum((a - middle[0]) * (b - middle[1]) for a, b in zip(left, right, strict=True)) / (n - 1)

@@ -12,11 +12,12 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.stats.paired import in_units
 from evalsuite.stats.samples import SEED, decimals, mean, z_value
+from evalsuite.stats.significance import in_units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 POWER = 0.8
 MOST_EXACT = 500
@@ -57,7 +58,7 @@ class Units:
         return NormalDist().cdf((middle - critical) / sd) + NormalDist().cdf((-middle - critical) / sd)
 
 
-def units_of(apart: Sequence[float], *, binary: bool = False) -> Units | None:
+def power_units(apart: Sequence[float], *, binary: bool = False) -> Units | None:
     """How n differences differ; None where none does and `binary` does not say that the size can only be 1."""
     sizes = tuple(sorted(abs(value) for value in apart if value))
     if not sizes and not binary:

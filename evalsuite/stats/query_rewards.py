@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from evalsuite.types import Result
+from evalsuite.core.types import Result
 
 SCORER = "sql_match"
 # BIRD's reward for a right answer by gold's time over its own: (at least, reward), the first that holds counts. BIRD's own step to 1 lies

@@ -1,4 +1,7 @@
-"""What every statistic starts from: n checked floats, pairs of them, their differences, ranks, and one number over many scores."""
+"""Means over instances, of which some may not have been judged: the value, and between what it lies.
+
+What every statistic starts from: n checked floats, pairs of them, their differences, ranks, and one number over many scores.
+"""
 
 import math
 import statistics
@@ -8,7 +11,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-from evalsuite.errors import EvalsuiteError
+from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.status import is_ungraded
+from evalsuite.core.types import Result
 
 SEED = 12345
 """The seed of everything that draws; the default of sacrebleu, so that its numbers can be repeated."""
@@ -183,3 +188,44 @@ def competition_ranks(
     for value in values:
         count[value] += 1
     return [first[value] + (count[value] - 1) / 2 for value in values]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean:
+    """The mean over n instances with its bounds: `low` counts the unjudged as 0, `high` as 1.
+
+    What gold kept from being judged counts as in `low`; the `n_ungraded` that the grader's side left unjudged are in no mean.
+    """
+
+    n: int
+    low: float
+    high: float
+    n_unjudged: int
+    n_ungraded: int = 0
+
+    @property
+    def n_judged(self) -> int:
+        """How many instances the score is over."""
+        return self.n - self.n_ungraded
+
+    @property
+    def points(self) -> float:
+        """The sum of the judged scores: the numerator of `low`."""
+        return self.low * self.n
+
+    @property
+    def value(self) -> float | None:
+        """The score, None where nobody judged any instance."""
+        if self.n_unjudged == self.n:
+            return None
+        return self.points / self.n_judged if self.n_ungraded else self.low
+
+
+def mean_under(results: Sequence[Result], which: Literal["score", "official", "strict"]) -> Mean:
+    """The mean of the results' scores, under the rules of the run or under one of both."""
+    n = len(results)
+    values = [getattr(result, which) for result in results]
+    unjudged = sum(value is None for value in values)
+    low = sum(value for value in values if value is not None) / n if n else 0.0
+    ungraded = sum(value is None and is_ungraded(result) for value, result in zip(values, results, strict=True))
+    return Mean(n=n, low=low, high=low + (unjudged / n if n else 0.0), n_unjudged=unjudged, n_ungraded=ungraded)

@@ -9,18 +9,27 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import UsageError, cannot_write
-from evalsuite.outcome import own_value
-from evalsuite.registry import UnknownScorerError
+from evalsuite.core.errors import UsageError, cannot_write
+from evalsuite.core.registry import UnknownScorerError
+from evalsuite.core.status import own_value
+from evalsuite.core.types import Result
+from evalsuite.runs.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
+from evalsuite.runs.run_files import result_line, result_of, write_atomically
+from evalsuite.runs.run_folder import SCHEMA_VERSION, RunFolder, new_folder
+from evalsuite.runs.summary import summarise
 from evalsuite.scorers import SCORERS
-from evalsuite.store.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
-from evalsuite.store.new_folders import new_folder
-from evalsuite.store.run_files import result_line, result_of, write_atomically
-from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder
-from evalsuite.suites.stored_suites import ROOT, SuiteError, folder_of, list_suites, load_suite, new_suite, save_suite, slug
-from evalsuite.suites.suite_record import StoredSuite, from_json
-from evalsuite.summary import summarise
-from evalsuite.types import Result
+from evalsuite.suites.stored_suites import (
+    ROOT,
+    StoredSuite,
+    SuiteError,
+    folder_of,
+    from_json,
+    list_suites,
+    load_suite,
+    new_suite,
+    save_suite,
+    slug,
+)
 
 # What Bench stores of these is the larger the worse it is; it is kept so.
 LOWER_IS_BETTER = frozenset({"hedging_language"})

@@ -7,30 +7,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalsuite.trees.batch_comparators import BatchItem, CompoundComparator
-    from evalsuite.trees.eval_schema import SchemaError, SchemaNode, parse_eval_schema
+    from evalsuite.trees.comparators import register, unregister
+    from evalsuite.trees.eval_schema import (
+        JsonRefError,
+        SchemaError,
+        SchemaNode,
+        annotate_xeval,
+        infer_schema,
+        parse_eval_schema,
+        reset_type_defaults,
+        resolve_schema_references,
+        set_type_default,
+    )
     from evalsuite.trees.field_results import ComparatorResult, FieldAggregation, FieldResult, RecordResult, RunResult, Summary
     from evalsuite.trees.field_totals import NullHandling, chain, propagate_batch_errors, reclassify_nulls
     from evalsuite.trees.gold_validation import GoldValidationError, validate_gold
     from evalsuite.trees.json_values import TreeLimitError, TreeLimits
-    from evalsuite.trees.leaf_metrics import ExactMatch, Levenshtein
-    from evalsuite.trees.record_scoring import evaluate, evaluate_stream, rows_of
-    from evalsuite.trees.registries import register, unregister
-    from evalsuite.trees.resolve import resolve_schema_references
-    from evalsuite.trees.resolve_compat import JsonRefError
-    from evalsuite.trees.schema_conversion import json_schema_of, treeval_schema_of
-    from evalsuite.trees.schema_sources import annotate_xeval, infer_schema, reset_type_defaults, set_type_default
+    from evalsuite.trees.record_scoring import BatchItem, CompoundComparator, evaluate, evaluate_stream, rows_of
     from evalsuite.trees.semantic_judges import FakeJudge, JudgeItem, PromptJudge, SemanticBatchComparator
-    from evalsuite.trees.treeval import TreevalResult, treeval_score
-    from evalsuite.trees.treeval_metrics import Metric, PairMetric
-    from evalsuite.trees.treeval_schema import create_tree_metrics
-    from evalsuite.trees.treeval_tools import (
+    from evalsuite.trees.treeval import (
         JsonFiles,
+        TreevalResult,
         aggregate_results_per_leaf_type,
         aggregate_results_per_metric,
         create_treeval_score_default_tree_metrics,
+        json_schema_of,
         load_json_files,
+        treeval_schema_of,
+        treeval_score,
     )
+    from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, Metric, PairMetric
+    from evalsuite.trees.treeval_schema import create_tree_metrics
+
 
 __all__ = [
     "BatchItem",

@@ -1,24 +1,139 @@
-"""The comparators a schema may name. Those of the reference (exact, numeric, oneof) stand here with the sound meaning and with its own.
+"""Name -> comparator or transform: the built-in tables, what a process registered, and what one run adds.
+
+What the shipped comparators may be told, and what is wrong with what they were.
+
+The comparators a schema may name. Those of the reference (exact, numeric, oneof) stand here with the sound meaning and with its own.
 
 A comparator takes (gold, extracted, params) and returns a `ComparatorResult`; a shipped one accepts whatever is identical to gold, and
 texts that differ in their Unicode form only (NFC) are one. The reference's meaning differs in: lists and objects are compared loosely
 (`exact`), gold inf, bools, "1_0" and huge integers (`numeric`), gold is not looked at (`oneof`).
 """
 
+import difflib
 import math
+import re
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import wraps
-from typing import Any
+from typing import Any, Literal
 
-from evalsuite.trees import dates, number_texts
+from evalsuite.core.registry import PART_MODULES
+from evalsuite.trees import dates, quantities
 from evalsuite.trees.field_results import ComparatorResult
 from evalsuite.trees.json_values import TreeLimitError, loosely_same, same
 from evalsuite.trees.quantities import compare_quantity
 
 Params = Mapping[str, Any]
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "exact": (),
+    "numeric": ("tolerance", "locale"),
+    "oneof": ("values", "groups"),
+    "date": ("formats", "days", "locale"),
+    "datetime": ("formats", "seconds", "locale"),
+    "quantity": ("unit", "units", "rel", "abs", "locale"),
+    "regex": ("pattern", "ignore_case"),
+    "set": ("separator",),
+    "text": (),
+    "edit_distance": (),
+    "token_f1": (),
+}
+
+
+def problem_of(name: str, params: Params) -> str | None:
+    """What keeps a shipped comparator from working with these parameters, None where nothing does."""
+    for check in CHECKS.get(name, ()):
+        if problem := check(params):
+            return f"{name}: {problem}"
+    return None
+
+
+def unknown_options(name: str, params: Params) -> list[str]:
+    """The parameters that a shipped comparator does not take; `tolerance` of `numeric` takes `abs` and `rel`."""
+    found = [key for key in params if key not in OPTIONS[name]]
+    tolerance = params.get("tolerance")
+    inner = [f"tolerance.{key}" for key in tolerance if key not in ("abs", "rel")] if isinstance(tolerance, dict) else []
+    return found + inner
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _tolerance(params: Params) -> str | None:
+    tolerance = params.get("tolerance")
+    if tolerance is None:
+        return None
+    if not isinstance(tolerance, dict):
+        return "'tolerance' must be an object with 'abs' or 'rel'"
+    wrong = [key for key in ("abs", "rel") if tolerance.get(key) is not None and not _is_number(tolerance[key])]
+    return f"tolerance {wrong[0]!r} must be a number" if wrong else None
+
+
+def _groups(params: Params) -> str | None:
+    groups = params.get("groups", [])
+    if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
+        return "'groups' must be a list of lists"
+    return None if isinstance(params.get("values"), list) or groups else "a list 'values' is needed"
+
+
+def _at_least_0(*names: str) -> Callable[[Params], str | None]:
+    def check(params: Params) -> str | None:
+        wrong = [name for name in names if not _is_number(params.get(name, 0)) or not 0 <= params.get(name, 0) < float("inf")]
+        return f"{wrong[0]!r} must be a number of at least 0" if wrong else None
+
+    return check
+
+
+def _texts(params: Params) -> str | None:
+    wrong = [name for name in ("unit", "separator", "locale") if not isinstance(params.get(name, ""), str)]
+    if not wrong and params.get("separator") == "":
+        return "'separator' must not be empty"
+    formats = params.get("formats", [])
+    if not isinstance(formats, list) or not all(isinstance(form, str) for form in formats):
+        return "'formats' must be a list of texts"
+    return f"{wrong[0]!r} must be a text" if wrong else None
+
+
+def _units(params: Params) -> str | None:
+    for name, entry in (params.get("units") or {}).items() if isinstance(params.get("units", {}), dict) else [("units", None)]:
+        if not (isinstance(entry, list) and len(entry) == 2 and _is_number(entry[0]) and isinstance(entry[1], str)):
+            return f'unit {name!r} must be [factor, unit], such as [201.168, "m"]'
+    return None
+
+
+def _locale(params: Params) -> str | None:
+    language = str(params.get("locale", "")).replace("_", "-").split("-")[0]
+    known = sorted({*(name.split("-")[0] for name in quantities.LOCALES), *dates.LOCALES})
+    return (
+        None if not language or language in known else f"unknown locale {params['locale']!r}: one of {', '.join(known)}, or with a region"
+    )
+
+
+def _pattern(params: Params) -> str | None:
+    import regex
+
+    try:
+        regex.compile(params.get("pattern", ""))
+    except (regex.error, TypeError):
+        return "'pattern' is not a pattern"
+    return None
+
+
+CHECKS: dict[str, tuple[Callable[[Params], str | None], ...]] = {
+    "numeric": (_tolerance, _texts, _locale),
+    "oneof": (_groups,),
+    "date": (_at_least_0("days"), _texts, _locale),
+    "datetime": (_at_least_0("seconds"), _texts, _locale),
+    "quantity": (_at_least_0("rel", "abs"), _texts, _units, _locale),
+    "regex": (_pattern,),
+    "set": (_texts,),
+}
+
+
 Compare = Callable[[Any, Any, Params], ComparatorResult]
 
 MAX_CELLS = 400_000_000
@@ -104,7 +219,7 @@ def _number(value: Any, locale: str) -> int | float | None:
         return None
     if not isinstance(value, str):
         return value
-    number = number_texts.number_of(value, locale)
+    number = quantities.number_of(value, locale)
     if number is None:
         try:
             return None if "_" in value or any(sign.isdigit() for sign in value) else float(value)  # inf and nan
@@ -283,3 +398,193 @@ SHIPPED: dict[str, Compare] = {
     "edit_distance": compare_edit_distance,
     "token_f1": compare_token_f1,
 }
+
+
+_TRUTH = {"0": False, "1": True, "true": True, "false": False}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"string required, got {type(value).__name__}")
+    return value
+
+
+def lowercase(value: Any, _: Params) -> Any:
+    """The text in lower case."""
+    return None if value is None else _text(value).lower()
+
+
+def strip(value: Any, _: Params) -> Any:
+    """The text without white space at its ends."""
+    return None if value is None else _text(value).strip()
+
+
+def normalize_whitespace(value: Any, _: Params) -> Any:
+    """The text with every run of white space as one blank, trimmed."""
+    return None if value is None else re.sub(r"\s+", " ", _text(value)).strip()
+
+
+def sort_tokens(value: Any, _: Params) -> Any:
+    """The text's words in code point order."""
+    return None if value is None else " ".join(sorted(_text(value).split()))
+
+
+def round_digits(value: Any, params: Params) -> Any:
+    """The number rounded to `digits` decimals, halves to the even neighbour."""
+    if value is None:
+        return None
+    if not isinstance(value, int | float):
+        raise TypeError(f"number required, got {type(value).__name__}")
+    if "digits" not in params:
+        raise TypeError("'digits' is missing")
+    return round(value, int(params["digits"]))
+
+
+def type_convert(value: Any, params: Params) -> Any:
+    """The value as `to`: float, int, str or bool, by Python's conversion; bool takes bools, 0, 1 and their texts only."""
+    if value is None:
+        return None
+    if "to" not in params:
+        raise TypeError("'to' is missing")
+    target = params["to"]
+    if target == "bool":
+        if isinstance(value, bool):
+            return value
+        if type(value) is int and value in (0, 1):
+            return bool(value)
+        if isinstance(value, str) and (found := _TRUTH.get(value.strip().lower())) is not None:
+            return found
+        raise TypeError(f"cannot convert {type(value).__name__} to bool")
+    convert = {"float": float, "int": int, "str": str}.get(target) if isinstance(target, str) else None
+    if convert is None:
+        raise ValueError(f"unknown target type {target!r}")
+    try:
+        return convert(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"cannot convert {type(value).__name__} to {target}") from error
+
+
+def check_transform(name: str, params: Params) -> str | None:
+    """What is wrong with a built-in transform's parameters, None where nothing is."""
+    if name == "round_digits" and (not isinstance(params.get("digits"), int) or isinstance(params.get("digits"), bool)):
+        return "round_digits needs an integer 'digits'"
+    if name == "type_convert" and params.get("to") not in ("float", "int", "str", "bool"):
+        return "type_convert needs 'to': float, int, str or bool"
+    return None
+
+
+TRANSFORMS: dict[str, Callable[[Any, Params], Any]] = {
+    "lowercase": lowercase,
+    "strip": strip,
+    "normalize_whitespace": normalize_whitespace,
+    "sort_tokens": sort_tokens,
+    "round_digits": round_digits,
+    "type_convert": type_convert,
+}
+
+
+Kind = Literal["comparator", "batch", "transform", "post_process"]
+
+_comparators: dict[str, Callable[..., Any]] = {}
+_transforms: dict[str, Callable[..., Any]] = {}
+_post_processors: dict[str, Callable[..., Any]] = {}
+_batch: set[str] = set()
+
+
+class UnknownNameError(KeyError):
+    """A comparator or transform that no table knows; the text names the nearest one."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def register(name: str, function: Callable[..., Any], *, overwrite: bool = False, kind: Kind = "comparator") -> None:
+    """Make a comparator, batch comparator, transform or post-processor known to this process under `name`.
+
+    A comparator takes (gold, extracted, params) and returns a `ComparatorResult`; a batch comparator (`kind="batch"`, or an object whose
+    `is_batch` is True) takes the list of a record's `BatchItem`; a transform takes (value, params); a post-processor takes and
+    returns the list of a record's rows. The names exact, numeric, oneof and
+    those of the built-in transforms cannot be taken; the other shipped comparators (date, regex, ...) may be replaced.
+
+    Raises:
+        TypeError: `function` is not callable.
+        ValueError: the name is built in, or taken and `overwrite` is False.
+    """
+    if not callable(function):
+        raise TypeError(f"{kind} {name!r} must be callable, got {type(function).__name__}")
+    table, protected = _table_of(kind)
+    if name in protected:
+        raise ValueError(f"{name!r} is built in and cannot be replaced")
+    if name in table and not overwrite:
+        raise ValueError(f"{kind} {name!r} is already registered; pass overwrite=True to replace it")
+    table[name] = function
+    # A plugin file that registers something needs no scorer of its own.
+    PART_MODULES.add(sys._getframe(1).f_globals.get("__name__", ""))
+    if kind in ("comparator", "batch"):
+        (_batch.add if kind == "batch" else _batch.discard)(name)
+
+
+def unregister(name: str, *, kind: Kind = "comparator") -> None:
+    """Forget a registered name; one that is not registered is no error."""
+    _table_of(kind)[0].pop(name, None)
+    if kind in ("comparator", "batch"):
+        _batch.discard(name)
+
+
+def _table_of(kind: Kind) -> tuple[dict[str, Callable[..., Any]], tuple[str, ...]]:
+    """(the names of a kind, those that cannot be taken)."""
+    if kind == "transform":
+        return _transforms, tuple(TRANSFORMS)
+    if kind == "post_process":
+        return _post_processors, ("reclassify_nulls", "propagate_batch_errors")
+    return _comparators, PROTECTED
+
+
+def post_processor(name: str) -> Callable[..., Any] | None:
+    """The post-processor that somebody registered under a name, None where nobody did."""
+    return _post_processors.get(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """The names of one run: its own come first, then the process's, then the built-in ones of its mode."""
+
+    compat: bool = False
+    comparators: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    transforms: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        taken = [name for name in self.comparators if name in PROTECTED] + [name for name in self.transforms if name in TRANSFORMS]
+        if taken:
+            raise ValueError(f"{taken[0]!r} is built in and cannot be replaced")
+
+    def comparator(self, name: str) -> Callable[..., Any]:
+        """The comparator of that name.
+
+        Raises:
+            UnknownNameError: nobody registered it.
+        """
+        for table in (self.comparators, _comparators, COMPAT if self.compat else BUILTIN, SHIPPED):
+            if name in table:
+                return table[name]
+        raise UnknownNameError(f"Unknown comparator: {name!r}" + _near(name, {*self.comparators, *_comparators, *BUILTIN, *SHIPPED}))
+
+    def transform(self, name: str) -> Callable[..., Any]:
+        """The transform of that name.
+
+        Raises:
+            UnknownNameError: nobody registered it.
+        """
+        for table in (self.transforms, _transforms, TRANSFORMS):
+            if name in table:
+                return table[name]
+        raise UnknownNameError(f"Unknown transform: {name!r}" + _near(name, {*self.transforms, *_transforms, *TRANSFORMS}))
+
+    def is_batch(self, name: str) -> bool:
+        """Whether a comparator gets all rows of a record at once."""
+        return (name in _batch and name not in self.comparators) or getattr(self.comparator(name), "is_batch", False) is True
+
+
+def _near(name: str, known: set[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""

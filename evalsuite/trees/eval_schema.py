@@ -1,14 +1,25 @@
-"""The eval schema, parsed: a JSON-Schema-like tree whose `x-eval-*` keys say how each field is compared."""
+"""Anything that can serve as a schema -> the parsed tree: examples of records, a plain JSON Schema, a Pydantic model, an eval schema.
 
-from collections.abc import Callable, Mapping
+The eval schema, parsed: a JSON-Schema-like tree whose `x-eval-*` keys say how each field is compared.
+
+The reference's five passes over a JSON Schema: null branches, references, allOf, anyOf, definitions; quirks included.
+
+Source: FAIRmat Struct Extract Eval. Differs in: each occurrence of a reference is resolved on its own (upstream changes shared objects).
+
+Any JSON Schema -> one with `type`, `properties` and `items` only: references followed, allOf merged, unions made types.
+
+A recursive `$ref` stays, as a reference into `$defs`; it is followed along a value when one is scored, so the data bounds it.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsuite.errors import did_you_mean
-from evalsuite.trees.comparator_params import OPTIONS, problem_of, unknown_options
-from evalsuite.trees.comparators import BUILTIN, SHIPPED
+from evalsuite.core.errors import did_you_mean
+from evalsuite.trees.comparators import BUILTIN, OPTIONS, SHIPPED, Registry, UnknownNameError, check_transform, problem_of, unknown_options
 from evalsuite.trees.field_results import Notice, Notify, log_notice
-from evalsuite.trees.registries import Registry, UnknownNameError, check_transform
+from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, choices, inspect
 
 Entry = tuple[str, dict[str, Any]]
 KNOWN = ("compare", "skip", "transform", "align", "weight", "threshold", "required", "optional", "ignore")
@@ -279,3 +290,464 @@ def _own_keys(node: SchemaNode, schema: dict[str, Any]) -> None:
         raise SchemaError("x-eval-ignore must be true or a list of key names", node.path)
     node.weight, node.threshold, node.required, node.optional = float(weight), threshold, required, optional
     node.ignore = ignore if isinstance(ignore, bool) else frozenset(ignore)
+
+
+_NULLS = ({"type": "null"}, {"type": None})
+_PLAIN_KEYS = ("type", "title", "description")
+
+
+class JsonRefError(Exception):
+    """A `$ref` that leads nowhere; `path` is the list of keys to the place where it stands."""
+
+    def __init__(self, pointer: str, path: list[Any]) -> None:
+        super().__init__(f"cannot resolve $ref {pointer!r}")
+        self.pointer = pointer
+        self.path = path
+
+
+def resolve_like_upstream(schema: Any, notify: Notify) -> Any:
+    """A new schema without references, allOf and (where its branches have two or more types) anyOf.
+
+    Raises:
+        JsonRefError: a reference leads nowhere.
+        RecursionError: a reference leads into itself.
+    """
+    pruned = _prune_nulls(schema)
+    inlined = _Inliner(pruned).inline(pruned, [], ())
+    merged = _merge_all_of(inlined)
+    collapsed = _collapse(merged, "", notify)
+    if isinstance(collapsed, dict):
+        collapsed.pop("$defs", None)
+    return collapsed
+
+
+def _prune_nulls(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_prune_nulls(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "anyOf" not in value:
+        return {key: _prune_nulls(item) for key, item in value.items()}
+    host = {key: _prune_nulls(item) for key, item in value.items() if key != "anyOf"}
+    if not isinstance(value["anyOf"], list):
+        raise ValueError("anyOf must be a list")
+    kept = [_prune_nulls(branch) for branch in value["anyOf"] if branch not in _NULLS]
+    if len(kept) == 1:
+        host.update(kept[0])
+    else:
+        host["anyOf"] = kept
+    return host
+
+
+def look_up(root: Any, pointer: str) -> Any:
+    """What a local JSON pointer (`#/$defs/T`, `#`) names.
+
+    Raises:
+        KeyError: nothing.
+    """
+    if not pointer.startswith("#"):
+        raise KeyError(pointer)
+    found = root
+    for part in filter(None, pointer[1:].split("/")):
+        name = part.replace("~1", "/").replace("~0", "~").replace("%25", "%")
+        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            found = found[int(name)]
+        elif isinstance(found, dict) and name in found:
+            found = found[name]
+        else:
+            raise KeyError(pointer)
+    return found
+
+
+class _Inliner:
+    def __init__(self, root: Any) -> None:
+        self.root = root
+
+    def inline(self, value: Any, path: list[Any], within: tuple[str, ...]) -> Any:
+        if isinstance(value, list):
+            return [self.inline(item, [*path, place], within) for place, item in enumerate(value)]
+        if not isinstance(value, dict):
+            return value
+        pointer = value.get("$ref")
+        if not isinstance(pointer, str):
+            return {key: self.inline(item, [*path, key], within) for key, item in value.items()}
+        if pointer in within:
+            raise RecursionError(f"recursive $ref {pointer}")
+        try:
+            target = look_up(self.root, pointer)
+        except KeyError:
+            raise JsonRefError(pointer, path) from None
+        return self.inline(target, path, (*within, pointer))
+
+
+def _merge_all_of(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    parts = node.get("allOf")
+    if isinstance(parts, list):
+        node = {key: value for key, value in node.items() if key != "allOf"}
+        for part in parts:
+            _take(node, _merge_all_of(part))
+    else:
+        node = dict(node)
+    if isinstance(node.get("properties"), dict):
+        node["properties"] = {name: _merge_all_of(sub) for name, sub in node["properties"].items()}
+    if isinstance(node.get("items"), dict):
+        node["items"] = _merge_all_of(node["items"])
+    return node
+
+
+def _take(host: dict[str, Any], part: Any) -> None:
+    """Merge a part of allOf into its host, in place: properties are united, of everything else the first wins."""
+    if not isinstance(part, dict):
+        return
+    for key, value in part.items():
+        if key == "properties" and isinstance(value, dict) and isinstance(host.get("properties"), dict):
+            host["properties"] = {**host["properties"], **{k: v for k, v in value.items() if k not in host["properties"]}}
+        elif key not in host:
+            host[key] = value
+
+
+def branch_types(branches: list[Any]) -> Iterator[str] | None:
+    """The type names of all branches in order, None where a branch has none."""
+    found = []
+    for branch in branches:
+        declared = branch.get("type") if isinstance(branch, dict) else None
+        names = [declared] if isinstance(declared, str) else declared
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            return None
+        found.extend(names)
+    return iter(found)
+
+
+def _collapse(value: Any, path: str, notify: Notify) -> Any:
+    if isinstance(value, list):
+        return [_collapse(item, f"{path}[{place}]", notify) for place, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    branches = value.get("anyOf")
+    if isinstance(branches, list) and branches:
+        types = branch_types(branches)
+        names = [] if types is None else [name for name in dict.fromkeys(types) if name != "null"]
+        if len(names) >= 2:
+            lost = sorted({key for branch in branches for key in branch if key not in _PLAIN_KEYS})
+            if lost:
+                notify(Notice("collapsed", path, f"anyOf became type {names}; lost: {', '.join(lost)}"))
+            value = {**{key: item for key, item in value.items() if key != "anyOf"}, "type": names}
+    return {key: _collapse(item, f"{path}.{key}" if path else key, notify) for key, item in value.items()}
+
+
+MAX_NODES = 100_000
+_BY_VALUE = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null", list: "array", dict: "object"}
+_COMPOSED = ("$ref", "anyOf", "oneOf", "allOf", "enum", "const")
+
+
+def resolve_schema_references(schema: Any, *, compat: bool = False, notify: Notify = log_notice) -> Any:
+    """A new schema with references inlined, allOf merged and unions (anyOf, oneOf) turned into types; the input is not changed.
+
+    `x-eval-*` keys beside a `$ref` are kept and override the target's. A union of objects has the properties of all, integer with number
+    is number, null makes nothing. `compat` does what upstream does, pass by pass; there a recursive `$ref` raises RecursionError.
+
+    Raises:
+        SchemaError: a `$ref` that leads only to itself; more than 100,000 fields.
+        JsonRefError: a `$ref` that leads nowhere; remote ones are never fetched.
+    """
+    notify(Notice("not_read", "", "oneOf, if/then/else, patternProperties and constraints are not scored"))
+    if compat:
+        return resolve_like_upstream(schema, notify)
+    if not isinstance(schema, dict):
+        raise SchemaError("Eval schema must be an object")
+    return _Resolver(schema, notify).resolve()
+
+
+def needs_resolving(schema: dict[str, Any]) -> bool:
+    """Whether anything in a schema has to be resolved before it is parsed; references left by a resolution do not count."""
+    waiting: list[Any] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, dict):
+            continue
+        if any(key in node for key in _COMPOSED if key not in ("enum", "const") or "type" not in node):
+            return True
+        for key in ("properties", "$defs"):
+            if isinstance(node.get(key), dict):
+                waiting.extend(node[key].values())
+        waiting.append(node.get("items"))
+    return False
+
+
+class _Resolver:
+    """One resolution. `within` are the pointers being inlined on the way down; `direct` those followed since the last child step."""
+
+    def __init__(self, root: dict[str, Any], notify: Notify) -> None:
+        self.root = root
+        self.notify = notify
+        self.kept: dict[str, str] = {}
+        self.n_nodes = 0
+
+    def resolve(self) -> dict[str, Any]:
+        found = self.node(self.root, "", ("#",), ("#",))
+        found.pop("$defs", None)
+        done: dict[str, Any] = {}
+        while missing := [pointer for pointer, name in self.kept.items() if name not in done]:
+            for pointer in missing:
+                definition = self.node(self.look_up(pointer, []), "", (pointer,), (pointer,))
+                definition.pop("$defs", None)
+                done[self.kept[pointer]] = definition
+        if done:
+            found["$defs"] = done
+        return found
+
+    def node(self, schema: dict[str, Any], path: str, within: tuple[str, ...], direct: tuple[str, ...]) -> dict[str, Any]:
+        self.n_nodes += 1
+        if self.n_nodes > MAX_NODES:
+            raise SchemaError(f"the schema unfolds to more than {MAX_NODES:,} fields", path)
+        pointer = schema.get("$ref")
+        if isinstance(pointer, str):
+            return self.reference(schema, pointer, path, within, direct)
+        merged = {
+            key: copy.deepcopy(value) for key, value in schema.items() if key not in ("properties", "items", "allOf", "anyOf", "oneOf")
+        }
+        self.own_children(merged, schema, path, within)
+        for part in schema.get("allOf") or ():
+            _unite(merged, self.node(part, path, within, direct))
+        for union in ("anyOf", "oneOf"):
+            if isinstance(schema.get(union), list) and schema[union]:
+                branches = [self.node(branch, path, within, direct) for branch in schema[union]]
+                self.union(merged, [branch for branch in branches if branch.get("type") != "null"], path)
+        _type_of_values(merged)
+        return merged
+
+    def own_children(self, merged: dict[str, Any], schema: dict[str, Any], path: str, within: tuple[str, ...]) -> None:
+        properties, items = schema.get("properties"), schema.get("items")
+        if isinstance(properties, dict):
+            merged["properties"] = {
+                name: self.node(sub, child_path(path, name, False), within, ()) for name, sub in properties.items() if isinstance(sub, dict)
+            }
+        if isinstance(items, dict):
+            merged["items"] = self.node(items, child_path(path, "[]", True), within, ())
+
+    def reference(
+        self, schema: dict[str, Any], pointer: str, path: str, within: tuple[str, ...], direct: tuple[str, ...]
+    ) -> dict[str, Any]:
+        siblings = {key: value for key, value in schema.items() if key.startswith("x-eval-")}
+        if pointer in direct:
+            raise SchemaError(f"recursive $ref {pointer}", path)
+        target = self.look_up(pointer, path)
+        if pointer in within:
+            name = self.kept.setdefault(pointer, self.name_for(pointer))
+            return {"$ref": DEFINITIONS + name, **siblings}
+        found = self.node(target, path, (*within, pointer), (*direct, pointer))
+        return {**found, **siblings}
+
+    def name_for(self, pointer: str) -> str:
+        base = pointer.rsplit("/", 1)[-1].lstrip("#") or "root"
+        name, n = base, 1
+        while name in self.kept.values():
+            n += 1
+            name = f"{base}_{n}"
+        return name
+
+    def look_up(self, pointer: str, path: Any) -> dict[str, Any]:
+        try:
+            target = look_up(self.root, pointer)
+        except KeyError:
+            raise JsonRefError(pointer, [path]) from None
+        if not isinstance(target, dict):
+            raise JsonRefError(pointer, [path])
+        return target
+
+    def union(self, host: dict[str, Any], branches: list[dict[str, Any]], path: str) -> None:
+        """Turn the branches of a union into the host's type, in place."""
+        lazy = [branch for branch in branches if "$ref" in branch]
+        if len(branches) == 1:
+            for key, value in branches[0].items():
+                host.setdefault(key, value)
+            return
+        types = branch_types([branch for branch in branches if branch not in lazy])
+        if types is None:
+            return
+        names = [name for name in dict.fromkeys(types) if name != "null"]
+        for branch in lazy:
+            declared = self.look_up_kept(branch)
+            names.extend(name for name in ([declared] if isinstance(declared, str) else declared or []) if name not in names)
+        if "integer" in names and "number" in names:
+            names.remove("integer")
+        host["type"] = names[0] if len(names) == 1 else names
+        if len(names) == 1:
+            for branch in branches:
+                _unite(host, branch)
+        else:
+            self.notify(Notice("collapsed", path, f"union became type {names}, compared as one value"))
+
+    def look_up_kept(self, branch: dict[str, Any]) -> Any:
+        name = branch["$ref"].removeprefix(DEFINITIONS)
+        pointer = next(pointer for pointer, kept in self.kept.items() if kept == name)
+        return self.look_up(pointer, []).get("type")
+
+
+def _unite(host: dict[str, Any], part: dict[str, Any]) -> None:
+    """Take a part's keys into its host, in place: properties are united, of everything else the first wins."""
+    for key, value in part.items():
+        if key == "properties" and isinstance(host.get(key), dict):
+            host[key] = {**value, **host[key]}
+        elif key == "enum" and isinstance(host.get(key), list):
+            host[key] = [*host[key], *(item for item in value if item not in host[key])]
+        else:
+            host.setdefault(key, value)
+
+
+def _type_of_values(schema: dict[str, Any]) -> None:
+    """Give a schema that lists its values (`enum`, `const`) and names no type the type of these values, in place."""
+    if "type" in schema or not ("enum" in schema or "const" in schema):
+        return
+    values = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
+    names = list(dict.fromkeys(_BY_VALUE.get(type(value), "string") for value in values))
+    schema["type"] = names[0] if len(names) == 1 else names
+
+
+_BUILT_IN: dict[str, Any] = {"string": "exact", "boolean": "exact", "number": "numeric", "integer": "numeric"}
+_defaults: dict[str, Any] = dict(_BUILT_IN)
+
+
+def set_type_default(json_type: str, entry: Any) -> None:
+    """Make `entry` the comparator that `annotate_xeval` writes for a type ("multi" for several), in this process.
+
+    Raises:
+        TypeError, ValueError: the entry is not `"name"` or `{"name": {...}}`, or the type is no text.
+    """
+    if not isinstance(json_type, str) or not json_type:
+        raise ValueError(f"json_type must be a non-empty string, got {json_type!r}")
+    two_shapes(entry)
+    _defaults[json_type] = copy.deepcopy(entry)
+
+
+def reset_type_defaults() -> None:
+    """Restore the defaults: exact for string and boolean, numeric for number and integer, exact for all else."""
+    _defaults.clear()
+    _defaults.update(_BUILT_IN)
+
+
+def annotate_xeval(schema: dict[str, Any], *, compat: bool = False) -> dict[str, Any]:
+    """The same schema, with `x-eval-compare` written in place into every leaf that has none and is not skipped.
+
+    With `compat` a leaf with `x-eval-skip: false` is left alone as upstream does, so that parsing it fails.
+    """
+    seen: set[int] = set()
+    waiting: list[Any] = [schema]
+    definitions = schema.get("$defs") if isinstance(schema, dict) else None
+    if not compat and isinstance(definitions, dict):
+        waiting.extend(definitions.values())
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, dict) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        children = [sub for _, sub, _ in child_schemas(node)]
+        waiting.extend(children)
+        lazy = not compat and str(node.get("$ref", "")).startswith(DEFINITIONS)
+        skip = "x-eval-skip" in node if compat else node.get("x-eval-skip", False) is not False
+        if not children and not lazy and not skip and "x-eval-compare" not in node:
+            node["x-eval-compare"] = copy.deepcopy(_defaults.get(effective_type(node)[0] or "", "exact"))
+    return schema
+
+
+_NAMES = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (dict, "object"))
+MAX_ENUM = 12
+MIN_REPEATS = 3
+
+
+def infer_schema(
+    values: Sequence[Any], *, widen: bool = False, notify: Notify = log_notice, limits: TreeLimits = DEFAULT_LIMITS
+) -> dict[str, Any]:
+    """The JSON Schema (`type`, `properties`, `items`) of a list of records; gold alternatives count as values each.
+
+    The first value that is not null decides the type of a field, and a field of mixed types is named to `notify`. With `widen` all values
+    decide: integers and numbers make a number, other mixtures a list of types, nulls make the type nullable, and texts of at most 12
+    different values, each seen three times on average, get an `enum`.
+
+    Raises:
+        ValueError: no value at all.
+        TreeLimitError: the values pass a limit.
+    """
+    values = list(values)
+    if not values:
+        raise ValueError("infer_schema requires at least one value")
+    alternatives = inspect(values, limits)
+    return _Inference(widen, notify, alternatives).schema(values, "")
+
+
+class _Inference:
+    def __init__(self, widen: bool, notify: Notify, alternatives: bool) -> None:
+        self.widen = widen
+        self.notify = notify
+        self.alternatives = alternatives
+
+    def schema(self, values: list[Any], path: str) -> dict[str, Any]:
+        if self.alternatives:
+            values = [choice for value in values for choice in choices(value)]
+        present = [value for value in values if value is not None]
+        if not present:
+            return {"type": ["string", "null"]} if self.widen and values else {"type": "string"}
+        names = list(dict.fromkeys(map(_name, present)))
+        if len({"number" if name == "integer" else name for name in names}) > 1:
+            self.notify(Notice("polymorphic", path or "<root>", f"values of several types: {', '.join(names)}"))
+        found: dict[str, Any] = self.declared(names, present) if self.widen else {"type": names[0]}
+        self.children(found, present, path)
+        if self.widen and len(present) < len(values):
+            found["type"] = [*([found["type"]] if isinstance(found["type"], str) else found["type"]), "null"]
+        return found
+
+    def declared(self, names: list[str], present: list[Any]) -> dict[str, Any]:
+        if "integer" in names and "number" in names:
+            names = [name for name in names if name != "integer"]
+        found: dict[str, Any] = {"type": names[0] if len(names) == 1 else names}
+        if names == ["string"]:
+            different = sorted(set(present))
+            if len(different) <= MAX_ENUM and len(present) >= MIN_REPEATS * len(different):
+                found["enum"] = different
+        return found
+
+    def children(self, found: dict[str, Any], present: list[Any], path: str) -> None:
+        if found["type"] == "array":
+            pool = [item for value in present if isinstance(value, list) for item in value]
+            found["items"] = self.schema(pool, child_path(path, "[]", True)) if pool else {"type": "string"}
+        elif found["type"] == "object":
+            records = [value for value in present if isinstance(value, dict)]
+            keys = sorted({key for record in records for key in record})
+            found["properties"] = {key: self.child(records, key, child_path(path, key, False)) for key in keys}
+
+    def child(self, records: list[dict[str, Any]], key: str, path: str) -> dict[str, Any]:
+        """The schema of one key; with `widen` an absent key is no null, without it nulls count for nothing anyway."""
+        return self.schema([record[key] for record in records if key in record], path)
+
+
+def _name(value: Any) -> str:
+    for kind, name in _NAMES:
+        if isinstance(value, kind):
+            return name
+    return "string"
+
+
+def as_json_schema(schema: Any) -> Any:
+    """The JSON Schema as plain data: that of a Pydantic model, or a copy of what was given."""
+    describe = getattr(schema, "model_json_schema", None)
+    return describe() if callable(describe) else copy.deepcopy(schema)
+
+
+def prepare(schema: Any, *, compat: bool = False, registry: Registry | None = None, notify: Notify = lambda _: None) -> SchemaNode:
+    """The parsed schema. Unless `compat`, references and unions are resolved and leaves get their type's comparator; input is not changed.
+
+    Remarks go to `notify`: by default nobody hears them at each scoring.
+
+    Raises:
+        SchemaError: the schema cannot be used.
+    """
+    if isinstance(schema, dict):
+        inspect(schema, where="schema")
+    found = as_json_schema(schema)
+    if not compat and isinstance(found, dict):
+        if needs_resolving(found):
+            found = resolve_schema_references(found, notify=lambda _: None)
+        annotate_xeval(found)
+    return parse_eval_schema(found, compat=compat, registry=registry, notify=notify)

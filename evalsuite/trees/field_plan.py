@@ -6,11 +6,10 @@ What is not the reference's own is called by `foreign.call`: its failure is a `F
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evalsuite.registry import foreign
-from evalsuite.trees.comparators import BUILTIN, PROTECTED, SHIPPED
+from evalsuite.core import plugin_calls
+from evalsuite.trees.comparators import BUILTIN, PROTECTED, SHIPPED, TRANSFORMS, Registry
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.field_results import ComparatorResult
-from evalsuite.trees.registries import TRANSFORMS, Registry
 
 Transforms = tuple[tuple[str, Callable[[Any, Mapping[str, Any]], Any], dict[str, Any]], ...]
 
@@ -135,7 +134,7 @@ def try_transformed(plan: Plan, value: Any) -> tuple[Any, str]:
 def _transform(name: str, function: Any, value: Any, params: Mapping[str, Any]) -> Any:
     if name in TRANSFORMS:
         return function(value, params)
-    return foreign.call(f"transform {name}", function, value, params)
+    return plugin_calls.call_plugin(f"transform {name}", function, value, params)
 
 
 def compare(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
@@ -146,7 +145,7 @@ def compare(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
         result: ComparatorResult = function(gold, extracted, plan.params)
         return result
     what = f"comparator {plan.name}"
-    return checked(what, foreign.call(what, function, gold, extracted, plan.params), plan.name)
+    return checked(what, plugin_calls.call_plugin(what, function, gold, extracted, plan.params), plan.name)
 
 
 def judge(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
@@ -161,5 +160,5 @@ def judge(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
 def checked(what: str, result: Any, name: str) -> ComparatorResult:
     """A comparator's answer as a result in [0, 1]; plain numbers and bools are scores. Raises `FaultError` for all else."""
     if not isinstance(result, ComparatorResult):
-        return ComparatorResult(foreign.unit(what, result), name)
-    return ComparatorResult(foreign.unit(what, result.score), result.comparator, result.reason, result.skip)
+        return ComparatorResult(plugin_calls.unit(what, result), name)
+    return ComparatorResult(plugin_calls.unit(what, result.score), result.comparator, result.reason, result.skip)

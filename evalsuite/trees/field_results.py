@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from evalsuite.types import Fault
+from evalsuite.core.types import Fault
 
 LOG = logging.getLogger(__name__)
 

@@ -3,18 +3,16 @@
 import copy
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import FaultError
-from evalsuite.trees.field_arrays import array_rows
-from evalsuite.trees.field_order import ContentOrder
-from evalsuite.trees.field_pairs import Lists
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Fault
+from evalsuite.trees.field_matching import ContentOrder, Lists, array_rows
 from evalsuite.trees.field_plan import Plan, compare, judge, transformed, try_transformed
 from evalsuite.trees.field_results import ComparatorResult, FieldResult, RowStatus
 from evalsuite.trees.field_totals import Tally, tally
 from evalsuite.trees.json_values import ByObject, TreeLimitError, TreeLimits, alternatives_of, python_name, same
-from evalsuite.types import Fault
 
 if TYPE_CHECKING:
-    from evalsuite.trees.batch_comparators import Dispatcher
+    from evalsuite.trees.record_scoring import Dispatcher
 
 
 Rows = list[FieldResult]

@@ -6,9 +6,9 @@ from math import fsum
 from statistics import mean
 from typing import Any
 
+from evalsuite.core.types import Fault
 from evalsuite.trees.field_results import COLUMNS, STATUSES, Average, FieldResult, PathScore, RecordResult, RunResult, Summary
 from evalsuite.trees.json_values import loosely_same
-from evalsuite.types import Fault
 
 PostProcess = Callable[[list[FieldResult]], list[FieldResult]]
 

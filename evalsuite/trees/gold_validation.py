@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evalsuite.trees.eval_schema import SchemaNode, child_path
+from evalsuite.trees.comparators import Registry
+from evalsuite.trees.eval_schema import SchemaNode, child_path, prepare
 from evalsuite.trees.field_results import Notice, Notify, log_notice
 from evalsuite.trees.json_values import ANY_OF, DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect, json_name
-from evalsuite.trees.registries import Registry
-from evalsuite.trees.schema_sources import prepare
 
 
 class GoldValidationError(Exception):

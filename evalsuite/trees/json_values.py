@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from json import JSONEncoder, dumps
 from typing import Any, Generic, TypeVar
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 
 JSON_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object", type(None): "null"}
 

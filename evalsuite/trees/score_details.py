@@ -14,7 +14,7 @@ from evalsuite.trees.field_totals import Tally
 from evalsuite.trees.json_values import json_name
 from evalsuite.trees.record_scoring import rows_of
 from evalsuite.trees.treeval import TreevalResult
-from evalsuite.trees.treeval_rows import Row
+from evalsuite.trees.treeval_counts import Row
 
 MAX_FIELDS = 1000
 MAX_RECORDS = 100

@@ -1,18 +1,19 @@
 """Semantic equality by a judge: any callable, or object with `judge_batch`, that takes items and returns a score for each.
 
-`PromptJudge` makes one out of a function that sends a prompt to a model and returns its text."""
+`PromptJudge` makes one out of a function that sends a prompt to a model and returns its text.
+"""
 
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from evalsuite.errors import FaultError
-from evalsuite.registry import foreign
-from evalsuite.trees.batch_comparators import BatchItem
+from evalsuite.core import plugin_calls
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Fault
 from evalsuite.trees.field_results import ComparatorResult
 from evalsuite.trees.json_values import loosely_same
-from evalsuite.types import Fault
+from evalsuite.trees.record_scoring import BatchItem
 
 _TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 _FENCE = re.compile(r"\A```(?:json)?(.*?)`*\Z", re.DOTALL)
@@ -75,7 +76,7 @@ class SemanticBatchComparator:
             return []
         what = f"judge of {self.name}"
         try:
-            found: Any = foreign.call(what, self.ask, asked)
+            found: Any = plugin_calls.call_plugin(what, self.ask, asked)
         except FaultError as error:
             return [error.fault] * len(asked)
         if not isinstance(found, list):

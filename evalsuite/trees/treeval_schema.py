@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsuite.errors import did_you_mean
+from evalsuite.core.errors import did_you_mean
 from evalsuite.trees.treeval_metrics import Metric
 
 MAX_DEPTH = 256  # branches and arrays one in another; the walks take two frames a level of Python's 1,000

@@ -1,4 +1,10 @@
-"""The walk of a whole batch down the schema: counters, leaf scores, alignment of lists, one row for each expected or predicted leaf."""
+"""The walk of a whole batch down the schema: counters, leaf scores, alignment of lists, one row for each expected or predicted leaf.
+
+All pairs of two lists at once: counters and leaf scores as matrices, expected items x predicted items.
+
+A list of objects is scored by column: one matrix for each leaf of the item, never a walk for each pair of items. Matrices that are the
+same for all rows or columns are kept as such (shape (1, m), (n, 1) or a plain number) and grow only where they meet others.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -7,26 +13,30 @@ from itertools import repeat
 from math import fsum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalsuite.trees.assignment import best_assignment
-from evalsuite.trees.json_values import ABSENT, canonical_order
+from evalsuite.trees.assignment import best_assignment, block_assignments, block_sums
+from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_counts import (
     NOTHING,
     BranchOutcome,
     Counts,
     LeafOutcome,
+    Letters,
     Outcome,
+    Row,
+    Rows,
+    RowStatus,
     bookkeeping,
     fits,
     item_size,
     leaf_entries,
     not_an_object,
     pick,
+    present,
     scalars,
+    see_as_reference,
+    surplus_raises,
 )
-from evalsuite.trees.treeval_cross import Options, cross_array, pair_weights
-from evalsuite.trees.treeval_metrics import CorpusMetric, measured, normalise, worst
-from evalsuite.trees.treeval_reference import Letters, see_as_reference, surplus_raises
-from evalsuite.trees.treeval_rows import Row, Rows, RowStatus
+from evalsuite.trees.treeval_metrics import CorpusMetric, ExactMatch, Levenshtein, Metric, measured, normalise, worst
 from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node, join
 
 if TYPE_CHECKING:
@@ -34,6 +44,273 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
+
+Cells = Any  # a number or an array that broadcasts to n x m
+Key = tuple[Leaf, int]  # a leaf and the position of one of its metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to score: the reference's way or the sound one, and the most cells (item pairs x leaves) of one pair of lists."""
+
+    compat: bool = False
+    max_cells: int = 40_000_000
+
+
+@dataclass(slots=True)
+class Cross:
+    """n x m pairs: the six counters, and for each (leaf, metric) the sum and the number of its scores."""
+
+    shape: tuple[int, int]
+    counts: list[Cells] = field(default_factory=lambda: [0.0] * 6)
+    scores: dict[Key, tuple[Cells, Cells]] = field(default_factory=dict)
+
+    def add_counts(self, counts: Sequence[Cells]) -> None:
+        """Add six counters."""
+        self.counts = [a if isinstance(b, int | float) and b == 0 else a + b for a, b in zip(self.counts, counts, strict=True)]
+
+    def add_block(self, block: "Cross", rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Add the pairs of some rows and columns."""
+        import numpy as np
+
+        whole = len(rows) == self.shape[0] and len(columns) == self.shape[1]
+
+        def placed(cells: Cells) -> Cells:
+            if whole or (isinstance(cells, int | float) and cells == 0):
+                return cells
+            full = np.zeros(self.shape)
+            full[np.ix_(rows, columns)] = cells
+            return full
+
+        self.add_counts([placed(cells) for cells in block.counts])
+        for key, (total, number) in block.scores.items():
+            before = self.scores.get(key, (0.0, 0.0))
+            self.scores[key] = (before[0] + placed(total), before[1] + placed(number))
+
+
+def cross_leaf(leaf: Leaf, want: Sequence[Any], got: Sequence[Any]) -> Cross:
+    """Every expected value against every predicted one; a container in the place of a value is worth the worst."""
+    import numpy as np
+
+    cross = Cross((len(want), len(got)))
+    fine = scalars(got)
+    for k, metric in enumerate(leaf.metrics):
+        if len(fine) == len(got):
+            raw = measured(metric, "matrix", want, got)
+        else:
+            raw = np.full(cross.shape, worst(metric))
+            raw[:, fine] = measured(metric, "matrix", want, [got[j] for j in fine])
+        cross.scores[leaf, k] = (raw if isinstance(metric, ExactMatch | Levenshtein) else _finite(raw), 1.0)
+    return cross
+
+
+def cross_items(branch: Branch, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
+    """Every expected item against every predicted one; null against null agrees, anything else that is no object lacks every key."""
+    cross = Cross((len(want), len(got)))
+    rows = list(range(len(want)))
+    objects = [j for j, item in enumerate(got) if isinstance(item, dict)]
+    if objects:
+        block = _cross_branch(branch, [{} if item is None else item for item in want], [got[j] for j in objects], options)
+        cross.add_block(block, rows, objects)
+    if len(objects) < len(got):
+        others = [j for j, item in enumerate(got) if not isinstance(item, dict)]
+        lacking = not_an_object(branch)
+        cross.add_block(Cross((len(rows), len(others)), list(lacking)), rows, others)
+        agreeing = [a - b for a, b in zip(Counts(predicted=1, tp_node=1), lacking, strict=True)]
+        nulls = [i for i in rows if want[i] is None], [j for j in others if got[j] is None]
+        cross.add_block(Cross((len(nulls[0]), len(nulls[1])), agreeing), *nulls)
+    return cross
+
+
+def _cross_branch(branch: Branch, want: Sequence[dict[str, Any]], got: Sequence[dict[str, Any]], options: Options) -> Cross:
+    import numpy as np
+
+    cross = Cross((len(want), len(got)))
+    sizes = [len(item) for item in got]
+    same = len(set(sizes)) == 1
+    cross.add_counts([float(sizes[0]) if same else np.array([sizes], dtype=np.float64), 0, 0, 0, 0, 0])
+    for key, node in branch.children.items():
+        expected, predicted = [item.get(key) for item in want], [item.get(key, ABSENT) for item in got]
+        _add_bookkeeping(cross, node, expected, predicted)
+        rows, columns = present(expected), present(predicted)
+        if not rows or not columns:
+            continue
+        if isinstance(node, Leaf):
+            block = cross_leaf(node, pick(expected, rows), pick(predicted, columns))
+        else:
+            columns = [j for j in columns if fits(node, predicted[j])]
+            block = _cross_node(node, pick(expected, rows), pick(predicted, columns), options)
+        cross.add_block(block, rows, columns)
+    return cross
+
+
+def _cross_node(node: Node, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
+    if not want or not got:
+        return Cross((len(want), len(got)))
+    if isinstance(node, Branch):
+        return _cross_branch(node, want, got, options)
+    assert not isinstance(node, Leaf)
+    return _cross_lists(node, want, got, options)
+
+
+def _add_bookkeeping(cross: Cross, node: Node, want: Sequence[Any], got: Sequence[Any]) -> None:
+    """What the pairs of one key add, by predicted value against an expected value and against an expected null."""
+    import numpy as np
+
+    if not want or not got:
+        return
+    if _plain(node, got) and type(None) not in set(map(type, want)):
+        cross.add_counts(bookkeeping(node, got[0], want[0]))
+        return
+    has_value = np.array([value is not None for value in want])
+    some = next((value for value in want if value is not None), None)
+    stand_in: Any = [] if isinstance(some, list) else some  # sizes of missed lists are added below
+    columns = [
+        np.array([bookkeeping(node, value, expected) for value in got], dtype=np.float64).reshape(len(got), 6)
+        for expected in (stand_in, None)
+    ]
+    chosen = np.where(has_value[:, None, None], columns[0][None], columns[1][None])
+    cross.add_counts([chosen[:, :, k] for k in range(6)])
+    wrong = np.array([value is not ABSENT and value is not None and not fits(node, value) for value in got])
+    if isinstance(some, list) and wrong.any():
+        sizes = np.array([sum(map(item_size, value)) if value else 0 for value in want], dtype=np.float64)
+        cross.add_counts([0, 0, sizes[:, None] * wrong[None, :], 0, 0, 0])
+
+
+def _plain(node: Node, got: Sequence[Any]) -> bool:
+    """Whether every predicted value is there and of the right container."""
+    kinds = set(map(type, got))
+    if kinds & {type(None), type(ABSENT)}:
+        return False
+    if isinstance(node, Leaf):
+        return not kinds & {dict, list}
+    return kinds == {dict if isinstance(node, Branch) else list}
+
+
+def _cross_lists(node: LeafArray | DictArray, want: Sequence[list[Any]], got: Sequence[list[Any]], options: Options) -> Cross:
+    """Lists inside items: all inner items against all, once, then one small assignment for each pair of lists."""
+    import numpy as np
+
+    cross = Cross((len(want), len(got)))
+    want, got = ([_in_order(items, options) for items in side] for side in (want, got))
+    ends_w, ends_g = (np.cumsum([0, *map(len, side)]) for side in (want, got))
+    inner = cross_array(node, [x for items in want for x in items], [x for items in got for x in items], options)
+    weights = pair_weights(node, inner, options)
+    keys = list(inner.scores)
+    layers = np.array([np.broadcast_to(cells, inner.shape) for cells in (*inner.counts, *(c for key in keys for c in inner.scores[key]))])
+    sizes = [np.array([item_size(x) for items in side for x in items], dtype=np.float64) for side in (want, got)]
+    layers = np.concatenate([layers, [np.broadcast_to(sizes[1], inner.shape)], [np.broadcast_to(sizes[0][:, None], inner.shape)]])
+    totals = np.zeros((len(layers), *cross.shape))
+    if options.compat and not (isinstance(node, LeafArray) and len(node.item.metrics) == 1):
+        # Which of several best assignments is meant counts there, as more than their sum is read.
+        for i, j in np.ndindex(cross.shape):
+            pairs = best_assignment(weights[ends_w[i] : ends_w[i + 1], ends_g[j] : ends_g[j + 1]])
+            totals[:, i, j] = layers[:, [ends_w[i] + a for a, _ in pairs], [ends_g[j] + b for _, b in pairs]].sum(axis=1)
+    else:
+        # Above 0, so that as many pairs as there can be are matched.
+        for above, left, down, chosen in block_assignments(weights - weights.min(initial=0.0) + 1.0, ends_w, ends_g):
+            matched = layers[:, down[:, None, :], chosen] * (chosen >= 0)
+            totals[:, above[:, None], left[None, :]] = matched.sum(axis=3)
+    lengths = np.minimum(np.diff(ends_w)[:, None], np.diff(ends_g)[None, :])
+    if isinstance(node, LeafArray):  # one value, the mean, for each pair of lists
+        totals[6:-2] /= np.maximum(lengths, 1)
+    whole = [block_sums(size[None, :], np.array([0, 1]), ends)[0] for size, ends in zip(sizes, (ends_w, ends_g), strict=True)]
+    totals[0] += whole[1][None, :] - totals[-2]
+    totals[2] += whole[0][:, None] - totals[-1]
+    cross.add_counts(list(totals[:6]))
+    for k, key in enumerate(keys):
+        cross.scores[key] = (totals[6 + 2 * k], totals[7 + 2 * k])
+    return cross
+
+
+def _in_order(items: list[Any], options: Options) -> list[Any]:
+    return items if options.compat or len(items) < 2 else [items[i] for i in canonical_order(items)]
+
+
+def cross_array(node: LeafArray | DictArray, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
+    """The items of a list against those of another.
+
+    Raises:
+        TreeLimitError: more cells (pairs x leaves) than the limit.
+    """
+    n_leaves = max(1, node.item.n_leaves) if isinstance(node, DictArray) else len(node.item.metrics)
+    if len(want) * len(got) * n_leaves > options.max_cells:
+        sizes = f"{len(want):,} x {len(got):,} items x {n_leaves} leaves"
+        raise TreeLimitError(f"{sizes} are more than the {options.max_cells:,} cells of the limit max_cells", node.path)
+    if isinstance(node, DictArray):
+        return cross_items(node.item, want, got, options)
+    return cross_leaf(node.item, want, got)
+
+
+def pair_weights(node: LeafArray | DictArray, cross: Cross, options: Options) -> "Floats":
+    """What each pair of items is worth, n x m: the mean of the metrics for values, the pair's own score for objects."""
+    import numpy as np
+
+    if isinstance(node, DictArray):
+        weights = _pair_scores(cross, options)
+    elif len(node.item.metrics) == 1:
+        (metric,) = node.item.metrics
+        raw, _ = cross.scores[node.item, 0]
+        if isinstance(metric, ExactMatch | Levenshtein):  # one division each: equal ratios are equal numbers, nothing is to be rounded
+            return np.broadcast_to(raw, cross.shape)
+        weights = raw if metric.higher_is_better or options.compat else -raw
+    else:
+        clip = not options.compat
+        each = [normalise(metric, cross.scores[node.item, k][0], clip=clip) for k, metric in enumerate(node.item.metrics)]
+        weights = sum(each) / len(each)
+    full: Floats = np.broadcast_to(weights, cross.shape)
+    return full if options.compat else np.round(full, 9)
+
+
+def _pair_scores(cross: Cross, options: Options) -> Cells:
+    """The score of each pair of objects: mean over metrics of the mean over leaves, times both F1."""
+    import numpy as np
+
+    predicted, tp_node, fn_node, tp_leaf, fn_leaf, fp_leaf = cross.counts
+    f1_node, f1_leaf = _f1_cells(tp_node, predicted, tp_node + fn_node, 0.0), _f1_cells(tp_leaf, tp_leaf + fp_leaf, tp_leaf + fn_leaf, 1.0)
+    metrics: dict[str, Metric] = {}
+    totals: dict[str, list[Cells]] = {}
+    for (leaf, k), (total, number) in cross.scores.items():
+        name = leaf.metrics[k].name
+        metrics[name] = leaf.metrics[k]
+        sums = totals.setdefault(name, [0.0, 0.0])
+        mean: Cells
+        scored: Cells
+        if isinstance(number, float) and number == 1:
+            mean, scored = total, 1.0
+        else:
+            scored = np.asarray(number) > 0
+            mean = np.where(scored, total / np.maximum(number, 1), 0.0)
+        sums[0], sums[1] = sums[0] + mean, sums[1] + scored
+    value: Cells = 0.0
+    n_metrics: Cells = 0.0
+    for name, (total, number) in totals.items():
+        scored = np.asarray(number) > 0
+        value = value + scored * normalise(metrics[name], total / np.maximum(number, 1), clip=not options.compat)
+        n_metrics = n_metrics + scored
+    perfect = (predicted == tp_node) & (tp_node > np.zeros(1)) & (fn_node == 0) & (fn_leaf == 0) & (fp_leaf == 0)
+    return np.where(np.asarray(n_metrics) > 0, value / np.maximum(n_metrics, 1) * f1_node * f1_leaf, perfect)
+
+
+def _f1_cells(hit: Cells, given: Cells, wanted: Cells, empty: float) -> Cells:
+    """The harmonic mean of hit/given and hit/wanted, each `empty` for 0/0."""
+    import numpy as np
+
+    rates = []
+    for whole in (given, wanted):
+        rate = np.asarray(hit / np.maximum(whole, 1))
+        rates.append(np.where(np.asarray(whole) > 0, rate, empty))
+    both = rates[0] + rates[1]
+    return np.where(both > 0, 2 * rates[0] * rates[1] / np.where(both > 0, both, 1), 0.0)
+
+
+def _finite(raw: "Floats") -> "Floats":
+    """The values, the largest floats for infinities."""
+    import numpy as np
+
+    return raw if np.isfinite(raw).all() else np.nan_to_num(raw)
+
 
 FLAG_CONTAINER, FLAG_TYPE, FLAG_OBJECT = "wrong container", "wrong type", "not an object"
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsuite.errors import FAULTS
+from evalsuite.core.errors import FAULTS
 
 # Classes the corpus allows as an alternative, under names that are not this project's.
 OTHER_NAMES = {"UNREADABLE", "OUT_OF_MEMORY"}

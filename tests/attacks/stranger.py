@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 PLUGIN = """
-from evalsuite.registry import scorer
-from evalsuite.types import Score
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Score
 
 
 @scorer(reads="text")
@@ -165,7 +165,7 @@ def crawl(folder: Path | None, **_: object) -> None:
     """Ask the viewer, in the place of serving it, for every page that its pages link to."""
     from starlette.testclient import TestClient
 
-    from evalsuite.web.app import make_app
+    from evalsuite.reports.viewer.app import make_app
 
     client = TestClient(make_app(folder), base_url="http://127.0.0.1", raise_server_exceptions=False)
     waiting, seen = ["/", "/api/suites", "/api/runs"], set[str]()
@@ -180,11 +180,11 @@ def crawl(folder: Path | None, **_: object) -> None:
 def main(place: Path, chosen: list[list[str]]) -> None:
     """Call the commands, each in a fresh copy of the place, and print a JSON object a line: what was executed, and how each one ended."""
     import evalsuite.cli
-    import evalsuite.web.app
-    from evalsuite.registry.plugins import module_of
+    import evalsuite.reports.viewer.app
+    from evalsuite.core.registry import module_of
     from evalsuite.scorers import SCORERS
 
-    evalsuite.web.app.serve = crawl
+    evalsuite.reports.viewer.app.serve = crawl
     copy = place.parent / "copy"
     hook = Executed(copy)
     for line in chosen or list(lines()):

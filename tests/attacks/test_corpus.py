@@ -12,8 +12,8 @@ import pytest
 from evalsuite.cli.showing import run_report
 from evalsuite.reports import write
 from evalsuite.reports.record import record_of_entry
-from evalsuite.run.handed_in import saved_exchanges
-from evalsuite.store.history import read_run
+from evalsuite.runs.history import read_run
+from evalsuite.runs.submission_reader import saved_exchanges
 from tests.attacks.corpus import CANARY, RULES, TEXTS, Corpus, database_digests, json_run, known_kind, rules_of_runs
 from tests.attacks.must import ELSEWHERE, SIDE, WHOLE, Seen, broken_clauses
 

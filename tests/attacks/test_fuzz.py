@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import SubmissionError
-from evalsuite.run.scoring import Options, run
+from evalsuite.core.errors import SubmissionError
+from evalsuite.core.types import Result
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Result
 from tests.attacks.mutate import checksum, mutate, mutate_duckdb, repair_checksums
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -76,7 +77,7 @@ def play(folder: Path, kind: str, seed: int, n: int) -> tuple[list[Result], dict
         metadata.append({"instance_id": name, "answer_type": "file", "answer_or_path": f"f.{kind}"})
     (gold / "fuzz_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
     (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in metadata))
-    finished = run(submission, gold, Options(save=False, jobs=2))
+    finished = run(submission, gold, RunOptions(save=False, jobs=2))
     return list(finished.results), damaged
 
 
@@ -144,7 +145,7 @@ def check_metadata(folder: Path, seed: int, n: int) -> None:
         damaged = mutate(good, rng)
         (submission / "results_metadata.jsonl").write_bytes(damaged)
         try:
-            results = run(submission, gold, Options(save=False)).results
+            results = run(submission, gold, RunOptions(save=False)).results
         except SubmissionError:
             continue
         ended += 1

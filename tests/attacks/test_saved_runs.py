@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.core.types import METADATA
 from evalsuite.reports.record import record_of_entry
-from evalsuite.store.history import CONTEXTS, read_run
-from evalsuite.types import METADATA
-from evalsuite.web.shelf import handed_in_contexts, handed_in_texts
+from evalsuite.reports.viewer.library import handed_in_contexts, handed_in_texts
+from evalsuite.runs.history import CONTEXTS, read_run
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

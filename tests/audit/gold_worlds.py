@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evalsuite.audit.posterior import GOLD
+from evalsuite.analysis.gold_checks.suspects import GOLD
 
 N_INSTANCES, N_WRONG, N_VOTERS = 100, 10, 8
 _HARDNESSES = [-5 + 0.25 * i for i in range(41)]

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalsuite.run.scoring import Options, Run, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import run
 
 GOLD = {
     "capital": {"func": "string_match", "parameters": {"gold": "Lisbon"}},
@@ -44,4 +46,4 @@ def write_submission(folder: Path, answers: Mapping[str, str] | None = None) -> 
 
 def scored(submission: Path, gold: Path, out: Path | None = None, **more: Any) -> Run:
     """The run, in this process."""
-    return run(submission, gold, Options(out=out, save=out is not None, isolation="none", jobs=1, **more))
+    return run(submission, gold, RunOptions(out=out, save=out is not None, isolation="none", jobs=1, **more))

@@ -9,19 +9,28 @@ from typing import Any
 
 import pytest
 
-from evalsuite.audit.holes import Audit, advice
-from evalsuite.audit.made_answers import OWN, edited
-from evalsuite.audit.mutation import audit_gold
-from evalsuite.audit.right_answers import number_variants, table_variants, text_variants, tree_variants
-from evalsuite.audit.wrong_answers import number_mutants, scrambled, table_mutants, text_mutants, tree_mutants
-from evalsuite.causes.table_pairs import TablePair
+from evalsuite.analysis.causes.table_alignment import TablePair
+from evalsuite.analysis.gold_checks.generated_answers import (
+    OWN,
+    edited,
+    number_mutants,
+    number_variants,
+    scrambled,
+    table_mutants,
+    table_variants,
+    text_mutants,
+    text_variants,
+    tree_mutants,
+    tree_variants,
+)
+from evalsuite.analysis.gold_checks.mutation import Audit, advice, audit_gold
 from evalsuite.cli import main
-from evalsuite.errors import UsageError
-from evalsuite.reports.audit_document import audit_document
+from evalsuite.core.errors import UsageError
+from evalsuite.core.types import Table
+from evalsuite.reports.gold_documents import audit_document
 from evalsuite.reports.markdown import as_markdown
 from evalsuite.reports.terminal import as_text
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Table
 from tests.audit.planted_holes import planted_holes
 from tests.audit.planted_holes import write_gold as write_holes
 from tests.conftest import ROOT

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from evalsuite.audit import contamination as subject
-from evalsuite.audit.contamination import contamination, text_files
-from evalsuite.audit.gold_texts import GoldText, gold_texts
+from evalsuite.analysis.gold_checks import contamination as subject
+from evalsuite.analysis.gold_checks.contamination import GoldText, contamination, gold_texts, text_files
 from evalsuite.cli import main
-from evalsuite.errors import UsageError
+from evalsuite.core.errors import UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
 from tests.conftest import ROOT

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.run.forensics import by_kind
-from evalsuite.run.scoring import Options
-from evalsuite.run.scoring import Run as Scored
-from evalsuite.run.scoring import run as score
-from evalsuite.store.run_files import read_results, sealed
-from evalsuite.store.run_folder import RESULTS, RUN
-from evalsuite.summary import summarise
+from evalsuite.runs.run_files import read_results, sealed
+from evalsuite.runs.run_folder import RESULTS, RUN
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run as Scored
+from evalsuite.runs.scoring import run as score
+from evalsuite.runs.submission_checks import by_kind
+from evalsuite.runs.summary import summarise
 from tests.audit.small import ANSWERS, GOLD, scored, write_gold, write_submission
 from tests.gold.test_errata import entry, write
 
@@ -66,13 +66,13 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scoring the same instances of the same folders under the same options a second time is what it was the first time."""
     known: dict[str, Scored] = {}
 
-    def kept(submission: Path, gold: Path, options: Options, **_: Any) -> Scored:
+    def kept(submission: Path, gold: Path, options: RunOptions, **_: Any) -> Scored:
         key = repr((submission, gold, options))
         if key not in known:
             known[key] = score(submission, gold, options)
         return known[key]
 
-    monkeypatch.setattr("evalsuite.audit.verification.run", kept)
+    monkeypatch.setattr("evalsuite.runs.scoring.run", kept)
 
 
 def contents(run: Path) -> tuple[Run, Rows]:

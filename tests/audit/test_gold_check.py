@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.audit.own_gold import GoldCheck, check_gold
-from evalsuite.store.ceiling import Ceiling, ceiling_of, keep_ceiling, signature_of
+from evalsuite.analysis.gold_checks.own_gold import GoldCheck, check_gold
+from evalsuite.runs.gold_self_score import Ceiling, ceiling_of, keep_ceiling, signature_of
 from tests.audit.made_gold import clean, entry
 from tests.conftest import ROOT, corpus, is_default_corpus
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.audit.lint import CODES, lint
-from evalsuite.audit.lint.fixes import diff, write
-from evalsuite.errors import GoldError
+from evalsuite.analysis.gold_checks.lint import CODES, diff, lint, write
+from evalsuite.core.errors import GoldError
 from evalsuite.gold.layouts import read_gold
 from tests.audit.lint_plants import PLANTED, Plant
 from tests.audit.made_gold import clean

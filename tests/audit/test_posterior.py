@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from evalsuite.audit.posterior import fit
+from evalsuite.analysis.gold_checks.suspects import fit
 from tests.audit.gold_worlds import N_WRONG, WORLDS, World
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

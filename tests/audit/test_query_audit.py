@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.audit.mutation import audit_gold
+from evalsuite.analysis.gold_checks.mutation import audit_gold
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.store.run_files import sealed
-from evalsuite.store.run_folder import RESULTS, RUN
+from evalsuite.runs.run_files import sealed
+from evalsuite.runs.run_folder import RESULTS, RUN
 from tests.audit.small import ANSWERS, GOLD, scored, write_gold, write_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

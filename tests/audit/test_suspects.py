@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.audit.expected_ranks import outlook
-from evalsuite.audit.posterior import GOLD, posteriors
-from evalsuite.audit.suspects import FEWEST_RUNS, Suspects, item_rest, suspects
+from evalsuite.analysis.gold_checks.suspects import FEWEST_RUNS, GOLD, Suspects, item_rest, outlook, posteriors, suspects
 from evalsuite.cli import main
-from evalsuite.errors import UsageError
-from evalsuite.store.history import one_run
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.history import one_run
 from tests.audit.small import ANSWERS, TABLE, scored, write_gold, write_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

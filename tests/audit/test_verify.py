@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from evalsuite.audit.verification import Verified, verify
+from evalsuite.analysis.receipts.verification import Verified, verify
 from evalsuite.cli import main
-from evalsuite.errors import UsageError
-from evalsuite.store.run_folder import RESULTS, RUN
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.run_folder import RESULTS, RUN
 from tests.audit.small import scored, write_gold, write_submission
 from tests.gold.test_errata import entry, write
 
@@ -90,7 +90,7 @@ def reseal(run: Path, change: Any) -> None:
     said = json.loads((run / RUN).read_text())
     rows = [json.loads(line) for line in (run / RESULTS).read_text().splitlines()]
     change(said, rows)
-    from evalsuite.store.run_files import sealed
+    from evalsuite.runs.run_files import sealed
 
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (run / RESULTS).write_text(lines)
@@ -110,8 +110,8 @@ def test_forged_results_come_out_differently(made: Path) -> None:
     """A verdict and the numbers changed to fit, with a new seal, are found by scoring again."""
 
     def change(said: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-        from evalsuite.summary import summarise
-        from evalsuite.types import Result
+        from evalsuite.core.types import Result
+        from evalsuite.runs.summary import summarise
 
         rows[1].update(score=1, official=1, strict=1)
         said["summary"] = summarise(

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.run.scoring import Options, run
-from evalsuite.run.shards import Shard, merge
-from evalsuite.store.run_folder import RESULTS, RUN
-from evalsuite.walls.jail import can_jail
+from evalsuite.runs.run_folder import RESULTS, RUN
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.shards import Shard, merge
+from evalsuite.sandbox.program_sandbox import can_jail
 from tests.audit.small import ANSWERS, GOLD, TABLE, scored, write_gold, write_submission
 from tests.audit.test_forgery import contents, forge, refit, verified
 from tests.gold.test_errata import entry, write
@@ -133,7 +134,7 @@ def test_shards_and_their_whole(made: Path) -> None:
     file = made / "sub" / "results_metadata.jsonl"
     file.write_text(file.read_text() + '{"instance_id": "stranger", "answer_type": "answer", "answer_or_path": "x"}\n')
     for i in (1, 2):
-        run(made / "sub", gold, Options(out=made / f"shard{i}", shard=Shard(i, 2), isolation="none", jobs=1))
+        run(made / "sub", gold, RunOptions(out=made / f"shard{i}", shard=Shard(i, 2), isolation="none", jobs=1))
     assert verified(made, "shard1")[0] == 4
     merge([made / "shard1", made / "shard2"], made / "merged")
     code, out = verified(made, "merged")
@@ -149,7 +150,7 @@ def _expired() -> str:
 @pytest.fixture
 def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that gives programs no jail."""
-    monkeypatch.setattr("evalsuite.metrics.programs.can_jail", lambda: False)
+    monkeypatch.setattr("evalsuite.sandbox.program_sandbox.can_jail", lambda: False)
 
 
 @pytest.mark.skipif(not can_jail(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing")
@@ -251,7 +252,7 @@ def _line(change: Callable[[str], str]) -> Callable[[Path], None]:
     """Change the first line of the results, with digests that fit."""
 
     def changed(folder: Path) -> None:
-        from evalsuite.store.run_files import sealed
+        from evalsuite.runs.run_files import sealed
 
         first, rest = (folder / RESULTS).read_text().split("\n", 1)
         text = change(first) + "\n" + rest

@@ -8,8 +8,8 @@ from typing import Any
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_hash
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.run.plan import plan
-from evalsuite.workers.executors import Work, open_executor
+from evalsuite.runs.executors import Work, open_executor
+from evalsuite.runs.plan import plan
 from tests.workers.test_executors import texts
 
 N_ANSWERS = 100_000

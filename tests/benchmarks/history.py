@@ -51,7 +51,7 @@ def make(place: Path, size: int) -> None:
 
 
 def _viewer(runs: Path) -> float:
-    from evalsuite.web.library import RunsFolder
+    from evalsuite.reports.viewer.library import RunsFolder
 
     source = RunsFolder(runs, None)
     list(source.suites())

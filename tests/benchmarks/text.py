@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evalsuite.metrics import get_metric
-from evalsuite.metrics.translation import Bleu
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.translation import Bleu
 from tests.models.subsequence import f_measure, lcs
 
 N_SEGMENTS, N_PAIRS, N_WORDS = 10_000, 1_000, 300

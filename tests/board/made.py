@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalsuite.board import Side
-from evalsuite.types import Result
+from evalsuite.analysis.leaderboard import RunSide
+from evalsuite.core.types import Result
 
 
 def result(name: str, score: float | None, **more: Any) -> Result:
@@ -20,7 +20,7 @@ def result(name: str, score: float | None, **more: Any) -> Result:
     return Result(instance_id=name, score=score, **{**given, **more})
 
 
-def side(label: str, scores: Sequence[float | None] | Mapping[str, float | None], **more: Any) -> Side:
+def side(label: str, scores: Sequence[float | None] | Mapping[str, float | None], **more: Any) -> RunSide:
     """A side with the instances q0, q1, ..., or those named."""
     named = scores if isinstance(scores, Mapping) else {f"q{i}": score for i, score in enumerate(scores)}
-    return Side(label=label, results={name: result(name, score) for name, score in named.items()}, **more)
+    return RunSide(label=label, results={name: result(name, score) for name, score in named.items()}, **more)

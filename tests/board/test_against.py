@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.board import compare
-from evalsuite.board.tested_differences import paired_difference
-from evalsuite.errors import UsageError
-from evalsuite.reports.comparison_sections import comparison_sections
+from evalsuite.analysis.leaderboard import compare
+from evalsuite.analysis.leaderboard.comparison import paired_difference
+from evalsuite.core.errors import UsageError
+from evalsuite.reports.comparison_document import comparison_sections
 from evalsuite.stats import significance_test
 from tests.board.made import result, side
 from tests.properties import examples

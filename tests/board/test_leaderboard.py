@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.board.ranking import Leaderboard, make_leaderboard
-from evalsuite.errors import UsageError
-from evalsuite.memo import Memo
-from evalsuite.run.entries import Entry
+from evalsuite.analysis.leaderboard.ranking import Leaderboard, make_leaderboard
+from evalsuite.core.disk_cache import DiskCache
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.leaderboard_entries import Entry
+from evalsuite.runs.run_scores import RunScores
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.intervals import score_interval
-from evalsuite.store.run_scores import RunScores
 from tests.properties import examples
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -46,7 +46,7 @@ def entry(name: str, scores: Sequence[float | None], *, status: Sequence[str] = 
 
 def board(*entries: Entry, **options: object) -> Leaderboard:
     """The leaderboard of these entries."""
-    return make_leaderboard(entries, Memo(None), **options)  # type: ignore[arg-type]
+    return make_leaderboard(entries, DiskCache(None), **options)  # type: ignore[arg-type]
 
 
 def names(made: Leaderboard) -> list[str]:

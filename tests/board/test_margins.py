@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalsuite
-from evalsuite.board.margin_curve import find_margins
+from evalsuite.analysis.leaderboard.margin_curve import find_margins
+from evalsuite.compare import table_diff
+from evalsuite.core.types import Result, Table
 from evalsuite.reports import FORMATS
-from evalsuite.reports.margins_document import margins_document
+from evalsuite.reports.analysis_documents import margins_document
 from evalsuite.reports.terminal import as_text
 from evalsuite.scorers.number_match import number_match
 from evalsuite.scorers.table_match import table_match
 from evalsuite.scorers.tree_match import tree_match
 from evalsuite.scorers.tree_score import tree_score
-from evalsuite.tables import evidence
-from evalsuite.types import Result, Table
 from tests.properties import examples
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -37,7 +37,7 @@ def margin(folder: Path, answer: str, **parameters: Any) -> float | None:
     found = []
     for most in (0, 1 << 60):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(evidence, "PACKED_CELLS", most)
+            patch.setattr(table_diff, "PACKED_CELLS", most)
             score = evalsuite.score("table_match", str(handed_in), gold=str(gold), **parameters)
         found.append(score.details["margin"])
     assert found[0] == found[1]
@@ -103,7 +103,7 @@ def test_no_smaller_tolerance_turns_a_table(tables: Any, options: dict[str, Any]
     """The margin is what the rule itself says, whichever columns and rows go together."""
     gold, made = (Table(header=tuple(f"c{k}" for k in range(len(side))), columns=tuple(side), n_rows=len(side[0])) for side in tables)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "PACKED_CELLS", 0 if is_packed else 1 << 60)
+        patch.setattr(table_diff, "PACKED_CELLS", 0 if is_packed else 1 << 60)
         score = table_match(made, gold=gold, **options)
         strict = lambda tolerance: table_match(made, gold=gold, abs_tol=tolerance, **options).strict  # noqa: E731
         assert turns_at(score.details["margin"], score.strict == 1, strict)

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.board.raters import agree, rater_of_run
-from evalsuite.errors import UsageError
-from evalsuite.run.scoring import Options, run
-from evalsuite.store.given_labels import Rater, read_labels
-from evalsuite.store.history import one_run
+from evalsuite.analysis.leaderboard.agreement import agree, rater_of_run
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.history import one_run
+from evalsuite.runs.human_labels import Rater, read_labels
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -109,7 +110,7 @@ def test_mixed_words_stay_text(tmp_path: Path) -> None:
 def test_two_runs_of_the_example(tmp_path: Path) -> None:
     """Official against strict on the project's example: the flips are the disagreements, and nothing unjudged counts."""
     for rules in ("official", "strict"):
-        run(ROOT / "example_submission_folder", ROOT / "gold", Options(rules=rules, out=tmp_path / rules))  # type: ignore[arg-type]
+        run(ROOT / "example_submission_folder", ROOT / "gold", RunOptions(rules=rules, out=tmp_path / rules))  # type: ignore[arg-type]
     official, strict = (rater_of_run(one_run(rules, tmp_path)) for rules in ("official", "strict"))
     found = agree(official, strict)
     assert found.n + sum(found.left_out.values()) == 40

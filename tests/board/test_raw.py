@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from evalsuite.api import TestSuite
 from evalsuite.cli import main
-from evalsuite.store.history import find_runs
-from evalsuite.suites.test_suite import TestSuite
+from evalsuite.runs.history import find_runs
 from evalsuite.suites.transfer import import_suites
 from tests.conftest import corpus
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 EASY, HARD = "The cat sat. The dog ran.", "Notwithstanding considerable institutional opposition, deregulation accelerated."
 PLUGIN = """
-from evalsuite.registry import scorer
+from evalsuite.core.scorer_contract import scorer
 
 @scorer(reads="text", range=None)
 def words(prediction, *, gold=None):

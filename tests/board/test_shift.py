@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
-from evalsuite.board import compare
-from evalsuite.board.tested_differences import adjusted_shifts, score_shift
+from evalsuite.analysis.leaderboard import compare
+from evalsuite.analysis.leaderboard.comparison import adjusted_shifts, score_shift
 from tests.board.made import side
 from tests.properties import examples
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsuite.board import compare
-from evalsuite.board.repeats import mean_side, samples_of
-from evalsuite.board.sides import Side, side_of
-from evalsuite.run.scoring import Options, Run, run
+from evalsuite.analysis.leaderboard import compare
+from evalsuite.analysis.leaderboard.pairing import RunSide, side_of
+from evalsuite.analysis.leaderboard.repeated_runs import mean_side, samples_of
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import run
+from evalsuite.runs.summary import summarise
 from evalsuite.stats.units import unit_details, units_of
-from evalsuite.summary import summarise
 from tests.board.made import result
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -37,10 +39,10 @@ def invoices(folder: Path, change: Change, *, func: str = "tree_match", n: int =
         lines.append({"instance_id": name, "answer_type": "file", "answer_or_path": "records.jsonl"})
     (gold / "x_eval.jsonl").write_text("\n".join(map(json.dumps, specs)))
     (answers / "results_metadata.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    return run(answers, gold, Options(save=False, isolation="none"))
+    return run(answers, gold, RunOptions(save=False, isolation="none"))
 
 
-def side(label: str, done: Run) -> Side:
+def side(label: str, done: Run) -> RunSide:
     """The side of a run."""
     return side_of(label, done.to_json(), done.results)
 
@@ -110,19 +112,19 @@ def test_a_record_left_out_or_invented_is_a_unit(tmp_path: Path) -> None:
 def test_what_was_not_handed_in_loses_every_record(tmp_path: Path) -> None:
     """A submission without the file has lost all 30 records and every field of each."""
     done = invoices(tmp_path, lambda _, record: record, id_field="id", n=30)
-    nothing = Side(label="b", results={"inv0": result("inv0", 0.0, status="missing", scorer="tree_match")}, signature=done.signature)
+    nothing = RunSide(label="b", results={"inv0": result("inv0", 0.0, status="missing", scorer="tree_match")}, signature=done.signature)
     found = compare([side("a", done), nothing], force=True).candidates[0]
     assert (found.total.n, found.total.losses, found.is_regression) == (30, 30, True)
     assert {(row.path, row.f1.n, row.f1.b) for row in found.fields} == {(path, 30, 0.0) for path in ("vendor", "total", "day")}
 
 
-def made(label: str, *instances: Sequence[float | None], **more: Any) -> Side:
+def made(label: str, *instances: Sequence[float | None], **more: Any) -> RunSide:
     """A side of instances with these units."""
     results = {}
     for at, units in enumerate(instances):
         known = [score for score in units if score is not None]
         results[f"q{at}"] = result(f"q{at}", sum(known) / len(known), details=unit_details(units), scorer="tree_match")
-    return Side(label=label, results=results, **more)
+    return RunSide(label=label, results=results, **more)
 
 
 def test_units_of_several_instances_are_clustered_by_instance() -> None:

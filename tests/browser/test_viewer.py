@@ -12,10 +12,11 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from evalsuite.run.scoring import Options, run
-from evalsuite.store.history import find_runs
-from evalsuite.store.run_folder import RunFolder
-from evalsuite.suites.test_suite import TestSuite
+from evalsuite.api import TestSuite
+from evalsuite.runs.history import find_runs
+from evalsuite.runs.run_folder import RunFolder
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.browser.conftest import Browser
 from tests.reports.suites import HOSTILE, check, write_suite
 from tests.web.served import ask, make_project, viewer
@@ -257,7 +258,7 @@ def test_hostile_texts_execute_nothing(tmp_path: Path, browser: Browser) -> None
     runs = tmp_path / ".evalsuite" / "runs"
     about = {"run_name": HOSTILE[0], "model_name": HOSTILE[1], "prompt_template": HOSTILE[2], "description": HOSTILE[8]}
     for label in ("one", "two"):
-        run(submission, gold, Options(runs_folder=runs, isolation="none", jobs=1, metadata=about, label=label))
+        run(submission, gold, RunOptions(runs_folder=runs, isolation="none", jobs=1, metadata=about, label=label))
     named = TestSuite(
         HOSTILE[0],
         "string_match",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from evalsuite.errors import OutputError
+from evalsuite.core.errors import OutputError
 from evalsuite.reports import write
 from evalsuite.reports.document import Document
 from tests.cli.test_run import text_gold, text_submission

@@ -9,7 +9,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.cli.scorer_options import as_words, parse_options
-from evalsuite.errors import UsageError
+from evalsuite.core.errors import UsageError
 from evalsuite.scorers import SCORERS
 from tests.meta.test_house import HEAVY
 from tests.processes import finished

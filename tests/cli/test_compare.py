@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.core.redaction import LEVELS
 from evalsuite.reports import FORMATS
-from evalsuite.reveal import LEVELS
 from tests.cli.test_report import marks_in, text_of
 from tests.reports.made import hidden_suite
 

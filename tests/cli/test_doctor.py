@@ -5,9 +5,8 @@ import json
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.walls.jail import can_jail
-from evalsuite.walls.landlock import landlock_version
-from evalsuite.walls.seccomp import can_filter
+from evalsuite.sandbox.linux_layers import can_filter, landlock_version
+from evalsuite.sandbox.program_sandbox import can_jail
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.audit.lint import REFUSING, lint
-from evalsuite.audit.own_gold import check_gold
+from evalsuite.analysis.gold_checks.lint import REFUSING, lint
+from evalsuite.analysis.gold_checks.own_gold import check_gold
 from evalsuite.cli import main
-from evalsuite.errors import GoldError
+from evalsuite.core.errors import GoldError
 from evalsuite.readers.gold_files import gold_hash
-from evalsuite.store.ceiling import ceiling_of
+from evalsuite.runs.gold_self_score import ceiling_of
 from tests.audit.lint_plants import PLANTED, Plant
 from tests.audit.made_gold import Made, clean
 from tests.conftest import ROOT

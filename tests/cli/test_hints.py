@@ -9,8 +9,8 @@ import pytest
 from evalsuite.cli.commands import COMMANDS
 from evalsuite.cli.gate import fitting, options_in
 from evalsuite.cli.parser import called, load_command
-from evalsuite.errors import FAULTS
-from evalsuite.store.run_folder import cannot_write_run
+from evalsuite.core.errors import FAULTS
+from evalsuite.runs.run_folder import cannot_write_run
 from tests.conftest import ROOT
 
 # What holds the text of a hint, by the name it is given.

@@ -7,7 +7,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, GROUPS
-from evalsuite.errors import EXIT_OK, EXIT_USAGE
+from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

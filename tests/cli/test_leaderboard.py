@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.types import Submission
+from evalsuite.core.types import Submission
 from tests.cli.test_run import text_gold, text_submission, write_lines
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -69,7 +69,7 @@ def test_a_run_made_by_hand_is_reused(place: Path, capsys: pytest.CaptureFixture
 
 def test_exchanged_files_give_nobody_elses_score(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that held an honest answer's bytes when it was hashed, and others when it was read: the honest one is scored by itself."""
-    from evalsuite.run import planned as running
+    from evalsuite.runs import plan as running
 
     write_lines(
         place / "gold" / "toy_eval.jsonl", {"instance_id": "t", "evaluation": {"func": "table_match", "parameters": {"gold": "g.csv"}}}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import EXIT_OK
+from evalsuite.core.errors import EXIT_OK
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.suites.test_foreign_logs import ABOUT, inspect_sample, lm_eval, promptfoo

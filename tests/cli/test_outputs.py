@@ -8,8 +8,8 @@ import pytest
 
 from evalsuite import reports
 from evalsuite.cli import main
-from evalsuite.errors import OutputError
-from evalsuite.lazy import Lazy
+from evalsuite.core.errors import OutputError
+from evalsuite.core.import_ref import ImportRef
 from tests.cli.test_run import text_gold, text_submission
 from tests.processes import finished
 from tests.terminal.pty_harness import EVALSUITE
@@ -109,7 +109,7 @@ def test_a_gate_that_is_not_met_speaks_first(place: Path, capsys: pytest.Capture
 
 def test_a_full_disk(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A file system that fills up while the report is written is exit code 1 too."""
-    monkeypatch.setitem(reports.FORMATS, ".md", Lazy("tests.cli.test_outputs:_half"))
+    monkeypatch.setitem(reports.FORMATS, ".md", ImportRef("tests.cli.test_outputs:_half"))
     capsys.readouterr()
     assert main(["run", "subs/one", "--isolation", "none", "-q", "-o", "a.md"]) == 1
     said = capsys.readouterr()

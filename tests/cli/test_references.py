@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.audit.references import PLACES
 from evalsuite.cli import main
-from evalsuite.walls.jail import can_jail
+from evalsuite.sandbox.program_sandbox import can_jail
 from tests.models import official_table, results_table
 
 PLACE = "spider2-lite/evaluation_suite/evaluate.py"

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from evalsuite.cli import main
+from evalsuite.core.redaction import LEVELS
 from evalsuite.reports import BINARY, FORMATS
-from evalsuite.reveal import LEVELS
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.reports.made import MARKS, hidden_suite

@@ -20,9 +20,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [{"instance_id": key, "evaluation": {"func": "number_match", "parameters": {"gold": 3.2}}} for key in ("a", "b")]
     write_lines(tmp_path / "gold" / "n_eval.jsonl", *rows)
     text_submission(tmp_path / "sub", a="It is 3.2", b="It is -3.2")
-    from evalsuite.run.scoring import Options, run
+    from evalsuite.runs.run_options import RunOptions
+    from evalsuite.runs.scoring import run
 
-    run(Path("sub"), Path("gold"), Options(isolation="none", metadata={"model_name": "m1"}, label="mine", limits={"seconds": 7}))
+    run(Path("sub"), Path("gold"), RunOptions(isolation="none", metadata={"model_name": "m1"}, label="mine", limits={"seconds": 7}))
     return tmp_path
 
 

@@ -228,7 +228,7 @@ def test_module_and_shim_and_script_are_one(toy: tuple[Path, Path]) -> None:
 def test_python_api(toy: tuple[Path, Path]) -> None:
     """evaluate gives a Run with results in gold order; an unknown option is an error with a hint."""
     import evalsuite as package
-    from evalsuite.errors import UsageError
+    from evalsuite.core.errors import UsageError
 
     run = package.evaluate(toy[0], toy[1], save=False)
     assert [result.score for result in run.results] == [1, 0, 0]

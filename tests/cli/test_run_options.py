@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.cli.inner_loop import snapshot
+from evalsuite.cli.run_command import snapshot
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished, started

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.store.history import short_name
+from evalsuite.runs.history import short_name
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

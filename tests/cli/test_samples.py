@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -154,7 +155,7 @@ def test_a_board_of_models_ranks_the_means_of_their_samples(several: Path, capsy
 def test_a_sample_that_was_scored_again_counts_once(place: Path, capsys: pytest.CaptureFixture[str], moved: bool) -> None:
     """In a folder of runs the newest run of a submission is its sample, and a note names the older one; also where its folder moved."""
     for at in range(2):
-        how = Options(out=Path(f"runs/s{at}"), isolation="none", metadata={"model_name": "A"})
+        how = RunOptions(out=Path(f"runs/s{at}"), isolation="none", metadata={"model_name": "A"})
         run(Path(f"a{at}"), Path("gold"), how)
     asked = ["leaderboard", "runs/s0", "runs/s1", "--samples", "--gold", "gold", "--json"]
     before = json.loads(told(capsys, asked))

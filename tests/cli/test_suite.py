@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE
+from evalsuite.core.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE
 from evalsuite.suites.stored_suites import load_suite
 from tests.judge.conftest import Serve, serve
 

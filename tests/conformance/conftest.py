@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from evalsuite.workers.start import Zygote, shared
+from evalsuite.sandbox.fork_server import ForkServer, shared
 from tests.conformance import recorded
 from tests.conftest import made_once
 
 
 @pytest.fixture(scope="session", autouse=True)
-def scored_once(tmp_path_factory: pytest.TempPathFactory, session_fork_server: Zygote | None) -> Iterator[None]:
+def scored_once(tmp_path_factory: pytest.TempPathFactory, session_fork_server: ForkServer | None) -> Iterator[None]:
     """Lets `recorded.scored` keep its runs in a folder of this test run."""
 
     def kept(name: str) -> bytes:

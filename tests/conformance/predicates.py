@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from evalsuite.errors import FaultError
+from evalsuite.compare.numbers import exact_of, read_number
+from evalsuite.compare.official_tables import match_table
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import GoldInstance, Submission, Table
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.paths import open_trusted
-from evalsuite.tables.official_tables import match_table
-from evalsuite.texts.number_reading import read_number
-from evalsuite.texts.numbers import exact_of
-from evalsuite.types import GoldInstance, Submission, Table
 from tests.conformance.recorded import gold_folder, submission_folder
 from tests.models import strict_table
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from evalsuite.types import Table
+from evalsuite.core.types import Table
 from tests.conformance.predicates import MANY_ROWS, Pair, pairable
 from tests.models import official_table, strict_table
 

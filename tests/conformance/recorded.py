@@ -7,7 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evalsuite.run.scoring import Options, Run, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import run
 from tests.conftest import conformance_folder
 
 # Mutations whose verdict differs from the reference by design, each with its reason. Never an id.
@@ -55,4 +57,4 @@ def scored(name: str) -> Run:
 
 def keep(name: str, file: Path) -> None:
     """Score a recorded submission and write the run to a file."""
-    file.write_bytes(pickle.dumps(run(submission_folder(name), gold_folder(), Options(save=False, isolation="none"))))
+    file.write_bytes(pickle.dumps(run(submission_folder(name), gold_folder(), RunOptions(save=False, isolation="none"))))

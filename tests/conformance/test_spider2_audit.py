@@ -2,11 +2,10 @@
 
 import pytest
 
-from evalsuite.audit.holes import Audit
-from evalsuite.audit.made_answers import OWN
-from evalsuite.audit.mutation import audit_gold
+from evalsuite.analysis.gold_checks.generated_answers import OWN
+from evalsuite.analysis.gold_checks.mutation import Audit, audit_gold
+from evalsuite.core.types import Check
 from evalsuite.gold.layouts import read_gold
-from evalsuite.types import Check
 from tests.conformance.recorded import gold_folder
 from tests.conftest import corpus, is_default_corpus
 

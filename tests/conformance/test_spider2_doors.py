@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 import evalsuite
+from evalsuite.analysis.explain.instance_evidence import explain_results
 from evalsuite.cli import main
-from evalsuite.errors import FaultError
-from evalsuite.explain.instance_evidence import explain_results
+from evalsuite.compare import table_diff
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Result, Score, Table
 from evalsuite.readers import csv_table
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.run.scoring import Options, run
-from evalsuite.tables import evidence
-from evalsuite.types import Result, Score, Table
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.conformance import predicates as p
 from tests.conformance.recorded import gold_folder, submission_folder, submissions
 from tests.sql.csv_model import csv_form
@@ -77,7 +78,7 @@ def assert_doors(name: str, step: int) -> None:
     scores = {instance_id: score for instance_id, case in cases.items() if (score := by_check(*case)) is not None}
     wrong = []
     for isolation in ("process", "none"):
-        options = Options(save=False, isolation=isolation, jobs=1, only=tuple(scores), limits={"seconds": 120})
+        options = RunOptions(save=False, isolation=isolation, jobs=1, only=tuple(scores), limits={"seconds": 120})
         results = {result.instance_id: result for result in run(submission_folder(name), gold_folder(), options=options).results}
         for instance_id, score in scores.items():
             if results[instance_id].status == "scored" and (said := says(results[instance_id], score)):
@@ -161,7 +162,7 @@ def test_how_cells_are_looked_at_does_not_matter(name: str, monkeypatch: pytest.
     for path, parameters in list(table_cases(name).values())[::11]:
         found = []
         for most in (0, 1 << 60):
-            monkeypatch.setattr(evidence, "PACKED_CELLS", most)
+            monkeypatch.setattr(table_diff, "PACKED_CELLS", most)
             score = by_check(path, parameters)
             found.append((score.official, score.strict) if score is not None else None)
         assert found[0] == found[1], path

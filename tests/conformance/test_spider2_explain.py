@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import pytest
 
-from evalsuite.explain.instance_evidence import explain_results
+from evalsuite.analysis.explain.instance_evidence import explain_results
+from evalsuite.core.types import Gold
 from evalsuite.gold.layouts import read_gold
-from evalsuite.types import Gold
 from tests.conformance.recorded import expected, gold_folder, submission_folder, submissions
 from tests.conftest import corpus, is_default_corpus
 from tests.properties import is_full

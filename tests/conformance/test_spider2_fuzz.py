@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite.run.scoring import Options, run
-from evalsuite.texts.verdict import CAUSES
+from evalsuite.compare.verdict import CAUSES
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.conftest import corpus, is_default_corpus
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("shared_fork_server")]
@@ -49,7 +50,7 @@ def gold_for(reference: str, made: Path) -> Path:
 def test_official_equals_the_record(reference: str, tmp_path: Path) -> None:
     """Every recorded 0 or 1 is our official score (a null official agrees with a 0); where the record is null there is a status."""
     gold, submission = gold_for(reference, tmp_path), corpus("spider2_fuzz") / "submission"
-    results = {row.instance_id: row for row in run(submission, gold, Options(save=False, isolation="none")).results}
+    results = {row.instance_id: row for row in run(submission, gold, RunOptions(save=False, isolation="none")).results}
     differing, exempted, agreed = [], Counter[str](), 0
     for row in expected():
         result, score = results[row["instance_id"]], row[f"expected_{reference}"]

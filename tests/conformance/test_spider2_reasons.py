@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.types import Result
+from evalsuite.core.types import Result
 from tests.conformance import predicates as p
 from tests.conformance.answer_reasons import Said, untrue_of_answer
 from tests.conformance.reasons import PREFIX, Claim, untrue

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evalsuite.texts.verdict import CAUSES
+from evalsuite.compare.verdict import CAUSES
 from tests.conformance import predicates as p
 from tests.conformance.recorded import expected, scored, submissions
 from tests.conftest import corpus, is_default_corpus

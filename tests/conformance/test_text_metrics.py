@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import EvalsuiteError
-from evalsuite.metrics import get_metric
-from evalsuite.metrics.base import Measure, MetricError, aggregate
-from evalsuite.metrics.bertscore import greedy_match
-from evalsuite.metrics.composite import combine
-from evalsuite.metrics.prose import rare, vague
+from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.metric import Measure, MetricError, aggregate
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.bertscore import greedy_match
+from evalsuite.scorers.metrics.composite import combine
+from evalsuite.scorers.metrics.prose import rare, vague
 from tests.conformance.text_kinds import ALL_KINDS, JUDGE_KINDS, METRIC_KINDS, STATISTICS_KINDS, SUITE_KINDS, cases_of, recorded_cases
 from tests.conftest import is_default_corpus
 

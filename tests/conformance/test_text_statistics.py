@@ -7,16 +7,32 @@ from typing import Any
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
+from evalsuite.reports.viewer.query import paginate
 from evalsuite.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
-from evalsuite.stats.bootstrap import bootstrap_interval, resampled_totals, rowwise, segment_bootstrap
-from evalsuite.stats.clustered import clustered_se
-from evalsuite.stats.corpora import approximate_randomisation, segment_bootstrap_test
-from evalsuite.stats.intervals import Interval, normal_interval, proportion_interval, t_interval
-from evalsuite.stats.paired import mcnemar_counts, paired_t, sign_flip
+from evalsuite.stats.intervals import (
+    Interval,
+    bootstrap_interval,
+    clustered_se,
+    normal_interval,
+    proportion_interval,
+    resampled_totals,
+    rowwise,
+    segment_bootstrap,
+    t_interval,
+)
 from evalsuite.stats.samples import aggregate, competition_ranks, histogram, mean, pass_at_k, sample_sd
-from evalsuite.stats.significance import adjust, detectable_difference, effect_size, paired_sample_size
-from evalsuite.stats.wilcoxon import wilcoxon
-from evalsuite.web.query import paginate
+from evalsuite.stats.significance import (
+    adjust,
+    approximate_randomisation,
+    detectable_difference,
+    effect_size,
+    mcnemar_counts,
+    paired_sample_size,
+    paired_t,
+    segment_bootstrap_test,
+    sign_flip,
+    wilcoxon,
+)
 from tests.conformance.text_kinds import STATISTICS_KINDS, cases_of
 from tests.conftest import is_default_corpus
 

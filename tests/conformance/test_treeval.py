@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evalsuite.trees.leaf_metrics import ExactMatch, Levenshtein
 from evalsuite.trees.treeval import TreevalResult, treeval_score
+from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein
 from tests.conftest import conformance_folder, corpus, is_default_corpus
 
 REFERENCE_METRICS = [ExactMatch(compat=True), ExactMatch(name="boolean_accuracy", compat=True), Levenshtein(compat=True)]

@@ -27,10 +27,10 @@ from evalsuite.trees import (
     set_type_default,
     validate_gold,
 )
+from evalsuite.trees.comparators import Registry
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.field_results import Notice
 from evalsuite.trees.field_totals import reclassify_nulls
-from evalsuite.trees.registries import Registry
 from evalsuite.trees.semantic_judges import as_text, parse_judge_reply
 from tests.conftest import conformance_folder, corpus, is_default_corpus
 

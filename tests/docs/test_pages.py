@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from evalsuite.judge import read_settings
-from evalsuite.trees import registries, reset_type_defaults
+from evalsuite.scorers.judge import read_settings
+from evalsuite.trees import comparators, reset_type_defaults
 from tests.conftest import ROOT
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -20,9 +20,9 @@ PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if BLOCK.search(pa
 @pytest.fixture(autouse=True)
 def _own_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """What a page registers, sets or writes is gone after it."""
-    monkeypatch.setattr(registries, "_comparators", dict(registries._comparators))
-    monkeypatch.setattr(registries, "_transforms", dict(registries._transforms))
-    monkeypatch.setattr(registries, "_batch", set(registries._batch))
+    monkeypatch.setattr(comparators, "_comparators", dict(comparators._comparators))
+    monkeypatch.setattr(comparators, "_transforms", dict(comparators._transforms))
+    monkeypatch.setattr(comparators, "_batch", set(comparators._batch))
     monkeypatch.chdir(tmp_path)
     yield
     reset_type_defaults()

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from evalsuite.causes import LAWS, plant_column
-from evalsuite.causes.row_repairs import pick, rows_of, with_column, with_rows
-from evalsuite.causes.table_pairs import TablePair, table_pairs
-from evalsuite.errors import FaultError
-from evalsuite.explain.instance_evidence import explain
+from evalsuite.analysis.causes import LAWS, plant_column
+from evalsuite.analysis.causes.table_alignment import TablePair, table_pairs
+from evalsuite.analysis.causes.table_repairs import pick, rows_of, with_column, with_rows
+from evalsuite.analysis.explain.instance_evidence import explain
+from evalsuite.core.errors import FaultError
+from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.types import RULES, Fault, Rule, Table, Task
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.registry import Scorer
+from evalsuite.runs.task_execution import usable_parameters
 from evalsuite.scorers import SCORERS
-from evalsuite.types import RULES, Fault, Rule, Table, Task
-from evalsuite.workers.stages import usable_parameters
 from tests.conftest import ROOT
 
 ROW_CAUSES = (

@@ -7,9 +7,9 @@ from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from evalsuite.explain.instance_evidence import explain
+from evalsuite.analysis.explain.instance_evidence import explain
+from evalsuite.core.types import Table
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Table
 
 REGIONS, CHANNELS, STATES = ("N", "E", "S", "W"), ("web", "shop", "phone"), ("paid", "open", "void", "returned", "lost")
 PRODUCTS = tuple(f"{kind} {size}" for kind in ("Lamp", "Chair", "Desk", "Rug") for size in ("small", "medium", "large"))

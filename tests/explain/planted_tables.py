@@ -17,7 +17,7 @@ from decimal import (
 )
 from zoneinfo import ZoneInfo
 
-from evalsuite.types import Table
+from evalsuite.core.types import Table
 
 Random = random.Random
 Change = Callable[[str], str | None]

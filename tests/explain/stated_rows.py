@@ -7,7 +7,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from evalsuite.types import Table
+from evalsuite.core.types import Table
 from tests.explain.stated_values import near, number
 
 Cell = str | None

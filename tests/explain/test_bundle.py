@@ -13,12 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.analysis.explain.smallest_case import Bundle, bundle, files_of, scored, smallest, verdict, write
 from evalsuite.cli import main
-from evalsuite.errors import UsageError
-from evalsuite.explain.bundle_files import files_of, scored, verdict, write
-from evalsuite.explain.shrink import smallest
-from evalsuite.explain.smallest_case import Bundle, bundle
-from evalsuite.reports.case_documents import bundle_document
+from evalsuite.core.errors import UsageError
+from evalsuite.reports.explain_documents import bundle_document
 from evalsuite.reports.markdown import as_markdown
 from tests.audit.small import write_gold, write_submission
 from tests.processes import finished

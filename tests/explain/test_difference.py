@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.causes.table_pairs import TablePair
-from evalsuite.explain.difference import difference, judge_difference, text_difference
-from evalsuite.explain.difference_sql import table_sql
+from evalsuite.analysis.causes.table_alignment import TablePair
+from evalsuite.analysis.explain.difference import difference, judge_difference, table_sql, text_difference
+from evalsuite.core.types import Result, Table
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Result, Table
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

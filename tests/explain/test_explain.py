@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from evalsuite.causes.row_repairs import with_column
-from evalsuite.explain.instance_evidence import explain
-from evalsuite.explain.search import Budget
+from evalsuite.analysis.causes.table_repairs import with_column
+from evalsuite.analysis.explain.instance_evidence import explain
+from evalsuite.analysis.explain.search import Budget
+from evalsuite.core.types import Table
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Table
 from tests.explain.planted import ROW_CAUSES, corpus
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -99,7 +99,7 @@ def test_trees(gold: dict[str, object], answer: dict[str, object], cause: str) -
 
 def test_files_are_looked_at_behind_the_same_walls() -> None:
     """In worker processes the evidence is the same as in this one, and an instance nobody handed in has a status and a reason."""
-    from evalsuite.explain.instance_evidence import explain_results
+    from evalsuite.analysis.explain.instance_evidence import explain_results
     from tests.conftest import ROOT
 
     ids = ["sales_004", "sales_007", "ops_002", "ops_007", "sales_008", "ops_001"]

@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from evalsuite.causes import LAWS
-from evalsuite.causes.value_pairs import Pair
-from evalsuite.explain.instance_evidence import explain
-from evalsuite.explain.null_model import FITS, PROVED, chance_of
+from evalsuite.analysis.causes import LAWS
+from evalsuite.analysis.causes.values import Pair
+from evalsuite.analysis.explain.instance_evidence import explain
+from evalsuite.analysis.explain.search import FITS, PROVED, chance_of
+from evalsuite.core.types import Table
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Table
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 import pytest
 
+from evalsuite.analysis.explain.instance_evidence import explain_results
 from evalsuite.cli import main
-from evalsuite.errors import FaultError
-from evalsuite.explain.instance_evidence import explain_results
+from evalsuite.core.errors import FaultError
 from evalsuite.sql.query_edits import edits, edits_as_data
 from tests.explain.executed_queries import Planted, planted, write_folders
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from evalsuite.causes.lost_digits import lost_digits
-from evalsuite.causes.table_alignment import Alignment
-from evalsuite.causes.table_pairs import TablePair
-from evalsuite.explain.instance_evidence import explain
+from evalsuite.analysis.causes.error_hypotheses import lost_digits
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair
+from evalsuite.analysis.explain.instance_evidence import explain
+from evalsuite.core.types import Table
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Table
 from tests.explain import stated_rows, stated_values
 from tests.explain.planted_tables import Case, cases, edited_small, table, unrelated, unrelated_small
 from tests.explain.stated_rows import Sides, plain, rows_of, same

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from evalsuite.causes import LAWS, OTHER_CAUSES, TABLE_CAUSES, general_sentence, law, plant_column
-from evalsuite.causes.value_pairs import Pair, decorated_number
+from evalsuite.analysis.causes import LAWS, OTHER_CAUSES, TABLE_CAUSES, general_sentence, law, plant_column
+from evalsuite.analysis.causes.values import Pair, decorated_number
 
 CELLS = ["12.5", "007", "Porto Santo", "Zürich", "2024-03-05", "2024-03-05 10:30:15", "true", "", "40", "-3.25", "Edo 1615\u20131868"]
 PLANTED = [entry for entry in LAWS if entry.plant is not None]
@@ -14,9 +14,9 @@ PLANTED = [entry for entry in LAWS if entry.plant is not None]
 @pytest.mark.parametrize("entry", PLANTED, ids=lambda entry: entry.name)
 def test_a_law_recognises_what_it_plants(entry: object) -> None:
     """Every cell that a law made wrong is one it undoes to a value of gold's."""
-    from evalsuite.causes.laws import Law
+    from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis
 
-    assert isinstance(entry, Law)
+    assert isinstance(entry, ErrorHypothesis)
     tried = 0
     for native, cells in ((False, CELLS), (True, [12, 12.5, "Porto", None, True])):
         for cell in cells:

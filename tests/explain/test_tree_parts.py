@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.explain.instance_evidence import explain
+from evalsuite.analysis.explain.instance_evidence import explain
 from evalsuite.scorers import SCORERS
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

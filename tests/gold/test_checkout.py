@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import UsageError
+from evalsuite.core.errors import UsageError
 from evalsuite.gold.connection_files import read_connections
 from evalsuite.gold.layouts import read_gold
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import EvalsuiteError, GoldError, UsageError
+from evalsuite.core.errors import EvalsuiteError, GoldError, UsageError
+from evalsuite.core.types import GoldInstance
 from evalsuite.gold.connection_files import read_connections
-from evalsuite.types import GoldInstance
 
 SECRET = "s3cr3t-9f"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.audit.mutation import audit_gold
+from evalsuite.analysis.gold_checks.mutation import audit_gold
 from evalsuite.cli import main
-from evalsuite.errors import GoldError
+from evalsuite.core.errors import GoldError
 from evalsuite.gold.errata import ERRATA_FILE, instance_hash, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_hash

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from evalsuite import scorers
-from evalsuite.errors import GoldError
+from evalsuite.core.errors import GoldError
+from evalsuite.core.import_ref import ImportRef
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Problem, Score
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import EVALUATION_HINT, PAIRS_HINT
-from evalsuite.lazy import Lazy
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, read_gold_files
-from evalsuite.registry import scorer
-from evalsuite.types import Problem, Score
 
 
 @scorer(reads="text")
@@ -26,7 +26,7 @@ def shout_match(prediction: str, *, gold: str, times: int = 1, loud: bool = Fals
 @pytest.fixture(autouse=True)
 def one_more_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
     """`shout_match` as a scorer of the table, so that these tests rest on no bundled one."""
-    monkeypatch.setitem(scorers.BUNDLED, "shout_match", Lazy(f"{__name__}:shout_match", "the answer is shouted"))
+    monkeypatch.setitem(scorers.BUNDLED, "shout_match", ImportRef(f"{__name__}:shout_match", "the answer is shouted"))
 
 
 def folder(tmp_path: Path, *entries: object, suite: str = "") -> Path:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import GoldError, SubmissionError, UsageError
-from evalsuite.gold.conversion import convert
-from evalsuite.gold.layouts import LAYOUTS, layout_named, layout_of, read_gold, read_submission
+from evalsuite.core.errors import GoldError, SubmissionError, UsageError
+from evalsuite.gold.layouts import LAYOUTS, convert, layout_named, layout_of, read_gold, read_submission
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.readers.submission_files import submission_files, submission_hash
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.gold.layouts_made import CITIES, gold_folder, submission_folder
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -171,7 +171,7 @@ def test_only_a_layout_leaves_the_instance_folder(tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text(CITIES)
     link.symlink_to(tmp_path / "secret.csv")
     gold = gold_folder(tmp_path / "gold", {"a": {}}, {"a.csv": CITIES})
-    (result,) = run(link.parent, gold, Options(save=False)).results
+    (result,) = run(link.parent, gold, RunOptions(save=False)).results
     assert (result.status, result.fault) == ("submission_fault", "BAD_PATH")
 
 
@@ -198,7 +198,7 @@ ANSWERS = {
 def test_a_run_of_each_layout(tmp_path: Path, layout: str, isolation: str) -> None:
     """Workers, faults and both verdicts are those of the original layout; the signature names the reference."""
     gold = gold_folder(tmp_path / "gold", ENTRIES, TABLES, layout=layout)
-    done = run(submission_folder(tmp_path / "s", ANSWERS), gold, Options(save=False, isolation=isolation, jobs=1))
+    done = run(submission_folder(tmp_path / "s", ANSWERS), gold, RunOptions(save=False, isolation=isolation, jobs=1))
     found = {result.instance_id: (result.official, result.strict) for result in done.results}
     assert found == {
         "null": (1, 0),
@@ -232,7 +232,7 @@ def test_converted_gold_gives_the_same_verdicts(tmp_path: Path, layout: str) -> 
         submission_folder(deep / id_, {name: text})
         lines.append(json.dumps({"instance_id": id_, "answer_type": "file", "answer_or_path": name}))
     (deep / "results_metadata.jsonl").write_text("\n".join(lines))
-    options = Options(save=False, isolation="none")
+    options = RunOptions(save=False, isolation="none")
     ours, theirs = run(flat, gold, options).results, run(deep, tmp_path / "converted", options).results
     assert [(r.instance_id, r.status, r.official, r.strict) for r in ours] == [
         (r.instance_id, r.status, r.official, r.strict) for r in theirs

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import GoldError
+from evalsuite.core.errors import GoldError
+from evalsuite.core.types import Suite
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.suite_yaml import read_suite
-from evalsuite.types import Suite
 
 
 def read(tmp_path: Path, text: str | bytes) -> Suite:

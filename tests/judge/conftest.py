@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.judge import Judge, Settings
+from evalsuite.scorers.judge import Judge, Settings
 from tests.judge.server import Rule, Server
 
 KEY = "sk-very-secret-0123456789"

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import EvalsuiteError
-from evalsuite.run.scoring import Options, Run, run
+from evalsuite.core.errors import EvalsuiteError
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import run
 from tests.judge.batch_server import Answer, Batches, serve_batches
 from tests.judge.conftest import KEY
 from tests.processes import started
@@ -60,7 +62,7 @@ def _five(_: dict[str, Any]) -> str:
 
 
 def _scored(**options: Any) -> Run:
-    return run(Path("a"), Path("gold"), Options(isolation="none", **options))
+    return run(Path("a"), Path("gold"), RunOptions(isolation="none", **options))
 
 
 def test_a_run_is_one_batch_and_its_cost_is_counted_once(batches: Any) -> None:

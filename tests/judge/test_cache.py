@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import FaultError
-from evalsuite.judge import Judge
-from evalsuite.judge.transport import Cassette, Request
-from evalsuite.memo import FILE
+from evalsuite.core.disk_cache import FILE
+from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.judge import Judge
+from evalsuite.scorers.judge.transport import RecordedReplies, Request
 from tests.judge.conftest import Serve
 
 Make = Callable[..., Judge]
@@ -103,6 +103,6 @@ def test_a_cassette_that_cannot_be_read_is_a_fault(content: str | None, tmp_path
     if content is not None:
         tape.write_text(content)
     with pytest.raises(FaultError) as raised:
-        Cassette(tape).get(BASE)
+        RecordedReplies(tape).get(BASE)
     assert "tape.jsonl" in raised.value.fault.detail
     assert str(tmp_path) not in raised.value.fault.detail

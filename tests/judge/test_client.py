@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import FaultError
-from evalsuite.judge import Judge, Settings
-from evalsuite.judge.client import Client
-from evalsuite.judge.transport import Request
+from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.judge import Judge, Settings
+from evalsuite.scorers.judge.client import Client
+from evalsuite.scorers.judge.transport import Request
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, completion, prompt_of
 

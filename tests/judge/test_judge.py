@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import FaultError, UsageError
-from evalsuite.judge import Judge, Settings, read_settings, semantic_comparator
-from evalsuite.registry import check_parameters
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.scorer_contract import check_parameters
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.judge import Judge, Settings, read_settings, semantic_comparator
 from tests.judge.conftest import Serve
 from tests.judge.server import Say, completion, prompt_of
 

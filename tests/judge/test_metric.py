@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.judge.settings import Settings
-from evalsuite.metrics import get_metric
-from evalsuite.metrics.builder import MetricBuilder
-from evalsuite.metrics.llm_judge import LlmJudge
+from evalsuite.scorers.judge.settings import Settings
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.chain import MetricBuilder
+from evalsuite.scorers.metrics.llm_judge import LlmJudge
 from tests.judge.conftest import Serve
 from tests.judge.server import Say, prompt_of
 

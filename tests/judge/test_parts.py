@@ -12,7 +12,8 @@ from evalsuite.cli import main
 from evalsuite.reports.record import record_of_run
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, prompt_of
 
@@ -64,7 +65,7 @@ def test_composite_in_a_run_asks_the_suites_judge(tmp_path: Path, serve: Serve, 
     if in_suite:
         suite["scorers"] = {"quality": {"composite": {"parts": PARTS}}}
         evaluation = {"func": "quality", "parameters": {"gold": "Paris"}}
-    done = run(*write(tmp_path, suite, evaluation, ["Paris", "Rome"]), Options(save=False))
+    done = run(*write(tmp_path, suite, evaluation, ["Paris", "Rome"]), RunOptions(save=False))
     assert [result.score for result in done.results] == pytest.approx([0.8, 0.3])
     assert done.judge is not None
     assert (done.judge["calls"], done.judge["known_replies"]) == (2, 0)
@@ -73,7 +74,7 @@ def test_composite_in_a_run_asks_the_suites_judge(tmp_path: Path, serve: Serve, 
     assert done.to_json()["judge"] == done.judge
     tokens = f"{done.judge['prompt_tokens']} + {done.judge['completion_tokens']} tokens, cost {done.judge['cost']:.4g}"
     assert f"m: 2 calls, 0 replies known, {tokens}" in as_text(run_document(record_of_run(done)))
-    again = run(tmp_path / "submission", tmp_path / "gold", Options(save=False))
+    again = run(tmp_path / "submission", tmp_path / "gold", RunOptions(save=False))
     assert again.judge is not None
     assert (again.judge["calls"], again.judge["known_replies"], again.judge["cost"]) == (0, 2, 0.0)
 
@@ -83,7 +84,7 @@ def test_composite_without_a_verdict_is_unscored(tmp_path: Path, serve: Serve) -
     server = serve(lambda *_: "I would rather not say")
     suite = {"judge": section(server.base_url)}
     evaluation = {"func": "composite", "parameters": {"gold": "Paris", "parts": PARTS}}
-    [result] = run(*write(tmp_path, suite, evaluation, ["Paris"]), Options(save=False)).results
+    [result] = run(*write(tmp_path, suite, evaluation, ["Paris"]), RunOptions(save=False)).results
     assert (result.status, result.score, result.fault) == ("unscored", None, "UNDEFINED")
 
 
@@ -92,7 +93,7 @@ def test_composite_with_the_judge_down_is_unscored(tmp_path: Path, serve: Serve,
     """An outage is nobody's 0: nothing stands in for the part, whatever is done with parts without a value."""
     server = serve(lambda *_: Say(status=400))
     evaluation = {"func": "composite", "parameters": {"gold": "Paris", "parts": PARTS, "on_missing": on_missing}}
-    [result] = run(*write(tmp_path, {"judge": section(server.base_url)}, evaluation, ["Paris"]), Options(save=False)).results
+    [result] = run(*write(tmp_path, {"judge": section(server.base_url)}, evaluation, ["Paris"]), RunOptions(save=False)).results
     assert (result.status, result.score, result.fault) == ("unscored", None, "JUDGE_FAILED")
 
 
@@ -110,7 +111,7 @@ def test_composite_with_the_judge_down_is_unscored(tmp_path: Path, serve: Serve,
 def test_wrong_parameters_beside_a_judge_are_golds_fault(tmp_path: Path, func: str, parameters: dict[str, Any]) -> None:
     """Whether a check asks the judge is looked at before it is scored; what cannot be made is a gold fault and no crash."""
     suite = {"judge": section("http://127.0.0.1:9")}
-    [result] = run(*write(tmp_path, suite, {"func": func, "parameters": parameters}, ["x"]), Options(save=False)).results
+    [result] = run(*write(tmp_path, suite, {"func": func, "parameters": parameters}, ["x"]), RunOptions(save=False)).results
     assert (result.status, result.fault) == ("gold_fault", "BAD_SPEC")
 
 
@@ -125,7 +126,7 @@ def test_semantic_fields_of_a_tree_ask_the_suites_judge(tmp_path: Path, serve: S
     server = serve(lambda *_: '{"results": [1]}')
     evaluation = {"func": "tree_match", "parameters": {"gold": {"name": "New York City", "year": 1900}, "schema": SCHEMA}}
     answers = [{"name": "NYC", "year": 1900}, {"name": "New York City", "year": 1900}]
-    done = run(*write(tmp_path, {"judge": section(server.base_url)}, evaluation, answers), Options(save=False))
+    done = run(*write(tmp_path, {"judge": section(server.base_url)}, evaluation, answers), RunOptions(save=False))
     assert [result.score for result in done.results] == [1, 1], [r.reason for r in done.results]
     assert {"NYC" in prompt_of(body) for body in server.asked} == {True}
 
@@ -133,7 +134,7 @@ def test_semantic_fields_of_a_tree_ask_the_suites_judge(tmp_path: Path, serve: S
 def test_semantic_fields_without_a_judge_are_unscored(tmp_path: Path) -> None:
     """Without a judge a schema that needs one leaves the answer unscored and says which key is missing."""
     evaluation = {"func": "tree_match", "parameters": {"gold": {"name": "New York City"}, "schema": SCHEMA}}
-    [result] = run(*write(tmp_path, {}, evaluation, [{"name": "NYC"}]), Options(save=False)).results
+    [result] = run(*write(tmp_path, {}, evaluation, [{"name": "NYC"}]), RunOptions(save=False)).results
     assert (result.status, result.score, result.fault) == ("unscored", None, "NO_JUDGE")
 
 

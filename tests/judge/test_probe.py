@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.judge.probe import _PADDING, CASES
+from evalsuite.scorers.judge.probe import _PADDING, CASES
 from tests.judge.conftest import Serve
 from tests.judge.server import Say, prompt_of
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import FaultError
-from evalsuite.judge.settings import BUNDLED, Prompt, read_prompt
+from evalsuite.core.errors import FaultError
+from evalsuite.scorers.judge.settings import BUNDLED, Prompt, read_prompt
 
 
 def test_an_answer_with_a_placeholder_changes_nothing() -> None:

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import FaultError
-from evalsuite.judge import Judge
-from evalsuite.judge.client import PROVIDERS, Client
-from evalsuite.judge.endpoint import Exchange
-from evalsuite.judge.pace import Pace
-from evalsuite.judge.providers import Provider
-from evalsuite.judge.settings import Settings
-from evalsuite.judge.transport import Request
+from evalsuite.core.errors import FaultError
+from evalsuite.scorers.judge import Judge
+from evalsuite.scorers.judge.client import PROVIDERS, Client, Exchange, Pace
+from evalsuite.scorers.judge.providers import Provider
+from evalsuite.scorers.judge.settings import Settings
+from evalsuite.scorers.judge.transport import Request
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, Server
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from evalsuite.judge import Judge, Question
-from evalsuite.judge.judge_scorers import SUMMARY_CHOICES
-from evalsuite.judge.parsing import Reading, choice_reading, score_reading, yes_no_reading
-from evalsuite.judge.transport import Reply
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.judge import Judge, Question
+from evalsuite.scorers.judge.replies import Reading, choice_reading, score_reading, yes_no_reading
+from evalsuite.scorers.judge.scorers import SUMMARY_CHOICES
+from evalsuite.scorers.judge.transport import Reply
 from tests.judge.conftest import Serve
 from tests.judge.server import Say, completion, prompt_of
 

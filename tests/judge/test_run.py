@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import GoldError
-from evalsuite.memo import FILE
+from evalsuite.core.disk_cache import FILE
+from evalsuite.core.errors import GoldError
 from evalsuite.reports import encoded
 from evalsuite.reports.record import record_of_run, revealed
 from evalsuite.reports.run_document import run_document
-from evalsuite.run.scoring import Options, Run, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import run
 from tests.conftest import ROOT
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, prompt_of
@@ -67,7 +69,7 @@ def judged(gold: str = "Paris", **more: Any) -> dict[str, Any]:
 
 def scored(submission: Path, gold: Path, **options: Any) -> Run:
     """A run in the test's folder."""
-    return run(submission, gold, Options(isolation="none", **options))
+    return run(submission, gold, RunOptions(isolation="none", **options))
 
 
 def by_grade(body: dict[str, Any], _: int) -> str:
@@ -188,7 +190,7 @@ def test_a_killed_run_goes_on_from_the_cache(serve: Serve, folders: Make, tmp_pa
     server = serve(rule)
     submission, gold = folders(section(server.base_url, concurrency=1), [judged()] * 6, [f"a{n % 5 + 1}" for n in range(6)])
     code = (
-        "from pathlib import Path\nfrom evalsuite.run.scoring import Options, run\n"
+        "from pathlib import Path\nfrom evalsuite.runs.run_options import RunOptions as Options; from evalsuite.runs.scoring import run\n"
         f"run(Path({str(submission)!r}), Path({str(gold)!r}), Options(isolation='none'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -224,7 +226,7 @@ def test_the_journal_grows_while_a_slow_verdict_is_awaited(serve: Serve, folders
         if done == 3:
             held.set()
 
-    run(*where, Options(isolation="none", out=out), progress=progress)
+    run(*where, RunOptions(isolation="none", out=out), progress=progress)
     assert lines == [1, 2, 3, 4]
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evalsuite.audit.lint import CODES, REFUSING, SEVERITIES
+from evalsuite.analysis.gold_checks.lint import CODES, REFUSING, SEVERITIES
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "lint.md"

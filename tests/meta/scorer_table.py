@@ -4,10 +4,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from evalsuite.metrics import METRICS, get_metric
-from evalsuite.metrics.base import IN_PYTHON, Metric
+from evalsuite.core.metric import IN_PYTHON, Metric
 from evalsuite.reports.scorer_help import READS
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.metrics import METRICS, get_metric
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "scorers.md"

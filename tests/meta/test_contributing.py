@@ -161,7 +161,7 @@ def _text_metric(copy: Copy, row: Row) -> None:
         from dataclasses import dataclass
         from typing import ClassVar
 
-        from evalsuite.metrics.base import Measure, Metric, best
+        from evalsuite.core.metric import Measure, Metric, best
 
 
         @dataclass(frozen=True, kw_only=True)
@@ -197,7 +197,7 @@ def _text_metric(copy: Copy, row: Row) -> None:
         assert main("check letter_share --prediction see --gold seaside --letters 5 --fail-under 0.9".split()) == 0
         assert main("scorers letter_share".split()) == 0
         assert main("check q {folders}".split()) == 0
-        from evalsuite.metrics import metric_from
+        from evalsuite.scorers.metrics import metric_from
         assert metric_from({{"composite": {{"parts": ["letter_share", "f1"]}}}})("sea", "sea") == 1
         """
     )
@@ -221,7 +221,7 @@ def _equality(copy: Copy, row: Row) -> None:
         ''',
     )
     scorer = "evalsuite/scorers/string_match.py"
-    copy.insert(scorer, "^from evalsuite.texts.text_rules import", f"from {_module(file)} import same_consonants")
+    copy.insert(scorer, "^from evalsuite.compare.text_rules import", f"from {_module(file)} import same_consonants")
     copy.insert(scorer, "^    official = match_text", "    official = Score(official=float(same_consonants(prediction, str(gold))))")
     assert json.loads(copy.commands("check string_match --prediction brlen --gold Berlin --json"))["official"] == 1
 
@@ -265,7 +265,7 @@ def _picture(copy: Copy, row: Row) -> None:
         '''
         """One dot an instance."""
 
-        from evalsuite.reports.canvas import dot, picture
+        from evalsuite.reports.pictures import dot, picture
 
 
         def draw_dots(n: int) -> str:
@@ -493,9 +493,9 @@ def _fault(copy: Copy, row: Row) -> None:
     copy.add_line(row, '    "NO_LUCK": FaultKind(message="there was no luck", hint="try again", side="tool"),')
     suite = 'scorers: {luck: "python:luck.py:luck"}\n'
     plugin = """
-        from evalsuite.errors import FaultError
-        from evalsuite.registry import scorer
-        from evalsuite.types import Score
+        from evalsuite.core.errors import FaultError
+        from evalsuite.core.scorer_contract import scorer
+        from evalsuite.core.types import Score
 
 
         @scorer(reads="text")
@@ -547,7 +547,7 @@ def _answers(copy: Copy, row: Row) -> None:
         '''
         """Tables with tabs."""
 
-        from evalsuite.types import Table
+        from evalsuite.core.types import Table
 
 
         def read_tsv(handle, *, name, limits):

@@ -7,8 +7,9 @@ from dataclasses import fields
 import pytest
 
 import evalsuite
-from evalsuite import judge, metrics, stats, trees
-from evalsuite.judge.settings import Settings
+from evalsuite import stats, trees
+from evalsuite.scorers import judge, metrics
+from evalsuite.scorers.judge.settings import Settings
 from tests.conftest import ROOT
 
 FENCED = re.compile(r"^ *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
@@ -51,8 +52,8 @@ def fenced() -> str:
     ("whose", "names"),
     [
         ("evalsuite", [name for name in evalsuite.__all__ if name != "__version__"]),
-        ("evalsuite.metrics", metrics.__all__),
-        ("evalsuite.judge", judge.__all__),
+        ("evalsuite.scorers.metrics", metrics.__all__),
+        ("evalsuite.scorers.judge", judge.__all__),
         ("evalsuite.stats", [name for name in vars(stats) if name in ("significance_test", "confidence_interval")]),
         ("evalsuite.trees", trees.__all__),
         ("the metrics", list(metrics.METRICS)),

@@ -13,15 +13,16 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import FaultError
-from evalsuite.judge.parsing import score_reading
-from evalsuite.metrics.base import MetricError
-from evalsuite.metrics.builder import Custom
-from evalsuite.metrics.composite import Composite, Part
-from evalsuite.registry import Marker, Scorer, foreign
-from evalsuite.registry.plugins import as_scorer
+from evalsuite.core import plugin_calls
+from evalsuite.core.errors import FaultError
+from evalsuite.core.metric import MetricError
+from evalsuite.core.registry import as_scorer
+from evalsuite.core.scorer_contract import Marker, Scorer
+from evalsuite.core.types import Fault, Score
+from evalsuite.scorers.judge.replies import score_reading
+from evalsuite.scorers.metrics.chain import Custom
+from evalsuite.scorers.metrics.composite import Composite, Part
 from evalsuite.trees import CompoundComparator, PairMetric, PromptJudge, SemanticBatchComparator, evaluate, treeval_score
-from evalsuite.types import Fault, Score
 from tests.conftest import ROOT
 from tests.processes import LIMIT_SECONDS, finished
 
@@ -55,9 +56,9 @@ def misbehave(kind: str) -> Any:
 PLUGIN = f"""
 from typing import Any
 
-from evalsuite.registry import scorer
+from evalsuite.core.scorer_contract import scorer
 from evalsuite.trees import ComparatorResult, register
-from evalsuite.types import Score
+from evalsuite.core.types import Score
 
 
 {inspect.getsource(misbehave)}
@@ -361,9 +362,9 @@ def test_the_user_may_interrupt() -> None:
         raise FaultError("NO_JUDGE", "none")
 
     with pytest.raises(KeyboardInterrupt):
-        foreign.call("it", interrupted)
+        plugin_calls.call_plugin("it", interrupted)
     with pytest.raises(FaultError, match="none"):
-        foreign.call("it", faulty)
+        plugin_calls.call_plugin("it", faulty)
 
 
 # Where a broad `except` neither re-raises nor can be narrower -> what it makes of an error.

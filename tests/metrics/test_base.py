@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.errors import EvalsuiteError
-from evalsuite.metrics import METRICS, get_metric
-from evalsuite.metrics.base import Metric, MetricError, aggregate, text_of
+from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.metric import Metric, MetricError, aggregate, text_of
+from evalsuite.scorers.metrics import METRICS, get_metric
 from tests.metrics.hash_embedder import HashEmbedder
 from tests.properties import examples
 

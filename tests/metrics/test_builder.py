@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
-from evalsuite.lazy import Lazy
-from evalsuite.metrics import METRICS, metric_from
-from evalsuite.metrics.base import Measure, Metric, MetricError
-from evalsuite.metrics.builder import MetricBuilder
-from evalsuite.metrics.short_answers import TokenF1
+from evalsuite.core.import_ref import ImportRef
+from evalsuite.core.metric import Measure, Metric, MetricError
+from evalsuite.scorers.metrics import METRICS, metric_from
+from evalsuite.scorers.metrics.chain import MetricBuilder
+from evalsuite.scorers.metrics.short_answers import TokenF1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class FixedJudge(Metric):
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> None:
     """The judge's place in the table taken by the stand-in."""
-    monkeypatch.setitem(METRICS, "llm_judge", Lazy(f"{__name__}:FixedJudge"))
+    monkeypatch.setitem(METRICS, "llm_judge", ImportRef(f"{__name__}:FixedJudge"))
 
 
 def half(prediction: Any, reference: Any) -> float:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.metrics import get_metric
-from evalsuite.metrics.base import MetricError
-from evalsuite.metrics.builder import Custom
-from evalsuite.metrics.composite import AGGREGATIONS, Composite, Part, combine
+from evalsuite.core.metric import MetricError
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.chain import Custom
+from evalsuite.scorers.metrics.composite import AGGREGATIONS, Composite, Part, combine
 
 
 def fixed(value: float | None) -> Custom:

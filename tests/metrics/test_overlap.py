@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from evalsuite.metrics import get_metric
-from evalsuite.metrics.prose import words
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.prose import words
 
 EXACT: list[tuple[str, str, dict[str, Any], float]] = [
     ("Paris", "Paris", {}, 1),

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import evalsuite
-from evalsuite.errors import FaultError, UsageError
-from evalsuite.metrics import get_metric
-from evalsuite.metrics.base import MetricError
-from evalsuite.metrics.programs import pass_at_k
-from evalsuite.registry import allowing_programs
-from evalsuite.walls.jail import can_jail, run_program
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.metric import MetricError
+from evalsuite.core.plugin_calls import allowing_programs
+from evalsuite.sandbox.program_sandbox import can_jail, run_program
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.programs import pass_at_k
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def allowed() -> Iterator[None]:
 @pytest.fixture
 def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that gives programs no jail."""
-    monkeypatch.setattr("evalsuite.metrics.programs.can_jail", lambda: False)
+    monkeypatch.setattr("evalsuite.sandbox.program_sandbox.can_jail", lambda: False)
 
 
 def ended(program: str, *, seconds: float = 10.0) -> str:
@@ -223,7 +223,7 @@ def test_gold_cannot_give_the_permission(name: str, parameters: dict[str, Any]) 
         with pytest.raises(UsageError, match="allow_programs is said by whoever scores"):
             evalsuite.score(name, "x = 1", **parameters)
     else:
-        from evalsuite.registry import check_parameters
+        from evalsuite.core.scorer_contract import check_parameters
         from evalsuite.scorers import SCORERS
 
         assert [problem.message for problem in check_parameters(SCORERS.load(name), {**parameters, "allow_programs": own})] == [

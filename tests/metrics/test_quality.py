@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import MissingExtraError
-from evalsuite.installed import extra_line
-from evalsuite.metrics import get_metric
-from evalsuite.metrics.base import MetricError
-from evalsuite.metrics.bertscore import greedy_match
-from evalsuite.metrics.prose import DISCLAIMER, proper, vague
+from evalsuite.core.errors import MissingExtraError
+from evalsuite.core.metric import MetricError
+from evalsuite.core.package_info import extra_line
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.bertscore import greedy_match
+from evalsuite.scorers.metrics.prose import DISCLAIMER, proper, vague
 from tests.metrics.hash_embedder import HashEmbedder
 
 

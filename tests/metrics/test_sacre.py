@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from evalsuite.errors import MissingExtraError
-from evalsuite.metrics import get_metric
-from evalsuite.metrics.base import MetricError
-from evalsuite.metrics.translation import Bleu, Ter
+from evalsuite.core.errors import MissingExtraError
+from evalsuite.core.metric import MetricError
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.translation import Bleu, Ter
 from tests.processes import finished
 
 
@@ -66,7 +66,7 @@ def test_it_works_where_nothing_can_be_written() -> None:
     code = (
         "import os, tempfile\n"
         "tempfile._get_default_tempdir = lambda *_: (_ for _ in ()).throw(FileNotFoundError())\n"
-        "from evalsuite.metrics import get_metric\n"
+        "from evalsuite.scorers.metrics import get_metric\n"
         "print(get_metric('chrf')('a', 'a'), tempfile.tempdir)"
     )
     shown = finished([sys.executable, "-c", code], check=True).stdout

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import FaultError
-from evalsuite.readers import answer_files, csv_blocks
+from evalsuite.core.errors import FaultError
+from evalsuite.readers import answer_files, csv_table
 from evalsuite.readers.answer_files import UNKNOWN, AnswerFiles
-from evalsuite.readers.answer_forms import read_answer
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.load_answer import read_answer
 
 LIMITS = resolve_limits()
 A, B = b"n\n1\n2\n", b"n\n1\n3\n"
@@ -173,7 +173,7 @@ def test_every_form_is_digested(place: Path, form: str) -> None:
 def test_a_table_in_blocks_is_digested_as_its_blocks_are_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A big table is read as often as it is asked for: what nobody has read yet may change, what was read may not."""
     monkeypatch.setattr(answer_files, "PIECE", 1 << 16)
-    monkeypatch.setattr(csv_blocks, "_CHUNK", 1 << 16)
+    monkeypatch.setattr(csv_table, "_CHUNK", 1 << 16)
     data = b"a,b\n" + b"1,2\n" * 100_000
     (place / "r.csv").write_bytes(data)
     for change in (False, True):

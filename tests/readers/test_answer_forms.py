@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import FaultError
-from evalsuite.readers import answer_forms
-from evalsuite.readers.answer_forms import read_gold_files
+from evalsuite.core.errors import FaultError
+from evalsuite.readers import load_answer
 from evalsuite.readers.limits import DEFAULT_LIMITS
+from evalsuite.readers.load_answer import read_gold_files
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_memory_that_gold_takes_is_no_limit_of_the_answer(gold: Path, monkeypatc
         raise error
 
     for name in ("read_csv_table", "read_tree", "parse_tree"):
-        monkeypatch.setattr(answer_forms, name, too_much)
+        monkeypatch.setattr(load_answer, name, too_much)
     for form, name, code in (("table", "a.csv", "BAD_GOLD_FILE"), ("tree", "t.json", "BAD_GOLD_FILE"), ("tree", "{}", "BAD_SPEC")):
         with pytest.raises(FaultError) as caught:
             read(gold, form, gold=name)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.errors import FaultError
-from evalsuite.readers import csv_blocks, csv_table
-from evalsuite.readers.csv_blocks import CsvBlocks
-from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
+from evalsuite.compare.string_columns import OddError, UnreadTable, packed_of
+from evalsuite.core.errors import FaultError
+from evalsuite.readers import csv_table
+from evalsuite.readers import csv_table as csv_blocks
+from evalsuite.readers.csv_table import CsvBlocks, open_csv_table, read_csv_table, stream_csv_table
 from evalsuite.readers.limits import Limits, resolve_limits
-from evalsuite.tables.packed import OddError, UnreadTable, packed_of
 from tests.properties import examples
 
 LIMITS = resolve_limits()

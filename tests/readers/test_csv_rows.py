@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import UsageError
+from evalsuite.core.errors import UsageError
 from evalsuite.readers.csv_table import read_named_rows
 
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Table
 from evalsuite.readers import csv_table
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.types import Table
 from tests.conftest import corpus
 from tests.properties import examples
 

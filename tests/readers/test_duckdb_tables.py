@@ -10,10 +10,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.types import Fault, Table
 
 T = "create table t as select * from (values (1, 'a', 10.5), (2, 'b', null)) x(id, name, v)"
 

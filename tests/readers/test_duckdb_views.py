@@ -8,9 +8,9 @@ import duckdb
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_tables import read_duckdb
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.types import Fault, Table
 
 BASE = "create table base as select i as id, 'name ' || i as name, i * 1.5 as v from range(4) r(i)"
 

@@ -7,11 +7,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.readers import gold_shelf
-from evalsuite.readers.answer_forms import read_gold_files
-from evalsuite.readers.gold_shelf import Shelf
+from evalsuite.readers import load_answer
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.workers.stages import GoldOrder, read_ahead
+from evalsuite.readers.load_answer import Shelf, read_gold_files
+from evalsuite.runs.task_execution import GoldOrder, read_ahead
 
 LIMITS = resolve_limits()
 
@@ -20,8 +19,8 @@ LIMITS = resolve_limits()
 def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
     """An empty shelf in the place of this process's own."""
     made = Shelf()
-    monkeypatch.setattr(gold_shelf, "SHELF", made)
-    monkeypatch.setattr("evalsuite.readers.answer_forms.SHELF", made)
+    monkeypatch.setattr(load_answer, "SHELF", made)
+    monkeypatch.setattr("evalsuite.readers.load_answer.SHELF", made)
     return made
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.readers.json_text import parse_tree, read_tree
 from evalsuite.readers.limits import resolve_limits
 

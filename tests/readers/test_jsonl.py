@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.readers.json_text import Number
-from evalsuite.readers.jsonl import MAX_BROKEN, Entry, Layout, read_objects
+from evalsuite.readers.jsonl import MAX_BROKEN, Entry, Layout, PlainLines, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
-from evalsuite.readers.plain_lines import PlainLines
 
 README_EXAMPLE = """{
     "instance_id": "aaa-1",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evalsuite.errors import UsageError
+from evalsuite.core.errors import UsageError
 from evalsuite.readers.limits import DEFAULT_LIMITS, LIMITS, resolve_limits
 
 

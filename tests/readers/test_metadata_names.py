@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import EXIT_USAGE
-from evalsuite.types import METADATA
+from evalsuite.core.errors import EXIT_USAGE
+from evalsuite.core.types import METADATA
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.readers import paths
 from evalsuite.readers.paths import inside, open_confined, open_trusted, own_path
 

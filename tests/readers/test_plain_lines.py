@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.core.types import Submission
 from evalsuite.gold.layouts import read_submission
-from evalsuite.readers import answer_store
+from evalsuite.readers import submission
+from evalsuite.readers.jsonl import BLOCK_BYTES
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.plain_lines import BLOCK_BYTES
-from evalsuite.types import Submission
 from tests.properties import examples
 
 # Below the size of a block nothing is read in blocks: the reader that knows everything sees each line.
@@ -76,7 +76,7 @@ def read_in_every_way(folder: Path, content: bytes) -> list[Submission]:
     """What the reader makes of a file: line by line, in blocks, and in blocks into the compact store."""
     (folder / "results_metadata.jsonl").write_bytes(content)
     found = [read_submission(folder, LINE_BY_LINE), read_submission(folder)]
-    with patch.object(answer_store.Collected.answers, "__kwdefaults__", {"compact_from": 1}):
+    with patch.object(submission.Collected.answers, "__kwdefaults__", {"compact_from": 1}):
         found.append(read_submission(folder))
     return found
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import SubmissionError
+from evalsuite.core.errors import SubmissionError
+from evalsuite.core.types import Submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
 from evalsuite.readers.submission_files import copied, is_remote
-from evalsuite.types import Submission
 from tests.conftest import ROOT
 
 

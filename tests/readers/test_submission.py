@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import SubmissionError
+from evalsuite.core.errors import SubmissionError
+from evalsuite.core.types import METADATA, Submission
 from evalsuite.gold.layouts import read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission_files import submission_hash
-from evalsuite.types import METADATA, Submission
 
 from .test_jsonl import README_EXAMPLE
 

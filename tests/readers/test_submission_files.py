@@ -11,21 +11,23 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import OutputError, SubmissionError
+from evalsuite.core.disk_cache import DiskCache
+from evalsuite.core.errors import OutputError, SubmissionError
+from evalsuite.core.types import Submission
 from evalsuite.gold.layouts import read_submission
-from evalsuite.memo import Memo
 from evalsuite.readers import submission as reading
 from evalsuite.readers import submission_files
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
 from evalsuite.readers.submission_files import known_hash, submission_hash
-from evalsuite.run import planned
-from evalsuite.run import scoring as running
-from evalsuite.run.scoring import InterruptedRun, Options, Run, run
-from evalsuite.store.run_scores import find_scored, key_of
-from evalsuite.types import Submission
-from evalsuite.workers.lane import Lane
-from evalsuite.workers.start import Worker
+from evalsuite.runs import plan
+from evalsuite.runs import scoring as running
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.run_scores import find_scored, key_of
+from evalsuite.runs.scoring import InterruptedRun, run
+from evalsuite.runs.worker_pool import WorkerPair
+from evalsuite.sandbox.fork_server import Worker
 from tests.cli.test_run import write_lines
 
 
@@ -49,7 +51,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submission_files.time, "time_ns", lambda: now() + 10_000_000_000)
 
 
-def known(folder: Path, memo: Memo) -> str:
+def known(folder: Path, memo: DiskCache) -> str:
     """The hash through the memo."""
     return known_hash(folder, memo, limits=DEFAULT_LIMITS, gold_inodes=frozenset(), gold_hash="", read=lambda: read_metadata(folder))
 
@@ -70,7 +72,7 @@ def test_equal_content_anywhere_is_equal(folder: Path) -> None:
 @pytest.mark.parametrize("what", ["byte", "byte and mtime", "gone", "link", "folder link", "metadata"])
 def test_every_change_is_seen(folder: Path, what: str, settled: None) -> None:
     """A changed byte of the same length with its old mtime set again, a file gone, a link in its place: the memo does not answer."""
-    memo = Memo(folder.parent / "cache")
+    memo = DiskCache(folder.parent / "cache")
     before = known(folder, memo)
     file, meta = folder / "f" / "r.csv", folder / "results_metadata.jsonl"
     seen = file.stat()
@@ -95,7 +97,7 @@ def test_every_change_is_seen(folder: Path, what: str, settled: None) -> None:
 
 def test_an_untouched_folder_is_not_read(folder: Path, settled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second time no file is opened, also by another process that shares the memo's file."""
-    memo = Memo(folder.parent / "cache")
+    memo = DiskCache(folder.parent / "cache")
     before = known(folder, memo)
     memo.close()
 
@@ -103,12 +105,12 @@ def test_an_untouched_folder_is_not_read(folder: Path, settled: None, monkeypatc
         raise AssertionError("a file was opened")
 
     monkeypatch.setattr(reading, "open_confined", refuse)
-    assert known(folder, Memo(folder.parent / "cache")) == before
+    assert known(folder, DiskCache(folder.parent / "cache")) == before
 
 
 def test_a_file_just_written_is_not_trusted(folder: Path) -> None:
     """Its times may stay the same when it changes again, so nothing is remembered."""
-    memo = Memo(None)
+    memo = DiskCache(None)
     known(folder, memo)
     assert memo._fresh == {}
 
@@ -131,7 +133,7 @@ def run_while(folder: Path, then: Callable[[], object], *, after: Callable[[], o
         (gold / "f").mkdir()
         (gold / "f" / "g.csv").write_text("n\n1\n")
 
-    own_reading, hashing = planned.read_handed_in, running.file_contents
+    own_reading, hashing = plan.read_handed_in, running.file_contents
 
     def read(*arguments: Any, **said: Any) -> Submission:
         found = own_reading(*arguments, **said)
@@ -144,9 +146,9 @@ def run_while(folder: Path, then: Callable[[], object], *, after: Callable[[], o
 
     progress = options.pop("progress", None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planned, "read_handed_in", read)
+        patch.setattr(plan, "read_handed_in", read)
         patch.setattr(running, "file_contents", hashed)
-        return run(folder, gold, Options(**{"runs_folder": folder.parent / "runs", "isolation": "none", **options}), progress=progress)
+        return run(folder, gold, RunOptions(**{"runs_folder": folder.parent / "runs", "isolation": "none", **options}), progress=progress)
 
 
 def said(finished: Run) -> dict[str, Any]:
@@ -160,7 +162,7 @@ def found_again(finished: Run, folder: Path) -> bool:
     """Whether the saved run stands for the submission as it lies in the folder now."""
     assert finished.folder is not None
     key = key_of(finished.signature, "", plain(folder))
-    return bool(find_scored(finished.folder.parent, {key}, Memo(None)))
+    return bool(find_scored(finished.folder.parent, {key}, DiskCache(None)))
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])
@@ -202,7 +204,7 @@ def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.Monk
     """Another metadata file than the one whose lines are scored does not give the run its hash."""
     meta = folder / "results_metadata.jsonl"
     honest, wrong = meta.read_text(), meta.read_text().replace("Paris", "Parma")
-    reading_one = planned.read_handed_in
+    reading_one = plan.read_handed_in
 
     def read(*arguments: Any, **options: Any) -> Submission:
         meta.write_text(wrong)
@@ -211,7 +213,7 @@ def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.Monk
         finally:
             meta.write_text(honest)
 
-    monkeypatch.setattr(planned, "read_handed_in", read)
+    monkeypatch.setattr(plan, "read_handed_in", read)
     raced = run_while(folder, lambda: None)
     assert [result.score for result in raced.results] == [0, 1]
     assert not found_again(raced, folder)
@@ -222,13 +224,13 @@ def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(("ended_by", "status"), [(signal.SIGSEGV, "crashed"), (signal.SIGKILL, "unscored")])
 def test_what_a_dead_worker_read_is_unknown(ended_by: signal.Signals, status: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may have been a file that is gone: the run is not taken for one of the submission, whether the worker crashed or was killed."""
-    original = Lane.order
+    original = WorkerPair.order
 
-    def order(self: Lane, worker: Worker, message: Any) -> None:
+    def order(self: WorkerPair, worker: Worker, message: Any) -> None:
         os.kill(self.workers["reader"].pid, ended_by)
         original(self, worker, message)
 
-    monkeypatch.setattr(Lane, "order", order)
+    monkeypatch.setattr(WorkerPair, "order", order)
     died = run_while(folder, lambda: None, isolation="process")
     assert {result.instance_id: result.status for result in died.results} == {"t": "scored", "f": status}
     assert said(died)["unsure"] == ["f"]
@@ -260,4 +262,4 @@ def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     """A folder without metadata has no hash."""
     (tmp_path / "empty").mkdir()
     with pytest.raises(SubmissionError):
-        known(tmp_path / "empty", Memo(None))
+        known(tmp_path / "empty", DiskCache(None))

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from evalsuite.board import Comparison, compare
-from evalsuite.board.ranking import Leaderboard
-from evalsuite.run.entries import Entry
+from evalsuite.analysis.leaderboard import Comparison, compare
+from evalsuite.analysis.leaderboard.ranking import Leaderboard
+from evalsuite.runs.leaderboard_entries import Entry
 from tests.board.made import result, side
 from tests.board.test_leaderboard import board, entry
 from tests.reports.made import HOSTILE

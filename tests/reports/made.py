@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import evalsuite
+from evalsuite.core.types import Result, Rule
 from evalsuite.reports.record import Record, record_of_run
-from evalsuite.run.scoring import Run
-from evalsuite.summary import summarise
-from evalsuite.types import Result, Rule
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.summary import summarise
 from tests.conftest import ROOT
 
 HOSTILE = (

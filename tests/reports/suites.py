@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.types import Result
 from evalsuite.reports.record import Record, record_of_run
-from evalsuite.run.scoring import Options, run
-from evalsuite.summary import summarise
-from evalsuite.types import Result
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.summary import summarise
 
 # What a submission may say to get at the reader of a report: markup, scripts, terminal codes, formulas, hidden characters.
 HOSTILE = (
@@ -83,7 +84,7 @@ def every_kind(folder: Path) -> Record:
     ]
     submission, gold = write_suite(folder, rows)
     (gold / "suite.yaml").write_text("name: every kind\ngroups:\n  tables: [table, table_right]\n", encoding="utf-8")
-    return record_of_run(run(submission, gold, Options(save=False, isolation="none", jobs=1)))
+    return record_of_run(run(submission, gold, RunOptions(save=False, isolation="none", jobs=1)))
 
 
 def hostile(folder: Path) -> Record:
@@ -95,7 +96,7 @@ def hostile(folder: Path) -> Record:
         answer = f"{cell},n\n{cell},1\n"
         rows.append((f"t_{number:02d}", check("table_match", gold="g.csv"), "a.csv", {"g.csv": "name,n\ncanary,1\n"}, {"a.csv": answer}))
     submission, gold = write_suite(folder, rows)
-    return record_of_run(run(submission, gold, Options(save=False, isolation="none", jobs=1)))
+    return record_of_run(run(submission, gold, RunOptions(save=False, isolation="none", jobs=1)))
 
 
 def many(n: int) -> Record:

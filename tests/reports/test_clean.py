@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.compare.characters import clean
+from evalsuite.core.redaction import LEVELS
 from evalsuite.reports import BINARY, FORMATS
-from evalsuite.reports.clean import clean
-from evalsuite.reveal import LEVELS
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

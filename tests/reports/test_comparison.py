@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from evalsuite.board import compare
+from evalsuite.analysis.leaderboard import compare
 from evalsuite.reports.comparison_document import comparison_document
 from evalsuite.reports.markdown import as_markdown
 from evalsuite.reports.terminal import as_text

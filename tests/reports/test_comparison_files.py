@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalsuite.board import Comparison
+from evalsuite.analysis.leaderboard import Comparison
 from evalsuite.reports import write
 from evalsuite.reports.ci_files import as_junit
 from evalsuite.reports.comparison_document import comparison_document, instance_table

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.reports.drawn_lines import DrawnInterval, interval_lines, share_bar
+from evalsuite.reports.pictures import DrawnInterval, interval_lines, share_bar
 
 
 @given(st.floats(0, 1), st.integers(2, 40))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import UsageError
+from evalsuite.core.errors import UsageError
 from evalsuite.reports import FORMATS, check_output
 from evalsuite.reports.document import Document
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.errors import OutputError
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import OutputError
 from evalsuite.reports.ci_files import MOST_OF_A_KIND, add_to_summary, annotations, fenced, places_of, workflow_command
-from evalsuite.reports.clean import clean
 from evalsuite.reports.run_document import run_document
 from tests.conftest import ROOT
 from tests.properties import examples

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli.showing import run_report
-from evalsuite.outcome import RANKS, kind_of, sign_of
+from evalsuite.core.redaction import LEVELS, reveal_difference
+from evalsuite.core.status import RANKS, kind_of, sign_of
+from evalsuite.core.types import Result
 from evalsuite.reports import html
 from evalsuite.reports.html import as_html, html_pieces
-from evalsuite.reports.page_list import N_FIRST, PER_BLOCK
 from evalsuite.reports.record import Record
-from evalsuite.reveal import LEVELS, reveal_difference
-from evalsuite.types import Result
+from evalsuite.reports.run_page import N_FIRST, PER_BLOCK
 from tests.reports import suites
 
 
@@ -161,7 +161,7 @@ def test_ten_thousand_instances_are_paged() -> None:
 
 def test_too_many_bodies_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the size of a file that opens fast the further rows say that they are left out; the worst ones stay."""
-    monkeypatch.setattr("evalsuite.reports.page_list.MOST_BODIES", 5_000)
+    monkeypatch.setattr("evalsuite.reports.run_page.MOST_BODIES", 5_000)
     opened = bodies(as_html(run_report(suites.many(60))))
     left_out = [name for name, body in opened.items() if "Left out to keep this file small" in body]
     assert 0 < len(left_out) < 60
@@ -172,7 +172,7 @@ def test_of_a_huge_run_the_worst_instances_are_listed(monkeypatch: pytest.Monkey
     """The page says how many it lists of how many; each of them opens as its own, and none that is right goes before a wrong one."""
     record = suites.many(200)
     everything = bodies(as_html(run_report(record)))
-    monkeypatch.setattr("evalsuite.reports.page_list.MOST_LISTED", 60)
+    monkeypatch.setattr("evalsuite.reports.run_page.MOST_LISTED", 60)
     document = as_html(run_report(record))
     opened, listed = bodies(document), json.loads(Reader(document).blocks[0])["rows"]
     assert "Of 200 instances the worst 60 are listed here" in document
@@ -255,7 +255,7 @@ def test_kinds_cover_every_status() -> None:
     """Every status a result may have is a kind with words."""
     from typing import get_args
 
-    from evalsuite.types import Status
+    from evalsuite.core.types import Status
 
     for status in get_args(Status):
         result = Result(instance_id="x", status=status, score=0, official=0, strict=0, scorer=None, reason="", fault=None)

@@ -10,8 +10,8 @@ import evalsuite
 from evalsuite.reports.data_files import as_json, schema
 from evalsuite.reports.record import Record, record_of_entry, revealed
 from evalsuite.reports.run_document import run_document
-from evalsuite.run.handed_in import saved_exchanges
-from evalsuite.store.history import read_run
+from evalsuite.runs.history import read_run
+from evalsuite.runs.submission_reader import saved_exchanges
 from tests.conftest import ROOT
 from tests.reports import made
 

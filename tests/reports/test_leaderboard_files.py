@@ -11,15 +11,15 @@ import duckdb
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalsuite.board.ranking import Leaderboard
+from evalsuite.analysis.leaderboard.ranking import Leaderboard
 from evalsuite.reports import write
-from evalsuite.reports.canvas import numbers as drawn
 from evalsuite.reports.ci_files import as_junit
 from evalsuite.reports.data_files import as_csv, as_json, schema
 from evalsuite.reports.html import as_html
 from evalsuite.reports.leaderboard_document import leaderboard_document, ranking_picture
 from evalsuite.reports.markdown import MOST_BYTES, as_markdown
-from evalsuite.run.entries import Entry
+from evalsuite.reports.pictures import numbers as drawn
+from evalsuite.runs.leaderboard_entries import Entry
 from tests.board.test_leaderboard import board, entry
 from tests.reports import compared
 from tests.reports.test_html import Reader

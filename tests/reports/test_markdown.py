@@ -79,7 +79,7 @@ def test_hostile_texts_mean_nothing() -> None:
 @given(st.text(alphabet=st.one_of(st.sampled_from("`|\\ <>&@#*_[]()!\n"), st.characters()), max_size=40))
 def test_no_text_leaves_its_code_span(text: str) -> None:
     """A code span renders as exactly one `<code>` with the cleaned text, alone and as a cell of a table."""
-    from evalsuite.reports.clean import clean
+    from evalsuite.compare.characters import clean
 
     page = Page(f"before {code(text)} after")
     assert page.outside.split() == ["before", "after"]

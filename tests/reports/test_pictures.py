@@ -6,16 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.reports.canvas import numbers
-from evalsuite.reports.pictures import (
-    BIN_PLOT,
-    FlipCounts,
-    IntervalRow,
-    draw_bars,
-    draw_flips,
-    draw_histogram,
-    draw_intervals,
-)
+from evalsuite.reports.pictures import BIN_PLOT, FlipCounts, IntervalRow, draw_bars, draw_flips, draw_histogram, draw_intervals, numbers
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,31 +7,28 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from evalsuite.audit.claims import Finding
-from evalsuite.audit.contamination import Contamination, Hit, Overlap
-from evalsuite.audit.holes import Audit, Audited, Verdict
-from evalsuite.audit.lint import lint
-from evalsuite.audit.own_gold import GoldCheck, Unsatisfied
-from evalsuite.audit.suspects import Suspect, Suspects
-from evalsuite.audit.verification import Verified
-from evalsuite.board.raters import agree
-from evalsuite.explain.bundle_files import files_of
-from evalsuite.explain.smallest_case import Bundle
+from evalsuite.analysis.explain.smallest_case import Bundle, files_of
+from evalsuite.analysis.gold_checks.contamination import Contamination, Hit, Overlap
+from evalsuite.analysis.gold_checks.lint import lint
+from evalsuite.analysis.gold_checks.mutation import Audit, Audited, Verdict
+from evalsuite.analysis.gold_checks.own_gold import GoldCheck, Unsatisfied
+from evalsuite.analysis.gold_checks.suspects import Suspect, Suspects
+from evalsuite.analysis.leaderboard.agreement import agree
+from evalsuite.analysis.receipts.run_claims import Finding
+from evalsuite.analysis.receipts.verification import Verified
+from evalsuite.compare.characters import clean
+from evalsuite.core.redaction import LEVELS
 from evalsuite.reports import FORMATS, write
-from evalsuite.reports.audit_document import audit_document
-from evalsuite.reports.case_documents import bundle_document, explanation_document
+from evalsuite.reports.analysis_documents import raters_document, verified_document
 from evalsuite.reports.ci_files import annotations
-from evalsuite.reports.clean import clean
 from evalsuite.reports.document import Document, text_of
-from evalsuite.reports.gold_documents import contamination_document, gold_check_document, lint_document, suspects_document
-from evalsuite.reports.page_list import closed_row
-from evalsuite.reports.raters_document import raters_document
+from evalsuite.reports.explain_documents import bundle_document, explanation_document
+from evalsuite.reports.gold_documents import audit_document, contamination_document, gold_check_document, lint_document, suspects_document
 from evalsuite.reports.record import Record, revealed
 from evalsuite.reports.run_columns import results_table
-from evalsuite.reports.verified_document import verified_document
-from evalsuite.reveal import LEVELS
-from evalsuite.store.ceiling import Ceiling
-from evalsuite.store.given_labels import Rater
+from evalsuite.reports.run_page import closed_row
+from evalsuite.runs.gold_self_score import Ceiling
+from evalsuite.runs.human_labels import Rater
 from tests.conftest import ROOT
 from tests.reports import made
 

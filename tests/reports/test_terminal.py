@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 import evalsuite
+from evalsuite.core.types import Rule
 from evalsuite.reports.record import Record, record_of_entry
 from evalsuite.reports.run_document import MOST_ROWS, run_document
 from evalsuite.reports.terminal import as_text
-from evalsuite.run.handed_in import saved_exchanges
-from evalsuite.store.ceiling import Ceiling, keep_ceiling, signature_of
-from evalsuite.store.history import read_run
-from evalsuite.types import Rule
+from evalsuite.runs.gold_self_score import Ceiling, keep_ceiling, signature_of
+from evalsuite.runs.history import read_run
+from evalsuite.runs.submission_reader import saved_exchanges
 from tests.conftest import ROOT
 from tests.reports import made
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import FaultError
-from evalsuite.memo import Memo
+from evalsuite.core.disk_cache import DiskCache
+from evalsuite.core.errors import FaultError
 from evalsuite.readers.archives import tell_files, without_ending
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.run.unpacked import Unpacker, _write
+from evalsuite.runs.archive_submission import Unpacker, _write
 from tests.cli.test_run import text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -252,18 +252,18 @@ def test_an_archive_is_worth_what_its_folder_is(pack: str, isolation: str, place
 
 def test_an_archive_exchanged_while_it_is_read_gives_nobody_elses_answers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is unpacked lies under the digest of the very bytes that were unpacked, however the file changes between two looks at it."""
-    from evalsuite.run import unpacked
+    from evalsuite.runs import archive_submission
 
     honest = zipped(place / "honest.zip", (METADATA, b"honest"))
     mallory = zipped(place / "mallory.zip", (METADATA, b"honest"))
-    copied = unpacked.unnamed_copy
+    copied = archive_submission.unnamed_copy
 
     def exchanged(handle: io.BufferedReader, limit: int) -> object:
         mallory.write_bytes(zipped(place / "other.zip", (METADATA, b"mallory")).read_bytes())
         return copied(handle, limit)
 
-    monkeypatch.setattr(unpacked, "unnamed_copy", exchanged)
-    memo = Memo(place / "memo")
+    monkeypatch.setattr(archive_submission, "unnamed_copy", exchanged)
+    memo = DiskCache(place / "memo")
     unpacker = Unpacker(memo, LIMITS, "none")
     assert (unpacker.folder_of(mallory) / METADATA).read_bytes() == b"mallory"
     assert (unpacker.folder_of(honest) / METADATA).read_bytes() == b"honest"

@@ -13,9 +13,11 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.reports.record import record_of_run
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
-from evalsuite.run.forensics import by_kind, with_notes
-from evalsuite.run.plan import plan
-from evalsuite.run.scoring import Options, Run, run
+from evalsuite.runs.plan import plan
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import run
+from evalsuite.runs.submission_checks import by_kind, with_notes
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -68,7 +70,7 @@ def noted(tmp_path_factory: pytest.TempPathFactory) -> Run:
     names = {"same": "a.csv", "honest": "a.csv", "sized": "a.csv", "sink": "a.csv", "up": "../same/a.csv", "hard": "h.csv"}
     submission, gold = write(folder, [(name, CSV, path) for name, path in names.items()], files, score=1, evaluation={})
     os.link(gold / "hard" / "g.csv", submission / "hard" / "h.csv")
-    return run(submission, gold, Options(out=folder / "run"))
+    return run(submission, gold, RunOptions(out=folder / "run"))
 
 
 def test_notes_of_files(noted: Run) -> None:
@@ -101,7 +103,7 @@ def test_notes_stand_in_report_and_files(noted: Run) -> None:
 def test_an_honest_run_has_no_section(tmp_path: Path) -> None:
     """Where there is nothing to say, nothing is said."""
     submission, gold = write(tmp_path, [("a", text("Quito"), "Quito"), ("b", text("Oslo"), "It is Oslo")], {})
-    finished = run(submission, gold, Options(save=False))
+    finished = run(submission, gold, RunOptions(save=False))
     assert notes_of(finished) == {}
     assert "notes:" not in as_text(run_document(record_of_run(finished)))
 
@@ -112,7 +114,7 @@ def test_an_answer_that_lists_golds(answer: str, n: int, tmp_path: Path) -> None
     entries = [(f"i{at}", text(town), answer if at == 0 else town) for at, town in enumerate(TOWNS)]
     submission, gold = write(tmp_path, entries, {})
     many = [f"many golds: the answer holds the gold of {n} other instances"]
-    assert notes_of(run(submission, gold, Options(save=False))) == ({"i0": many} if n else {})
+    assert notes_of(run(submission, gold, RunOptions(save=False))) == ({"i0": many} if n else {})
 
 
 def test_a_gold_that_many_share_is_no_list(tmp_path: Path) -> None:
@@ -121,7 +123,7 @@ def test_a_gold_that_many_share_is_no_list(tmp_path: Path) -> None:
         (f"d{at}", text(str(at)), "none") for at in range(4)
     ]
     submission, gold = write(tmp_path, entries, {})
-    assert notes_of(run(submission, gold, Options(save=False))) == {}
+    assert notes_of(run(submission, gold, RunOptions(save=False))) == {}
 
 
 def test_a_gold_that_many_share_is_looked_at_once(tmp_path: Path) -> None:
@@ -138,7 +140,7 @@ def test_a_gold_that_many_share_is_looked_at_once(tmp_path: Path) -> None:
     submission, gold = write(tmp_path, entries, {})
     tasks = plan(read_gold(gold), read_submission(submission), rules="official", limits=resolve_limits())
     named = [replace(task, instance=replace(task.instance, instance_id=Name(task.instance.instance_id))) for task in tasks]
-    results = run(submission, gold, Options(save=False)).results
+    results = run(submission, gold, RunOptions(save=False)).results
     assert len(with_notes(named, results, frozenset())) == 60
     assert Name.n_compared <= 2 * 60
 
@@ -147,7 +149,7 @@ def test_the_same_answer_for_many(tmp_path: Path) -> None:
     """Five instances with one and the same text are named, four are not; spaces around it do not tell answers apart."""
     entries = [(f"a{at}", text("x"), "42" + " " * at) for at in range(5)] + [(f"b{at}", text("x"), "43") for at in range(4)]
     submission, gold = write(tmp_path, entries, {})
-    assert notes_of(run(submission, gold, Options(save=False))) == {f"a{at}": ["same answer: in 5 instances"] for at in range(5)}
+    assert notes_of(run(submission, gold, RunOptions(save=False))) == {f"a{at}": ["same answer: in 5 instances"] for at in range(5)}
 
 
 def test_notes_are_the_same_each_time(noted: Run) -> None:

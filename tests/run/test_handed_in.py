@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import SubmissionError
+from evalsuite.core.errors import SubmissionError
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.run.handed_in import read_handed_in
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.submission_reader import read_handed_in
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -53,7 +54,7 @@ def test_ids_that_gold_lacks_are_counted(isolation: str, tmp_path: Path) -> None
     lines = (submission / "results_metadata.jsonl").read_text()
     unknown = "".join(lines.splitlines(keepends=True)[0].replace("q0", f"z{at}", 1) for at in range(500))
     (submission / "results_metadata.jsonl").write_text(lines + unknown + lines.splitlines(keepends=True)[1])
-    found = run(submission, gold, Options(save=False, isolation=isolation))
+    found = run(submission, gold, RunOptions(save=False, isolation=isolation))
     assert len(found.submission.answers) == N
     assert {result.instance_id: result.fault for result in found.results if result.score != 1} == {"q1": "DUPLICATE_ID"}
     named = [warning for warning in found.warnings if "UNKNOWN_ID" in warning]
@@ -79,7 +80,7 @@ def test_hostile_metadata_costs_little_memory(line: str, tmp_path: Path) -> None
     with (submission / "results_metadata.jsonl").open("a") as file:
         file.write(line * max(1, 6_000_000 // len(line)))
     code = (
-        "import sys, json, resource\nfrom pathlib import Path\nfrom evalsuite.run.scoring import Options, run\n"
+        "import sys, json, resource\nfrom pathlib import Path\nfrom evalsuite.runs.run_options import RunOptions as Options; from evalsuite.runs.scoring import run\n"
         f"found = run(Path({str(submission)!r}), Path({str(gold)!r}), Options(save=False))\n"
         # The peak that a process is said to have may be that of the one it was forked from; its memory's own high mark is not.
         "own = next(int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
@@ -94,7 +95,7 @@ def test_hostile_metadata_costs_little_memory(line: str, tmp_path: Path) -> None
 
 def test_metadata_that_take_too_long_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker that reads them has a clock, which grows with their size."""
-    monkeypatch.setattr("evalsuite.workers.budget._BYTES_PER_SECOND", 1e12)
+    monkeypatch.setattr("evalsuite.sandbox.budget._BYTES_PER_SECOND", 1e12)
     submission, gold = texts(tmp_path)
     with (submission / "results_metadata.jsonl").open("a") as file:
         file.write('{"a":[[[[[[[[[[0]]]]]]]]]]}\n' * 200_000)
@@ -106,13 +107,13 @@ def test_a_scorer_of_texts_that_never_ends_costs_its_answer(tmp_path: Path) -> N
     """Texts are compared in workers: an answer that keeps a scorer busy for ever is a time-out, and the others are right."""
     plugin = tmp_path / "endless.py"
     plugin.write_text(
-        "from evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n\n"
+        "from evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\n\n"
         '@scorer(reads="text")\ndef endless(prediction: str, *, gold: str) -> Score:\n    """1, but for one answer."""\n'
         '    while prediction.endswith(" q3"):\n        pass\n    return Score(official=1.0, strict=1.0)\n'
     )
     SCORERS.load_file(plugin)
     submission, gold = texts(tmp_path, func="endless")
-    found = run(submission, gold, Options(save=False, limits={"seconds": 0.5}))
+    found = run(submission, gold, RunOptions(save=False, limits={"seconds": 0.5}))
     assert {result.instance_id: result.status for result in found.results if result.score != 1} == {"q3": "timeout"}
 
 
@@ -120,7 +121,7 @@ def test_a_scorer_of_texts_that_never_ends_costs_its_answer(tmp_path: Path) -> N
 def test_a_whole_run_has_a_budget(limit: str, value: float, tmp_path: Path) -> None:
     """What is left when it is spent is a time-out that says which limit it was; no answer is lost or scored in part."""
     submission, gold = texts(tmp_path)
-    found = run(submission, gold, Options(save=False, limits={limit: value}))
+    found = run(submission, gold, RunOptions(save=False, limits={limit: value}))
     left = [result for result in found.results if result.status == "timeout"]
     assert len(found.results) == N
     assert {result.details["budget"] for result in left} == {limit}
@@ -142,8 +143,8 @@ def test_what_ran_out_stands_in_the_headline(tmp_path: Path) -> None:
 def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     """Thirty names of one file cost what one costs, and the list keeps its order and repeats; more names than `files` are refused."""
     from evalsuite.readers.answer_files import AnswerFiles
-    from evalsuite.readers.answer_forms import read_answer
-    from evalsuite.workers.sent_forms import decode_forms, encode_forms
+    from evalsuite.readers.load_answer import read_answer
+    from evalsuite.sandbox.serialization import decode_forms, encode_forms
 
     (tmp_path / "a").mkdir()
     for name, row in (("x.csv", "1"), ("y.csv", "2")):
@@ -158,6 +159,6 @@ def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     assert [table.name for table in decode_forms(payload)["tables"]] == names
     submission, gold = texts(tmp_path / "run", func="tables_match", n=1)
     write(submission / "results_metadata.jsonl", [{"instance_id": "q0", "answer_type": "files", "answer_or_path": ["x"] * 1001}])
-    (result,) = run(submission, gold, Options(save=False)).results
+    (result,) = run(submission, gold, RunOptions(save=False)).results
     assert (result.status, result.fault) == ("submission_fault", "LIMIT")
     assert "limit files" in result.reason

@@ -16,7 +16,7 @@ N = 12
 DYING = """
 import os, signal, sys
 from evalsuite.cli import main
-from evalsuite.store.run_folder import RunFolder
+from evalsuite.runs.run_folder import RunFolder
 n, plainly = [int(os.environ["DIES_AFTER"])], RunFolder.append
 def append(folder, result):
     plainly(folder, result)

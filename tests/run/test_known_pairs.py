@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.run.databases import Databases
-from evalsuite.sql.pairs import are_one, state_of
-from evalsuite.types import Task
+from evalsuite.core.types import Task
+from evalsuite.runs.databases import Databases
+from evalsuite.sql.query_pairs import are_one, state_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import UsageError
-from evalsuite.run.gold_queries import check_as_of, with_as_of
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.gold_queries import check_as_of, with_as_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -15,7 +15,8 @@ import duckdb
 import pytest
 
 from evalsuite.readers.limits import BIG_BYTES
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux which files were opened")
 
@@ -94,7 +95,7 @@ def test_each_file_of_a_submission_is_opened_once(sides: tuple[Path, Path], tmp_
     gold, submission = sides
     for _ in ("nothing is known", "all is known"):
         with opened(gold, submission) as found:
-            done = run(submission, gold, Options(isolation=isolation, jobs=2, cache=tmp_path / "cache", out=None, save=False))
+            done = run(submission, gold, RunOptions(isolation=isolation, jobs=2, cache=tmp_path / "cache", out=None, save=False))
         assert {result.instance_id for result in done.results if result.official != 1} == {"wrong"}
         assert {place: n for place, n in found.items() if place.is_relative_to(submission) and n != 1} == {}
         assert {place: n for place, n in found.items() if place.is_relative_to(gold) and n > GOLD[place.name]} == {}

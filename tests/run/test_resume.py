@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.types import METADATA
-from evalsuite.walls.scratch import PREFIX
+from evalsuite.core.types import METADATA
+from evalsuite.sandbox.temp_dirs import PREFIX
 from tests.run.made import N_INSTANCES, command, make, start, without_seconds, without_times, workers
 
 KILLS = int(os.environ.get("EVALSUITE_KILLS", "20"))

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.run.scoring import Options, Run, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import run
 from tests.processes import side_by_side
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -41,12 +43,12 @@ def place(tmp_path: Path) -> Path:
 
 def scored(place: Path, **options: object) -> Run:
     """The submission scored with the cache, without a run folder."""
-    return run(place / "sub", place / "gold", Options(save=False, cache=place / "cache", **options))  # type: ignore[arg-type]
+    return run(place / "sub", place / "gold", RunOptions(save=False, cache=place / "cache", **options))  # type: ignore[arg-type]
 
 
 def was_asked(place: Path) -> bool:
     """Whether a further run still has to score the table: looked at where the cache answers."""
-    from evalsuite.run.score_cache import ScoreCache
+    from evalsuite.runs.score_cache import ScoreCache
 
     found: list[bool] = []
     original = ScoreCache.known
@@ -85,7 +87,7 @@ def test_what_moves_a_verdict_misses(place: Path, what: str) -> None:
         spec.write_text(spec.read_text().replace('"g.csv"', '"g.csv", "ignore_order": true'))
     else:
         options = {"rules": "strict"} if what == "rules" else {"limits": {"rows": 1}}
-    fresh = run(place / "sub", place / "gold", Options(save=False, **options))  # type: ignore[arg-type]
+    fresh = run(place / "sub", place / "gold", RunOptions(save=False, **options))  # type: ignore[arg-type]
     cached = scored(place, **options)
     assert [(r.score, r.reason) for r in cached.results] == [(r.score, r.reason) for r in fresh.results]
     if what in ("answer", "gold", "limits"):
@@ -147,7 +149,7 @@ def by_bytes(path: Path, text: str) -> None:
 
 def after_hashing(patch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
     """Have something done between the cache's look at the files and the workers'."""
-    from evalsuite.run.score_cache import ScoreCache
+    from evalsuite.runs.score_cache import ScoreCache
 
     original = ScoreCache.known
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.errors import UsageError
-from evalsuite.run.scoring import Options, run
-from evalsuite.run.shards import Shard, merge, parse_shard
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.shards import Shard, merge, parse_shard
 from tests.run.made import make, without_seconds, without_times
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -41,9 +42,9 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [json.loads(line) for line in metadata.read_text().splitlines()]
     same = [{**row, "answer_type": "answer", "answer_or_path": "the same"} if at > 14 else row for at, row in enumerate(rows)]
     metadata.write_text("".join(json.dumps(row) + "\n" for row in same))
-    run(submission, gold, Options(out=base / "whole", isolation="none"))
+    run(submission, gold, RunOptions(out=base / "whole", isolation="none"))
     for i in (1, 2, 3):
-        run(submission, gold, Options(out=base / str(i), shard=Shard(i, 3), isolation="none"))
+        run(submission, gold, RunOptions(out=base / str(i), shard=Shard(i, 3), isolation="none"))
     return base
 
 

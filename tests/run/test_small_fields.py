@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.types import Answer, Check, GoldInstance, small_fields
+from evalsuite.core import types
+from evalsuite.core.types import Answer, Check, GoldInstance
 
 PLACES = [
     "",
@@ -47,7 +48,7 @@ def test_any_place_comes_back_as_it_was(file: str, line: str) -> None:
 
 def test_places_in_very_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of more files than are numbered the places are kept as they are."""
-    monkeypatch.setattr(small_fields, "_MOST_FILES", len(small_fields._files) + 2)
+    monkeypatch.setattr(types, "_MOST_FILES", len(types._files) + 2)
     answers = [Answer(instance_id="a", answer_type="answer", value="x", where=f"many-{at}:{at + 1}") for at in range(9)]
     assert [answer.where for answer in answers] == [f"many-{at}:{at + 1}" for at in range(9)]
-    assert len(small_fields._files) == small_fields._MOST_FILES
+    assert len(types._files) == types._MOST_FILES

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.memo import Memo
-from evalsuite.run.entries import Settings, score_places
-from evalsuite.run.places import Place
-from evalsuite.run.scoring import Options, run
+from evalsuite.core.disk_cache import DiskCache
+from evalsuite.runs.leaderboard_entries import Place, Settings, score_places
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 
 HONEST, WRONG = "n\n1\n", "n\n2\n"
 
@@ -63,14 +63,14 @@ def swap(folder: Path, tries: int) -> None:
     shutil.copytree(honest, mallory)
     for _ in range(tries):
         with exchanging(mallory / "t" / "r.csv"):
-            run(mallory, gold, Options(**options))  # type: ignore[arg-type]
+            run(mallory, gold, RunOptions(**options))  # type: ignore[arg-type]
         for name, text, worth in (("right", HONEST, 1), ("wrong", WRONG, 0)):
             place = folder / name
             shutil.copytree(honest, place, dirs_exist_ok=True)
             (place / "t" / "r.csv").write_text(text)
-            assert [result.score for result in run(place, gold, Options(**options)).results] == [worth]  # type: ignore[arg-type]
+            assert [result.score for result in run(place, gold, RunOptions(**options)).results] == [worth]  # type: ignore[arg-type]
             settings = Settings(runs_folder=folder / "runs", isolation="none", jobs=1)
-            (entry,) = score_places([Place(name=name, folder=place)], gold, settings, Memo(None))
+            (entry,) = score_places([Place(name=name, folder=place)], gold, settings, DiskCache(None))
             assert entry.scores is not None
             assert list(entry.scores.score) == [worth]
         shutil.rmtree(folder / "runs")

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalsuite
-from evalsuite.errors import FAULTS, FaultError
-from evalsuite.registry import Scorer, check_parameters
+from evalsuite.core.errors import FAULTS, FaultError
+from evalsuite.core.scorer_contract import Scorer, check_parameters
+from evalsuite.core.types import Score
 from evalsuite.reports.scorer_help import help_of
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Score
 from tests.properties import examples
 
 JUNK = {

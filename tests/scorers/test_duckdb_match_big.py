@@ -11,14 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from evalsuite.errors import FaultError
-from evalsuite.readers import duckdb_digests, duckdb_tables
+from evalsuite.compare.table_digests import Digest, DigestedTable, bound, digested_tables, with_rows
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Fault, Table
+from evalsuite.readers import duckdb_tables
+from evalsuite.readers import duckdb_tables as duckdb_digests
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.sandbox.serialization import decode_forms, encode_forms
 from evalsuite.scorers.duckdb_match import duckdb_match
-from evalsuite.tables.digested import Digest, DigestedTable, bound, digested_tables, with_rows
-from evalsuite.types import Fault, Table
-from evalsuite.workers.sent_forms import decode_forms, encode_forms
 from tests.properties import examples
 
 LIMITS = resolve_limits()

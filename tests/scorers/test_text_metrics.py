@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import FaultError
-from evalsuite.installed import extra_line
-from evalsuite.metrics import METRICS, get_metric
-from evalsuite.registry import Scorer, allowing_programs, check_parameters
+from evalsuite.core.errors import FaultError
+from evalsuite.core.package_info import extra_line
+from evalsuite.core.plugin_calls import allowing_programs
+from evalsuite.core.scorer_contract import Scorer, check_parameters
+from evalsuite.core.types import Score
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Score
+from evalsuite.scorers.metrics import METRICS, get_metric
 
 PARTS = [{"exact_match": {}, "weight": 1}, {"f1": {}, "weight": 3}]
 SCORES: list[tuple[str, str, dict[str, Any], float]] = [

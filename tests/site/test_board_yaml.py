@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.board.admission import Admission
-from evalsuite.board.board_yaml import BoardRules, Phase, read_board_rules
-from evalsuite.errors import GoldError
+from evalsuite.analysis.leaderboard.board_rules import Admission, BoardRules, Phase, read_board_rules
+from evalsuite.core.errors import GoldError
 from tests.site.conftest import GOLD, hand_in
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

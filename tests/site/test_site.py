@@ -13,10 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import UsageError
-from evalsuite.site import building
-from evalsuite.site.movement import board_before
-from evalsuite.site.site_documents import slug_of
+from evalsuite.core.errors import UsageError
+from evalsuite.reports import site as building
+from evalsuite.reports.site import board_before, slug_of
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.run.test_archives import tarred
@@ -197,7 +196,7 @@ def test_files_of_the_host_stay(place: Path, build: Callable[..., str]) -> None:
 KILLED = """
     import os, signal, sys
     from evalsuite.cli import main
-    from evalsuite.site import building, publishing
+    from evalsuite.reports import site as building, site as publishing
     n, plainly = [int(sys.argv[1])], building.write_atomically
     def dies(path, text):
         n[0] -= 1
@@ -228,7 +227,7 @@ def test_a_killed_build_leaves_the_old_site(at: int, place: Path, build: Callabl
 
 def test_a_system_that_cannot_exchange_folders(place: Path, build: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     """There the folder is replaced in two steps, and a build that was killed between them is made good by the next one."""
-    monkeypatch.setattr("evalsuite.site.publishing.sys.platform", "elsewhere")
+    monkeypatch.setattr("evalsuite.reports.site.sys.platform", "elsewhere")
     build("2026-11-20")
     build("2026-11-21")
     assert len(list((place / "site" / "archive").glob("2*.html"))) == 2
@@ -239,7 +238,7 @@ def test_a_system_that_cannot_exchange_folders(place: Path, build: Callable[...,
 
 def test_two_builds_at_once(place: Path, build: Callable[..., str]) -> None:
     """The second one says so and leaves everything as it is."""
-    from evalsuite.site.publishing import alone
+    from evalsuite.reports.site import alone
 
     with alone(place / "site.private"):
         assert "another build goes on" in build("2026-11-21", code=2)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, time
 from typing import Any
 
-from evalsuite.sql.cell_forms import INSTANT, csv_cell
-from evalsuite.types import Table
+from evalsuite.core.types import Table
+from evalsuite.sql.result_csv import INSTANT, csv_cell
 
 
 def csv_form(table: Table) -> Table:

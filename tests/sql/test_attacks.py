@@ -11,11 +11,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
+from evalsuite.sandbox.cpu_clock import WALL_TIMES
 from evalsuite.sql import open_session
-from evalsuite.sql.execute import run_answer
+from evalsuite.sql.execution import run_answer
 from evalsuite.sql.session import Connection, QueryLimits
-from evalsuite.walls.clock import WALL_TIMES
 from tests.sql.conftest import DUCKDB_SETUP, Made
 
 CANARY = "CANARY_51c2"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import FaultError, UsageError
+from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.sql import open_session
-from evalsuite.sql.execute import execute, run_answer
+from evalsuite.sql.execution import execute, run_answer
 from evalsuite.sql.session import Connection, QueryLimits
 from tests.sql.bigquery_stub import Stub
 from tests.sql.conftest import made_lite

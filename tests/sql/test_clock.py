@@ -10,11 +10,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.readers.limits import clock_of
 from evalsuite.sql import open_session
-from evalsuite.sql.clock import asks_time, frozen
-from evalsuite.sql.execute import ResultCache, execute, write_result
+from evalsuite.sql.execution import ResultCache, execute, write_result
+from evalsuite.sql.frozen_clock import asks_time, frozen
 from evalsuite.sql.session import Connection, QueryLimits, Written
 from tests.sql import postgres_server
 

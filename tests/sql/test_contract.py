@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.sql import ENGINES as TABLE
 from evalsuite.sql import open_session
-from evalsuite.sql.execute import ResultCache, ask, execute, run_answer, write_result
+from evalsuite.sql.execution import ResultCache, ask, execute, run_answer, write_result
 from evalsuite.sql.session import REASONS, Connection, QueryLimits, Written
 from evalsuite.sql.statement import only_statement
 from tests.sql.conftest import COLUMNS, ENGINES, Made

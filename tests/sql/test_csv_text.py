@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Fault, Table
 from evalsuite.sql import open_session
-from evalsuite.sql.csv_text import CsvFile, CsvText
-from evalsuite.sql.execute import execute, write_result
+from evalsuite.sql.execution import execute, write_result
+from evalsuite.sql.result_csv import CsvFile, CsvText
 from evalsuite.sql.session import Connection, QueryLimits
-from evalsuite.types import Fault, Table
 from tests.properties import examples
 from tests.sql.conftest import ENGINES, Made
 from tests.sql.csv_model import csv_form

@@ -19,9 +19,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.sql import ENGINES, open_session
-from evalsuite.sql.execute import ask, write_result
+from evalsuite.sql.execution import ask, write_result
 from evalsuite.sql.session import OUTSIDE, Connection, QueryLimits
 from evalsuite.sql.statement import only_statement
 from tests.sql import honest, postgres_server, upstream

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.gold.connection_files import read_connections
-from evalsuite.sql.execute import execute, run_answer
+from evalsuite.sql.execution import execute, run_answer
 from evalsuite.sql.session import QueryLimits
 
 NAMES = [name for name in os.environ.get("EVALSUITE_LIVE", "").split(",") if name]

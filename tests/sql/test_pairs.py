@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.sql.pairs import EVALUATORS, files_of, order_terms, ordered_by, statement_of, tables_of
+from evalsuite.sql.query_pairs import EVALUATORS, files_of, order_terms, ordered_by, statement_of, tables_of
 from evalsuite.sql.session import QueryLimits
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -136,7 +136,7 @@ def test_a_sort_that_needs_a_file_goes_on_in_memory(tmp_path: Path) -> None:
     code = f"""
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-from evalsuite.sql import pairs, sqlite
+from evalsuite.sql import query_pairs as pairs, sqlite
 sqlite._CACHE_KIB = 256
 numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) SELECT i, 'text ' || i FROM n ORDER BY -i"
 assert sqlite.writes_nothing()

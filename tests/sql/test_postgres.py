@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import FaultError, UsageError
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.types import Fault
 from evalsuite.sql import open_session
-from evalsuite.sql.execute import ask, run_answer
+from evalsuite.sql.execution import ask, run_answer
+from evalsuite.sql.query_pool import Answered, Queries, Query
 from evalsuite.sql.session import Connection, QueryLimits
-from evalsuite.types import Fault
-from evalsuite.workers.queries import Answered, Queries, Query
 from tests.sql import postgres_server
 
 LIMITS = QueryLimits(seconds=30)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.execute import run_answer
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.sql.execution import run_answer
 from evalsuite.sql.session import Connection, QueryLimits
 from tests.sql.conftest import made_lite
 

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Result
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.sql.pairs import EVALUATORS
+from evalsuite.sql.query_pairs import EVALUATORS, time_ratio
 from evalsuite.sql.session import QueryLimits
-from evalsuite.sql.speed import time_ratio
 from evalsuite.stats.query_rewards import pair_numbers, reward_of
-from evalsuite.types import Result
 
 BIRD = EVALUATORS["bird-ex"]
 FAST, SLOW = "SELECT max(n) FROM t", "SELECT max(a.n) FROM t a, t b"

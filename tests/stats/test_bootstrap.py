@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats import bootstrap
-from evalsuite.stats.bootstrap import bootstrap_interval, resampled_means, resampled_totals, rowwise, segment_bootstrap
+from evalsuite.stats import intervals
+from evalsuite.stats.intervals import bootstrap_interval, resampled_means, resampled_totals, rowwise, segment_bootstrap
 from evalsuite.stats.samples import StatsError
 from tests.properties import examples
 
@@ -32,7 +32,7 @@ def test_a_seed_repeats_and_another_one_differs() -> None:
 def test_blocks_do_not_change_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand draws in one block or in sixty-seven are the same draws, and those of sacrebleu's one call."""
     whole = resampled_means(SKEWED, n_resamples=1000)
-    monkeypatch.setattr(bootstrap, "CELLS_AT_ONCE", 150)
+    monkeypatch.setattr(intervals, "CELLS_AT_ONCE", 150)
     assert np.array_equal(resampled_means(SKEWED, n_resamples=1000), whole)
     rows = np.random.default_rng(12345).choice(10, size=(1000, 10), replace=True)
     assert np.array_equal(np.asarray(SKEWED)[rows].mean(axis=1), whole)

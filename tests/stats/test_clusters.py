@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats.clustered import clustered_interval, clustered_score_interval, clustered_se
-from evalsuite.stats.intervals import t_interval
+from evalsuite.stats.intervals import clustered_interval, clustered_score_interval, clustered_se, t_interval
 from evalsuite.stats.samples import StatsError
 from tests.models.cluster_robust import bell_mccaffrey, wild_bootstrap
 from tests.properties import examples

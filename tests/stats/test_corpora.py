@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evalsuite.stats.corpora import approximate_randomisation, segment_bootstrap_test
 from evalsuite.stats.samples import StatsError
+from evalsuite.stats.significance import approximate_randomisation, segment_bootstrap_test
 
 TESTS = [approximate_randomisation, segment_bootstrap_test]
 

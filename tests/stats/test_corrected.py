@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from evalsuite.stats.corrected_means import corrected_mean
+from evalsuite.stats.intervals import corrected_mean
 from evalsuite.stats.samples import StatsError
 
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats.clustered import clustered_score_interval
-from evalsuite.stats.intervals import score_interval
+from evalsuite.stats.intervals import clustered_score_interval, score_interval
 from tests.properties import examples
 
 CLUSTERS, SIZES, CORRELATIONS, MEANS = (5, 10, 30, 100), (1, 5, 20, 50), (0.0, 0.2, 0.5), (0.1, 0.5, 0.9)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from evalsuite.stats.bootstrap import draw_indices
-from evalsuite.stats.leaderboards import pairwise_p, rank_submissions, shared_ranks
-from evalsuite.stats.paired import mcnemar, paired_t
+from evalsuite.stats.intervals import draw_indices
+from evalsuite.stats.ranking import pairwise_p, rank_submissions, shared_ranks
 from evalsuite.stats.samples import StatsError
-from evalsuite.stats.significance import adjust
+from evalsuite.stats.significance import adjust, mcnemar, paired_t
 
 
 def board(*shares: float, n: int = 200, seed: int = 0) -> list[list[float]]:

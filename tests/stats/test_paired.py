@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats import paired
-from evalsuite.stats.paired import PairedTest, mcnemar, mcnemar_counts, paired_bootstrap, paired_t, sign_flip
+from evalsuite.stats import significance
 from evalsuite.stats.samples import StatsError, differences
-from evalsuite.stats.wilcoxon import wilcoxon
+from evalsuite.stats.significance import PairedTest, mcnemar, mcnemar_counts, paired_bootstrap, paired_t, sign_flip, wilcoxon
 from tests.properties import examples
 
 A = [0.9, 0.4, 0.7, 0.3, 0.8, 0.6, 0.5, 0.95]
@@ -52,7 +51,7 @@ def test_mcnemar_counts_who_alone_was_right() -> None:
 def test_both_ways_of_counting_coins_agree() -> None:
     """The integers up to 1,000 discordant pairs and the incomplete beta function above meet."""
     assert mcnemar_counts(470, 530)["exact_p"] == pytest.approx(mcnemar_counts(470, 531)["exact_p"], rel=0.1)
-    below, at = paired._binomial_half(480, 1001)
+    below, at = significance._binomial_half(480, 1001)
     exact = sum(math.comb(1001, i) for i in range(480)) / 2**1001
     assert (below, below + at) == pytest.approx((exact, exact + math.comb(1001, 480) / 2**1001))
 
@@ -87,7 +86,7 @@ def test_sign_flip_is_the_brute_force_one(sample: tuple[list[float], list[float]
     expected = brute_force(*sample, alternative)
     assert sign_flip(*sample, alternative=alternative).p == pytest.approx(expected)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paired, "EXACT_CELLS", 0)
+        patch.setattr(significance, "EXACT_CELLS", 0)
         assert sign_flip(*sample, alternative=alternative).p == pytest.approx(expected)
 
 
@@ -97,7 +96,7 @@ def test_signs_on_a_grid_give_the_exact_p(monkeypatch: pytest.MonkeyPatch, shift
     a, b = A * 3, [y - 0.02 * i + shift for i, y in enumerate(B * 3)]
     sides: list[Any] = ["two-sided", "less", "greater"]
     exact = [sign_flip(a, b, alternative=side).p for side in sides]
-    monkeypatch.setattr(paired, "EXACT_CELLS", 0)
+    monkeypatch.setattr(significance, "EXACT_CELLS", 0)
     found = [sign_flip(a, b, alternative=side) for side in sides]
     assert [one.p for one in found] == pytest.approx(exact, rel=5e-3)
     assert {(one.method, one.seed, one.n_resamples) for one in found} == {("sign-flip permutation", None, None)}
@@ -105,7 +104,7 @@ def test_signs_on_a_grid_give_the_exact_p(monkeypatch: pytest.MonkeyPatch, shift
 
 def test_no_p_stops_at_a_number_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes on no grid: 24 and 200 of one sign give what counting gives, down to 1e-12, and what balances gives 1."""
-    monkeypatch.setattr(paired, "EXACT_CELLS", 0)
+    monkeypatch.setattr(significance, "EXACT_CELLS", 0)
     assert sign_flip([1.0] * 24, [0.0] * 24).p == pytest.approx(2.0**-23, rel=1e-3)
     sizes = [0.1 + (i * 0.6180339887) % 1 for i in range(200)]
     assert sign_flip(sizes, [0.0] * 200).p == pytest.approx(2e-12)

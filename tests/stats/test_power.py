@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evalsuite.board.tested_differences import planned
-from evalsuite.stats.power import can_show, detectable, needed, units_of
+from evalsuite.analysis.leaderboard.comparison import planned
+from evalsuite.stats.power import can_show, detectable, needed, power_units
 from evalsuite.stats.significance import compare_paired
 
 ALPHA = 0.05
@@ -85,7 +85,7 @@ def test_the_stated_power_is_the_simulated_power_at_every_size(kind: str, n: int
 @pytest.mark.parametrize("difference", [0.3, 0.7, 0.95])
 def test_the_power_of_zero_one_scores_is_the_sum_over_all_outcomes(n: int, share: float, difference: float) -> None:
     """Every number of wins and losses, weighed by its chance and judged by the test itself."""
-    units = units_of([1.0] * round(n * share) + [0.0] * (n - round(n * share)), binary=True)
+    units = power_units([1.0] * round(n * share) + [0.0] * (n - round(n * share)), binary=True)
     assert units is not None
     differ = max(units.share, difference)
     ahead, behind = (differ + difference) / 2, (differ - difference) / 2
@@ -102,7 +102,7 @@ def test_the_power_of_zero_one_scores_is_the_sum_over_all_outcomes(n: int, share
 def test_what_is_needed_is_enough_and_one_tenth_less_is_not(kind: str) -> None:
     """The number of instances for a difference has the power, and fewer have less."""
     apart = KINDS[kind](np.random.default_rng(7), 40)
-    units = units_of(apart.tolist())
+    units = power_units(apart.tolist())
     assert units is not None
     n = needed(units, 0.2 * units.size, ALPHA)
     assert n is not None
@@ -112,7 +112,7 @@ def test_what_is_needed_is_enough_and_one_tenth_less_is_not(kind: str) -> None:
 
 def test_many_instances_are_planned_by_the_same_rule() -> None:
     """A hundred thousand 0/1 pairs: near the normal approximation; nothing to plan for no difference."""
-    units = units_of([1.0] * 10_000 + [-1.0] * 10_000 + [0.0] * 80_000, binary=True)
+    units = power_units([1.0] * 10_000 + [-1.0] * 10_000 + [0.0] * 80_000, binary=True)
     assert units is not None
     assert detectable(units, ALPHA) == pytest.approx(2.8016 * math.sqrt(0.2 / 100_000), rel=0.02)
     assert needed(units, 0.004, ALPHA) == pytest.approx((2.8016 / 0.004) ** 2 * 0.2, rel=0.02)

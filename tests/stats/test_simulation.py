@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from evalsuite.stats import confidence_interval, significance_test
-from evalsuite.stats.bootstrap import segment_bootstrap
-from evalsuite.stats.clustered import clustered_interval
-from evalsuite.stats.intervals import wilson_interval
+from evalsuite.stats.intervals import clustered_interval, segment_bootstrap, wilson_interval
 from evalsuite.stats.significance import difference_interval
 
 N_DRAWS = 2000

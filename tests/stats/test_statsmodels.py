@@ -5,10 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from evalsuite.stats.agreement import cohen_kappa
-from evalsuite.stats.clustered import clustered_interval, clustered_se
-from evalsuite.stats.intervals import proportion_interval, t_interval
-from evalsuite.stats.paired import mcnemar_counts
-from evalsuite.stats.significance import adjust
+from evalsuite.stats.intervals import clustered_interval, clustered_se, proportion_interval, t_interval
+from evalsuite.stats.significance import adjust, mcnemar_counts
 
 pytest.importorskip("statsmodels", reason="statsmodels is not installed")
 

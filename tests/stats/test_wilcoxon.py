@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from evalsuite.stats.wilcoxon import wilcoxon
+from evalsuite.stats.significance import wilcoxon
 
 A = [0.9, 0.4, 0.7, 0.3, 0.8, 0.6, 0.5, 0.95]
 B = [0.7, 0.5, 0.6, 0.3, 0.5, 0.4, 0.55, 0.9]

@@ -12,9 +12,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import OutputError
-from evalsuite.run.scoring import Options, run
-from evalsuite.workers.start import forking, shared
+from evalsuite.core.errors import OutputError
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.sandbox.fork_server import forking, shared
 from tests.cli.test_run import text_gold, text_submission
 from tests.run.made import without_seconds, without_times
 
@@ -49,27 +50,27 @@ def go_on(submission: Path, gold: Path, out: Path) -> None:
     """What a user does after a kill: resume, or start anew where nothing had begun: no folder yet, or only the earlier run there."""
     if out.exists():
         try:
-            run(submission, gold, Options(resume=out, **HERE))
+            run(submission, gold, RunOptions(resume=out, **HERE))
         except OutputError as error:
             if "is a finished run" not in error.message:
                 raise
         else:
             return
-    run(submission, gold, Options(out=out, **HERE))
+    run(submission, gold, RunOptions(out=out, **HERE))
 
 
 def walk(folder: Path, *, earlier: bool) -> tuple[int, list[str]]:
     """(n moments, what came out wrong) of a run into a new folder, or into one that holds an `earlier` run of another submission."""
     gold = text_gold(folder / "gold", a="Paris", b="Rome", c="Oslo")
     submission, other = (text_submission(folder / name, a=name, b="It is Rome", c="Oslo") for name in ("one", "two"))
-    whole, wrong = run(submission, gold, Options(out=folder / "whole", **HERE)).folder, []
+    whole, wrong = run(submission, gold, RunOptions(out=folder / "whole", **HERE)).folder, []
     assert whole is not None
     for moment in count(1):
         for second in count(1 + moment % 3, 3):
             out = folder / f"run-{moment}-{second}"
             if earlier:
-                run(other, gold, Options(out=out, **HERE))
-            if not killed(lambda out=out: run(submission, gold, Options(out=out, **HERE)), out, moment):
+                run(other, gold, RunOptions(out=out, **HERE))
+            if not killed(lambda out=out: run(submission, gold, RunOptions(out=out, **HERE)), out, moment):
                 return moment - 1, wrong
             again = killed(lambda out=out: go_on(submission, gold, out), out, second)
             go_on(submission, gold, out)

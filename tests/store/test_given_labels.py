@@ -8,17 +8,10 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import UsageError
-from evalsuite.store.given_labels import (
-    difference_by_people,
-    keep_labels,
-    labels_of,
-    score_by_people,
-    write_labels,
-    written_labels,
-)
-from evalsuite.store.run_folder import labels_beside
-from evalsuite.types import Result
+from evalsuite.core.errors import UsageError
+from evalsuite.core.types import Result
+from evalsuite.runs.human_labels import difference_by_people, keep_labels, labels_of, score_by_people, write_labels, written_labels
+from evalsuite.runs.run_folder import labels_beside
 from tests.cli.test_run import text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

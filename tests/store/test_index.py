@@ -12,11 +12,12 @@ import duckdb
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import UsageError
-from evalsuite.run.scoring import Options, run
-from evalsuite.store import index
-from evalsuite.store.history import one_run, tag_run
-from evalsuite.store.index import INDEX, query
+from evalsuite.core.errors import UsageError
+from evalsuite.runs import history_index
+from evalsuite.runs.history import one_run, tag_run
+from evalsuite.runs.history_index import INDEX, query
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.cli.test_run import text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -32,7 +33,7 @@ def runs(tmp_path: Path) -> Path:
     root = tmp_path / "runs"
     for name, answer in (("r1", "Paris"), ("r2", "Oslo"), ("r3", "Paris")):
         submission = text_submission(tmp_path / name, a=answer, b="Rome")
-        run(submission, gold, Options(out=root / name))
+        run(submission, gold, RunOptions(out=root / name))
     return root
 
 
@@ -49,13 +50,13 @@ def as_it_is(root: Path) -> list[tuple[Any, ...]]:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the runs whose folders are read from here on."""
     names: list[str] = []
-    plainly = index.read_run
+    plainly = history_index.read_run
 
     def noted(folder: Path) -> Any:
         names.append(folder.name)
         return plainly(folder)
 
-    monkeypatch.setattr(index, "read_run", noted)
+    monkeypatch.setattr(history_index, "read_run", noted)
     return names
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from evalsuite.run import scoring
-from evalsuite.run.scoring import Options, run
-from evalsuite.store.merkle import root_of
+from evalsuite.runs import scoring
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.signing import root_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -33,7 +34,7 @@ def test_rows_without_what_was_read_have_the_same_root(tmp_path: Path, monkeypat
         return root_of(*arguments)
 
     monkeypatch.setattr(scoring, "root_of", root_as_it_is_asked)
-    whole = run(submission, gold, Options(runs_folder=tmp_path / "runs"))
+    whole = run(submission, gold, RunOptions(runs_folder=tmp_path / "runs"))
     tasks, results, digests, contents = given
     assert [result.fault for result in results] == ["BAD_PATH", "MISSING_FILE", None, "BAD_PATH"]
     assert any(result.digests for result in results)

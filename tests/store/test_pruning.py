@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.run.scoring import Options, run
-from evalsuite.store.run_folder import RunFolder
+from evalsuite.runs.run_folder import RunFolder
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.cli.test_run import text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -24,7 +25,7 @@ def runs(tmp_path: Path) -> Path:
     gold = text_gold(tmp_path / "gold", a="Paris", b="Rome")
     root = tmp_path / "runs"
     made = run(
-        text_submission(tmp_path / "s", a="Paris", b="Oslo"), gold, Options(out=root / "20261101-000000-m", isolation="none", jobs=1)
+        text_submission(tmp_path / "s", a="Paris", b="Oslo"), gold, RunOptions(out=root / "20261101-000000-m", isolation="none", jobs=1)
     )
     assert made.folder is not None
     for number, model in enumerate("mmmnmn", 1):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.store.run_files import reported_result, result_of, whole_line
-from evalsuite.types import Result
+from evalsuite.core.types import Result
+from evalsuite.runs.run_files import reported_result, result_of, whole_line
 
 # With half of a surrogate pair, as a path in JSON may hold it.
 texts = st.text(st.characters(codec="utf-8") | st.just("\ud800"))

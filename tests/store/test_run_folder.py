@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import OutputError, UsageError
-from evalsuite.run.scoring import Options, run
-from evalsuite.store.new_folders import new_folder
-from evalsuite.store.run_folder import RunFolder
+from evalsuite.core.errors import OutputError, UsageError
+from evalsuite.runs.run_folder import RunFolder, new_folder
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished, side_by_side
@@ -33,7 +33,7 @@ def toy(tmp_path: Path) -> tuple[Path, Path, Path]:
     """(submission, gold, a finished run of them): three instances, one of them with text that is no ASCII."""
     gold = text_gold(tmp_path / "gold", a="Paris", b="Zürich ✓", c="Oslo")
     submission = text_submission(tmp_path / "sub", a="It is Paris", b="Zürich ✓", c="Ωslo")
-    whole = run(submission, gold, Options(out=tmp_path / "whole", **HERE)).folder
+    whole = run(submission, gold, RunOptions(out=tmp_path / "whole", **HERE)).folder
     assert whole is not None
     return submission, gold, whole
 
@@ -46,7 +46,7 @@ def interrupted(toy: tuple[Path, Path, Path], folder: Path, journal: bytes) -> P
     def look(done: int, total: int) -> None:
         started.append((folder / ".started.json").read_bytes())
 
-    run(submission, gold, Options(out=folder, **HERE), progress=look)
+    run(submission, gold, RunOptions(out=folder, **HERE), progress=look)
     (folder / "run.json").unlink()
     (folder / ".started.json").write_bytes(started[0])
     (folder / "results.jsonl").write_bytes(journal)
@@ -70,7 +70,7 @@ def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
     for cut in range(0, len(data) + 1, 7):
         for name, content in {**state, "results.jsonl": data[:cut]}.items():
             (folder / name).write_bytes(content)
-        resumed = run(submission, gold, Options(resume=folder, **HERE))
+        resumed = run(submission, gold, RunOptions(resume=folder, **HERE))
         assert without_seconds(folder) == without_seconds(whole), cut
         assert without_times(folder) == without_times(whole), cut
         half = data[:cut] != b"" and not data[:cut].endswith(b"\n")
@@ -82,7 +82,7 @@ def test_empty_folder_is_a_run_with_nothing_done(toy: tuple[Path, Path, Path], t
     """A run killed between making its folder and the first file left an empty one: resume starts in it from the beginning."""
     submission, gold, whole = toy
     folder = new_folder(tmp_path / "runs", "killed")
-    run(submission, gold, Options(resume=folder))
+    run(submission, gold, RunOptions(resume=folder))
     assert without_seconds(folder) == without_seconds(whole)
 
 
@@ -102,7 +102,7 @@ def test_corrupt_line_is_an_error(toy: tuple[Path, Path, Path], tmp_path: Path, 
     journal = b"".join(damage((whole / "results.jsonl").read_bytes().splitlines(keepends=True)))
     folder = interrupted(toy, tmp_path / "run", journal)
     with pytest.raises(OutputError, match=message):
-        run(submission, gold, Options(resume=folder))
+        run(submission, gold, RunOptions(resume=folder))
     assert (folder / "results.jsonl").read_bytes() == journal
 
 
@@ -113,17 +113,17 @@ def test_other_arguments_are_named(toy: tuple[Path, Path, Path], tmp_path: Path)
     other_gold = text_gold(tmp_path / "gold2", a="Lyon", b="Zürich ✓", c="Oslo")
     other = text_submission(tmp_path / "sub2", a="It is Lyon")
     cases = [
-        ((submission, other_gold, Options(resume=folder)), "other gold$"),
-        ((other, gold, Options(resume=folder)), "other submission$"),
-        ((submission, gold, Options(resume=folder, rules="strict")), "other rules$"),
-        ((submission, gold, Options(resume=folder, limits={"rows": 5})), "other limits$"),
-        ((other, other_gold, Options(resume=folder, pattern="a")), "other gold and submission and --filter$"),
+        ((submission, other_gold, RunOptions(resume=folder)), "other gold$"),
+        ((other, gold, RunOptions(resume=folder)), "other submission$"),
+        ((submission, gold, RunOptions(resume=folder, rules="strict")), "other rules$"),
+        ((submission, gold, RunOptions(resume=folder, limits={"rows": 5})), "other limits$"),
+        ((other, other_gold, RunOptions(resume=folder, pattern="a")), "other gold and submission and --filter$"),
     ]
     for arguments, message in cases:
         with pytest.raises(OutputError, match=message):
             run(*arguments)
     assert (folder / "results.jsonl").read_bytes() == b""
-    run(submission, gold, Options(resume=folder, rules="official"))
+    run(submission, gold, RunOptions(resume=folder, rules="official"))
 
 
 def test_what_cannot_be_resumed(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
@@ -132,10 +132,10 @@ def test_what_cannot_be_resumed(toy: tuple[Path, Path, Path], tmp_path: Path) ->
     before = {path.name: path.read_bytes() for path in whole.iterdir()}
     for folder, message in ((whole, "is a finished run"), (gold, "is not a run folder"), (tmp_path / "nowhere", "is not a run folder")):
         with pytest.raises(OutputError, match=message):
-            run(submission, gold, Options(resume=folder))
+            run(submission, gold, RunOptions(resume=folder))
     assert {path.name: path.read_bytes() for path in whole.iterdir()} == before
     with pytest.raises(UsageError, match="--resume and --out exclude each other"):
-        run(submission, gold, Options(resume=whole, out=tmp_path / "x"))
+        run(submission, gold, RunOptions(resume=whole, out=tmp_path / "x"))
     refused = evalsuite("run", submission, "--gold", gold, "--resume", whole, "--no-save")
     assert (refused.returncode, refused.stderr.splitlines()[0]) == (2, "error: --resume and --no-save exclude each other")
 
@@ -167,7 +167,7 @@ def test_two_runs_at_once_never_share_a_folder(toy: tuple[Path, Path, Path], tmp
 def test_names_of_one_second_differ(tmp_path: Path) -> None:
     """Processes that ask for folders of the same second and label get each name once."""
     code = (
-        "import sys; from datetime import datetime; from pathlib import Path; from evalsuite.store.new_folders import new_folder\n"
+        "import sys; from datetime import datetime; from pathlib import Path; from evalsuite.runs.run_folder import new_folder\n"
         "for _ in range(50): print(new_folder(Path(sys.argv[1]), 'x', now=datetime(2026, 1, 1)).name)"
     )
     asked = side_by_side([[sys.executable, "-c", code, tmp_path]] * 3, cwd=ROOT)
@@ -209,7 +209,7 @@ def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
     ]
     assert 0 < (out / "results.jsonl").read_bytes().count(b"\n") < 300
     assert evalsuite("run", submission, "--gold", gold, "--no-cache", "--resume", out, "--quiet").returncode == 0
-    run(submission, gold, Options(out=tmp_path / "whole"))
+    run(submission, gold, RunOptions(out=tmp_path / "whole"))
     assert without_seconds(out) == without_seconds(tmp_path / "whole")
 
 

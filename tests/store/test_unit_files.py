@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.cli import main
-from evalsuite.errors import OutputError
+from evalsuite.core.errors import OutputError
+from evalsuite.runs import run_files
+from evalsuite.runs.history import one_run, remove_run
+from evalsuite.runs.run_files import UNITS, Row, sealed, set_apart, units_digest, whole_units
 from evalsuite.stats.units import unit_details
-from evalsuite.store import unit_files
-from evalsuite.store.history import one_run, remove_run
-from evalsuite.store.run_files import sealed
-from evalsuite.store.unit_files import UNITS, Row, set_apart, units_digest, whole_units
 from tests.board.made import result
 from tests.properties import examples
 
@@ -27,7 +26,7 @@ scores = st.none() | st.sampled_from([0.0, 1.0, 0.1, 2 / 3]) | st.floats(0, 1)
 
 def test_official_scores_of_nothing_judged_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Units that strict rules judged and official ones did not are no units without official scores."""
-    monkeypatch.setattr(unit_files, "MOST_IN_LINE", 2)
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
     row = result("q", 0.5, details=unit_details([None, 1.0, 0.0], official=[None, None, None]))
     assert [one.details for one in whole_units(tmp_path, list(set_apart(tmp_path, [row])))] == [row.details]
 
@@ -50,7 +49,7 @@ def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory,
     ]
     given_ = [result(f"q'{i}", 0.5, details=one) for i, one in enumerate(details)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unit_files, "MOST_IN_LINE", 2)
+        patch.setattr(run_files, "MOST_IN_LINE", 2)
         apart = list(set_apart(folder, given_))
     assert [one.details.get("units", {}).keys() for one in apart[:3]] == [{"n", "file", "sha256"}] * 3
     assert [one.details for one in whole_units(folder, apart)] == details
@@ -81,7 +80,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         line = {"instance_id": "inv", "answer_type": "file", "answer_or_path": "r.jsonl"}
         Path(side, "results_metadata.jsonl").write_text(json.dumps(line))
     assert main(["run", "b", "--gold", "gold", "--out", "runs/whole", "-q", "--isolation", "none"]) == 0
-    monkeypatch.setattr(unit_files, "MOST_IN_LINE", 10)
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 10)
     for side in "ab":
         assert main(["run", side, "--gold", "gold", "--out", f"runs/{side}", "-q", "--isolation", "none"]) == 0
     return tmp_path / "runs"
@@ -137,7 +136,7 @@ def test_bytes_that_the_seal_does_not_know_are_not_parsed(runs: Path, monkeypatc
     """`run.json` holds the digest of the file: one byte more, and no parser sees it."""
     file = runs / "b" / UNITS
     assert json.loads((runs / "b" / "run.json").read_text())["digests"]["units"] == hashlib.sha256(file.read_bytes()).hexdigest()
-    monkeypatch.setattr(unit_files, "_columns_in", no_parsing)
+    monkeypatch.setattr(run_files, "_columns_in", no_parsing)
     with pytest.raises(AssertionError, match="in this process"):
         one_run("b", runs).results()
     with file.open("ab") as more:
@@ -148,7 +147,7 @@ def test_bytes_that_the_seal_does_not_know_are_not_parsed(runs: Path, monkeypatc
 
 def test_units_of_others_are_parsed_in_a_worker(runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """verify and `leaderboard --receipts` read them behind walls; a file that is no Parquet but well sealed is told by its name."""
-    monkeypatch.setattr(unit_files, "_columns_in", no_parsing)
+    monkeypatch.setattr(run_files, "_columns_in", no_parsing)
     assert main(["verify", "runs/b"]) == 0, capsys.readouterr()
     assert main(["leaderboard", "runs/b", "--receipts", "--gold", "gold", "--no-cache"]) == 0, capsys.readouterr()
     (runs / "b" / UNITS).write_bytes(b"PAR1" + b"\xff" * 99)

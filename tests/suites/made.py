@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evalsuite.suites.test_suite import TestSuite
+from evalsuite.api import TestSuite
 
 INPUTS = ["Capital of France?", "Capital of Italy?", "Capital of Norway?"]
 REFERENCES = ["Paris", "Rome", "Oslo"]

@@ -12,7 +12,7 @@ import pytest
 
 from evalsuite import TestSuite
 from evalsuite.cli import main
-from evalsuite.store.history import find_runs
+from evalsuite.runs.history import find_runs
 from evalsuite.suites.stored_suites import list_suites
 from evalsuite.suites.transfer import import_suites
 from tests.conftest import corpus

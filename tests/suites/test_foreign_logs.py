@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import EXIT_OK, EXIT_USAGE
+from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

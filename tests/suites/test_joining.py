@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.api import TestSuite
 from evalsuite.cli import main
-from evalsuite.errors import EXIT_OK, EXIT_USAGE
+from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
 from evalsuite.suites.stored_suites import load_suite
-from evalsuite.suites.test_suite import TestSuite
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

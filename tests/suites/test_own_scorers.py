@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import UsageError
+from evalsuite.api import TestSuite
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.history import find_runs
 from evalsuite.scorers import SCORERS
-from evalsuite.store.history import find_runs
 from evalsuite.suites.stored_suites import SuiteError
-from evalsuite.suites.test_suite import TestSuite
 from tests.judge.conftest import Serve, serve
 from tests.judge.server import prompt_of
 from tests.suites.made import INPUTS, REFERENCES, Typos

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import evalsuite
-from evalsuite.board import compare
-from evalsuite.board.sides import side_of
+from evalsuite.analysis.leaderboard import compare
+from evalsuite.analysis.leaderboard.pairing import side_of
 from evalsuite.cli import main
-from evalsuite.errors import EvalsuiteError, GoldError, UsageError
+from evalsuite.core.errors import EvalsuiteError, GoldError, UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.suites.stored_suites import SuiteError
 from tests.judge.conftest import KEY, Serve, serve

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import UsageError
-from evalsuite.registry import UnknownScorerError
-from evalsuite.store.history import find_runs, one_run, tag_run
-from evalsuite.store.index import query
+from evalsuite.api import TestSuite
+from evalsuite.core.errors import UsageError
+from evalsuite.core.registry import UnknownScorerError
+from evalsuite.runs.history import find_runs, one_run, tag_run
+from evalsuite.runs.history_index import query
 from evalsuite.suites.stored_suites import SuiteError, delete_suite, list_suites, load_suite, rename_suite, save_suite, slug
-from evalsuite.suites.test_suite import TestSuite
 from tests.processes import finished
 from tests.suites.made import INPUTS, METADATA, REFERENCES, Frame, capitals
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import UsageError
-from evalsuite.store.history import find_runs, one_run, tag_run
+from evalsuite.api import TestSuite
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.history import find_runs, one_run, tag_run
 from evalsuite.suites.stored_suites import SuiteError, load_suite
-from evalsuite.suites.test_suite import TestSuite
 from evalsuite.suites.transfer import export_suite, import_suites
 from tests.suites.made import INPUTS, METADATA, REFERENCES, capitals
 

@@ -12,21 +12,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.readers import csv_blocks
-from evalsuite.readers.csv_blocks import CsvBlocks
-from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.compare import table_diff
+from evalsuite.compare.column_profiles import read_columns
+from evalsuite.compare.number_columns import doubtful_rows
+from evalsuite.compare.numbers import Number, Tolerance, exact_of
+from evalsuite.compare.official_tables import OfficialColumns, is_safe_text, partners_of
+from evalsuite.compare.row_multisets import match_bags
+from evalsuite.compare.strict_cells import equal, read_text
+from evalsuite.compare.string_columns import OddError, pack, packed_block, packed_table
+from evalsuite.core.types import Score, Table
+from evalsuite.readers import csv_table
+from evalsuite.readers.csv_table import CsvBlocks, read_csv_table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.table_match import table_match
-from evalsuite.tables import evidence
-from evalsuite.tables.official_packed import OfficialColumns, partners_of
-from evalsuite.tables.official_sides import is_safe_text
-from evalsuite.tables.packed import OddError, pack, packed_block, packed_table
-from evalsuite.tables.roundings import doubtful_rows
-from evalsuite.tables.row_bags import match_bags
-from evalsuite.tables.strict_cells import equal, read_text
-from evalsuite.tables.strict_columns import read_columns
-from evalsuite.texts.numbers import Number, Tolerance, exact_of
-from evalsuite.types import Score, Table
 from tests.models import official_table, strict_table
 from tests.properties import examples
 
@@ -37,8 +35,8 @@ Columns = Sequence[Sequence[str]]
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few rows, so that every file has several."""
-    monkeypatch.setattr(csv_blocks, "_CHUNK", 48)
-    monkeypatch.setattr(csv_blocks, "_WIDE_CHUNK", 48)
+    monkeypatch.setattr(csv_table, "_CHUNK", 48)
+    monkeypatch.setattr(csv_table, "_WIDE_CHUNK", 48)
 
 
 def written(columns: Columns, header: Sequence[str] | None = None, *, quoting: Any = csv.QUOTE_ALL, end: str = "\n") -> bytes:
@@ -72,7 +70,7 @@ def both(gold: bytes, answer: bytes, **parameters: Any) -> tuple[Score, Score]:
     scores = []
     for most in (0, 1 << 60):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(evidence, "PACKED_CELLS", most)
+            patch.setattr(table_diff, "PACKED_CELLS", most)
             scores.append(table_match(as_read(answer), gold=as_read(gold), **parameters))
     return scores[0], scores[1]
 
@@ -89,8 +87,8 @@ def decided(gold: bytes, answer: bytes, *, ignore_order: bool = False) -> tuple[
     if a.n_rows != b.n_rows:
         return 0.0, 0.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "PACKED_CELLS", 0)
-        seen = evidence.compare(b, a)
+        patch.setattr(table_diff, "PACKED_CELLS", 0)
+        seen = table_diff.compare(b, a)
     # As `match_table` asks before it asks them.
     is_safe = is_safe_text(a)
     found = partners_of(OfficialColumns(seen, ignore_order=ignore_order, empty_is_zero=False), chosen, len(a.header)) if is_safe else None
@@ -317,7 +315,7 @@ def test_own_tolerance() -> None:
 @pytest.mark.parametrize("ignore_order", [False, True])
 def test_no_answer_gets_the_verdict_of_another(ignore_order: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """One gold table beside many answers, each forgotten before the next: what is kept of a comparison belongs to its two tables."""
-    monkeypatch.setattr(evidence, "PACKED_CELLS", 0)
+    monkeypatch.setattr(table_diff, "PACKED_CELLS", 0)
     gold = streamed(written([["a", "b"] * 9]))
     for right in random.Random(5).choices([True, False], k=60):
         answer = streamed(written([["a", "b" if right else "c"] * 9]))

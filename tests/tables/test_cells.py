@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.tables.pandas_typing import NAN, official_frame, typed_column
-from evalsuite.types import Table
+from evalsuite.compare.pandas_typing import NAN, official_frame, typed_column
+from evalsuite.core.types import Table
 from tests.models.official_table import frame_of, lists_of
 from tests.properties import examples
 

@@ -8,14 +8,13 @@ import duckdb
 import numpy as np
 import pytest
 
-from evalsuite.readers.duckdb_digests import read_digest
-from evalsuite.tables.blocks import Block, Keys
-from evalsuite.tables.evidence import Comparisons
-from evalsuite.tables.hashed_rows import HashedRows
-from evalsuite.tables.official_tables import match_table
-from evalsuite.tables.packed import pack
-from evalsuite.tables.strict_tables import judge_table
-from evalsuite.types import Table
+from evalsuite.compare.official_tables import match_table
+from evalsuite.compare.row_hashes import HashedRows
+from evalsuite.compare.strict_tables import judge_table
+from evalsuite.compare.string_columns import Block, Keys, pack
+from evalsuite.compare.table_diff import Comparisons
+from evalsuite.core.types import Table
+from evalsuite.readers.duckdb_tables import read_digest
 
 N_ROWS = 7_000
 RANGE = (1 << 64) - 1

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.tables.condition_columns import needs_quotes
-from evalsuite.tables.database_rules import match_database
-from evalsuite.tables.fetched import database_columns
-from evalsuite.tables.official_cells import NA, NAT, Items
-from evalsuite.types import Fault, Table
+from evalsuite.compare.duckdb_fetchdf_compat import database_columns
+from evalsuite.compare.official_cells import NA, NAT, Items
+from evalsuite.compare.official_tables import match_database
+from evalsuite.compare.table_parameters import needs_quotes
+from evalsuite.core.types import Fault, Table
 from tests.models.official_table import score_tables
 from tests.properties import examples
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalsuite.compare.verdict import CAUSES
+from evalsuite.core.types import Score, Table
 from evalsuite.scorers import SCORERS
-from evalsuite.texts.verdict import CAUSES
-from evalsuite.types import Score, Table
 from tests.tables import test_big_tables, test_table_strict
 from tests.texts import test_numbers
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.errors import FaultError
-from evalsuite.tables.result_sets import Row, equal_as_bags, equal_as_sets, soft_f1
+from evalsuite.compare.result_sets import Row, equal_as_bags, equal_as_sets, soft_f1
+from evalsuite.core.errors import FaultError
 from tests.properties import examples
 
 CELLS = st.sampled_from([None, 0, 1, 2, 1.0, 2.5, "a", "A", "1", "", b"a"])

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from evalsuite.core.types import Score, Table
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Score, Table
 from tests.conftest import ROOT
 
 CELLS = """

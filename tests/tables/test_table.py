@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.tables.official_tables import match_any_table, match_table, match_table_list
-from evalsuite.types import Fault, Table
+from evalsuite.compare.official_tables import match_any_table, match_table, match_table_list
+from evalsuite.core.types import Fault, Table
 from tests.models.official_table import frame_of, score_tables
 from tests.properties import examples
 from tests.tables.test_cells import TRAPS

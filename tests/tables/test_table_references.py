@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.registry import check_parameters
+from evalsuite.compare.table_parameters import needed_columns
+from evalsuite.core.scorer_contract import check_parameters
+from evalsuite.core.types import Fault, Score
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.table_match import table_match
-from evalsuite.tables.condition_columns import needed_columns
-from evalsuite.types import Fault, Score
 from tests.models.official_table import frame_of, of_bare_number
 from tests.models.results_table import score
 from tests.properties import examples

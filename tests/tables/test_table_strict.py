@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from evalsuite.tables.strict_columns import Terms
-from evalsuite.tables.strict_tables import judge_table
-from evalsuite.types import Table
+from evalsuite.compare.column_profiles import Terms
+from evalsuite.compare.strict_tables import judge_table
+from evalsuite.core.types import Table
 from tests.models import strict_table
 from tests.properties import examples
 

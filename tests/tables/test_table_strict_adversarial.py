@@ -7,15 +7,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from evalsuite.tables import row_search
-from evalsuite.tables.columns import Column
-from evalsuite.tables.flows import bipartite_matching, largest_flow, saturating_flow
-from evalsuite.tables.row_search import CELL_CAP, EDGE_CAP, FLOW_CAP, Work
-from evalsuite.tables.strict_cells import read_text
-from evalsuite.tables.strict_matching import match_columns
-from evalsuite.tables.strict_tables import judge_table
-from evalsuite.texts.verdict import Strict
-from evalsuite.types import Table
+from evalsuite.compare import row_multisets
+from evalsuite.compare.bipartite_matching import bipartite_matching, largest_flow, saturating_flow
+from evalsuite.compare.column_profiles import Column
+from evalsuite.compare.row_multisets import CELL_CAP, EDGE_CAP, FLOW_CAP, Work
+from evalsuite.compare.strict_cells import read_text
+from evalsuite.compare.strict_matching import match_columns
+from evalsuite.compare.strict_tables import judge_table
+from evalsuite.compare.verdict import Strict
+from evalsuite.core.types import Table
 
 Columns = Sequence[Sequence[str]]
 
@@ -127,7 +127,7 @@ def test_hard_tables_are_decided(make: Callable[[], tuple[Columns, Columns]], ex
 )
 def test_what_cannot_be_decided_ends_at_a_counted_cap(make: Callable[[], tuple[Columns, Columns]], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every column fits every other and no rows agree, the answer is a 0 with LIMIT after the same number of tries each time."""
-    monkeypatch.setattr(row_search, "CELL_CAP", CELL_CAP // 10)
+    monkeypatch.setattr(row_multisets, "CELL_CAP", CELL_CAP // 10)
     gold, predicted = make()
     verdict = judged(gold, predicted)
     assert verdict.value == 0
@@ -141,11 +141,11 @@ def test_caps_are_counted_in_steps_edges_and_walks() -> None:
     assert (CELL_CAP, EDGE_CAP, FLOW_CAP) == (5_000_000, 3_000_000, 10_000_000)
     work = Work(free=7)
     work.look(CELL_CAP + 7)
-    with pytest.raises(row_search.CapReachedError):
+    with pytest.raises(row_multisets.CapReachedError):
         work.look(1)
-    with pytest.raises(row_search.CapReachedError):
+    with pytest.raises(row_multisets.CapReachedError):
         work.connect(EDGE_CAP + 1)
-    with pytest.raises(row_search.CapReachedError):
+    with pytest.raises(row_multisets.CapReachedError):
         work.walk(FLOW_CAP + 1)
 
 
@@ -184,7 +184,7 @@ def test_a_column_nothing_fits_is_explained_cheaply() -> None:
 
 def test_a_large_honest_table_is_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of more cells than the cap on steps, in another order and with rounded numbers, is accepted: its own size is free."""
-    monkeypatch.setattr(row_search, "CELL_CAP", 1000)
+    monkeypatch.setattr(row_multisets, "CELL_CAP", 1000)
     n_rows = 4000
     gold = [[f"{i / 7:.6f}" for i in range(n_rows)], *([str((i * k) % 11) for i in range(n_rows)] for k in range(2, 8))]
     rows = random.Random(22).sample(range(n_rows), n_rows)

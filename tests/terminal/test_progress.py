@@ -13,8 +13,8 @@ from tests.terminal.pty_harness import EVALSUITE, run
 N = 6
 SLOW = '''
 import time
-from evalsuite.registry import scorer
-from evalsuite.types import Score
+from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.types import Score
 
 @scorer(reads="text")
 def slow_match(prediction: str, *, gold: str) -> Score:

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from evalsuite.compare.number_rules import match_number_strictly
+from evalsuite.compare.numbers import exact_of, find_numbers
 from evalsuite.scorers import SCORERS
-from evalsuite.texts.number_reading import find_numbers
-from evalsuite.texts.numbers import exact_of
-from evalsuite.texts.strict_number import match_number_strictly
 from tests.models import strict_number
 from tests.properties import examples
 

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.tables.blocks import Block
-from evalsuite.tables.clusters import pair_columns, windows_of
-from evalsuite.tables.number_blocks import numbers_of, surely_strictly_equal
-from evalsuite.tables.outlines import Outline
-from evalsuite.tables.strict_cells import read_text
-from evalsuite.texts.numbers import Number, Tolerance, numbers_equal, reach
+from evalsuite.compare.column_profiles import Outline
+from evalsuite.compare.number_columns import numbers_of, surely_strictly_equal
+from evalsuite.compare.numbers import Number, Tolerance, numbers_equal, reach
+from evalsuite.compare.strict_cells import read_text
+from evalsuite.compare.string_columns import Block
+from evalsuite.compare.tolerance_groups import pair_columns, windows_of
 from tests.models import strict_table
 from tests.properties import examples
 

@@ -12,10 +12,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.compare.characters import visible
+from evalsuite.compare.text_rules import excluded_token, fold, holds, match_text_strictly
 from evalsuite.scorers import SCORERS
-from evalsuite.texts.characters import visible
-from evalsuite.texts.exclusions import excluded_token
-from evalsuite.texts.text_rules import fold, holds, match_text_strictly
 from tests.properties import examples
 
 WORDS = st.text(alphabet="aAbé1 .-ßﬁ東\u00a0\u0301", min_size=1, max_size=6).filter(lambda text: bool(fold(text)))

@@ -6,8 +6,8 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.texts.official_number import NUMBER, find_numbers, match_number
-from evalsuite.texts.text_rules import match_text
+from evalsuite.compare.number_rules import NUMBER, find_official_numbers, match_number
+from evalsuite.compare.text_rules import match_text
 from tests.models.official_number import score_number
 from tests.models.official_text import score_text
 from tests.properties import examples
@@ -56,4 +56,4 @@ def test_number(answer: str, gold: Any, percentage: bool, precision: int, conj: 
 def test_the_fast_search_finds_what_the_reference_finds(text: str) -> None:
     """In ASCII the own expression gives the numbers of the reference's expression in the reference's package."""
     found = [one.replace(",", "") for one in regex.findall(NUMBER, text)]
-    assert find_numbers(text) == [float(one[:-1]) / 100 if one.endswith("%") else float(one) for one in found]
+    assert find_official_numbers(text) == [float(one[:-1]) / 100 if one.endswith("%") else float(one) for one in found]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from evalsuite.tables.strict_cells import equal, read_text
-from evalsuite.texts.numbers import Tolerance
-from evalsuite.texts.strict_number import match_number_strictly
-from evalsuite.texts.text_rules import match_text_strictly
+from evalsuite.compare.number_rules import match_number_strictly
+from evalsuite.compare.numbers import Tolerance
+from evalsuite.compare.strict_cells import equal, read_text
+from evalsuite.compare.text_rules import match_text_strictly
 from tests.texts.written_numbers import ANSWERS, CELLS
 
 TEXTS = [(gold, text, value) for gold, sides in ANSWERS.items() for value, texts in zip((1, 0), sides, strict=True) for text in texts]

@@ -10,7 +10,7 @@ import pytest
 
 from evalsuite import score
 from evalsuite.cli import main
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

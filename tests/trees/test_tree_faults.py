@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsuite import score
-from evalsuite.errors import FaultError
+from evalsuite.core.errors import FaultError
 from tests.processes import finished
 
 PLUGIN = """

@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.scorers.tree_score import tree_score
 from evalsuite.trees import PairMetric, create_tree_metrics, load_json_files, treeval_score
-from evalsuite.trees.leaf_metrics import ExactMatch, Levenshtein, nearly_equal
+from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, nearly_equal
 
 VALUES = [None, True, False, 0, 1, 2, 1.0, 1.00001, 1e6, 1000000.5, "", "1", "ab", 2**53, 2**53 + 1, 10**400, float("nan"), float("inf")]
 

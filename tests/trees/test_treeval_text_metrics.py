@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from evalsuite import score
-from evalsuite.errors import FaultError, UsageError
-from evalsuite.metrics import METRICS, get_metric
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.scorers.metrics import METRICS, get_metric
 from evalsuite.trees import treeval_score
 from tests.metrics.hash_embedder import HashEmbedder
 

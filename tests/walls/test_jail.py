@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalsuite.metrics import get_metric
-from evalsuite.registry import allowing_programs
-from evalsuite.walls.jail import can_jail, run_program
+from evalsuite.core.plugin_calls import allowing_programs
+from evalsuite.sandbox.program_sandbox import can_jail, run_program
+from evalsuite.scorers.metrics import get_metric
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -187,5 +187,5 @@ def test_an_environment_below_the_folder_for_temporary_files(tmp_path: Path) -> 
     """The folder that the jail mounts hides nothing of the interpreter, wherever the environment lies."""
     finished([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     needed = [str(ROOT), str(Path(msgspec.__file__).parent.parent)]
-    code = f"import sys; sys.path[:0] = {needed}; from evalsuite.walls.jail import can_jail; print(can_jail())"
+    code = f"import sys; sys.path[:0] = {needed}; from evalsuite.sandbox.program_sandbox import can_jail; print(can_jail())"
     assert finished([tmp_path / "env" / "bin" / "python", "-c", code], check=True).stdout == "True\n"

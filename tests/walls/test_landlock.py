@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import UsageError
+from evalsuite.core.errors import UsageError
 from evalsuite.readers.gold_files import gold_links
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.run.scoring import Options, run
-from evalsuite.walls.landlock import landlock_version, parts_without
-from evalsuite.workers.lane import set_up
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.worker_pool import set_up
+from evalsuite.sandbox.linux_layers import landlock_version, parts_without
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -20,8 +21,8 @@ landlock = pytest.mark.skipif(not landlock_version(), reason="this kernel has no
 # Runs behind the walls of a reader; each line tries one thing and says what came of it.
 TRIES = """
 import ctypes, json, os, signal, socket, sys
-from evalsuite.walls.landlock import restrict_files
-from evalsuite.walls.worker_walls import limit_resources
+from evalsuite.sandbox.linux_layers import restrict_files
+from evalsuite.sandbox.worker_sandbox import limit_resources
 readable, limits, tries, parent = json.loads(sys.argv[1])
 assert restrict_files(readable)
 limit_resources(limits)
@@ -117,10 +118,10 @@ def test_sources_and_the_current_folder_open_only_the_package(monkeypatch: pytes
     submission, _ = two_sides(tmp_path, "gold")
     spec = next((ROOT / "gold").glob("*_eval.jsonl"))
     found = behind_walls(
-        readable_by("reader", submission, ROOT / "gold"), [spec, ROOT / "pyproject.toml", ROOT / "evalsuite/types/__init__.py"]
+        readable_by("reader", submission, ROOT / "gold"), [spec, ROOT / "pyproject.toml", ROOT / "evalsuite/core/types.py"]
     )
     assert found[str(spec)] == found[str(ROOT / "pyproject.toml")] == "PermissionError"
-    assert found[str(ROOT / "evalsuite/types/__init__.py")].startswith("b'")
+    assert found[str(ROOT / "evalsuite/core/types.py")].startswith("b'")
 
 
 def test_around_leaves_out_what_is_hidden(tmp_path: Path) -> None:
@@ -157,4 +158,4 @@ def test_a_submission_in_the_gold_folder_is_refused(tmp_path: Path) -> None:
     (gold / "x_eval.jsonl").write_text('{"instance_id": "a", "evaluation": {"func": "string_match", "parameters": {"gold": "x"}}}\n')
     (gold / "mine/results_metadata.jsonl").write_text("")
     with pytest.raises(UsageError, match="lies in the gold folder"):
-        run(gold / "mine", gold, Options(save=False))
+        run(gold / "mine", gold, RunOptions(save=False))

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.walls.namespaces import can_enter_namespaces
+from evalsuite.sandbox.linux_layers import can_enter_namespaces
 from tests.conftest import ROOT
 from tests.processes import finished, started
 
 pytestmark = pytest.mark.skipif(not can_enter_namespaces(), reason="this machine gives no namespaces")
 INSIDE = """
 import json, os, sys
-from evalsuite.walls.namespaces import enter_namespaces, _capabilities
+from evalsuite.sandbox.linux_layers import enter_namespaces, _capabilities
 entered = enter_namespaces()
 names = ("user", "net", "ipc", "mnt")
 found = {name: os.readlink(f"/proc/self/ns/{name}") for name in names}
@@ -32,7 +32,7 @@ print(json.dumps([entered, found, os.getuid(), _capabilities(), *came]))
 # A worker's child that leaves its group and session, and ignores whoever asks it to end.
 LEAVES = """
 import os, signal, sys, time
-from evalsuite.walls.namespaces import enter_process_namespace, number_outside
+from evalsuite.sandbox.linux_layers import enter_process_namespace, number_outside
 assert enter_process_namespace() and os.getpid() == 1
 if os.fork() == 0:
     os.setsid()

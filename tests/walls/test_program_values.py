@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import msgpack
 
-from evalsuite.walls.program_containers import MessageError
-from evalsuite.walls.program_values import Values
+from evalsuite.sandbox.program_values import MessageError, Values
 from tests.properties import examples
 
 HASHABLE = st.one_of(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.metrics import get_metric
-from evalsuite.registry import allowing_programs
-from evalsuite.walls.jail import can_jail, run_program
+from evalsuite.core.plugin_calls import allowing_programs
+from evalsuite.sandbox.program_sandbox import can_jail, run_program
+from evalsuite.scorers.metrics import get_metric
 from tests.processes import finished
 from tests.walls.program_corpus import corpus
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.walls.jail import can_jail
+from evalsuite.sandbox.program_sandbox import can_jail
 from tests.cli.test_run import write_lines
 from tests.conftest import ROOT
 from tests.processes import started

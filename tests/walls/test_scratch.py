@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.errors import OutputError
-from evalsuite.walls.scratch import ScratchFolder, sweep_scratch
+from evalsuite.core.errors import OutputError
+from evalsuite.sandbox.temp_dirs import ScratchFolder, sweep_scratch
 from tests.conftest import ROOT
 from tests.processes import started
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders are locked by descriptors of their own")
 HOLDS = """
 import sys, time
-from evalsuite.walls.scratch import ScratchFolder
+from evalsuite.sandbox.temp_dirs import ScratchFolder
 folder = ScratchFolder()
 (folder.path / 'inside').mkdir()
 print(folder.path, flush=True)

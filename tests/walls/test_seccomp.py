@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.walls.seccomp import can_filter
+from evalsuite.sandbox.linux_layers import can_filter
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -53,7 +53,7 @@ ALLOWED = {
 }
 INSIDE = """
 import ctypes, json, os, resource, select, socket, subprocess, sys, threading
-from evalsuite.walls.seccomp import restrict_calls
+from evalsuite.sandbox.linux_layers import restrict_calls
 libc = ctypes.CDLL(None, use_errno=True)
 def must(answer):
     if answer < 0:

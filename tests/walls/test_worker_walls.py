@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.walls.landlock import landlock_version
-from evalsuite.walls.namespaces import can_enter_namespaces
-from evalsuite.walls.seccomp import can_filter
-from evalsuite.walls.worker_walls import expected_walls
-from evalsuite.workers.lane import set_up
+from evalsuite.runs.worker_pool import set_up
+from evalsuite.sandbox.linux_layers import can_enter_namespaces, can_filter, landlock_version
+from evalsuite.sandbox.worker_sandbox import expected_walls
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -104,7 +102,7 @@ PROBES = {
 }
 INSIDE = """
 import ctypes, json, os, resource, socket, subprocess, sys, time
-from evalsuite.walls.worker_walls import lock_in
+from evalsuite.sandbox.worker_sandbox import enter_sandbox as lock_in
 libc = ctypes.CDLL(None, use_errno=True)
 def must(answer):
     if answer < 0:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.run.scoring import Options, run
-from evalsuite.store.history import find_runs, tag_run
-from evalsuite.suites.test_suite import TestSuite
+from evalsuite.api import TestSuite
+from evalsuite.runs.history import find_runs, tag_run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.processes import started
 
 ADDRESS = re.compile(r"viewer at (http://[^ ]+/)")
@@ -47,7 +48,7 @@ def make_project(folder: Path) -> Path:
     submission(folder / "hostile", text=HOSTILE, number=HOSTILE, people=HOSTILE)
     runs = folder / ".evalsuite" / "runs"
     for name in ("first", "second", "hostile"):
-        run(folder / name, folder / "gold", Options(runs_folder=runs, isolation="none", jobs=1))
+        run(folder / name, folder / "gold", RunOptions(runs_folder=runs, isolation="none", jobs=1))
     tag_run(find_runs(runs)[0], add=["best"])
     capitals = TestSuite(
         "capitals", "string_match", "four of them", input_text_list=QUESTIONS, reference_output_list=CAPITALS, root=folder / ".evalsuite"

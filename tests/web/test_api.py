@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.web.endpoints import ENDPOINTS, PREFIXES
-from evalsuite.web.openapi import document
+from evalsuite.reports.viewer.app import ENDPOINTS, PREFIXES, document
 from tests.web.served import Answer, ask
 
 V1, BENCH = PREFIXES

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from evalsuite.api import TestSuite
 from evalsuite.cli import main
-from evalsuite.installed import extra_line
-from evalsuite.run.scoring import Options
-from evalsuite.run.scoring import run as score
-from evalsuite.suites.test_suite import TestSuite
-from evalsuite.web.page_templates import STATIC
+from evalsuite.core.package_info import extra_line
+from evalsuite.reports.viewer.pages import STATIC
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run as score
 from tests.processes import started
 from tests.web.served import ask, bench_folder, gold, submission, viewer
 
@@ -106,7 +106,7 @@ def test_a_run_of_a_part_of_gold_says_so(tmp_path: Path) -> None:
     gold(tmp_path / "gold")
     submission(tmp_path / "first", text="Paris", number="42", people="700")
     for label, only in (("whole", ()), ("part", ("text_1",))):
-        how = Options(runs_folder=tmp_path / ".evalsuite" / "runs", isolation="none", jobs=1, only=only, label=label)
+        how = RunOptions(runs_folder=tmp_path / ".evalsuite" / "runs", isolation="none", jobs=1, only=only, label=label)
         score(tmp_path / "first", tmp_path / "gold", how)
     with viewer(tmp_path) as address:
         suite = ask(address, "/api/v1/test_suites").json["test_suites"][0]["id"]

@@ -11,7 +11,7 @@ import pytest
 
 import evalsuite
 from evalsuite.cli import main
-from evalsuite.store.history import find_runs
+from evalsuite.runs.history import find_runs
 from tests.web.served import CAPITALS, QUESTIONS, ask, viewer
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

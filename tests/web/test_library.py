@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.errors import UsageError
-from evalsuite.run.scoring import Options, run
-from evalsuite.store.history import find_runs
-from evalsuite.web import views
-from evalsuite.web.library import Library, open_library
+from evalsuite.core.errors import UsageError
+from evalsuite.reports.viewer import views
+from evalsuite.reports.viewer.library import Library, open_library
+from evalsuite.runs.history import find_runs
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.web.served import bench_folder, gold, submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -88,10 +89,10 @@ def test_a_new_run_is_seen_at_once_and_a_broken_one_passed_over(tmp_path: Path) 
     library = open_library(tmp_path, {}) if runs.exists() else None
     gold(tmp_path / "gold")
     handed_in = submission(tmp_path / "s", text="Paris", number="42", people="700")
-    run(handed_in, tmp_path / "gold", Options(runs_folder=runs, isolation="none", jobs=1))
+    run(handed_in, tmp_path / "gold", RunOptions(runs_folder=runs, isolation="none", jobs=1))
     library = open_library(tmp_path, {})
     assert names(library) == {"demo": 1}
-    run(handed_in, tmp_path / "gold", Options(runs_folder=runs, isolation="none", jobs=1))
+    run(handed_in, tmp_path / "gold", RunOptions(runs_folder=runs, isolation="none", jobs=1))
     for number, text in enumerate(("{", "[]", "{}", '{"gold": 1, "summary": 2}', '{"gold": {}, "summary": {}, "options": {}}')):
         (runs / f"broken-{number}").mkdir()
         (runs / f"broken-{number}" / "run.json").write_text(text)
@@ -102,7 +103,7 @@ def test_hidden_gold_stays_hidden(tmp_path: Path) -> None:
     """No reference, parameter or reason with gold in it leaves by any answer."""
     gold(tmp_path / "gold", hidden=True)
     handed_in = submission(tmp_path / "s", text="Lyon", number="41", people="701")
-    run(handed_in, tmp_path / "gold", Options(runs_folder=tmp_path / ".evalsuite" / "runs", isolation="none", jobs=1))
+    run(handed_in, tmp_path / "gold", RunOptions(runs_folder=tmp_path / ".evalsuite" / "runs", isolation="none", jobs=1))
     (suite,) = open_library(tmp_path, {}).suites()
     (shown,) = suite.runs
     record = shown.record()

@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from evalsuite.run.scoring import Options, run
-from evalsuite.store.history import find_runs
-from evalsuite.store.run_folder import RunFolder
-from evalsuite.types import Result
-from evalsuite.web import live
-from evalsuite.web.library import open_library
-from evalsuite.web.live import Journals
+from evalsuite.core.types import Result
+from evalsuite.reports.viewer import live
+from evalsuite.reports.viewer.library import open_library
+from evalsuite.reports.viewer.live import Journals
+from evalsuite.runs.history import find_runs
+from evalsuite.runs.run_folder import RunFolder
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.web.served import ask, gold, submission, viewer
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -34,7 +35,7 @@ def growing(tmp_path: Path) -> Iterator[tuple[Path, RunFolder]]:
     runs = tmp_path / ".evalsuite" / "runs"
     gold(tmp_path / "gold")
     run(submission(tmp_path / "s", text="Paris", number="42", people="700"), tmp_path / "gold",
-        Options(runs_folder=runs, isolation="none", jobs=1))  # fmt: skip
+        RunOptions(runs_folder=runs, isolation="none", jobs=1))  # fmt: skip
     (entry,) = find_runs(runs)
     plan = {"signature": entry.run["signature"], "submission": "x", "options": {"only": [], "filter": None, "group": None}}
     folder = RunFolder(runs / "20261121-120000-growing").open(plan)

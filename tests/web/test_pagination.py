@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.errors import UsageError
-from evalsuite.web.query import paginate
+from evalsuite.core.errors import UsageError
+from evalsuite.reports.viewer.query import paginate
 
 
 def test_pages() -> None:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.web.pages import RESULT_FILTERS
-from evalsuite.web.query import ID, BadQueryError, checked_id, in_order, made_at, read_query, safe_id
-from evalsuite.web.shelf import ShownSuite
-from evalsuite.web.views import find_results
+from evalsuite.reports.viewer.library import ShownSuite
+from evalsuite.reports.viewer.pages import RESULT_FILTERS
+from evalsuite.reports.viewer.query import ID, BadQueryError, checked_id, in_order, made_at, read_query, safe_id
+from evalsuite.reports.viewer.views import find_results
 from tests.reports import made
 
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.reports.canvas import numbers
-from evalsuite.reports.pictures import STRIP_PLOT, Strip, draw_strips
-from evalsuite.web.views import bars
+from evalsuite.reports.pictures import STRIP_PLOT, Strip, draw_strips, numbers
+from evalsuite.reports.viewer.views import bars
 
 HOSTILE = "<script>\x1b[2J\u202e\"'"
 

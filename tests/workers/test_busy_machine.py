@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.conformance.recorded import gold_folder, submission_folder, submissions
 from tests.conftest import ROOT
 from tests.walls.test_clock import busy, linux
@@ -18,7 +19,7 @@ Verdict = tuple[str, str | None, float | None, float | None]
 
 def verdicts(submission: Path, gold: Path, **limits: float) -> dict[str, Verdict]:
     """Status, fault and both verdicts of each instance."""
-    done = run(submission, gold, Options(save=False, jobs=2, limits=limits))
+    done = run(submission, gold, RunOptions(save=False, jobs=2, limits=limits))
     return {one.instance_id: (one.status, one.fault, one.official, one.strict) for one in done.results}
 
 

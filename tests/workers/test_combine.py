@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.types import Check, GoldInstance, Score, Task
-from evalsuite.workers.combine import Outcome, combine
+from evalsuite.core.types import Check, GoldInstance, Score, Task
+from evalsuite.runs.task_execution import Outcome, combine
 
 
 def outcome(scorer: str, official: float | None, strict: float | None, flip: str = "") -> Outcome:

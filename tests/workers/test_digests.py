@@ -8,9 +8,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.readers.duckdb_digests import DIGESTED_ROWS
+from evalsuite.readers.duckdb_tables import DIGESTED_ROWS
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from tests.tables.test_collisions import colliding_key
 
 GOLD = f"SELECT i AS id, 'n' || (i % 31) AS text FROM range({DIGESTED_ROWS}) r(i)"
@@ -53,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scored(folder: Path, isolation: Any) -> dict[str, dict[str, Any]]:
     """What a run says of each answer, but for the time it took."""
     limits = resolve_limits({"seconds": 120})
-    found = run(folder / "submission", folder / "gold", options=Options(isolation=isolation, jobs=1, limits=limits))
+    found = run(folder / "submission", folder / "gold", options=RunOptions(isolation=isolation, jobs=1, limits=limits))
     return {result.instance_id: {**asdict(result), "seconds": 0} for result in found.results}
 
 

@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import EvalsuiteError, UsageError
+from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.run.plan import plan
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.executors import Work, open_executor
+from evalsuite.runs.plan import plan
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from evalsuite.scorers import SCORERS
-from evalsuite.workers.executors import Work, open_executor
 from tests.run.made import make, without_seconds
 
 N_TEXTS = 3000
@@ -55,7 +56,7 @@ def cluster() -> Iterator[Any]:
 def test_jobs_and_isolation_give_the_same_results(tmp_path: Path) -> None:
     """Tables, databases, broken files and texts: `--jobs 1`, `--jobs 2` and no isolation write the same `results.jsonl` but for seconds."""
     submission, gold = make(tmp_path, n=24)
-    ways = {"one": Options(jobs=1), "two": Options(jobs=2), "none": Options(jobs=1, isolation="none")}
+    ways = {"one": RunOptions(jobs=1), "two": RunOptions(jobs=2), "none": RunOptions(jobs=1, isolation="none")}
     for name, options in ways.items():
         run(submission, gold, replace(options, out=tmp_path / name))
     written = {name: without_seconds(tmp_path / name) for name in ways}
@@ -66,8 +67,8 @@ def test_jobs_and_isolation_give_the_same_results(tmp_path: Path) -> None:
 def test_dask_gives_the_same_results(cluster: Any, tmp_path: Path) -> None:
     """Tables, databases, broken files and texts: dask writes the same `results.jsonl` as one local worker but for seconds."""
     submission, gold = make(tmp_path, n=24)
-    run(submission, gold, Options(jobs=1, out=tmp_path / "local"))
-    run(submission, gold, Options(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "dask"))
+    run(submission, gold, RunOptions(jobs=1, out=tmp_path / "local"))
+    run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "dask"))
     assert without_seconds(tmp_path / "dask") == without_seconds(tmp_path / "local")
     assert json.loads((tmp_path / "dask" / "run.json").read_text())["receipt"]["executor"] == "dask"
 
@@ -77,7 +78,7 @@ def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
     """A worker process is killed when the first results are there: every instance is scored all the same, and once."""
     distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
     submission, gold = texts(tmp_path)
-    run(submission, gold, Options(out=tmp_path / "whole"))
+    run(submission, gold, RunOptions(out=tmp_path / "whole"))
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
@@ -88,7 +89,7 @@ def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
             if len(victims) == 2:
                 os.kill(victims.pop(), signal.SIGKILL)
 
-        run(submission, gold, Options(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "killed"), progress=kill)
+        run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "killed"), progress=kill)
     assert len(victims) == 1
     assert without_seconds(tmp_path / "killed") == without_seconds(tmp_path / "whole")
 
@@ -99,14 +100,14 @@ def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: 
     monkeypatch.setattr(SCORERS, "_known", {})
     plugin = tmp_path / "deadly.py"
     plugin.write_text(
-        "import os\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n"
+        "import os\nfrom evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\n"
         "@scorer(reads='text')\ndef deadly(prediction: str, *, gold: str) -> Score:\n"
         "    if prediction == 'die':\n        os._exit(1)\n"
         "    return Score(official=float(prediction == gold), strict=float(prediction == gold))\n"
     )
     SCORERS.load_file(plugin)
     submission, gold = texts(tmp_path, 12, func="deadly", odd="die")
-    done = run(submission, gold, Options(executor="dask", scheduler=cluster.scheduler_address, save=False))
+    done = run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, save=False))
     assert [result.fault for result in done.results] == [None] * 11 + ["WORKER_DIED"]
     assert [result.score for result in done.results[:11]] == [float(at % 3 > 0) for at in range(11)]
 
@@ -118,14 +119,14 @@ def test_a_worker_has_all_it_needs_before_its_first_answer(tmp_path: Path, monke
     monkeypatch.setattr(SCORERS, "metrics", {})
     plugin = tmp_path / "curious.py"
     plugin.write_text(
-        "import sys\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\nBEFORE = set(sys.modules)\n\n\n"
+        "import sys\nfrom evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\nBEFORE = set(sys.modules)\n\n\n"
         "@scorer(reads='text')\ndef curious(prediction: str, *, gold: str) -> Score:\n"
         "    late = [name for name in sys.modules if name.startswith('evalsuite.') and name not in BEFORE]\n"
         "    return Score(official=0.0, strict=0.0, reason=f'late: {late}')\n"
     )
     SCORERS.load_file(plugin)
     submission, gold = texts(tmp_path, 3, func="curious", odd="x")
-    assert [result.reason for result in run(submission, gold, Options(jobs=1, save=False)).results] == ["late: []"] * 3
+    assert [result.reason for result in run(submission, gold, RunOptions(jobs=1, save=False)).results] == ["late: []"] * 3
 
 
 def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path: Path) -> None:
@@ -143,8 +144,7 @@ def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path
 
 def test_only_workers_made_for_the_run_believe_what_the_parent_saw(tmp_path: Path) -> None:
     """They get the inodes of gold's files from it, by which a link to gold is refused; others look for themselves, at the gold they see."""
-    from evalsuite.workers.dask_chunks import _prepared
-    from evalsuite.workers.dask_pool import _shared
+    from evalsuite.runs.dask_executor import _prepared, _shared
 
     submission, gold = make(tmp_path, n=8)
     read = replace(read_gold(gold), hash=gold_hash(gold))
@@ -160,14 +160,14 @@ def test_dask_still_knows_what_is_set_for_a_cluster_of_its_own() -> None:
     """A key that dask renames would be set for nobody."""
     dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
     pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-    from evalsuite.workers.dask_pool import _UNWATCHED
+    from evalsuite.runs.dask_executor import _UNWATCHED
 
     assert [key for key in _UNWATCHED if dask.config.get(key, None) is None] == []
 
 
 def test_no_such_executor_and_no_such_scheduler() -> None:
     """Unknown names and addresses are errors that say what to write."""
-    from evalsuite.types import Gold, Suite
+    from evalsuite.core.types import Gold, Suite
 
     gold = Gold(folder=Path("gold"), spec_file=Path("gold/x_eval.jsonl"), instances=(), suite=Suite(name="gold"))
     work = Work(jobs=1, isolation="none", gold=gold, gold_inodes=frozenset(), scheduler="tcp://127.0.0.1:9")
@@ -183,6 +183,6 @@ def test_an_unreachable_scheduler_is_an_error(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="the extra `dask` is not installed")
     submission, gold = texts(tmp_path, 3)
     with pytest.raises(EvalsuiteError, match="no dask workers at tcp"):
-        run(submission, gold, Options(executor="dask", scheduler="tcp://127.0.0.1:9", out=tmp_path / "run"))
-    done = run(submission, gold, Options(resume=tmp_path / "run"))
+        run(submission, gold, RunOptions(executor="dask", scheduler="tcp://127.0.0.1:9", out=tmp_path / "run"))
+    done = run(submission, gold, RunOptions(resume=tmp_path / "run"))
     assert done.summary.n_gold == 3

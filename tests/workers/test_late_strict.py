@@ -6,26 +6,27 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from evalsuite.audit.claims import read_claims
-from evalsuite.cli.prediction import check_prediction
+from evalsuite.analysis.receipts.run_claims import read_claims
+from evalsuite.cli.check_commands import check_prediction
+from evalsuite.core.plugin_calls import late_strict
+from evalsuite.core.types import Result, Score
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
-from evalsuite.registry import late_strict
-from evalsuite.run.plan import plan
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.plan import plan
+from evalsuite.runs.run_files import read_results, result_line, result_of, whole_line
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.task_execution import Outcome, combine
+from evalsuite.runs.worker_pool import Pool
 from evalsuite.scorers import SCORERS
-from evalsuite.store.run_files import read_results, result_line, result_of, whole_line
-from evalsuite.types import Result, Score
-from evalsuite.workers.combine import Outcome, combine
-from evalsuite.workers.pool import Pool
 
 # In a worker strict rules take for ever on one kind of answer.
 SLEEPERS = """
 import os
 import time
 from evalsuite.scorers import tree_match
-from evalsuite.tables import strict_tables
+from evalsuite.compare import strict_tables
 
 
 def sleeping(function):
@@ -65,7 +66,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
     monkeypatch.setattr(SCORERS, "_known", {})
     plugin = tmp_path / "sleepers.py"
     plugin.write_text(
-        SLEEPERS.format("slow") + "\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n\n"
+        SLEEPERS.format("slow") + "\nfrom evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\n\n"
         '@scorer(reads="text")\ndef sleepers(prediction: str, *, gold: str) -> Score:\n    """Nothing."""\n    return Score(official=1.0)\n'
     )
     SCORERS.load_file(plugin)
@@ -121,10 +122,10 @@ def test_under_strict_rules_it_is_unscored(folders: tuple[Path, Path]) -> None:
 
 def test_a_late_verdict_is_not_remembered(folders: tuple[Path, Path], tmp_path: Path) -> None:
     """What took too long today may be there in time tomorrow: the cache of scores keeps none of it."""
-    options = Options(out=tmp_path / "run", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache")
+    options = RunOptions(out=tmp_path / "run", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache")
     first = {result.instance_id: result for result in run(*folders, options).results}
     assert {name for name, result in first.items() if result.strict is None} == LATE
-    again = run(*folders, Options(out=tmp_path / "again", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache", isolation="process"))
+    again = run(*folders, RunOptions(out=tmp_path / "again", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache", isolation="process"))
     assert {result.instance_id for result in again.results if result.strict_fault} == LATE
     assert again.folder is not None
     saved = {result.instance_id: result.strict_fault for result in read_results(again.folder / "results.jsonl")}
@@ -171,7 +172,7 @@ def test_an_official_verdict_that_is_late_is_a_timeout(folders: tuple[Path, Path
     """Official rules that take too long leave nothing known of the answer."""
     plugin = folders[0].parent / "slower.py"
     plugin.write_text(
-        "import time\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n\n"
+        "import time\nfrom evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\n\n"
         '@scorer(reads="text")\ndef slower(prediction: str, *, gold: str) -> Score:\n    """Late."""\n    time.sleep(600)\n'
     )
     SCORERS.load_file(plugin)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from evalsuite.core.types import Result
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.run.plan import plan
-from evalsuite.types import Result
-from evalsuite.workers.packing import pack_results, pack_tasks, unpack_results, unpack_tasks
+from evalsuite.runs.plan import plan
+from evalsuite.sandbox.serialization import pack_results, pack_tasks, unpack_results, unpack_tasks
 from tests.conftest import ROOT
 
 

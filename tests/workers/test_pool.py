@@ -18,21 +18,21 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import EvalsuiteError
+from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.status import lacks_setup
+from evalsuite.core.types import Result, Task
 from evalsuite.gold.layouts import read_gold, read_submission
-from evalsuite.outcome import lacks_setup
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
-from evalsuite.run.plan import plan
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.plan import plan
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.task_execution import missing
+from evalsuite.runs.worker_main import Memory
+from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_lane
+from evalsuite.sandbox.cpu_clock import descendants
+from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Result, Task
-from evalsuite.walls.clock import descendants
-from evalsuite.workers.combine import missing
-from evalsuite.workers.isolated import Memory
-from evalsuite.workers.lane import Lane, Setup, open_lane
-from evalsuite.workers.pool import Pool
-from evalsuite.workers.start import Worker, Zygote, worker_environment
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.workers.test_executors import texts
@@ -43,13 +43,13 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks i
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every answer goes into its lane by itself."""
-    monkeypatch.setattr("evalsuite.workers.pool._MOST_TASKS", 1)
+    monkeypatch.setattr("evalsuite.runs.worker_pool._MOST_TASKS", 1)
 
 
 EXAMPLE, GOLD = ROOT / "example_submission_folder", ROOT / "gold"
 
 
-class RiggedLane(Lane):
+class RiggedLane(WorkerPair):
     """A lane in which things happen to a worker: `rigged` maps (role, instance) to what is done once it has its order."""
 
     rigged: dict[tuple[str, str], str]
@@ -60,7 +60,7 @@ class RiggedLane(Lane):
         for role, fate in fates.items():
             if fate is not None and fate != "die after":
                 os.kill(self.workers[role].pid, signal.SIGSTOP)
-        Lane.take(self, tasks, order)
+        WorkerPair.take(self, tasks, order)
         for role, fate in fates.items():
             if fate == "die":
                 # As of a parser that reads where it must not.
@@ -73,7 +73,7 @@ class RiggedLane(Lane):
 
     def let_go(self) -> Task:
         """Kill a worker between two tasks."""
-        task = Lane.let_go(self)
+        task = WorkerPair.let_go(self)
         for (role, rigged), fate in self.rigged.items():
             if fate == "die after" and rigged == task.instance.instance_id:
                 self.workers[role].kill()
@@ -106,9 +106,9 @@ def tasks_of(submission: Path, gold: Path, **limits: float) -> list[Task]:
 def scored(folder: Path, rigged: dict[tuple[str, str], str], *, jobs: int, n: int = 8, **limits: float) -> tuple[dict[str, Result], int]:
     """The results of n right tables in a pool of rigged lanes, and how many lanes it took."""
     submission, gold = tables(folder, n)
-    opened: list[Lane] = []
+    opened: list[WorkerPair] = []
 
-    def open_one(setup: Setup, zygote: Zygote) -> Lane:
+    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
         lane = RiggedLane(workers=open_lane(setup, zygote).workers)
         lane.rigged = rigged
         opened.append(lane)
@@ -125,14 +125,14 @@ def test_what_a_worker_is_told_of_an_answer_does_not_grow_with_gold(tmp_path: Pa
     submission, gold = tables(tmp_path, 3)
     sizes: list[int] = []
 
-    class Weighed(Lane):
+    class Weighed(WorkerPair):
         def order(self, worker: Worker, message: Any) -> None:
             sizes.append(len(pickle.dumps(message)))
-            Lane.order(self, worker, message)
+            WorkerPair.order(self, worker, message)
 
     inodes = gold_inodes(gold) | {(1, number) for number in range(10_000)}
 
-    def open_one(setup: Setup, zygote: Zygote) -> Lane:
+    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
         return Weighed(workers=open_lane(setup, zygote).workers)
 
     pool = Pool(jobs=1, isolation="process", gold_inodes=inodes, open_one=open_one)
@@ -148,9 +148,9 @@ def test_every_worker_knows_gold_by_its_inodes(isolation: str, tmp_path: Path) -
     for name in ("t0", "t3"):
         (submission / name / "t.csv").unlink()
         (submission / name / "t.csv").hardlink_to(gold / name / "t.csv")
-    opened: list[Lane] = []
+    opened: list[WorkerPair] = []
 
-    def open_one(setup: Setup, zygote: Zygote) -> Lane:
+    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
         lane = RiggedLane(workers=open_lane(setup, zygote).workers)
         lane.rigged = {("reader", "t1"): "die"} if isolation == "process" else {}
         opened.append(lane)
@@ -213,8 +213,8 @@ PATIENT = """
 import time
 from pathlib import Path
 
-from evalsuite.registry import scorer, tell_official
-from evalsuite.types import Score, Table
+from evalsuite.core.scorer_contract import scorer; from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.types import Score, Table
 
 
 @scorer(reads="table", gold_files=str)
@@ -228,11 +228,11 @@ def patient(prediction: Table, *, gold: Table) -> Score:
 PHASES = ("starting", "idle", "reading", "ahead", "strict", "result", "between", "reading")
 
 
-class DoomedLane(Lane):
+class DoomedLane(WorkerPair):
     """A lane of a run in which one process is killed in each of `phases`, in their order; `doom` kills it."""
 
     phases: list[str]
-    doom: Callable[[Lane], None]
+    doom: Callable[[WorkerPair], None]
 
     def _meet(self, phase: str) -> None:
         if self.phases[:1] == [phase]:
@@ -242,7 +242,7 @@ class DoomedLane(Lane):
     def await_ready(self) -> None:
         """Before the workers stand ready."""
         self._meet("starting")
-        Lane.await_ready(self)
+        WorkerPair.await_ready(self)
 
     def take(self, tasks: Sequence[Task], order: str) -> None:
         """Before the first task; before it is read; when the reader is ahead of the judge with more than their socket has room for."""
@@ -251,7 +251,7 @@ class DoomedLane(Lane):
         stopped = {"reading": reader, "ahead": self.judge}.get(phase)
         if stopped is not None:
             os.kill(stopped.pid, signal.SIGSTOP)
-        Lane.take(self, tasks, order)
+        WorkerPair.take(self, tasks, order)
         while phase == "ahead" and reader.alive and len(_peeked(reader)) < 3:
             pass
         if stopped is not None:
@@ -261,7 +261,7 @@ class DoomedLane(Lane):
 
     def hear(self) -> list[Result]:
         """When the official verdict is known, and when half a result was sent."""
-        results = Lane.hear(self)
+        results = WorkerPair.hear(self)
         if self.n_official:
             self._meet("strict")
         if self._frames._rest:
@@ -270,7 +270,7 @@ class DoomedLane(Lane):
 
     def let_go(self) -> Task:
         """When the next task is under way."""
-        task = Lane.let_go(self)
+        task = WorkerPair.let_go(self)
         self._meet("between")
         return task
 
@@ -282,7 +282,7 @@ def _peeked(worker: Worker) -> bytes:
     return b""
 
 
-def _victim(lane: Lane, name: str) -> int:
+def _victim(lane: WorkerPair, name: str) -> int:
     """The process id of a worker, of the fork server, or of the process outside its namespace that waits for it. Raises OSError."""
     if name in lane.workers:
         return lane.workers[name].pid
@@ -312,11 +312,11 @@ def test_each_process_dies_in_each_phase(
 ) -> None:
     """A process that is ended from outside, once in each phase of its work: every answer has its right score in the end."""
     # A batch of answers of which each fills half a socket.
-    monkeypatch.setattr("evalsuite.workers.pool._MOST_BYTES", 1 << 24)
+    monkeypatch.setattr("evalsuite.runs.worker_pool._MOST_BYTES", 1 << 24)
     submission, gold = tables(tmp_path, 60, func="patient", n_rows=8000)
     phases = list(PHASES)
 
-    def doom(lane: Lane) -> None:
+    def doom(lane: WorkerPair) -> None:
         os.kill(_victim(lane, name), stop)
         phases.pop(0)
         if phases[:1] == ["strict"]:
@@ -324,7 +324,7 @@ def test_each_process_dies_in_each_phase(
         else:
             wait.unlink(missing_ok=True)
 
-    def open_one(setup: Setup, zygote: Zygote) -> Lane:
+    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
         lane = DoomedLane(workers=open_lane(setup, zygote).workers)
         lane.phases, lane.doom = phases, doom
         return lane
@@ -412,7 +412,7 @@ def test_memory_is_short_where_half_the_room_is_taken() -> None:
 def test_libraries_take_little_of_a_workers_room() -> None:
     """After an odd table and a database, which bring Arrow and threads along, a worker has three quarters of its address space left."""
     code = (
-        "from evalsuite.walls.worker_walls import spare_address_space\nspare_address_space()\n"
+        "from evalsuite.sandbox.worker_sandbox import spare_address_space\nspare_address_space()\n"
         "import io, duckdb\nfrom evalsuite.readers.csv_table import read_csv_table\n"
         "from evalsuite.readers.limits import DEFAULT_LIMITS\n"
         "read_csv_table(io.BytesIO(b'a\\0' * 9999), name='x.csv', limits=DEFAULT_LIMITS)\n"
@@ -427,7 +427,7 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
     """What one answer left in a worker's memory cannot make the next one fail: the answers behind it get another lane."""
     plugin = tmp_path / "hoarder.py"
     plugin.write_text(
-        "from evalsuite.registry import scorer\nfrom evalsuite.types import Score\nfrom evalsuite.workers import isolated\n\n\n"
+        "from evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\nfrom evalsuite.runs import worker_main as isolated\n\n\n"
         '@scorer(reads="text")\ndef hoarder(prediction: str, *, gold: str) -> Score:\n    """1, and the worker is full."""\n'
         "    isolated.Memory.is_short = lambda *_, **__: True\n    return Score(official=1.0, strict=1.0)\n"
     )
@@ -440,9 +440,9 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
     handed_in = [{"instance_id": name, "answer_type": "answer", "answer_or_path": "x"} for name in names]
     (gold / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
     (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in handed_in))
-    opened: list[Lane] = []
+    opened: list[WorkerPair] = []
 
-    def open_one(setup: Setup, zygote: Zygote) -> Lane:
+    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
         opened.append(open_lane(setup, zygote))
         return opened[-1]
 
@@ -468,22 +468,22 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 def once(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The example's results with one job."""
     out = tmp_path_factory.mktemp("pool") / "once"
-    run(EXAMPLE, GOLD, Options(out=out, jobs=1))
+    run(EXAMPLE, GOLD, RunOptions(out=out, jobs=1))
     return lines(out)
 
 
 @pytest.mark.parametrize(("jobs", "isolation"), [(2, "process"), (4, "process"), (2, "none")])
 def test_jobs_and_isolation_move_no_result(jobs: int, isolation: str, once: list[dict[str, Any]], tmp_path: Path) -> None:
     """However many lanes there are, and with or without walls, the saved results are the same but for their seconds."""
-    run(EXAMPLE, GOLD, Options(out=tmp_path / "run", jobs=jobs, isolation=isolation))
+    run(EXAMPLE, GOLD, RunOptions(out=tmp_path / "run", jobs=jobs, isolation=isolation))
     assert lines(tmp_path / "run") == once
 
 
 @pytest.fixture
-def lane() -> Iterator[Lane]:
+def lane() -> Iterator[WorkerPair]:
     """A lane of the example that stands ready."""
     setup = Pool(jobs=1, isolation="process", gold_inodes=frozenset())._make_setup(tasks_of(EXAMPLE, GOLD)[:1])
-    zygote = Zygote(EXAMPLE)
+    zygote = ForkServer(EXAMPLE)
     lane = open_lane(replace(setup, opens_files=True), zygote)
     lane.await_ready()
     yield lane
@@ -492,7 +492,7 @@ def lane() -> Iterator[Lane]:
 
 
 @linux
-def test_workers_inherit_nothing(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_inherit_nothing(lane: WorkerPair, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither variables nor descriptors of the parent reach a worker, and its gold is named nowhere in the reader's command line."""
     for role, worker in lane.workers.items():
         process = Path(f"/proc/{worker.pid}")
@@ -504,7 +504,7 @@ def test_workers_inherit_nothing(lane: Lane, monkeypatch: pytest.MonkeyPatch) ->
     assert str(GOLD).encode() not in Path(f"/proc/{lane.workers['reader'].pid}/cmdline").read_bytes()
 
 
-def test_a_readers_half_word_does_not_hold_up_the_parent(lane: Lane) -> None:
+def test_a_readers_half_word_does_not_hold_up_the_parent(lane: WorkerPair) -> None:
     """Workers that were taken over cannot make the parent wait: it takes what is there, whatever that is, and half a frame is no result."""
     for role in ("reader", "judge"):
         ours, theirs = socket.socketpair()
@@ -540,7 +540,7 @@ def test_programs_that_wait_are_not_run_when_nobody_takes_results(tmp_path: Path
         return missing(task)
 
     monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor", Threads)
-    monkeypatch.setattr("evalsuite.workers.stages.score_task", judged)
+    monkeypatch.setattr("evalsuite.runs.task_execution.score_task", judged)
     tasks = plan(read_gold(gold), read_submission(submission), rules=None, limits=resolve_limits())
     results = Pool(jobs=1, isolation="process", gold_inodes=frozenset()).results(tasks)
     next(results)

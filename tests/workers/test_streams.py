@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from evalsuite.readers.limits import BIG_BYTES, resolve_limits
-from evalsuite.run.scoring import Options, run
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 
 ROWS = 80_000
 
@@ -45,7 +46,7 @@ def test_verdicts_of_a_lane(folder: Path, isolation: str, tmp_path: Path) -> Non
     """Each answer gets its own verdict and none disturbs the next."""
     assert (folder / "gold" / "equal" / "t.csv").stat().st_size > BIG_BYTES
     found = run(
-        folder / "submission", folder / "gold", options=Options(isolation=isolation, jobs=1, limits=resolve_limits({"seconds": 120}))
+        folder / "submission", folder / "gold", options=RunOptions(isolation=isolation, jobs=1, limits=resolve_limits({"seconds": 120}))
     )
     results: dict[str, Any] = {result.instance_id: result for result in found.results}
     verdicts = {name: (result.official, result.strict) for name, result in results.items()}

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.tables.arrays import ArrayColumn, block_of, text_block
-from evalsuite.types import Fault, Table
-from evalsuite.workers.sent_forms import decode_forms, encode_forms
-from evalsuite.workers.wire import ClosedError, receive, send
+from evalsuite.compare.string_columns import ArrayColumn, block_of, text_block
+from evalsuite.core.types import Fault, Table
+from evalsuite.sandbox.framing import ClosedError, receive, send
+from evalsuite.sandbox.serialization import decode_forms, encode_forms
 from tests.properties import examples
 
 plain = st.one_of(

@@ -1,0 +1,149 @@
+"""How each law of wrong values is planted: one gold value -> the wrong value the law makes of it, `NOTHING` where it makes none."""
+
+from collections.abc import Callable
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any, Final
+
+from evalsuite.analysis.causes.error_hypotheses import Plant, truth
+from evalsuite.analysis.causes.values import DAY, Pair, decimals, instant, is_null, plain, write_instant, write_number
+
+NOTHING: Final = object()
+
+
+def plant_number(change: Callable[[Decimal], Decimal]) -> Plant:
+    def plant(gold: Any, native: bool) -> Any:
+        value = Pair(gold, None, native).gold_number
+        return write_number(change(value), gold) if value else NOTHING
+
+    return plant
+
+
+def plant_text(change: Callable[[str], str]) -> Plant:
+    def plant(gold: Any, native: bool) -> Any:
+        pair = Pair(gold, None, native)
+        if pair.gold_text is None or pair.gold_number is not None or instant(gold, native=native) is not None:
+            return NOTHING
+        changed = change(pair.gold_text)
+        return changed if changed != gold else NOTHING
+
+    return plant
+
+
+def plant_instant(shift: int) -> Plant:
+    def plant(gold: Any, native: bool) -> Any:
+        at = instant(gold, native=native)
+        return NOTHING if at is None else write_instant(at + shift, gold)
+
+    return plant
+
+
+def plant_zone(gold: Any, native: bool) -> Any:
+    text = str(gold)
+    return plant_instant(2 * 3600 * 10**9)(gold, native) if len(text) > 10 else NOTHING
+
+
+def plant_date_form(gold: Any, native: bool) -> Any:
+    at = instant(gold, native=native)
+    if at is None or not isinstance(gold, str):
+        return NOTHING
+    text: str = write_instant(at, "2000-01-01")
+    return f"{text[8:10]}/{text[5:7]}/{text[:4]}" if len(gold.strip()) == 10 else NOTHING
+
+
+def plant_day_and_month(gold: Any, native: bool) -> Any:
+    """A date with its month for its day, where that is another date."""
+    at = instant(gold, native=native)
+    moment = None if at is None else write_instant(at, datetime(1970, 1, 1))
+    if at is None or moment is None or moment.day > 12 or moment.day == moment.month:
+        return NOTHING
+    turned = moment.replace(day=moment.month, month=moment.day)
+    return write_instant(at + int((turned - moment).total_seconds()) * 10**9, gold)
+
+
+def plant_epoch(gold: Any, native: bool) -> Any:
+    """The seconds since 1970 of a timestamp in a text."""
+    at = instant(gold, native=native)
+    return NOTHING if not at or native or len(str(gold)) <= 10 or at % 10**9 else str(at // 10**9)
+
+
+def plant_rounding(gold: Any, native: bool) -> Any:
+    value = Pair(gold, None, native).gold_number
+    if value is None or decimals(value) < 1:
+        return NOTHING
+    cut = value.quantize(Decimal(1), ROUND_HALF_UP)
+    return write_number(cut, gold) if cut else NOTHING
+
+
+def plant_null_and_zero(gold: Any, native: bool) -> Any:
+    if is_null(gold, native=native):
+        return 0 if native else "0"
+    return NOTHING
+
+
+def plant_number_in_text(gold: Any, native: bool) -> Any:
+    value = Pair(gold, None, native).gold_number
+    return NOTHING if value is None or native else f"${plain(value)}"
+
+
+def plant_truth(words: tuple[str, str], *, same: bool) -> Plant:
+    def plant(gold: Any, native: bool) -> Any:
+        value = truth(gold) if str(gold).strip().lower() in ("true", "false") else None
+        if value is None:
+            return NOTHING
+        if native:
+            return words[0 if value else 1] if same else not value
+        return words[0] if value is same else words[1]
+
+    return plant
+
+
+def plant_null_word(gold: Any, native: bool) -> Any:
+    """A dash for a NULL; a database column of numbers could not hold it."""
+    return "-" if is_null(gold, native=native) and not native else NOTHING
+
+
+def plant_spaces(gold: Any, native: bool) -> Any:
+    """Doubled spaces."""
+    return plant_text(lambda text: text.replace(" ", "  "))(gold, native)
+
+
+def plant_encoding(gold: Any, native: bool) -> Any:
+    """UTF-8 read as Latin-1."""
+    return plant_text(lambda text: text.encode().decode("latin-1"))(gold, native)
+
+
+def plant_stored_as_text(gold: Any, native: bool) -> Any:
+    """A native number or date as its text."""
+    return NOTHING if not native or gold is None or isinstance(gold, str | bool) else str(gold)
+
+
+def plant_leading_zeros(gold: Any, native: bool) -> Any:
+    """Digits with leading zeros, as they lose them in a number column."""
+    text = str(gold).strip()
+    lost = not native and text.isascii() and text.isdigit() and text.startswith("0") and text.strip("0")
+    return text.lstrip("0") if lost else NOTHING
+
+
+def plant_time_cut(gold: Any, native: bool) -> Any:
+    """A timestamp cut to its day."""
+    at = instant(gold, native=native)
+    if at is None or at % DAY == 0:
+        return NOTHING
+    return write_instant(at - at % DAY, gold)
+
+
+def plant_off_by_one(gold: Any, native: bool) -> Any:
+    """A whole number and one."""
+    value = Pair(gold, None, native).gold_number
+    return NOTHING if value is None or value != value.to_integral_value() else write_number(value + 1, gold)
+
+
+def plant_value_lost(gold: Any, native: bool) -> Any:
+    """NULL for a value."""
+    return NOTHING if is_null(gold, native=native) else None
+
+
+def with_full_stop(text: str) -> str:
+    """The text and a full stop; figures alone stay, for there a point may mean something."""
+    return f"{text}." if any(c.isalpha() for c in text) else text

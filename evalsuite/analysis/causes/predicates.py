@@ -1,0 +1,324 @@
+"""Which condition tells some rows of a table from the others: what a filter that was dropped, or one too many, says.
+
+The smallest is looked for on either side of the cut: one on a column (a value, a few, all but a few, a bound, a range, how texts begin, end
+or what they hold), one that compares two columns, then two such joined by `and`. Each is drawn as tightly around its rows as it can be, so
+that two of them tell the rest apart wherever any two of their forms do.
+
+The roundest number or date between the rows that meet a bound and those that do not: what a person would have written.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import partial
+from itertools import combinations
+from math import exp, lgamma, log
+from typing import Any, Final, NamedTuple
+
+from evalsuite.analysis.causes.values import plain
+from evalsuite.compare.column_profiles import place, read_columns
+from evalsuite.compare.strict_cells import Cell, key
+from evalsuite.core.types import Table
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_PLACES: Final = 12
+
+
+class Bound(NamedTuple):
+    """A bound on one side in words, as `at least '100'`: `edge` is what is compared with, and `inclusive` whether it meets the bound."""
+
+    words: str
+    edge: float
+    inclusive: bool
+
+
+def bound(edge: float, beyond: float | None, shown: str, *, up: bool, dated: bool) -> Bound:
+    """`at least`, `more than`, `at most`, `less than` or `before` a number or a day.
+
+    `edge` is the outermost value that meets it, `shown` that value as it is written, `beyond` the nearest one that does not (None: there is
+    none). Times are in nanoseconds since 1970. What lies between is named where it is written with fewer digits.
+    """
+    at_edge = Bound(f"{'at least' if up else 'at most'} {shown}", edge, inclusive=True)
+    if beyond is None:
+        return at_edge
+    if dated:
+        moment = _round_moment(edge, beyond, up=up)
+        if moment is None:
+            return at_edge
+        return Bound(f"{'at least' if up else 'before'} '{moment.date().isoformat()}'", _nanoseconds(moment), inclusive=up)
+    low, high = (Decimal(repr(value)) for value in sorted((edge, beyond)))
+    for exponent in range(_MOST_PLACES, -_MOST_PLACES, -1):
+        step = Decimal(1).scaleb(exponent)
+        least = (low / step).to_integral_value(ROUND_CEILING) * step
+        if least > high:
+            continue
+        number = least if up else (high / step).to_integral_value(ROUND_FLOOR) * step
+        if number == Decimal(repr(edge)):
+            return at_edge
+        return Bound(f"{'more than' if up else 'less than'} '{plain(number)}'", float(number), inclusive=False)
+    return at_edge
+
+
+def _nanoseconds(moment: datetime) -> float:
+    return (moment - _EPOCH).total_seconds() * 1e9
+
+
+def _round_moment(edge: float, beyond: float, *, up: bool) -> datetime | None:
+    """The first day of a year or a month, or a midnight, that parts the two: not after the later one, after the earlier one."""
+    later, earlier = (max(edge, beyond), min(edge, beyond))
+    try:
+        day = (_EPOCH + timedelta(microseconds=later // 1000)).replace(hour=0, minute=0, second=0, microsecond=0)
+    except OverflowError:
+        return None
+    for moment in (day.replace(month=1, day=1), day.replace(day=1), day):
+        at = _nanoseconds(moment)
+        if earlier < at and (at <= edge if up else at <= beyond):
+            return moment
+    return None
+
+
+MOST_VALUES: Final = 5
+MOST_COMPARED: Final = 8
+MOST_WORDS: Final = 20
+LONGEST: Final = 60
+# Conditions of a column that are kept for a pair of two.
+_EXCLUDED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A condition that some rows meet and no other: `words` say it, with names of columns and values; `column` (from 0) is its first.
+
+    `size` counts what it has to name; `chance` is how likely any such condition tells as many rows, taken at random, from the rest.
+    `of_others`: it is the other rows that meet it, and none of the rows asked about.
+    """
+
+    column: int
+    words: str
+    size: int
+    chance: float
+    of_others: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A condition that all rows in question meet: `meets` (bool, one a row of the table), as tight as it can be.
+
+    `loosened` gives, for the others that it has to shut out, its words and which rows of the table meet what they say. `beside` is the
+    column that is compared with `column`, -1 where values are.
+    """
+
+    column: int
+    size: int
+    meets: Any
+    loosened: Callable[[Any], tuple[str, Any]]
+    beside: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column's cells as numbers: `codes` are equal where cells are, `places` are those of numbers and instants (NaN for others)."""
+
+    name: str
+    codes: Any
+    places: Any
+    null: int
+    n_values: int
+    raw: Sequence[Any]
+    dated: bool
+
+
+def predicate_of(table: Table, rows: Sequence[int], others: Sequence[int]) -> Predicate | None:
+    """The smallest condition that all of `rows` meet and none of `others`, or the other way round; None where nothing tells them apart."""
+    import numpy as np
+
+    if not len(rows) or not len(others):
+        return None
+    columns = [_column_of(column.cells, table, k) for k, column in enumerate(read_columns(table, range(len(table.columns))))]
+    inside, beyond = (np.asarray(side, dtype=np.int64) for side in (rows, others))
+    n, n_rows = len(rows), len(rows) + len(others)
+    log_comb = lgamma(n_rows + 1) - lgamma(n + 1) - lgamma(n_rows - n + 1)
+    found: list[tuple[int, bool, int, int, str]] = []
+    sides = [(False, inside, beyond), (True, beyond, inside)]
+    all_conditions = []
+    for of_others, own, rest in sides:
+        conditions = [one for k, column in enumerate(columns) for one in _conditions(k, column, own, rest)]
+        conditions += _comparisons(columns, own)
+        all_conditions.append(conditions)
+        for one in conditions:
+            if not one.meets[rest].any():
+                words, meets = one.loosened(rest)
+                if meets[own].all() and not meets[rest].any():
+                    found.append((one.size, of_others, columns[one.column].n_values, one.column, words))
+    # About as many conditions of each form as there are values that n rows can share, on either side.
+    n_tried = 2.0 * len(columns) * (n_rows // n + n_rows // max(1, n_rows - n) + 4)
+    if not found:
+        for (of_others, own, rest), conditions in zip(sides, all_conditions, strict=True):
+            found += ((size, of_others, 0, k, words) for size, k, words in _joined(conditions, own, rest))
+        # Each pair of bounds or values of two columns.
+        n_tried = (sum(column.n_values * (column.n_values + 1.0) for column in columns)) ** 2
+    if not found:
+        return None
+    size, of_others, _, k, words = min(found)
+    return Predicate(k, words, size, exp(min(0.0, log(n_tried * size) - log_comb)), of_others)
+
+
+def _column_of(cells: Sequence[Cell], table: Table, k: int) -> _Column:
+    import numpy as np
+
+    known: dict[Any, int] = {}
+    codes = np.fromiter((known.setdefault(key(cell), len(known)) for cell in cells), dtype=np.int64, count=len(cells))
+    places = np.fromiter((_ordered(cell) for cell in cells), dtype=np.float64, count=len(cells))
+    dated = any(isinstance(cell, tuple) and cell[0] == "instant" for cell in cells[:100])
+    return _Column(table.header[k], codes, places, known.get(key(None), -1), len(known), table.columns[k], dated)
+
+
+def _ordered(cell: Cell) -> float:
+    """Where a number or an instant stands among its like, NaN for anything else."""
+    if isinstance(cell, tuple) and cell[0] == "instant":
+        return float(cell[1])
+    at = place(cell)
+    return float("nan") if at is None else at
+
+
+def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Condition]:
+    """The tightest conditions of each form on one column that all of `rows` meet."""
+    import numpy as np
+
+    name, raw, codes = repr(column.name), column.raw, column.codes
+    values, firsts = np.unique(codes[rows], return_index=True)
+    # A few values of rows that have one each are no condition.
+    if len(values) == 1 or 2 * len(values) <= min(len(rows), 2 * MOST_VALUES):
+        shown = _listed(raw[row] for row in rows[np.sort(firsts)])
+        words = f"{name} is {shown}" if len(values) == 1 else f"{name} is one of {shown}"
+        yield from _as_it_is(k, 1 if len(values) == 1 else len(values) + 1, np.isin(codes, values), shown and words)
+    if column.null >= 0 and column.null not in values:
+        yield from _as_it_is(k, 2, codes != column.null, f"{name} is not NULL")
+    shut_out, first, counts = np.unique(codes[others], return_index=True, return_counts=True)
+    absent = ~np.isin(shut_out, values) & (shut_out != column.null)
+    if absent.sum() == 1 or 0 < 2 * absent.sum() <= min(counts[absent].sum(), 2 * MOST_VALUES):
+        shown, many = _listed(raw[row] for row in others[np.sort(first[absent])]), int(absent.sum())
+        words = f"{name} is not {shown}" if many == 1 else f"{name} is none of {shown}"
+        yield from _as_it_is(k, many + (1 if many == 1 else 2), ~np.isin(codes, shut_out[absent]), shown and words)
+    elif absent.any():
+        for at in [int(at) for at in np.argsort(-counts) if absent[at]][:_EXCLUDED]:
+            shown = _listed([raw[others[first[at]]]])
+            yield from _as_it_is(k, 2, codes != shut_out[at], shown and f"{name} is not {shown}")
+    yield from _bounds(k, column, rows)
+    if column.null not in values:
+        yield from _text_conditions(k, column, rows)
+
+
+def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
+    """At least the lowest, at most the highest, or between the two; where all rows are numbers, or all are times."""
+    import numpy as np
+
+    places, name = column.places, repr(column.name)
+    own = places[rows]
+    if np.isnan(own).any():
+        return
+    low_row, high_row = int(rows[own.argmin()]), int(rows[own.argmax()])
+    above, below = places >= places[low_row], places <= places[high_row]
+
+    if not (_listed([column.raw[low_row]]) and _listed([column.raw[high_row]])):
+        return
+
+    def side(rest: Any, *, up: bool) -> tuple[str, Any]:
+        beyond = places[rest]
+        beyond = beyond[~np.isnan(beyond)]
+        beyond = beyond[beyond < places[low_row]] if up else beyond[beyond > places[high_row]]
+        nearest = None if not len(beyond) else float(beyond.max() if up else beyond.min())
+        row = low_row if up else high_row
+        words, edge, inclusive = bound(float(places[row]), nearest, _listed([column.raw[row]]), up=up, dated=column.dated)
+        further = places > edge if up else places < edge
+        return words, further | (places == edge) if inclusive else further
+
+    def one(rest: Any, *, up: bool) -> tuple[str, Any]:
+        words, meets = side(rest, up=up)
+        return f"{name} is {words}", meets
+
+    def both(rest: Any) -> tuple[str, Any]:
+        (low, least), (high, most) = side(rest, up=True), side(rest, up=False)
+        return f"{name} is {low} and {high}", least & most
+
+    yield _Condition(k, 2, above, partial(one, up=True))
+    yield _Condition(k, 2, below, partial(one, up=False))
+    yield _Condition(k, 4, above & below, both)
+
+
+def _text_conditions(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
+    """How all the texts begin or end, or a word that all of them hold."""
+    import numpy as np
+
+    texts = [str(value) for value in column.raw]
+    own = list(dict.fromkeys(texts[row] for row in rows))
+    in_words = column.dated or not all(text.strip()[:1].isdigit() for text in own)
+    if len(own) < 2 or not in_words:
+        return
+    name, least, most = repr(column.name), min(own), max(own)
+    n = next((i for i, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
+    turned = [text[::-1] for text in own]
+    low, high = min(turned), max(turned)
+    m = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+    candidates: list[tuple[str, str, Callable[[str, str], bool]]] = [(least[:n], "begins with", str.startswith)] if n else []
+    candidates += [(low[:m][::-1], "ends with", str.endswith)] if m else []
+    words = [word for word in dict.fromkeys(own[0].split()) if all(word in text for text in own)]
+    candidates += [(word, "holds", str.__contains__) for word in words[:MOST_WORDS]]
+    for part, verb, test in candidates:
+        meets = np.fromiter((test(text, part) for text in texts), dtype=bool, count=len(texts))
+        yield from _as_it_is(k, 3, meets, f"{name} {verb} {part!r}" if len(part) <= LONGEST else "")
+
+
+def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:
+    """What holds between two columns of numbers, or of times, in all the rows."""
+    import numpy as np
+
+    ordered = [k for k, column in enumerate(columns) if not np.isnan(column.places[rows]).any()][:MOST_COMPARED]
+    for k, m in combinations(ordered, 2):
+        a, b = columns[k], columns[m]
+        if a.dated != b.dated:
+            continue
+        tests = {
+            "is less than": a.places < b.places,
+            "is more than": a.places > b.places,
+            "is at most": a.places <= b.places,
+            "is at least": a.places >= b.places,
+            "is": a.places == b.places,
+            "is not": ~np.isnan(a.places) & ~np.isnan(b.places) & (a.places != b.places),
+        }
+        for verb, meets in tests.items():
+            if meets[rows].all():
+                yield from _as_it_is(k, 3, meets, f"{a.name!r} {verb} column {b.name!r}", m)
+
+
+def _joined(conditions: Sequence[_Condition], rows: Any, others: Any) -> Iterator[tuple[int, int, str]]:
+    """(size, first column, words) of the smallest pair of conditions that none of the others meets."""
+    left = [one.meets[others] for one in conditions]
+    best: tuple[int, int, int] | None = None
+    for i, j in combinations(range(len(conditions)), 2):
+        size = conditions[i].size + conditions[j].size + 1
+        apart = (conditions[i].column, conditions[i].beside) != (conditions[j].column, conditions[j].beside)
+        if apart and (best is None or size < best[0]) and not (left[i] & left[j]).any():
+            best = size, i, j
+    if best is None:
+        return
+    size, i, j = best
+    # The second has to shut out whatever the words of the first let in.
+    first, meets = conditions[i].loosened(others[left[j]])
+    second, also = conditions[j].loosened(others[meets[others]])
+    meets = meets & also
+    if meets[rows].all() and not meets[others].any():
+        yield size, conditions[i].column, f"{first} and {second}"
+
+
+def _as_it_is(k: int, size: int, meets: Any, words: str, beside: int = -1) -> Iterator[_Condition]:
+    """A condition whose words do not depend on what it shuts out; none where there are no words."""
+    if words:
+        yield _Condition(k, size, meets, lambda _: (words, meets), beside)
+
+
+def _listed(values: Iterable[Any]) -> str:
+    """The values one by one, empty where one is too long to be written out."""
+    texts = ["NULL" if value in (None, "") else repr(str(value)) for value in values]
+    return "" if any(len(text) > LONGEST for text in texts) else ", ".join(texts)

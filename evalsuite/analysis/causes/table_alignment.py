@@ -1,0 +1,392 @@
+"""The tables of an answer beside the gold tables that a check holds them to.
+
+A place for a cell in an order that scaling, rounding, signs, cases and spaces leave as it is.
+
+Which predicted column and row stands for which of gold: the likeliest pairing, for explanations and side-by-side views.
+
+A scorer only has to say whether a pairing exists. Here one is chosen even where nothing agrees, so that the difference can be shown: first
+columns by their headers and cells, then rows that are equal, then rows that are alike.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+from evalsuite.analysis.causes.values import Pair, decorated_number, instants
+from evalsuite.compare.column_profiles import PLAIN_TERMS, Column, Terms, place, read_columns
+from evalsuite.compare.official_cells import ABS_TOL
+from evalsuite.compare.strict_cells import Cell, equal, key
+from evalsuite.compare.strict_tables import columns_for, order_for
+from evalsuite.core.types import Fault, Rule, Table
+
+LONGEST_NUMBER: Final = 40
+
+
+def step(cell: Cell) -> tuple[int, float, str]:
+    """Where a cell stands among others, whatever its unit, sign, rounding, case, spaces or form of date."""
+    if isinstance(cell, tuple) and cell[0] == "text" and len(cell[1]) <= LONGEST_NUMBER:
+        return _step_of_text(cell[1])
+    at = place(cell)
+    if at is not None:
+        return 0, abs(at), ""
+    if isinstance(cell, tuple) and cell[0] == "instant":
+        return 1, float(cell[1]), ""
+    return 2, 0.0, _bare(str(cell[1] if isinstance(cell, tuple) else cell))
+
+
+@lru_cache(maxsize=1 << 14)
+def _step_of_text(text: str) -> tuple[int, float, str]:
+    if any(map(str.isdigit, text)):
+        moment = next(instants(text), None)
+        if moment is not None:
+            return 1, float(moment[0]), ""
+        number = next(decorated_number(text), None)
+        if number is not None:
+            return 0, abs(float(number[0])), ""
+    return 2, 0.0, _bare(text)
+
+
+def _bare(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())
+
+
+MOST_CELLS: Final = 2_000_000
+MOST_COLUMNS: Final = 100
+MOST_PARTNERS: Final = 64
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Gold and a prediction side by side. `partners` has for each needed gold column the predicted one, None where there is none.
+
+    `pairs` are (gold row, predicted row) in gold order, `missing` gold rows without a partner, `extra` predicted ones; all from 0.
+    `exact` takes cells that are not written alike for different, whatever the tolerance; `keyed` rows are one where their keys are.
+    """
+
+    gold: Table
+    prediction: Table
+    rules: Rule
+    ordered: bool
+    needed: tuple[int, ...]
+    partners: tuple[int | None, ...]
+    pairs: tuple[tuple[int, int], ...]
+    missing: tuple[int, ...]
+    extra: tuple[int, ...]
+    columns: "_Cells"
+    exact: bool = False
+    keyed: bool = False
+
+    @property
+    def native(self) -> bool:
+        """Whether types decide, as in a database."""
+        return self.gold.types is not None
+
+    @cached_property
+    def wrong(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """For each needed column with a partner the row pairs whose cells differ."""
+        return tuple(
+            tuple((g, p) for g, p in self.pairs if not self._same(j, g, k, p)) if k is not None else () for j, k in enumerate(self.partners)
+        )
+
+    def _same(self, j: int, g: int, k: int, p: int) -> bool:
+        if self.exact:
+            return bool(self.gold.columns[self.needed[j]][g] == self.prediction.columns[k][p])
+        return self.columns.same(j, g, k, p)
+
+    def values(self, j: int, rows: Sequence[tuple[int, int]]) -> list[Pair]:
+        """The raw values of needed column `j` at some row pairs."""
+        k = self.partners[j]
+        assert k is not None
+        gold, predicted = self.gold.columns[self.needed[j]], self.prediction.columns[k]
+        return [Pair(gold[g], predicted[p], self.native) for g, p in rows]
+
+    def gold_row(self, row: int) -> tuple[Any, ...]:
+        """The keys of a gold row over the needed columns that have a partner."""
+        return tuple(self.columns.gold_keys[j][row] for j, k in enumerate(self.partners) if k is not None)
+
+    def predicted_row(self, row: int) -> tuple[Any, ...]:
+        """The keys of a predicted row over the same columns."""
+        return tuple(self.columns.predicted_keys[k][row] for k in self.partners if k is not None)
+
+    @property
+    def n_wrong(self) -> int:
+        """How many cells of paired rows differ."""
+        return sum(map(len, self.wrong))
+
+
+class _Cells:
+    """Both sides' cells and their keys, read once."""
+
+    def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], sides: tuple[Table, Table], rules: Rule) -> None:
+        self.gold, self.predicted, self.rules = gold, predicted, rules
+        self._raw = ([sides[0].columns[c.position] for c in gold], [sides[1].columns[c.position] for c in predicted])
+        self.gold_keys = [self._keys(c.cells, raw) for c, raw in zip(gold, self._raw[0], strict=True)]
+        self.predicted_keys = [self._keys(c.cells, raw) for c, raw in zip(predicted, self._raw[1], strict=True)]
+        self.gold_bags = [Counter(keys) for keys in self.gold_keys]
+        self.predicted_bags = [Counter(keys) for keys in self.predicted_keys]
+
+    def _keys(self, cells: Sequence[Cell], raw: Sequence[Any]) -> list[Any]:
+        if self.rules == "strict":
+            return [key(cell) for cell in cells]
+        places = map(place, cells)
+        # Text as it stands; what has no place and no text is its own key.
+        rest = (value if cell is not None and isinstance(value, str) else cell for cell, value in zip(cells, raw, strict=True))
+        return [other if at is None else round(at, 2) + 0.0 for at, other in zip(places, rest, strict=True)]
+
+    def same(self, j: int, gold_row: int, k: int, predicted_row: int) -> bool:
+        """Whether two cells are equal under the rules, as far as one cell by itself tells."""
+        a, b = self.gold_keys[j][gold_row], self.predicted_keys[k][predicted_row]
+        if a == b:
+            return True
+        gold, predicted = self.gold[j].cells[gold_row], self.predicted[k].cells[predicted_row]
+        if self.rules == "strict":
+            return equal(gold, predicted, self.gold[j].tolerance)
+        x, y = place(gold), place(predicted)
+        return x is not None and y is not None and math.isclose(x, y, abs_tol=ABS_TOL)
+
+
+def align(
+    gold: Table,
+    prediction: Table,
+    *,
+    needed: Sequence[int] = (),
+    ordered: bool,
+    rules: Rule,
+    terms: Terms = PLAIN_TERMS,
+    key_columns: Sequence[int] = (),
+) -> Alignment | None:
+    """The pairing of two tables, None where they are too large to look at cell by cell (2,000,000 cells, 100 needed columns).
+
+    Rows are paired by the gold columns `key_columns`, where there are such and they have partners, else by what they hold.
+    """
+    chosen = [i for i in dict.fromkeys(needed or range(len(gold.columns))) if -len(gold.columns) <= i < len(gold.columns)]
+    chosen = [i % len(gold.columns) for i in chosen] if gold.columns else []
+    n_cells = gold.n_rows * len(chosen) + prediction.n_rows * len(prediction.columns)
+    if n_cells > MOST_CELLS or len(chosen) > MOST_COLUMNS or len(prediction.columns) > 4 * MOST_COLUMNS:
+        return None
+    sides = gold, prediction
+    cells = _Cells(read_columns(gold, chosen, terms), read_columns(prediction, range(len(prediction.columns))), sides, rules)
+    partners = _partners(cells)
+    start = Alignment(
+        gold=gold,
+        prediction=prediction,
+        rules=rules,
+        ordered=ordered,
+        needed=tuple(chosen),
+        partners=partners,
+        pairs=(),
+        missing=tuple(range(gold.n_rows)),
+        extra=tuple(range(prediction.n_rows)),
+        columns=cells,
+    )
+    if all(partner is None for partner in partners):
+        return start
+    return _by_key(start, key_columns) or _with_rows(start)
+
+
+def _partners(cells: _Cells) -> tuple[int | None, ...]:
+    """For each gold column the likeliest predicted column of its own."""
+    likeness = []
+    for j in range(len(cells.gold)):
+        for k in range(len(cells.predicted)):
+            value = _likeness(cells, j, k)
+            if value > 0:
+                likeness.append((-value, j, k))
+    partners: list[int | None] = [None] * len(cells.gold)
+    taken: set[int] = set()
+    for _, j, k in sorted(likeness):
+        if partners[j] is None and k not in taken:
+            partners[j] = k
+            taken.add(k)
+    return tuple(partners)
+
+
+def _likeness(cells: _Cells, j: int, k: int) -> float:
+    """How alike two columns are: shared cells first, then the header, then the kind of their cells and the place."""
+    gold, predicted = cells.gold[j], cells.predicted[k]
+    n = max(len(gold.cells), len(predicted.cells), 1)
+    a, b = cells.gold_bags[j], cells.predicted_bags[k]
+    shared = sum(min(count, b[value]) for value, count in a.items() if value in b) / n
+    named = gold.name.strip().casefold() == predicted.name.strip().casefold()
+    kinds = _is_numeric(gold), _is_numeric(predicted)
+    alike = 0.1 if kinds[0] == kinds[1] else 0.0
+    placed = 0.05 / (1 + abs(gold.position - predicted.position))
+    return 2 * shared + (1.0 if named else 0.0) + alike + placed
+
+
+def _is_numeric(column: Column) -> bool:
+    seen = [place(cell) is not None for cell in column.cells[:200] if cell is not None]
+    return sum(seen) * 2 > len(seen)
+
+
+def _with_rows(start: Alignment) -> Alignment:
+    """The alignment with its rows paired: in place where the order counts and the numbers agree, else equal rows, then alike ones."""
+    n_gold, n_predicted = start.gold.n_rows, start.prediction.n_rows
+    if start.ordered and n_gold == n_predicted:
+        return replace(start, pairs=tuple((row, row) for row in range(n_gold)), missing=(), extra=())
+    pairs, left, spare = _equal_rows(start)
+    pairs += _rows_of_one_key(start, left, spare)
+    pairs += _alike_rows(start, left, spare)
+    if len(left) == len(spare):
+        golds = sorted(left, key=lambda row: _rank(start, row, gold=True))
+        pairs += list(zip(golds, sorted(spare, key=lambda row: _rank(start, row, gold=False)), strict=True))
+        left, spare = [], []
+    return replace(start, pairs=tuple(sorted(pairs)), missing=tuple(sorted(left)), extra=tuple(sorted(spare)))
+
+
+def any_order(alignment: Alignment) -> Alignment:
+    """The same pairing of columns with the rows paired by what they hold, wherever they stand."""
+    bare = replace(alignment, ordered=False, pairs=(), missing=(), extra=())
+    return _with_rows(bare)
+
+
+def _by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment | None:
+    """Each row beside the one of its key, the n-th of several beside the n-th; None where no column of the key has a partner."""
+    places = [(j, k) for j, k in enumerate(alignment.partners) if k is not None and alignment.needed[j] in key_columns]
+    if not places:
+        return None
+    cells, waiting = alignment.columns, defaultdict[Any, list[int]](list)
+    for row in range(alignment.prediction.n_rows - 1, -1, -1):
+        waiting[tuple(cells.predicted_keys[k][row] for _, k in places)].append(row)
+    pairs, missing = [], []
+    for row in range(alignment.gold.n_rows):
+        if beside := waiting[tuple(cells.gold_keys[j][row] for j, _ in places)]:
+            pairs.append((row, beside.pop()))
+        else:
+            missing.append(row)
+    extra = sorted(row for rows in waiting.values() for row in rows)
+    return replace(alignment, pairs=tuple(pairs), missing=tuple(missing), extra=tuple(extra), keyed=True)
+
+
+def by_rank(alignment: Alignment) -> Alignment:
+    """The same pairing of columns with both sides' rows sorted, which a shift or a factor leaves in step."""
+    golds = sorted(range(alignment.gold.n_rows), key=lambda row: _rank(alignment, row, gold=True))
+    predictions = sorted(range(alignment.prediction.n_rows), key=lambda row: _rank(alignment, row, gold=False))
+    return replace(alignment, pairs=tuple(sorted(zip(golds, predictions, strict=True))), missing=(), extra=())
+
+
+def in_place(alignment: Alignment) -> Alignment:
+    """The same pairing of columns with each row beside the one that stands where it stands: a query leaves its order as often as not."""
+    return replace(alignment, pairs=tuple((row, row) for row in range(alignment.gold.n_rows)), missing=(), extra=())
+
+
+def _equal_rows(start: Alignment) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+    """(pairs of equal rows in file order, gold rows left, predicted rows left)."""
+    waiting: dict[Any, list[int]] = defaultdict(list)
+    for row in range(start.prediction.n_rows - 1, -1, -1):
+        waiting[start.predicted_row(row)].append(row)
+    pairs, left = [], []
+    for row in range(start.gold.n_rows):
+        found = waiting.get(start.gold_row(row))
+        if found:
+            pairs.append((row, found.pop()))
+        else:
+            left.append(row)
+    return pairs, left, sorted(row for rows in waiting.values() for row in rows)
+
+
+def _rows_of_one_key(start: Alignment, left: list[int], spare: list[int]) -> list[tuple[int, int]]:
+    """Pairs of rows with the same value in the column that most of both sides share, where it stands once on each; out of the two lists."""
+    best: list[tuple[int, int]] = []
+    for j, k in enumerate(start.partners):
+        if k is None or any(n > 1 for bag in (start.columns.gold_bags[j], start.columns.predicted_bags[k]) for n in bag.values()):
+            continue
+        there = {start.columns.predicted_keys[k][row]: row for row in spare}
+        found = [(row, there[name]) for row in left if (name := start.columns.gold_keys[j][row]) in there and name is not None]
+        if 2 * len(found) > len(left) and len(found) > len(best):
+            best = found
+    own, others = {row for row, _ in best}, {row for _, row in best}
+    left[:], spare[:] = [row for row in left if row not in own], [row for row in spare if row not in others]
+    return best
+
+
+def _alike_rows(start: Alignment, left: list[int], spare: list[int]) -> list[tuple[int, int]]:
+    """Pairs of rows that agree in half of the columns or more, taken out of the two lists; the most alike first."""
+    partners = [(j, k) for j, k in enumerate(start.partners) if k is not None]
+    index: dict[tuple[int, Any], list[int]] = defaultdict(list)
+    ranks = {row: rank for rank, row in enumerate(sorted(spare, key=lambda row: _rank(start, row, gold=False)))}
+    for row in ranks:
+        for j, k in partners:
+            index[j, start.columns.predicted_keys[k][row]].append(row)
+    offers = []
+    for place_, row in enumerate(sorted(left, key=lambda row: _rank(start, row, gold=True))):
+        votes: Counter[int] = Counter()
+        for j, _ in partners:
+            votes.update(index.get((j, start.columns.gold_keys[j][row]), ())[:MOST_PARTNERS])
+        for other, n in votes.items():
+            if 2 * n >= len(partners):
+                offers.append((-n, place_, ranks[other], row, other))
+    pairs, free_gold, free = [], set(left), set(spare)
+    for *_, row, other in sorted(offers):
+        if row in free_gold and other in free:
+            pairs.append((row, other))
+            free_gold.remove(row)
+            free.remove(other)
+    left[:], spare[:] = sorted(free_gold), sorted(free)
+    return pairs
+
+
+def _rank(start: Alignment, row: int, *, gold: bool) -> tuple[Any, ...]:
+    """A place in an order that scaling, rounding, signs, cases and spaces leave as it is."""
+    found = []
+    for j, k in enumerate(start.partners):
+        if k is None:
+            continue
+        cell = (start.columns.gold[j] if gold else start.columns.predicted[k]).cells[row]
+        found.append(step(cell))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class TablePair:
+    """A predicted table and the gold table it is held to, with what gold says of columns and order.
+
+    `terms` are the tolerances of cells; rows are paired by the gold columns `key`, where there are such.
+    """
+
+    prediction: Table
+    gold: Table
+    needed: tuple[int, ...]
+    ordered: bool
+    name: str = ""
+    terms: Terms = PLAIN_TERMS
+    key: tuple[int, ...] = ()
+    _aligned: dict[Rule, Alignment | None] = field(init=False, default_factory=dict, repr=False, compare=False)
+
+    def align(self, rules: Rule) -> Alignment | None:
+        """The two side by side, worked out once; None where they are too large."""
+        if rules not in self._aligned:
+            self._aligned[rules] = align(
+                self.gold, self.prediction, needed=self.needed, ordered=self.ordered, rules=rules, terms=self.terms, key_columns=self.key
+            )
+        return self._aligned[rules]
+
+
+def table_pairs(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule) -> list[TablePair]:
+    """The pairs of tables that a check compares; of several accepted golds each is one. Faults stand for no table and are left out."""
+    gold = parameters["gold"]
+    terms = Terms(
+        abs_tol=parameters.get("abs_tol"), rel_tol=parameters.get("rel_tol"), percentage=bool(parameters.get("percentage", False))
+    )
+    if reads == "table":
+        golds = [gold] if isinstance(gold, Table | Fault) else list(gold)
+        order = parameters.get("ignore_order", False)
+        pairs = [(form, item, i, "") for i, item in enumerate(golds)]
+    elif reads == "tables":
+        golds, order = list(gold), parameters.get("ignore_orders")
+        pairs = [(p, g, i, getattr(g, "name", "")) for i, (p, g) in enumerate(zip(form, golds, strict=False))]
+    else:
+        names = list(parameters.get("condition_tabs") or gold)
+        handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (form, gold))
+        golds, order = names, parameters.get("ignore_orders")
+        pairs = [(handed_in.get(name.lower()), expected.get(name.lower()), i, name) for i, name in enumerate(names)]
+    found = []
+    for p, g, i, name in pairs:
+        if isinstance(p, Table) and isinstance(g, Table):
+            free = bool(order) if rules == "official" and reads == "table" else order_for(order, i)
+            needed = tuple(columns_for(parameters.get("condition_cols"), i, len(golds)))
+            found.append(TablePair(p, g, needed, not free, name, terms))
+    return found

@@ -1,0 +1,783 @@
+"""Totals and subtotals among the rows: too many, as ROLLUP or a spreadsheet adds them, or missing. See `row_repairs` for a repair.
+
+What can go wrong with the rows and columns of a table as a whole, each as a generator of repaired tables.
+
+Each gets an `Alignment` and yields (repaired prediction, what was found in plain words, where): the search asks the scorer of each. The
+words never hold a cell; `where` does, and is shown only where cells may be.
+
+What can go wrong with a CSV file as a whole: its separator, its header line, rows for columns. See `rows` for the form of a repair.
+
+Rows too many or too few, and what they share: a filter, a join, a group of NULL. See `row_repairs` for the form of a repair.
+
+Numbers grouped at another level than gold's: more finely, or more coarsely. See `row_repairs` for the form of a repair.
+"""
+
+import io
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import combinations, pairwise
+from math import comb, exp, lgamma, log10
+from typing import Any, Final
+
+from evalsuite.analysis.causes.predicates import predicate_of
+from evalsuite.analysis.causes.table_alignment import Alignment, any_order
+from evalsuite.analysis.causes.values import decimals, is_null, nearly, number, write_number
+from evalsuite.core.types import Table
+from evalsuite.readers.csv_table import csv_rows
+
+# How likely an unrelated row holds a key of gold's: one of many digits, or any.
+_SAME_LONG_KEY, _SAME_KEY = 0.05, 0.3
+# Above this chance something tells rows apart by accident.
+MOST_CHANCE: Final = 0.2
+MOST_SWAPPED: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """A table made right: what was found, and where with cells named.
+
+    `puts_gold_in` says that it holds cells which the answer did not; `chance` is how likely as much is found where there is nothing;
+    `name` is a cause of its own, where what was found is told apart from what the repair is named after.
+    """
+
+    table: Table
+    says: str
+    where: str = ""
+    puts_gold_in: bool = False
+    chance: float = 0.0
+    name: str = ""
+
+
+Repair = Callable[[Alignment], Iterator[Repaired]]
+
+
+def rows_of(table: Table) -> list[tuple[Any, ...]]:
+    """The table's rows, n_rows tuples of n_columns cells."""
+    return list(zip(*table.columns, strict=True)) if table.columns else []
+
+
+def with_rows(table: Table, rows: Sequence[Sequence[Any]]) -> Table:
+    """The table with other rows of the same width."""
+    columns = tuple(list(column) for column in zip(*rows, strict=True)) if rows else tuple([] for _ in table.columns)
+    return replace(table, columns=columns, n_rows=len(rows))
+
+
+def pick(table: Table, rows: Sequence[int]) -> Table:
+    """The table with some of its rows, in the given order."""
+    return replace(table, columns=tuple([column[row] for row in rows] for column in table.columns), n_rows=len(rows))
+
+
+def with_column(table: Table, k: int, cells: Sequence[Any], *, like: str = "") -> Table:
+    """The table with column `k` replaced; in a database's table it gets the type `like`, where one is given."""
+    types = table.types
+    if types is not None and like:
+        types = (*types[:k], like, *types[k + 1 :])
+    return replace(table, columns=(*table.columns[:k], list(cells), *table.columns[k + 1 :]), types=types)
+
+
+def wrong_order(a: Alignment) -> Iterator[Repaired]:
+    """The right rows in the wrong order, where the order counts."""
+    if not a.ordered or a.gold.n_rows != a.prediction.n_rows:
+        return
+    free = any_order(a)
+    if free.n_wrong or free.missing or free.extra or all(g == p for g, p in free.pairs):
+        return
+    table, cells = pick(a.prediction, [p for _, p in free.pairs]), a.columns
+    for j, k in enumerate(a.partners):
+        keys = cells.gold_keys[j]
+        n_runs = sum(x != y for x, y in pairwise(keys)) + 1
+        if k is not None and keys == cells.predicted_keys[k] and 1 < n_runs == len(cells.gold_bags[j]) < len(keys):
+            n_moved = sum(g != p for g, p in free.pairs)
+            says = f"{n_moved} rows that tie in gold's column {a.needed[j] + 1} stand in another order"
+            yield Repaired(table, says, gold_header(a, j), name="ties in another order")
+            return
+    yield Repaired(table, "the rows are gold's in another order")
+
+
+def scrambled(a: Alignment) -> Iterator[Repaired]:
+    """Each column holds gold's cells, but rows were put together wrongly."""
+    cells = a.columns
+    if a.gold.n_rows != a.prediction.n_rows or None in a.partners:
+        return
+    table, moved = a.prediction, 0
+    for j, k in enumerate(a.partners):
+        if k is None or cells.gold_bags[j] != cells.predicted_bags[k]:
+            return
+        if cells.gold_keys[j] == cells.predicted_keys[k]:
+            continue
+        places: dict[Any, list[int]] = {}
+        for row, name in enumerate(cells.predicted_keys[k]):
+            places.setdefault(name, []).append(row)
+        order = [places[name].pop(0) for name in cells.gold_keys[j]]
+        table, moved = with_column(table, k, [a.prediction.columns[k][row] for row in order]), moved + 1
+    if moved:
+        yield Repaired(table, "each column holds gold's cells, but the rows are put together wrongly")
+
+
+def swapped_cells(a: Alignment) -> Iterator[Repaired]:
+    """Two columns whose cells are exchanged in the rows that differ."""
+    apart = _rows_apart(a)
+    partners = [k for k in a.partners if k is not None]
+    if apart is None or not apart[0] or len(apart[0]) != len(apart[1]) or len(partners) > MOST_SWAPPED:
+        return
+    lacking = Counter(a.gold_row(row) for row in apart[0])
+    for x, y in combinations(range(len(partners)), 2):
+        left = Counter[Any]()
+        left.update(lacking)
+        for row in apart[1]:
+            keys = list(a.predicted_row(row))
+            if keys[x] is None or keys[y] is None:
+                break
+            keys[x], keys[y] = keys[y], keys[x]
+            if left[tuple(keys)] <= 0:
+                break
+            left[tuple(keys)] -= 1
+        if any(left.values()):
+            continue
+        one, other = list(a.prediction.columns[partners[x]]), list(a.prediction.columns[partners[y]])
+        for row in apart[1]:
+            one[row], other[row] = other[row], one[row]
+        table = with_column(with_column(a.prediction, partners[x], one), partners[y], other)
+        where = " and ".join(f"column {k + 1} {a.prediction.header[k]!r}" for k in (partners[x], partners[y]))
+        yield Repaired(table, f"two columns are exchanged in {len(apart[1])} rows", where)
+
+
+def duplicated(a: Alignment) -> Iterator[Repaired]:
+    """Rows that stand several times, as after a join that fans out: each k times, or some more often than others."""
+    table, gold = a.prediction, a.gold
+    if table.n_rows <= gold.n_rows or a.missing or not gold.n_rows:
+        return
+    seen: Counter[Any] = Counter(a.predicted_row(row) for row in range(table.n_rows))
+    times, rest = divmod(table.n_rows, gold.n_rows)
+    n_more = table.n_rows - gold.n_rows
+    if not rest and all(n % times == 0 for n in seen.values()):
+        kept, used, often = [], Counter[Any](), "" if max(seen.values()) == times else " as often as in gold"
+        for row in range(table.n_rows):
+            name = a.predicted_row(row)
+            used[name] += 1
+            if used[name] <= seen[name] // times:
+                kept.append(row)
+        yield Repaired(
+            pick(table, kept),
+            f"every row stands {times} times{often}: {n_more} rows are repeated, as after a join that fans out",
+        )
+    golds: Counter[Any] = Counter(a.gold_row(row) for row in range(gold.n_rows))
+    if all(name in golds for name in seen):
+        kept = sorted(p for _, p in a.pairs)
+        yield Repaired(
+            pick(table, kept),
+            f"{'1 row is' if n_more == 1 else f'{n_more} rows are'} repeated: {'it stands' if n_more == 1 else 'they stand'} more often"
+            " than in gold, as after a join that fans out",
+        )
+
+
+def repeated_keys(a: Alignment) -> Iterator[Repaired]:
+    """Rows beyond gold's that hold a value of its first column without repetitions, and other values beside it: what a join found again."""
+    if a.missing or not a.extra or len(a.pairs) < a.gold.n_rows:
+        return
+    for j, k in enumerate(a.partners):
+        bag = a.columns.gold_bags[j]
+        # A key is a name or a whole number.
+        if k is None or len(bag) < a.gold.n_rows or any(map(_is_fraction, bag)):
+            continue
+        if not all(a.columns.predicted_keys[k][row] in bag for row in a.extra):
+            return
+        n = len(a.extra)
+        long = all(len(str(a.gold.columns[a.needed[j]][row])) >= 4 for row in range(min(20, a.gold.n_rows)))
+        chance = min(MOST_CHANCE, (_SAME_LONG_KEY if long else _SAME_KEY) ** n)
+        rows, values = ("1 row is", "the value") if n == 1 else (f"{n} rows are", "the values")
+        says = (
+            f"{rows} repeated with other cells: {values} of gold's column {a.needed[j] + 1} stand once there, as after a join that fans out"
+        )
+        yield Repaired(pick(a.prediction, sorted(p for _, p in a.pairs)), says, gold_header(a, j), chance=chance, name="rows duplicated")
+        return
+
+
+def _is_fraction(name: Any) -> bool:
+    return (isinstance(name, tuple) and name[0] == "decimal") or (isinstance(name, float) and not name.is_integer())
+
+
+def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
+    """The last places of a ranking: rows beyond the cut have the same value as gold's last row."""
+    if not a.gold.n_rows or not a.prediction.n_rows or not (a.extra or a.n_wrong):
+        return
+    if len(a.missing) > len(a.extra):
+        return
+    for j, k in enumerate(a.partners):
+        numbers = [cell for cell in a.gold.columns[a.needed[j]] if cell is not None]
+        if k is None or len(numbers) != a.gold.n_rows or not _is_ranked_by(a, j):
+            continue
+        last = a.columns.gold_keys[j][a.gold.n_rows - 1]
+        rows = _rows_apart(a)
+        if rows is None or not rows[1] or any(a.columns.predicted_keys[k][row] != last for row in rows[1]):
+            continue
+        if any(a.columns.gold_keys[j][row] != last for row in rows[0]):
+            continue
+        where = f"{gold_header(a, j)} is {a.gold.columns[a.needed[j]][-1]!r} in all of them"
+        n_tied = f"{len(rows[1])} row{'s tie' if len(rows[1]) > 1 else ' ties'}"
+        yield Repaired(
+            _with_gold_rows(a, rows[0], rows[1]),
+            f"{n_tied} with gold's last place, and {'others of the tied were taken' if rows[0] else 'there are more rows than gold has'}",
+            where,
+            puts_gold_in=bool(rows[0]),
+            chance=_chance_of_tie(a, j) ** len(rows[1]),
+        )
+
+
+def _chance_of_tie(a: Alignment, j: int) -> float:
+    """How likely another number is that of gold's last row: by its digits, and by the steps from the least number to the largest."""
+    numbers = [value for cell in a.gold.columns[a.needed[j]] if (value := number(cell, native=a.native)) is not None]
+    if len(numbers) < a.gold.n_rows:
+        return 0.5
+    n_steps = (max(numbers) - min(numbers)).scaleb(max(map(decimals, numbers))) + 1
+    return max(1 / float(n_steps), 10.0 ** -len(numbers[-1].normalize().as_tuple().digits))
+
+
+def _is_ranked_by(a: Alignment, j: int) -> bool:
+    """Whether gold is ranked by this column: its numbers never rise, or never fall, and are not all one."""
+    keys = a.columns.gold_keys[j]
+    if not all(isinstance(name, int | float) for name in keys) or len(set(keys)) < 2:
+        return False
+    steps = list(pairwise(keys))
+    return all(x >= y for x, y in steps) or all(x <= y for x, y in steps)
+
+
+def _rows_apart(a: Alignment) -> tuple[list[int], list[int]] | None:
+    """(gold rows that the prediction lacks, predicted rows that gold lacks), wherever they stand."""
+    left = Counter(a.gold_row(row) for row in range(a.gold.n_rows))
+    extra = []
+    for row in range(a.prediction.n_rows):
+        name = a.predicted_row(row)
+        if left[name] > 0:
+            left[name] -= 1
+        else:
+            extra.append(row)
+    missing = []
+    for row in range(a.gold.n_rows - 1, -1, -1):
+        if left[a.gold_row(row)] > 0:
+            left[a.gold_row(row)] -= 1
+            missing.append(row)
+    return (missing[::-1], extra) if len(missing) <= len(extra) else None
+
+
+def _with_gold_rows(a: Alignment, missing: Sequence[int], extra: Sequence[int]) -> Table:
+    """The prediction with gold's rows in the places of some extra ones, and without the other extra ones."""
+    rows = rows_of(a.prediction)
+    for gold_row, row in zip(missing, extra, strict=False):
+        rows[row] = as_predicted(a, gold_row)
+    dropped = set(extra[len(missing) :])
+    return with_rows(a.prediction, [row for i, row in enumerate(rows) if i not in dropped])
+
+
+def as_predicted(a: Alignment, gold_row: int) -> tuple[Any, ...]:
+    """A gold row's cells where the prediction has its columns, None in the others."""
+    cells: list[Any] = [None] * len(a.prediction.columns)
+    for j, k in enumerate(a.partners):
+        if k is not None:
+            cells[k] = a.gold.columns[a.needed[j]][gold_row]
+    return tuple(cells)
+
+
+def missing_column(a: Alignment) -> Iterator[Repaired]:
+    """A gold column that was not handed in: with it put in, the rest is right."""
+    headers = {header.strip().casefold() for header in a.prediction.header}
+    if a.prediction.n_rows != a.gold.n_rows or len(a.prediction.columns) >= len(a.gold.columns) or not a.pairs:
+        return
+    absent = [
+        j for j, k in enumerate(a.partners) if k is None or (a.wrong[j] and a.gold.header[a.needed[j]].strip().casefold() not in headers)
+    ]
+    if not absent:
+        return
+    partner = {p: g for g, p in a.pairs}
+    table = a.prediction
+    for j in absent:
+        cells = [a.gold.columns[a.needed[j]][partner[row]] for row in range(table.n_rows)]
+        types = (*table.types, (a.gold.types or ())[a.needed[j]]) if table.types is not None else None
+        table = replace(table, header=(*table.header, a.gold.header[a.needed[j]]), columns=(*table.columns, cells), types=types)
+    n = len(absent)
+    where = "gold's " + ", ".join(gold_header(a, j) for j in absent)
+    yield Repaired(table, f"{n} needed column{'s are' if n > 1 else ' is'} not handed in", where, puts_gold_in=True)
+
+
+def gold_header(a: Alignment, j: int) -> str:
+    """The number, from 1, and the header of a needed gold column."""
+    return f"column {a.needed[j] + 1} {a.gold.header[a.needed[j]]!r}"
+
+
+SEPARATORS: Final = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def delimiter(a: Alignment) -> Iterator[Repaired]:
+    """A CSV file with another separator than the comma, read as it was meant."""
+    table = a.prediction
+    if a.native or len(a.gold.columns) < 2 or len(table.columns) > len(a.gold.columns):
+        return
+    for mark, name in SEPARATORS.items():
+        if not any(mark in header for header in table.header):
+            continue
+        lines = [",".join(map(_or_empty, row)) for row in [table.header, *rows_of(table)]]
+        rows = [row for _, row in csv_rows(io.StringIO("\n".join(lines)), delimiter=mark)]
+        if mark == "|":
+            rows = [[cell.strip() for cell in row[1:-1]] for row in rows if not set("".join(row).strip()) <= set("-: ")]
+        width = len(rows[0]) if rows else 0
+        if width > 1 and all(len(row) == width for row in rows):
+            yield Repaired(_table(table, rows), f"the columns are separated by {name}, not commas")
+
+
+def no_header(a: Alignment) -> Iterator[Repaired]:
+    """A file without a header line: its first row was taken for one."""
+    table = a.prediction
+    if a.native or table.n_rows + 1 != a.gold.n_rows:
+        return
+    first = Counter(str(a.gold.columns[i][0]) for i in a.needed)
+    if not any(header in first for header in table.header):
+        seen = {str(cell) for i in a.needed for cell in a.gold.columns[i]}
+        if not any(header in seen for header in table.header):
+            return
+    rows = [table.header, *rows_of(table)]
+    says = "the header line is missing, so the first row is taken for it"
+    yield Repaired(_table(table, [a.gold.header, *rows], strict=False), says)
+
+
+def transposed(a: Alignment) -> Iterator[Repaired]:
+    """Rows for columns; with gold's headers down the first column, or without them."""
+    table, gold, says = a.prediction, a.gold, "rows stand for columns"
+    if a.native or not gold.n_rows:
+        return
+    # Of a single column only its header and cell are left, side by side as a header.
+    labels = list(map(_or_empty, table.columns[0])) if table.n_rows else list(table.header[:1])
+    headers = {header.strip().casefold() for header in gold.header}
+    if len(table.columns) == gold.n_rows + 1 and any(label.strip().casefold() in headers for label in labels):
+        turned = zip(table.header, *rows_of(table), strict=True)
+        yield Repaired(_table(table, list(turned)), says)
+    elif (len(table.columns), table.n_rows) == (gold.n_rows, len(gold.columns)) and len(gold.columns) > 1:
+        names = [f"column {i}" for i in range(1, table.n_rows + 1)]
+        yield Repaired(_table(table, [names, *table.columns]), says)
+
+
+def _or_empty(cell: Any) -> str:
+    return "" if cell is None else str(cell)
+
+
+def _table(like: Table, rows: Sequence[Sequence[Any]], *, strict: bool = True) -> Table:
+    """A text table from rows, the first of which is the header."""
+    width = len(rows[1]) if not strict and len(rows) > 1 else len(rows[0])
+    header = tuple(map(_or_empty, rows[0]))[:width]
+    header += tuple(f"column {i + 1}" for i in range(len(header), width))
+    body = [list(row)[:width] for row in rows[1:]]
+    columns = tuple([row[i] for row in body] for i in range(width))
+    return Table(header=header, columns=columns, n_rows=len(body), name=like.name)
+
+
+def missing_filter(a: Alignment) -> Iterator[Repaired]:
+    """Extra rows that a condition tells from all wanted rows: a filter was left out, or a join that would have dropped them."""
+    if not a.extra or a.missing or not a.pairs:
+        return
+    kept, n = sorted(p for _, p in a.pairs), len(a.extra)
+    table = pick(a.prediction, kept)
+    keys = a.columns.predicted_keys
+    if (group := _null_group(keys, a.prediction.header, a.extra, kept)) is not None:
+        yield Repaired(
+            table, "one row too many, whose key is NULL: a group of NULL, or a total", group, chance=MOST_CHANCE, name="NULL group"
+        )
+        return
+    if n < 2:
+        return
+    found = predicate_of(a.prediction, a.extra, kept)
+    # Few rows that share a value are named all the same, as what fits and is no proof.
+    if found is not None and (found.chance <= MOST_CHANCE or (found.size == 1 and not found.of_others)):
+        at = f"column {found.column + 1}"
+        if found.of_others:
+            says, where = (
+                f"{n} extra rows fail a condition on {at} that all wanted rows meet",
+                f"{found.words} in each wanted row, and in none of them",
+            )
+        else:
+            shared = "share one value of" if found.size == 1 else "meet one condition on"
+            says, where = f"{n} extra rows {shared} {at}", f"{found.words} in each of them and in no wanted row"
+        yield Repaired(table, f"{says}: a filter is missing", where, chance=min(found.chance, MOST_CHANCE))
+    elif (lone := _lone_keys(keys, a.extra, kept)) is not None:
+        k, n_values, chance = lone
+        says = f"{n} extra rows are all those of {n_values} values of column {k + 1}, which no wanted row has: a join is missing"
+        yield Repaired(table, says, repr(a.prediction.header[k]), chance=chance, name="join lost")
+
+
+def extra_rows(a: Alignment) -> Iterator[Repaired]:
+    """Rows too many."""
+    if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
+        kept = sorted(p for _, p in a.pairs)
+        yield Repaired(pick(a.prediction, kept), f"{len(a.extra)} row{'s are' if len(a.extra) > 1 else ' is'} too many")
+
+
+def missing_rows(a: Alignment) -> Iterator[Repaired]:
+    """Rows too few, all that are there are gold's: by a LIMIT, a filter, a join that dropped rows, or for no reason that can be seen."""
+    if not a.missing or a.extra or (not a.pairs and a.prediction.n_rows) or all(k is None for k in a.partners):
+        return
+    rows, partner, n = rows_of(a.prediction), dict(a.pairs), len(a.missing)
+    whole = with_rows(a.prediction, [rows[partner[row]] if row in partner else as_predicted(a, row) for row in range(a.gold.n_rows)])
+    says, where, name = _why_missing(a)
+    if not says:
+        kind = " at the end, as by a LIMIT" if a.missing[0] == len(a.pairs) and n > 1 else ""
+        says = f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing{kind}"
+    yield Repaired(whole, says, where, puts_gold_in=True, name=name)
+
+
+def _why_missing(a: Alignment) -> tuple[str, str, str]:
+    """(what was found, where, the name of a cause of its own) of the rows that are missing; empty where they have nothing in common."""
+    n, there = len(a.missing), [g for g, _ in a.pairs]
+    if (group := _null_group(a.columns.gold_keys, [a.gold.header[i] for i in a.needed], a.missing, there)) is not None:
+        return "one row of gold is missing, whose key is NULL: a group of NULL, or a total", group, "NULL group"
+    if n < 2:
+        return "", "", ""
+    found = predicate_of(a.gold, a.missing, there)
+    if found is not None and found.chance < MOST_CHANCE:
+        at = f"column {found.column + 1}"
+        if found.of_others:
+            return (
+                f"{n} rows of gold are missing, all that fail one condition on its {at}: a filter too many",
+                f"{found.words} in each row that is there, and in none of them",
+                "",
+            )
+        where = f"{found.words} in each of them and in no row that is there"
+        if found.words.endswith(" is NULL"):
+            return f"all {n} rows of gold whose {at} is NULL are missing, as by an inner join for a left one", where, "join lost"
+        what = "the last ones: a filter or a LIMIT" if a.missing[0] == len(a.pairs) else "a filter"
+        return f"all {n} rows of gold that meet one condition on its {at} are missing, {what} too many", where, ""
+    if (lone := _lone_keys(a.columns.gold_keys, a.missing, there)) is not None:
+        j, n_values, _ = lone
+        says = (
+            f"all {n} rows of gold of {n_values} values of its column {a.needed[j] + 1} are missing, as by a join that does not have them"
+        )
+        return says, gold_header(a, j), "join lost"
+    return "", "", ""
+
+
+def _null_group(keys: Sequence[Sequence[Any]], header: Sequence[str], rows: Sequence[int], others: Sequence[int]) -> str | None:
+    """The column in which a single row has NULL and all others have a value each of their own, as groups do; None where there is none."""
+    if len(rows) != 1 or len(others) < 2:
+        return None
+    for j, column in enumerate(keys):
+        values = {column[row] for row in others}
+        if _is_null_key(column[rows[0]]) and len(values) == len(others) and not any(map(_is_null_key, values)):
+            return f"{header[j]!r} is NULL"
+    return None
+
+
+def _is_null_key(value: Any) -> bool:
+    return value is None
+
+
+def _lone_keys(keys: Sequence[Sequence[Any]], rows: Sequence[int], others: Sequence[int]) -> tuple[int, int, float] | None:
+    """(column, number of values, chance) where the rows are all those of some values of a column whose values repeat; None for no column.
+
+    The chance is that whole values are taken where rows are taken at random: C(values, theirs) of C(rows, theirs), for each column.
+    """
+    best: tuple[float, int, int] | None = None
+    for j, column in enumerate(keys):
+        own, rest = {column[row] for row in rows}, {column[row] for row in others}
+        if own & rest:
+            continue
+        n_keys, n_rows = len(own) + len(rest), len(rows) + len(others)
+        chance = len(keys) * exp(min(0.0, _log_comb(n_keys, len(own)) - _log_comb(n_rows, len(rows))))
+        if chance <= MOST_CHANCE and (best is None or (chance, len(own)) < best[:2]):
+            best = chance, len(own), j
+    return None if best is None else (best[2], best[1], best[0])
+
+
+def _log_comb(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+# Texts that stand in the place of a key in a total.
+_LABEL: Final = re.compile(r"\W*(?:(?:.*\W)?(?:sub-?|grand )?totals?(?:\W.*)?|all|sum|overall|everything)\W*", re.IGNORECASE | re.DOTALL)
+MOST_TOTALS: Final = 2000
+_LEAST_CHANCE: Final = 1e-12
+# Rows without an open key have nothing but their numbers to be totals by.
+_MOST_OF_NUMBERS: Final = 0.005
+
+
+def total_rows(a: Alignment) -> Iterator[Repaired]:
+    """Rows too many, or too few, that are sums, means or extremes of the other rows, by the keys that are not NULL in them."""
+    if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
+        kept = sorted(p for _, p in a.pairs)
+        # A row that stands twice is no total of what it repeats.
+        if not {a.predicted_row(row) for row in kept}.isdisjoint(map(a.predicted_row, a.extra)):
+            return
+        found = _totals(a.prediction.header, a.prediction.columns, a.extra, kept, native=a.native)
+        if found is not None:
+            n = len(a.extra)
+            yield Repaired(
+                pick(a.prediction, kept), f"{n} extra row{'s' if n > 1 else ''} {found.says(n)}", found.where, chance=found.chance
+            )
+    elif a.missing and not a.extra and a.pairs and None not in a.partners:
+        if not {a.gold_row(row) for row, _ in a.pairs}.isdisjoint(map(a.gold_row, a.missing)):
+            return
+        header, columns = [a.gold.header[i] for i in a.needed], [a.gold.columns[i] for i in a.needed]
+        found = _totals(header, columns, a.missing, [g for g, _ in a.pairs], native=a.native)
+        if found is not None:
+            rows, partner, n = rows_of(a.prediction), dict(a.pairs), len(a.missing)
+            cells = [rows[partner[row]] if row in partner else as_predicted(a, row) for row in range(a.gold.n_rows)]
+            says = f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing: {'they' if n > 1 else 'it'} {found.says(n)}"
+            yield Repaired(with_rows(a.prediction, cells), says, found.where, puts_gold_in=True, chance=found.chance)
+
+
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    """What the rows are: totals of all other rows, or of those that agree in some keys; `verified` by what their numbers are."""
+
+    of_all: bool
+    where: str
+    chance: float
+    verified: bool = True
+
+    def says(self, n: int) -> str:
+        if not self.verified:
+            return f"{'stand' if n > 1 else 'stands'} where ROLLUP adds subtotals"
+        if self.of_all:
+            return "is the total of the others" if n == 1 else "are totals of the others"
+        return "is a subtotal of the others" if n == 1 else "are subtotals of the others, as ROLLUP adds them"
+
+
+def _totals(
+    header: Sequence[str], columns: Sequence[Sequence[Any]], rows: Sequence[int], others: Sequence[int], *, native: bool
+) -> _Totals | None:
+    """What the rows are of the others; None where they are no totals."""
+    if len(others) < 2 or len(rows) > MOST_TOTALS:
+        return None
+    numbers = [[number(value, native=native) for value in column] for column in columns]
+    numeric = [
+        k
+        for k, column in enumerate(columns)
+        if all(numbers[k][row] is not None or is_null(column[row], native=native) for row in (*others, *rows))
+        and any(numbers[k][row] is not None for row in others)
+    ]
+    # A year is a number and a key.
+    repeated = [k for k in numeric if {numbers[k][row] for row in rows} <= {None, *(numbers[k][row] for row in others)}]
+    for keys_too in ([], repeated) if repeated else ([],):
+        measures = [k for k in numeric if k not in keys_too]
+        keys = [k for k in range(len(columns)) if k not in measures]
+        groups = [_group(columns, keys, row, others, native=native) for row in rows]
+        if measures and all(group is not None and len(group[1]) for group in groups):
+            told = [group for group in groups if group is not None]
+            found = _verified(header, numbers, (measures, keys), rows, told, len(others))
+            found = found or _in_places_of_totals(header, columns, keys, rows, told, others)
+            if found is not None:
+                return found
+    return None
+
+
+def _in_places_of_totals(
+    header: Sequence[str],
+    columns: Sequence[Sequence[Any]],
+    keys: Sequence[int],
+    rows: Sequence[int],
+    groups: Sequence[tuple[list[int], list[int]]],
+    others: Sequence[int],
+) -> _Totals | None:
+    """Rows of which there is one for each value of the keys that are not open, as ROLLUP adds them; their numbers may be anything."""
+    if len(rows) < 2:
+        return None
+    by_open: dict[tuple[int, ...], list[int]] = {}
+    for row, (left_open, _) in zip(rows, groups, strict=True):
+        by_open.setdefault(tuple(left_open), []).append(row)
+    words = []
+    for unheld, own in by_open.items():
+        held = [k for k in keys if k not in unheld]
+        there = [tuple(columns[k][row] for k in held) for row in own]
+        if len(set(there)) < len(there) or set(there) != {tuple(columns[k][row] for k in held) for row in others}:
+            return None
+        one = f"one for each {_names(header, held)}" if held else "one"
+        words.append(f"{one} with NULL or a label in {_names(header, unheld)}")
+    return _Totals(of_all=False, where=", ".join(words), chance=MOST_CHANCE, verified=False)
+
+
+def _group(
+    columns: Sequence[Sequence[Any]], keys: Sequence[int], row: int, others: Sequence[int], *, native: bool
+) -> tuple[list[int], list[int]] | None:
+    """(keys that are left open, the other rows that agree in the rest); None where no key is open."""
+    held = []
+    for k in keys:
+        value = columns[k][row]
+        if not (is_null(value, native=native) or (isinstance(value, str) and _LABEL.fullmatch(value))):
+            held.append(k)
+    if keys and len(held) == len(keys):
+        return None
+    return [k for k in keys if k not in held], [other for other in others if all(columns[k][other] == columns[k][row] for k in held)]
+
+
+def _mean(values: Sequence[Decimal]) -> Decimal:
+    return sum(values, Decimal(0)) / len(values)
+
+
+_WAYS: Final[dict[str, Callable[[Sequence[Decimal]], Decimal]]] = {
+    "sum": lambda values: sum(values, Decimal(0)), "maximum": max, "minimum": min, "mean": _mean,
+}  # fmt: skip
+
+
+def _verified(
+    header: Sequence[str],
+    numbers: Sequence[Sequence[Decimal | None]],
+    split: tuple[Sequence[int], Sequence[int]],
+    rows: Sequence[int],
+    groups: Sequence[tuple[list[int], list[int]]],
+    n_others: int,
+) -> _Totals | None:
+    """What was found where at least one column of numbers is taken together in one way in all rows, of more than one row in some."""
+    measures, keys = split
+    words, chance = [], 1.0
+    for k in measures:
+        sides = [(numbers[k][row], [value for other in group if (value := numbers[k][other]) is not None]) for row, (_, group) in zip(rows, groups, strict=True)]  # fmt: skip  # noqa: E501
+        whole = [(value, values) for value, values in sides if value is not None and values]
+        if len(whole) < len(rows) or max(len(values) for _, values in whole) < 2:
+            continue
+        for name, together in _WAYS.items():
+            if name != "sum" and all_constant(values for _, values in whole):
+                continue
+            if all(nearly(value, together(values)) for value, values in whole):
+                words.append(f"{header[k]!r} is the {name}")
+                chance *= _chance(name, whole)
+            elif name == "sum" and all(abs(value - together(values)) <= _noise(values) for value, values in whole):
+                words.append(f"{header[k]!r} is the sum but for rounding")
+                chance *= _chance(name, whole) * max(len(values) + 1 for _, values in whole)
+            else:
+                continue
+            break
+    # Of many columns one fits sooner than the only one.
+    chance = max(_LEAST_CHANCE, chance * comb(len(measures), len(words)))
+    in_places = all(left_open for left_open, _ in groups)
+    if not words or chance > (MOST_CHANCE if in_places else _MOST_OF_NUMBERS):
+        return None
+    of_all = all(len(group) == n_others for _, group in groups)
+    over = "all other rows" if of_all else f"the other rows with the same {_names(header, keys)}, where NULL or a label stands for all"
+    return _Totals(of_all, f"{', '.join(words)} over {over}", chance)
+
+
+def all_constant(groups: Iterable[Sequence[Decimal]]) -> bool:
+    """Whether each group holds one value only, so that this is its maximum, its minimum and its mean."""
+    return all(len(set(values)) < 2 for values in groups)
+
+
+def _chance(way: str, whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
+    """How likely unrelated numbers, 1 or more, are each its values taken together in this way."""
+    logarithm = 0.0  # of the chance, base 10
+    for value, values in whole:
+        if way == "sum" and value not in values:
+            logarithm -= len(value.normalize().as_tuple().digits)
+            continue
+        # A number among its like is any between the least and the largest; where they repeat themselves, any of them.
+        steps = (max(values) - min(values)).scaleb(max(map(decimals, (value, *values)))) + 1
+        n_different = len(set(values))
+        logarithm -= log10(min(int(steps), n_different) if n_different < len(values) else int(steps))
+    n_other_ways = 1 if way == "sum" else len(_WAYS) - 1
+    return float(n_other_ways * 10.0 ** max(logarithm, log10(_LEAST_CHANCE)))
+
+
+def _names(header: Sequence[str], keys: Sequence[int]) -> str:
+    return " and ".join(repr(header[k]) for k in keys)
+
+
+def _noise(values: Sequence[Decimal]) -> Decimal:
+    """How far a sum may be off whose parts, and which itself, are rounded where they end; whole numbers are taken for exact."""
+    places = max(map(decimals, values))
+    return Decimal("0.5").scaleb(-places) * (len(values) + 1) if places else Decimal(0)
+
+
+_TOGETHER: Final[dict[str, Callable[[Sequence[Decimal]], Decimal]]] = {"sum": sum, "maximum": max, "minimum": min}  # type: ignore[dict-item]
+Groups = dict[tuple[Any, ...], list[int]]
+
+
+def wrong_level(a: Alignment) -> Iterator[Repaired]:
+    """An answer whose groups make up gold's, or are made up of gold's: each number the sum, the largest or the smallest of a group."""
+    n_gold, n_own = a.gold.n_rows, a.prediction.n_rows
+    if not n_gold or not n_own or n_gold == n_own:
+        return
+    by = [(j, k) for j, k in enumerate(a.partners) if k is not None and set(a.columns.gold_bags[j]) == set(a.columns.predicted_bags[k])]
+    numbers = [(j, k) for j, k in enumerate(a.partners) if k is not None and (j, k) not in by]
+    golds, own = _groups(a.columns.gold_keys, [j for j, _ in by], n_gold), _groups(a.columns.predicted_keys, [k for _, k in by], n_own)
+    fine, coarse = (own, golds) if n_own > n_gold else (golds, own)
+    if (
+        not numbers
+        or golds.keys() != own.keys()
+        or any(len(rows) > 1 for rows in coarse.values())
+        or not any(len(r) > 1 for r in fine.values())
+    ):
+        return
+    cells: dict[int, list[Any]] = {}
+    ways, chance = dict[str, None](), 1.0
+    for j, k in numbers:
+        sides = a.prediction.columns[k], a.gold.columns[a.needed[j]]
+        way = _way(sides if n_own > n_gold else sides[::-1], fine, coarse, native=a.native)
+        if way is None:
+            return
+        ways[way[0]] = None
+        cells[k] = way[1]
+        chance *= way[2]
+    # Numbers that are one among their group, or of one digit, are made of others by accident.
+    if chance > MOST_CHANCE:
+        return
+    if not by and n_own < n_gold and not ways.keys() - {"maximum", "minimum"}:
+        # The answer is one of gold's rows: that the others are missing says the same with less.
+        return
+    where = f"by {', '.join(gold_header(a, j) for j, _ in by)}" if by else "all rows together"
+    words = " and ".join(ways)
+    if n_own > n_gold:
+        firsts = [rows[0] for rows in own.values()]
+        table = with_rows(a.prediction, [[column[row] for column in a.prediction.columns] for row in firsts])
+        table = replace(table, columns=tuple(cells.get(k, column) for k, column in enumerate(table.columns)))
+        if a.ordered:
+            order = [list(own).index(name) for name in golds]
+            table = replace(table, columns=tuple([column[at] for at in order] for column in table.columns))
+        says = f"{n_own} rows stand for gold's {n_gold}: their {words} by group is gold's, so they are grouped too finely"
+        yield Repaired(table, says, where, chance=chance)
+    else:
+        says = (
+            f"{n_own} row{'s stand' if n_own > 1 else ' stands'} for gold's {n_gold}: the {words} of gold's by group, grouped too coarsely"
+        )
+        yield Repaired(replace(a.gold, name=a.prediction.name), says, where, puts_gold_in=True, chance=chance)
+
+
+def _groups(keys: Sequence[Sequence[Any]], by: Sequence[int], n_rows: int) -> Groups:
+    """The rows of each group, in the order of their first row."""
+    groups: Groups = defaultdict(list)
+    for row in range(n_rows):
+        groups[tuple(keys[k][row] for k in by)].append(row)
+    return dict(groups)
+
+
+def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native: bool) -> tuple[str, list[Any], float] | None:
+    """(how, one value a fine group, chance) where the finer column, taken together by groups, is the coarser one; None where it is not."""
+    numbers = [[number(value, native=native) for value in column] for column in sides]
+    if any(value is None for column in numbers for value in column):
+        return None
+    several = [
+        (wanted, [value for row in rows if (value := numbers[0][row]) is not None])
+        for group, rows in fine.items()
+        if len(rows) > 1 and (wanted := numbers[1][coarse[group][0]]) is not None
+    ]
+    for name, together in _TOGETHER.items():
+        if name != "sum" and all_constant(values for _, values in several):
+            continue
+        values = []
+        for group, rows in fine.items():
+            value = together([at for row in rows if (at := numbers[0][row]) is not None])
+            wanted = numbers[1][coarse[group][0]]
+            if wanted is None or not nearly(value, wanted):
+                break
+            values.append(write_number(value, sides[0][rows[0]]))
+        if len(values) == len(fine):
+            return name, values, _grouping_chance(name, several)
+    return None
+
+
+def _grouping_chance(way: str, several: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
+    """How likely a group with a row added at random has the wanted number, multiplied over the groups of several rows.
+
+    A row that was there before is the largest of n with a chance of 1 in n, and so is the smallest; a sum of d digits is met once in 10^d.
+    """
+    chance = 1.0 if way == "sum" else len(_TOGETHER) - 1.0
+    for wanted, values in several:
+        chance *= 1 / len(values) if wanted in values else 10.0 ** -len(wanted.normalize().as_tuple().digits)
+    return chance

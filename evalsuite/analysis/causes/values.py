@@ -1,0 +1,220 @@
+"""A gold value beside the predicted one, and how a law reads and writes such values: numbers, instants, texts."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any, Final
+
+from evalsuite.compare.numbers import Number
+from evalsuite.compare.strict_cells import Cell, is_written_form, read_native, read_text
+
+DAY: Final = 86_400 * 10**9
+_EPOCH: Final = datetime(1970, 1, 1)
+_COMPACT: Final = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_SLASHED: Final = re.compile(r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})(.*)")
+_MONTH: Final = re.compile(r"(?i)(?<![a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)")
+_NAMED_MONTHS: Final = {"Mon D, YYYY": "%b %d, %Y", "D Mon YYYY": "%d %b %Y", "Month D, YYYY": "%B %d, %Y", "D Month YYYY": "%d %B %Y"}
+_ISO_HEAD: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_SCALES: Final = {3: "thousands", 6: "millions", 9: "billions"}
+_DECORATED: Final = re.compile(
+    r"\s*(?P<front>[^\d+\-.\u2212'\"]{0,12})(?P<number>[+\-\u2212]?[.,]?\d(?:[\d.,' \u00a0\u202f]*\d)?)(?P<back>[^\d]{0,24})", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One place of gold and of the prediction; `native` where types decide (databases, JSON) and a text is never a number."""
+
+    gold: Any
+    predicted: Any
+    native: bool = False
+
+    @property
+    def gold_number(self) -> Decimal | None:
+        """Gold as a finite number, None for anything else."""
+        return number(self.gold, native=self.native)
+
+    @property
+    def predicted_number(self) -> Decimal | None:
+        """The prediction as a finite number, None for anything else."""
+        return number(self.predicted, native=self.native)
+
+    @property
+    def gold_text(self) -> str | None:
+        """Gold as a text that is neither empty nor a number."""
+        return _plain_text(self.gold, native=self.native)
+
+    @property
+    def predicted_text(self) -> str | None:
+        """The prediction as a text that is neither empty nor a number."""
+        return _plain_text(self.predicted, native=self.native)
+
+
+def cell(value: Any, *, native: bool) -> Cell:
+    """The value as the strict rules read it."""
+    return read_native(value) if native else read_text(value if value is None else str(value))
+
+
+def number(value: Any, *, native: bool) -> Decimal | None:
+    """The finite number behind a value; true, false, dates and texts have none, nor has a number in a written form like `$1,234`."""
+    if isinstance(value, str):
+        return _number_in(value, native)
+    if isinstance(value, bool):
+        return None
+    return _finite(cell(value, native=native))
+
+
+@lru_cache(maxsize=1 << 14)  # a law is tried on the same answer with many golds
+def _number_in(text: str, native: bool) -> Decimal | None:
+    bare = text.strip().lower()
+    return None if bare in ("true", "false") or is_written_form(bare) else _finite(cell(text, native=native))
+
+
+def _finite(found: Cell) -> Decimal | None:
+    if isinstance(found, Number):
+        return found.exact
+    return Decimal(found) if isinstance(found, int) else None
+
+
+def read_gold_number(gold: Any) -> Decimal | None:
+    """The finite number that a text check's gold is: 1,234 as 1234, 17% as 0.17; None for anything else."""
+    if isinstance(gold, bool) or not isinstance(gold, int | float | str):
+        return None
+    text = str(gold).replace(",", "").strip()
+    try:
+        value = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
+
+
+def is_null(value: Any, *, native: bool) -> bool:
+    """Whether the value is NULL or a word for it."""
+    return cell(value, native=native) is None
+
+
+def write_number(value: Decimal, like: Any) -> Any:
+    """The number in the form of `like`: the same type, or plain digits where that is a text."""
+    if isinstance(like, float):
+        return float(value)
+    if isinstance(like, Decimal):
+        return value
+    whole = value == value.to_integral_value()
+    if isinstance(like, int):
+        return int(value) if whole else float(value)
+    return plain(value)
+
+
+def plain(value: Decimal) -> str:
+    """The number as digits, without an exponent and without zeros at the end."""
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def decimals(value: Decimal) -> int:
+    """How many decimals the number was written with."""
+    exponent = value.as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def nearly(a: Decimal, b: Decimal) -> bool:
+    """Whether two numbers are one, but for the noise of floats."""
+    return a == b or abs(a - b) <= Decimal("1e-9") * max(abs(a), abs(b))
+
+
+def instant(value: Any, *, native: bool) -> int | None:
+    """The nanoseconds since 1970 of a date or timestamp in ISO form, None for anything else."""
+    found = cell(value, native=native)
+    if native and isinstance(value, str):
+        found = read_text(value)
+    return int(found[1]) if isinstance(found, tuple) and found[0] == "instant" else None
+
+
+def instants(value: Any) -> Iterator[tuple[int, str]]:
+    """Each (instant, form) that a date in another form can mean: compact digits, year, month and day in any usual order."""
+    if isinstance(value, date):
+        yield from _moments(value.isoformat(), "a date", native=False)
+        return
+    text = str(value).strip()
+    yield from _moments(text, "ISO text", native=False)
+    if text.endswith(" UTC"):
+        yield from _moments(text.removesuffix(" UTC"), "UTC", native=False)
+    compact = _COMPACT.fullmatch(text)
+    if compact is not None:
+        yield from _moments("-".join(compact.groups()), "YYYYMMDD", native=False)
+    slashed = _SLASHED.fullmatch(text)
+    if slashed is not None:
+        a, mark, b, c, rest = slashed.groups()
+        for year, month, day, form in ((a, b, c, "YYYY?MM?DD"), (c, a, b, "MM?DD?YYYY"), (c, b, a, "DD?MM?YYYY")):
+            if len(year) == 4:
+                yield from _moments(f"{year}-{month.zfill(2)}-{day.zfill(2)}{rest}", form.replace("?", mark), native=False)
+    for name, form in _NAMED_MONTHS.items() if _MONTH.search(text) else ():
+        try:
+            yield from _moments(datetime.strptime(text, form), name, native=True)
+        except ValueError:
+            continue
+
+
+def _moments(value: Any, form: str, *, native: bool) -> Iterator[tuple[int, str]]:
+    found = instant(value, native=native)
+    if found is not None:
+        yield found, form
+
+
+def write_instant(nanoseconds: int, like: Any) -> Any:
+    """The instant in the form of `like`: a date, a timestamp, or text with or without a time of day."""
+    moment = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
+    if isinstance(like, datetime):
+        return moment.replace(tzinfo=like.tzinfo)
+    if isinstance(like, date):
+        return moment.date()
+    text = str(like).strip()
+    if _ISO_HEAD.fullmatch(text):
+        return moment.date().isoformat()
+    tail = "Z" if text.endswith("Z") else " UTC" if text.endswith(" UTC") else ""
+    return moment.isoformat(sep="T" if "T" in text[:11] else " ") + tail
+
+
+def decorated_number(text: str) -> Iterator[tuple[Decimal, str]]:
+    """Each (number, way of writing) that a text with one number in it can mean: `$1,234`, `12 km`, `3,5`, `17 %`, `12k`."""
+    match = _DECORATED.fullmatch(text)
+    if match is None:
+        return
+    digits = match["number"].replace("\u2212", "-")
+    back = match["back"].strip().lower()
+    way = "with a unit or currency"
+    for body, kind in _readings(digits):
+        try:
+            value = Decimal(body)
+        except ArithmeticError:
+            continue
+        if back.startswith("%"):
+            yield value, "with a percent sign"
+            yield value / 100, "with a percent sign"
+        else:
+            yield value, kind if not match["front"].strip() and not back else way
+            scale = {"k": 3, "thousand": 3, "m": 6, "mn": 6, "million": 6, "b": 9, "bn": 9, "billion": 9}.get(back)
+            if scale:
+                yield value.scaleb(scale), f"in {_SCALES[scale]}"
+
+
+def _readings(digits: str) -> Iterator[tuple[str, str]]:
+    spaceless = re.sub(r"[ '\u00a0\u202f]", "", digits)
+    yield spaceless.replace(",", ""), "with thousands separators" if "," in digits or spaceless != digits else "in another form"
+    if "," in spaceless:
+        yield spaceless.replace(".", "").replace(",", "."), "with a decimal comma"
+
+
+def finite(value: Any) -> bool:
+    """Whether a float is one that can be computed with; every other value is."""
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _plain_text(value: Any, *, native: bool) -> str | None:
+    if not isinstance(value, str) or is_null(value, native=native) or number(value, native=native) is not None:
+        return None
+    return value

@@ -1,0 +1,352 @@
+"""A DuckDB statement that anyone can run to see the rows in which an answer and gold differ.
+
+The difference between an answer and gold as people read it, as JSON-safe data that every report cuts and draws in its own way.
+
+`kind` is table, tables, number, text, tree or judge; shown rows are capped, and each cap stands beside the whole count. Texts are cut, but
+not made printable: that is the report's work.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any, Final
+
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, table_pairs
+from evalsuite.analysis.explain.search_trees import differing, shown_path
+from evalsuite.compare.column_profiles import place
+from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.types import Fault, Result, Rule, Table
+from evalsuite.readers.duckdb_tables import quoted_name
+
+MOST_ROWS: Final = 50
+MOST_COLUMNS: Final = 30
+MOST_LEAVES: Final = 100
+LONGEST_CELL: Final = 200
+LONGEST_TEXT: Final = 2000
+LONGEST_DIFF: Final = 500
+# Words and numbers as wholes, every other sign by itself.
+_PIECE: Final = re.compile(r"\d+(?:[.,]\d+)*|\w+|\s+|.")
+
+Data = dict[str, Any]
+
+
+def difference(
+    scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: Rule, result: Result, most_rows: int = MOST_ROWS
+) -> Data:
+    """The difference of one check as data, at most `most_rows` rows a table; `{"kind": "none", "note": ...}` where nothing can be shown."""
+    reads = scorer.marker.reads
+    if isinstance(form, Fault):
+        return {"kind": "none", "note": result.reason}
+    if reads in ("table", "tables", "database"):
+        return _tables(form, parameters, reads, rules, most_rows)
+    if reads == "tree":
+        return tree_difference(parameters.get("gold"), form, result.details)
+    if reads == "batch":
+        return judge_difference(result)
+    numbers = result.details.get("numbers")
+    if scorer.name == "number_match" or isinstance(numbers, list):
+        return number_difference(str(form), parameters)
+    return text_difference(str(form), parameters)
+
+
+def _tables(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule, most_rows: int) -> Data:
+    pairs = table_pairs(form, parameters, reads, rules)
+    if reads == "table":
+        # Of several accepted golds the one the answer comes nearest to.
+        shown = [table_difference(pair, rules, most_rows=most_rows) for pair in pairs]
+        n_golds = len(pairs)
+        best = min(shown, key=_distance, default={"kind": "none", "note": "no gold table can be read"})
+        return {**best, "n_golds": n_golds}
+    tables = [table_difference(pair, rules, most_rows=most_rows) for pair in pairs]
+    names = parameters.get("condition_tabs") or parameters["gold"]
+    handed_in = {name.lower() for name, table in form.items() if isinstance(table, Table)} if reads == "database" else set()
+    missing = [name for name in names if name.lower() not in handed_in] if reads == "database" else []
+    counts = {"gold": len(names), "predicted": len(form)}
+    return {"kind": "tables", "tables": tables, "n_tables": counts, "missing": missing}
+
+
+def _distance(data: Data) -> float:
+    counts = data.get("counts")
+    if counts is None:
+        return math.inf
+    rows: float = counts["rows_changed"] + counts["rows_missing"] + counts["rows_extra"]
+    return rows + sum(column["predicted"] is None for column in data["columns"])
+
+
+def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS) -> Data:
+    """One table beside gold's: column pairs, unmatched columns, counts, and the first rows that differ with their wrong cells marked."""
+    shape = {"gold": pair.gold.n_rows, "predicted": pair.prediction.n_rows}
+    data: Data = {"kind": "table", "name": pair.name, "ordered": pair.ordered, "n_rows": shape, "rules": rules}
+    a = pair.align(rules)
+    if a is None:
+        return {**data, "columns": [], "counts": None, "rows": [], "note": "too large to show cell by cell"}
+    changed = Counter(pair for rows in a.wrong for pair in rows)
+    wrong_rows = sorted(changed)
+    rows = [*_shown_rows(a, wrong_rows[:most_rows])]
+    rows += [_lone_row(a, row, gold=True) for row in a.missing[: max(0, most_rows - len(rows))]]
+    rows += [_lone_row(a, row, gold=False) for row in a.extra[: max(0, most_rows - len(rows))]]
+    n_differing = len(wrong_rows) + len(a.missing) + len(a.extra)
+    counts = {
+        "rows_equal": len(a.pairs) - len(wrong_rows),
+        "rows_changed": len(wrong_rows),
+        "rows_missing": len(a.missing),
+        "rows_extra": len(a.extra),
+        "cells_wrong": a.n_wrong,
+    }
+    shown = {"rows": rows, "n_rows_shown": len(rows), "n_rows_cut": n_differing - len(rows)}
+    return {**data, **_column_pairs(a), "counts": counts, **shown, "note": _note(a, counts)}
+
+
+def _note(a: Alignment, counts: Mapping[str, int]) -> str:
+    """What the rows cannot show: columns that agree one by one, or rows in another order."""
+    if counts["rows_changed"] or counts["rows_missing"] or counts["rows_extra"]:
+        return ""
+    if None in a.partners:
+        return "a gold column has no partner"
+    return "every cell shown agrees by itself: see the reason"
+
+
+def _column_pairs(a: Alignment) -> Data:
+    columns = [
+        {
+            "gold": a.needed[j] + 1,
+            "gold_header": _cut_text(a.gold.header[a.needed[j]]),
+            "predicted": None if k is None else k + 1,
+            "predicted_header": None if k is None else _cut_text(a.prediction.header[k]),
+            "n_wrong": len(a.wrong[j]),
+        }
+        for j, k in enumerate(a.partners)
+    ]
+    taken = {k for k in a.partners if k is not None}
+    further = [
+        {"predicted": k + 1, "predicted_header": _cut_text(a.prediction.header[k])}
+        for k in range(len(a.prediction.columns))
+        if k not in taken
+    ]
+    unneeded = [i + 1 for i in range(len(a.gold.columns)) if i not in a.needed]
+    return {
+        "columns": columns[:MOST_COLUMNS],
+        "n_columns": {"needed": len(columns), "gold": len(a.gold.columns), "predicted": len(a.prediction.columns)},
+        "unmatched_predicted": further[:MOST_COLUMNS],
+        "n_unmatched_predicted": len(further),
+        "gold_not_needed": unneeded[:MOST_COLUMNS],
+    }
+
+
+def _shown_rows(a: Alignment, pairs: Sequence[tuple[int, int]]) -> Iterator[Data]:
+    wrong = [set(rows) for rows in a.wrong]
+    for pair in pairs:
+        cells = []
+        for j, k in list(enumerate(a.partners))[:MOST_COLUMNS]:
+            gold = _json_safe(a.gold.columns[a.needed[j]][pair[0]])
+            predicted = None if k is None else _json_safe(a.prediction.columns[k][pair[1]])
+            cells.append({"gold": gold, "predicted": predicted, "equal": k is not None and pair not in wrong[j]})
+        yield {"status": "changed", "gold_row": pair[0] + 1, "predicted_row": pair[1] + 1, "cells": cells}
+
+
+def _lone_row(a: Alignment, row: int, *, gold: bool) -> Data:
+    """A row that only one side has."""
+    cells = []
+    for j, k in list(enumerate(a.partners))[:MOST_COLUMNS]:
+        value = _json_safe(a.gold.columns[a.needed[j]][row]) if gold else (None if k is None else _json_safe(a.prediction.columns[k][row]))
+        cells.append({"gold": value if gold else None, "predicted": None if gold else value, "equal": False})
+    side = {"gold_row": row + 1, "predicted_row": None} if gold else {"gold_row": None, "predicted_row": row + 1}
+    return {"status": "missing" if gold else "extra", **side, "cells": cells}
+
+
+def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
+    """The numbers of an answer with their distance to the nearest gold, the nearest first, and the tolerance they are held to."""
+    from evalsuite.compare.numbers import exact_of, find_numbers, read_number
+
+    gold = parameters.get("gold", [])
+    golds = [read_number(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]
+    tolerance = 10.0 ** -int(parameters.get("precision", 4))
+    numbers = []
+    for found in find_numbers(answer):
+        value = float(exact_of(found.readings[0]))
+        nearest = min(golds, key=lambda item: abs(float(exact_of(item)) - value), default=None)
+        if nearest is not None:
+            distance = abs(float(exact_of(nearest) - exact_of(found.readings[0])))
+            numbers.append(
+                {
+                    "text": _cut_text(found.text),
+                    "value": _json_safe(value),
+                    "nearest_gold": _json_safe(float(exact_of(nearest))),
+                    "distance": _json_safe(distance),
+                    "within": distance <= tolerance,
+                }
+            )
+    shown = sorted(numbers, key=lambda row: row["distance"] if isinstance(row["distance"], float) else math.inf)[:MOST_ROWS]
+    return {
+        "kind": "number",
+        "gold": [str(exact_of(item)) for item in golds][:MOST_ROWS],
+        "conj": parameters.get("conj", "or"),
+        "tolerance": tolerance,
+        "numbers": shown,
+        "n_numbers": len(numbers),
+        "answer": _cut_text(answer, LONGEST_TEXT),
+        "n_characters": len(answer),
+    }
+
+
+def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
+    """The accepted texts, which of them the answer holds, and the answer against the nearest one in segments."""
+    gold = parameters.get("gold", parameters.get("reference", ""))
+    golds = [str(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]
+    given = parameters.get("exclude") or ()
+    excluded = [given] if isinstance(given, str) else list(map(str, given))
+    lowered = answer.casefold()
+    absent = [text for text in golds if text.casefold() not in lowered]
+    segments = _segments(absent[0] if absent else golds[0] if golds else "", answer)
+    return {
+        "kind": "text",
+        "gold": [{"text": _cut_text(text, LONGEST_TEXT), "found": text.casefold() in lowered} for text in golds[:MOST_ROWS]],
+        "n_gold": len(golds),
+        "conj": parameters.get("conj", "or"),
+        "excluded": [_cut_text(text) for text in excluded if text and text.casefold() in lowered][:MOST_ROWS],
+        "segments": segments,
+        "missing": [words for one in segments if one["op"] in ("delete", "replace") and (words := one["gold"].strip())],
+        "extra": [words for one in segments if one["op"] in ("insert", "replace") and (words := one["predicted"].strip())],
+        "nearest": [_nearest(text, answer) for text in absent[:MOST_ROWS]],
+        "answer": _cut_text(answer, LONGEST_TEXT),
+        "n_characters": len(answer),
+    }
+
+
+def _nearest(gold: str, answer: str) -> Data:
+    """The words of the answer that are most like a text, and how like they are: 0 to 1."""
+    from rapidfuzz import fuzz
+
+    a, b = (text[:LONGEST_TEXT].lower() for text in (gold, answer))
+    found = fuzz.partial_ratio_alignment(a, b) if len(a) <= len(b) == len(answer[:LONGEST_TEXT]) else None
+    start, end = (found.dest_start, found.dest_end) if found is not None else (0, len(answer))
+    # Whole words, as far as the best fit cuts through them.
+    words = [match for match in re.finditer(r"\S+", answer) if match.start() < end and match.end() > start]
+    phrase = answer[words[0].start() : words[-1].end()] if words else ""
+    return {"gold": _cut_text(gold), "phrase": _cut_text(phrase), "similarity": round(fuzz.ratio(gold.lower(), phrase.lower()) / 100, 3)}
+
+
+def _segments(gold: str, answer: str) -> list[dict[str, str]]:
+    """How gold becomes the answer word by word: equal, insert, delete and replace, over the first 500 characters of each."""
+    a, b = (_PIECE.findall(text[:LONGEST_DIFF]) for text in (gold, answer))
+    codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    return [{"op": op, "gold": "".join(a[i:j]), "predicted": "".join(b[k:m])} for op, i, j, k, m in codes]
+
+
+def tree_difference(gold: Any, form: Any, details: Mapping[str, Any]) -> Data:
+    """Rows by JSON path with a status: the scorer's own where it gives them, else every place where the two values differ."""
+    scored = details.get("wrong") or details.get("rows")
+    if isinstance(scored, list) and scored and "n_wrong" in details:
+        shown = [
+            {"path": row.get("path") or "(root)", **{k: _json_safe(row.get(k)) for k in ("record", "status", "expected", "got", "reason")}}
+            for row in scored[:MOST_LEAVES]
+        ]
+        return {"kind": "tree", "rows": shown, "n_rows": details["n_wrong"], "n_rows_shown": len(shown), "note": ""}
+    rows, n = [], 0
+    for leaf in differing(gold, form):
+        n += 1
+        if n <= MOST_LEAVES:
+            word = {"wrong": "mismatch", "missing": "omission", "extra": "hallucination"}[leaf.status]
+            rows.append(
+                {"path": shown_path(leaf.path), "status": word, "expected": _json_safe(leaf.gold), "got": _json_safe(leaf.predicted)}
+            )
+    note = "lists are compared in step here; the scorer may pair their elements in another way"
+    return {"kind": "tree", "rows": rows, "n_rows": n, "n_rows_shown": len(rows), "note": note}
+
+
+def judge_difference(result: Result | None) -> Data:
+    """The verdict and the rationale of a judge, from the details of its result."""
+    details = result.details if result is not None else {}
+    reply = details.get("judge")
+    shown = {str(key): _json_safe(value) for key, value in reply.items()} if isinstance(reply, Mapping) else {"reply": _json_safe(reply)}
+    return {"kind": "judge", "verdict": result.score if result else None, "reason": result.reason if result else "", "judge": shown}
+
+
+def _json_safe(value: Any) -> Any:
+    """A value that JSON can hold, long ones cut."""
+    if value is None or isinstance(value, bool | int):
+        return value if not isinstance(value, int) or abs(value) < 1 << 63 else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    return _cut_text(value if isinstance(value, str) else str(value))
+
+
+def _cut_text(text: str, longest: int = LONGEST_CELL) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"
+
+
+_DECIMALS: Final[dict[Rule, int]] = {"official": 2, "strict": 6}
+
+
+def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> str:
+    """One statement (after two ATTACH for databases) whose rows one side has alone, by `EXCEPT ALL`; empty where none fits.
+
+    Columns are the needed ones that have a partner; numbers are rounded (to 2 decimals, 6 for strict rules) to show what matters:
+    the scorer's own tolerance decides. Where only the order differs the rows are numbered.
+    """
+    a = pair.align(rules)
+    if a is None or prediction.suffix in (".bz2", ".xz") or gold.suffix in (".bz2", ".xz"):
+        return ""
+    columns = [(j, k) for j, k in enumerate(a.partners) if k is not None][:50]
+    if not columns:
+        return ""
+    numbered = a.ordered and _same_rows(a)
+    names = ", ".join(f"c{n}" for n in range(1, len(columns) + 1))
+    native = a.native
+    sides = []
+    for side, path, table, places in (
+        ("gold", gold, pair.gold, [a.needed[j] for j, _ in columns]),
+        ("prediction", prediction, pair.prediction, [k for _, k in columns]),
+    ):
+        source = _source(side, path, pair.name, len(table.columns), native=native)
+        cells = ", ".join(
+            f"{_compared_value(a, j, n, native)} AS c{i}" for i, ((j, _), n) in enumerate(zip(columns, places, strict=True), start=1)
+        )
+        number = "row_number() OVER () AS row, " if numbered else ""
+        sides.append(f"{side} AS (SELECT {number}{cells} FROM {source})")
+    shown = f"row, {names}" if numbered else names
+    attach = (
+        f"ATTACH {_sql_text(str(gold))} AS gold_file (READ_ONLY); ATTACH {_sql_text(str(prediction))} AS prediction_file (READ_ONLY);\n"
+    )
+    return (
+        (attach if native else "")
+        + f"WITH {sides[0]},\n     {sides[1]}\n"
+        + f"SELECT 'only in gold' AS side, {shown} FROM (FROM gold EXCEPT ALL FROM prediction)\nUNION ALL\n"
+        + f"SELECT 'only in prediction', {shown} FROM (FROM prediction EXCEPT ALL FROM gold)\nORDER BY ALL;"
+    )
+
+
+def _same_rows(a: Alignment) -> bool:
+    """Whether both sides hold the same rows, so that only their order can differ."""
+    if a.gold.n_rows != a.prediction.n_rows:
+        return False
+    return sorted(map(repr, map(a.gold_row, range(a.gold.n_rows)))) == sorted(map(repr, map(a.predicted_row, range(a.prediction.n_rows))))
+
+
+def _source(side: str, path: Path, name: str, n_columns: int, *, native: bool) -> str:
+    """A table as the statement names it, its columns x0, x1 ...: one of an attached database, or a CSV file."""
+    columns = [f"x{i}" for i in range(n_columns)]
+    if native:
+        return f"{side}_file.main.{quoted_name(name)} AS t({', '.join(columns)})"
+    return f"read_csv({_sql_text(str(path))}, header = true, all_varchar = true, names = [{', '.join(map(_sql_text, columns))}])"
+
+
+def _compared_value(a: Alignment, j: int, column: int, native: bool) -> str:
+    """One column as the statement compares it: numbers rounded, everything else as text."""
+    if _numeric(a, j):
+        return f"round(TRY_CAST(x{column} AS DOUBLE), {_DECIMALS[a.rules]})"
+    return f"CAST(x{column} AS VARCHAR)" if native else f"nullif(x{column}, '')"
+
+
+def _numeric(a: Alignment, j: int) -> bool:
+    """Whether both sides hold numbers only: a text that a cast would turn into NULL must stay to be seen."""
+    k = a.partners[j]
+    cells: list[Sequence[Any]] = [a.columns.gold[j].cells, a.columns.predicted[k].cells if k is not None else ()]
+    return all(cell is None or place(cell) is not None for side in cells for cell in side)
+
+
+def _sql_text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

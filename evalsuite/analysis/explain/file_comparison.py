@@ -1,0 +1,198 @@
+"""Two bare files side by side, without any gold folder: equal or not, what differs column by column and row by row, and the cause.
+
+Cells are equal as the strict rules see them, but for no more than the noise of floats; rows may stand in any order unless told otherwise.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair
+from evalsuite.analysis.explain.difference import table_difference, table_sql, tree_difference
+from evalsuite.analysis.explain.instance_evidence import explanation
+from evalsuite.analysis.explain.search import Budget, Cause, Judge, plural, show
+from evalsuite.analysis.explain.search_tables import search_pair
+from evalsuite.analysis.explain.search_trees import differing, explain_tree
+from evalsuite.compare.column_profiles import Terms, place
+from evalsuite.core.errors import UsageError, did_you_mean
+from evalsuite.core.types import Table
+from evalsuite.readers.limits import DEFAULT_LIMITS
+from evalsuite.readers.load_table import as_texts, read_bare
+from evalsuite.scorers import SCORERS
+
+# What a float loses when it is written and read.
+REL_TOL: Final = 1e-9
+
+Data = dict[str, Any]
+
+
+def compare_files(
+    gold: str, prediction: str, table: str | None = None, key: Sequence[str] = (), ordered: bool = False, private: Path | None = None
+) -> Data:
+    """What there is to say of two files, as JSON-safe data. Runs in a worker.
+
+    Keys: `equal`, `proved` and `standing` of all causes together, `causes` (see `search.Cause.to_json`), `rows` (counts), `columns` (per
+    column: how many cells differ, in how many only one side is NULL, the largest difference of numbers), `columns_only_in_gold`,
+    `columns_only_in_prediction`, `difference` (see `difference`), `sql`, `notes`. `private` is a copy of the prediction's database.
+
+    Raises:
+        FaultError: a file cannot be read.
+        UsageError: no such key, no such table, a table held to a tree.
+    """
+    files, sides = (Path(gold), Path(prediction)), []
+    for file, copy in zip(files, (None, private), strict=True):
+        sides.append(read_bare(file, DEFAULT_LIMITS, table=table, private=copy))
+    if all(isinstance(side, Table) for side in sides):
+        return _tables(files, sides, key, ordered=ordered)
+    if any(isinstance(side, Table) for side in sides):
+        raise UsageError("one file is a table, the other is none", hint="a list of flat records is a table, any other JSON is a tree")
+    return _trees(*sides)
+
+
+def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *, ordered: bool) -> Data:
+    if sides[0].types is None or sides[1].types is None:
+        sides = [as_texts(side) for side in sides]
+    gold, prediction = sides
+    terms = Terms(abs_tol=0.0, rel_tol=REL_TOL)
+    pair = TablePair(prediction, gold, (), ordered, terms=terms, key=_key_columns(gold, prediction, key))
+    scorer, budget = SCORERS.load("table_match"), Budget()
+    parameters = {"gold": gold, "ignore_order": not ordered, "rel_tol": REL_TOL, "abs_tol": 0.0}
+    judge = Judge(scorer, parameters, "strict", budget)
+    score = scorer.score(prediction, **parameters)
+    aligned = pair.align("strict")
+    lone = _lone_columns(gold, prediction)
+    causes = _heads(aligned, lone) if score.strict == 1 and aligned is not None else []
+    if score.strict != 1:
+        found = search_pair(pair, judge, judge.passes)
+        causes = found[0] if found is not None else []
+    equal = score.strict == 1 and not any(lone)
+    shown = explanation(causes, budget, "strict", note=_repeated_keys(pair, aligned))
+    cells_differ = score.strict != 1
+    readable = cells_differ and all(file.suffix.lower() == ".csv" for file in files)
+    return {
+        "equal": equal,
+        **_judged(shown),
+        "reason": score.why("strict") if cells_differ else "" if equal else "the cells agree, the columns are not the same by name",
+        "rows": _row_counts(pair, aligned),
+        "columns": [] if aligned is None else _columns(aligned),
+        "columns_only_in_gold": lone[0],
+        "columns_only_in_prediction": lone[1],
+        "difference": table_difference(pair, "strict") if cells_differ else {},
+        "sql": table_sql(pair, gold=files[0], prediction=files[1], rules="strict") if readable else "",
+    }
+
+
+def _judged(shown: Data) -> Data:
+    return {name: shown[name] for name in ("proved", "standing", "causes", "n_attempts", "notes")}
+
+
+def _trees(gold: Any, prediction: Any) -> Data:
+    equal = next(differing(gold, prediction), None) is None
+    judge = Judge(SCORERS.load("tree_match"), {"gold": gold}, "strict", Budget())
+    causes = [] if equal else explain_tree(judge, prediction) or []
+    difference = {} if equal else tree_difference(gold, prediction, {})
+    return {
+        "equal": equal,
+        **_judged(explanation(causes, judge.budget, "strict")),
+        "reason": "" if equal else f"{plural(difference['n_rows'], 'value')} differ",
+        "rows": {},
+        "columns": [],
+        "columns_only_in_gold": [],
+        "columns_only_in_prediction": [],
+        "difference": difference,
+        "sql": "",
+    }
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold()
+
+
+def _key_columns(gold: Table, prediction: Table, key: Sequence[str]) -> tuple[int, ...]:
+    """The gold columns of a key. Raises `UsageError` for one that a side lacks."""
+    for side, table in (("gold", gold), ("the prediction", prediction)):
+        names = {_folded(name): name for name in table.header}
+        for name in key:
+            if _folded(name) not in names:
+                raise UsageError(f"{side} has no column {name!r} for --key", hint=did_you_mean(name, list(table.header)))
+    return tuple(i for i, name in enumerate(gold.header) if _folded(name) in set(map(_folded, key)))
+
+
+def _repeated_keys(pair: TablePair, a: Alignment | None) -> str:
+    """A note on keys that stand more than once on a side, empty where there are none."""
+    if not pair.key or a is None:
+        return ""
+    notes = []
+    for side, table in (("gold", pair.gold), ("the prediction", pair.prediction)):
+        named = {_folded(pair.gold.header[i]) for i in pair.key}
+        columns = [column for name, column in zip(table.header, table.columns, strict=True) if _folded(name) in named]
+        counts = Counter(map(str, zip(*columns, strict=True)))
+        if n := sum(count > 1 for count in counts.values()):
+            notes.append(f"{plural(n, 'key')} of {side} {'stands' if n == 1 else 'stand'} more than once")
+    return "; ".join(notes)
+
+
+def _lone_columns(gold: Table, prediction: Table) -> tuple[list[str], list[str]]:
+    """The names of columns that one side has alone, as often as it has them more than the other."""
+    counts = [Counter(map(_folded, table.header)) for table in (gold, prediction)]
+    lone = []
+    for table, more in ((gold, counts[0] - counts[1]), (prediction, counts[1] - counts[0])):
+        names = []
+        for name in table.header:
+            if more[_folded(name)] > 0:
+                more[_folded(name)] -= 1
+                names.append(name)
+        lone.append(names)
+    return lone[0], lone[1]
+
+
+def _heads(a: Alignment, lone: tuple[Sequence[str], Sequence[str]]) -> list[Cause]:
+    """What is to be said of tables whose cells agree and whose columns have other names, or are more."""
+    if not any(lone):
+        return []
+    partners = [(a.gold.header[a.needed[j]], a.prediction.header[k]) for j, k in enumerate(a.partners) if k is not None]
+    renamed = [(gold, own) for gold, own in partners if _folded(gold) != _folded(own)]
+    n_more = len(a.prediction.columns) - len(a.gold.columns)
+    causes = []
+    if renamed:
+        where = ", ".join(f"gold's {show(gold)} is {show(own)}" for gold, own in renamed[:5])
+        causes.append(Cause("columns renamed", f"{plural(len(renamed), 'column')} of gold under another name", where))
+    if n_more > 0:
+        more = [name for name in lone[1] if name not in {own for _, own in renamed}]
+        where = ", ".join(map(show, more[:5]))
+        causes.append(Cause("column too many", f"{plural(n_more, 'column')} that gold does not have", where))
+    return causes
+
+
+def _row_counts(pair: TablePair, a: Alignment | None) -> dict[str, int]:
+    counts = {"gold": pair.gold.n_rows, "prediction": pair.prediction.n_rows}
+    if a is None:
+        return counts
+    n_different = len({rows for wrong in a.wrong for rows in wrong})
+    counts |= {"equal": len(a.pairs) - n_different, "different": n_different}
+    return {**counts, "only_in_gold": len(a.missing), "only_in_prediction": len(a.extra)}
+
+
+def _columns(a: Alignment) -> list[Data]:
+    """Each gold column with what of it differs from the column beside it."""
+    found = []
+    for j, k in enumerate(a.partners):
+        largest, n_null = None, 0
+        for g, p in a.wrong[j] if k is not None else ():
+            sides = a.columns.gold[j].cells[g], a.columns.predicted[k or 0].cells[p]
+            n_null += (sides[0] is None) != (sides[1] is None)
+            numbers = [place(cell) for cell in sides]
+            if numbers[0] is not None and numbers[1] is not None:
+                largest = max(largest or 0.0, abs(numbers[0] - numbers[1]))
+        found.append(
+            {
+                "gold": a.gold.header[a.needed[j]],
+                "prediction": None if k is None else a.prediction.header[k],
+                "n_compared": len(a.pairs) if k is not None else 0,
+                "n_different": len(a.wrong[j]),
+                "n_null_differences": n_null,
+                "max_difference": largest,
+            }
+        )
+    return found

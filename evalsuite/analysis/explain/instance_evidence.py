@@ -1,0 +1,391 @@
+"""The evidence that a report shows beside what is not right: differences and proofs, worked out when the report is written.
+
+Differences and explanations of a submission's instances, collected behind the same walls as their scores.
+
+What a submission handed in is read by one worker and looked at by another, which sends back plain data; text answers stay in this process.
+"""
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from evalsuite.analysis.explain.search import Budget, Cause, Judge, joined
+from evalsuite.core.errors import EvalsuiteError, FaultError, describe
+from evalsuite.core.import_ref import ImportRef
+from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.status import failing_rule
+from evalsuite.core.types import Check, Fault, Gold, Result, Rule, Table, Task
+from evalsuite.gold.layouts import read_gold
+from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.paths import FromRoot
+from evalsuite.runs.batch_scoring import is_batch
+from evalsuite.runs.databases import Databases
+from evalsuite.runs.plan import plan
+from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.task_execution import Prediction, applicable, gold_tables, judge, usable_parameters
+from evalsuite.runs.worker_pool import Pool
+from evalsuite.sandbox.fork_server import forking
+from evalsuite.scorers import SCORERS
+
+if TYPE_CHECKING:
+    from evalsuite.analysis.explain.query_proofs import Proof
+    from evalsuite.reports.record import Record
+
+
+WHAT: Final = ("difference", "explain")
+_ORDERS: Final = {
+    ("difference",): "evalsuite.analysis.explain.instance_evidence:collect_difference",
+    ("explain",): "evalsuite.analysis.explain.instance_evidence:collect_explanation",
+    WHAT: "evalsuite.analysis.explain.instance_evidence:collect_evidence",
+}
+_KEY: Final = "evidence"
+ROOM: Final = 10
+
+Data = dict[str, Any]
+
+
+def explain_results(
+    gold_dir: Path,
+    result_dir: Path,
+    ids: Sequence[str],
+    limits: Mapping[str, int | float] | None = None,
+    what: Sequence[str] = WHAT,
+    *,
+    rules: Rule | None = None,
+    results: Mapping[str, Result] | None = None,
+    isolation: str = "process",
+    jobs: int = 1,
+    databases: Path | None = None,
+    edits: bool = False,
+    known: Gold | None = None,
+    mode: str | None = None,
+) -> Iterator[tuple[str, Data]]:
+    """(instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `reveal`).
+
+    Keys: `rules` (the rule that the rest is about: the run's, or the other where only that one fails; None where both pass), `status`,
+    `reason`, and as asked for `difference` (`difference.difference`), `sql` (may be empty) and `explanation` (`explain.explain`). `results`
+    are those of the run, from which a judge's rationale comes. With `edits` queries at hand are run with one thing in them changed, see
+    `query_proofs`. `known` is the gold of that folder where it was read before; `mode` as `read_submission` has it.
+
+    Raises what reading the folders raises, `UsageError` for an unknown id.
+    """
+    with ExitStack() as workers:
+        # One interpreter for whoever reads the submission and whoever looks at its answers; it imports while gold is read.
+        zygote = workers.enter_context(forking(result_dir)) if isolation != "none" else None
+        gold = known if known is not None else read_gold(gold_dir)
+        resolved = resolve_limits(gold.suite.limits, limits or {})
+        # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.
+        roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
+        submission = read_handed_in(result_dir, gold, resolved, mode=mode, isolation=isolation, zygote=zygote)
+        tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
+        judged = [task for task in tasks if is_batch(task)]
+        for task in judged:
+            name = task.instance.instance_id
+            yield name, _of_judge((results or {}).get(name))
+        order = _ORDERS[tuple(word for word in WHAT if word in what)]
+        inodes = gold_inodes(gold.folder)
+        pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order, zygote=zygote)
+        workers.callback(pool.close)
+        # An answer that is a query runs as it does in a run.
+        queries = Databases(gold, result_dir, limits=roomy, jobs=jobs, isolation=isolation, folder=databases)
+        workers.callback(queries.close)
+        tasks = [task for task in tasks if task not in judged]
+        if edits:
+            # Gold that a query gives costs a query: a report, which explains many instances, shows what the run kept.
+            live = any(result.detail("gold_from") == "query" for result in (results or {}).values())
+            tasks = list(queries.living_gold(tasks, live=live).tasks)
+        answers = queries.sql_answers(pool.results, None, inodes)
+        for result in answers.results(tasks):
+            evidence = result.details.get(_KEY)
+            # A result that another place made (not handed in, timed out) has its status and reason only.
+            plain = {"rules": None, "status": result.status, "reason": result.reason}
+            found = evidence if isinstance(evidence, dict) else plain
+            if edits and (not isinstance(evidence, dict) or evidence["rules"] is not None):
+                from evalsuite.analysis.explain.query_proofs import QueryProofs
+
+                (task,) = (task for task in tasks if task.instance.instance_id == result.instance_id)
+                proofs = QueryProofs(queries, answers, inodes, isolation, zygote)
+                found |= {"sql": shown} if (shown := proofs.both_queries(task)) else {}
+                if isinstance(evidence, dict):
+                    found = _with_proof(found, proofs.prove(task, evidence["rules"]))
+            yield result.instance_id, found
+
+
+def _with_proof(evidence: Data, proof: "Proof | None") -> Data:
+    """The evidence with what running edited queries showed in front of what the tables alone say."""
+    if proof is None:
+        return evidence
+    known: Data = evidence.get("explanation") or explanation([], Budget(), evidence["rules"])
+    shown = explanation(proof.causes, Budget(used=known["n_attempts"]), evidence["rules"])
+    if shown["proved"] or not known["causes"]:
+        proved = [cause for cause in known["causes"] if cause["proved"]]
+        shown |= {"causes": [*shown["causes"], *proved], "notes": known["notes"]}
+    else:
+        shown = known | {"causes": [*known["causes"], *shown["causes"]]}
+    return evidence | {"explanation": shown | {"notes": [*shown["notes"], *proof.notes], "n_executions": proof.n_runs}}
+
+
+def collect_evidence(task: Task, prediction: Prediction) -> Result:
+    """The result of a task whose details hold both kinds of evidence. Runs in the worker that reads gold."""
+    return _collect(task, prediction, WHAT)
+
+
+def collect_difference(task: Task, prediction: Prediction) -> Result:
+    """The same with the difference alone."""
+    return _collect(task, prediction, ("difference",))
+
+
+def collect_explanation(task: Task, prediction: Prediction) -> Result:
+    """The same with the explanation alone."""
+    return _collect(task, prediction, ("explain",))
+
+
+def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
+    result = judge(task, prediction)
+    rules = failing_rule(result, task.rules)
+    reasons = result.details.get("reasons")
+    reason = str(reasons[rules]) if rules is not None and isinstance(reasons, Mapping) and rules in reasons else result.reason
+    found: Data = {"rules": rules, "status": result.status, "reason": reason}
+    if rules is not None and result.status not in ("gold_fault", "scorer_fault"):
+        found |= _looked_at(task, prediction, result, rules, what)
+    return replace(result, details={_KEY: found})
+
+
+def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, what: Sequence[str]) -> Data:
+    """The evidence of the check that decided, and the explanation of whichever check proves one."""
+    from evalsuite.analysis.explain.difference import difference
+
+    found: Data = {}
+    unproved: Data | None = None
+    assert task.answer is not None
+    checks = [check for check in applicable(task.instance, task.answer) if not any(problem.blocks for problem in check.problems)]
+    for check in sorted(checks, key=lambda check: check.scorer != result.scorer):
+        entry = SCORERS.load(check.scorer)
+        form = prediction.forms.get(entry.marker.reads)
+        try:
+            parameters = usable_parameters(task, check, entry)
+        except FaultError:
+            continue
+        if form is None or isinstance(form, Fault):
+            continue
+        if entry.marker.reads == "query":
+            return found | _of_pair(task, check, form, rules, result)
+        if "difference" in what and "difference" not in found:
+            found["difference"] = difference(entry, form, parameters, rules=rules, result=result)
+            found["sql"] = "\n\n".join(_statements(task, check, entry, form, parameters, rules))
+        if "explain" in what and not (unproved or {}).get("proved"):
+            if entry.marker.asks is not None and entry.marker.asks(parameters):
+                shown = explanation([], Budget(), rules, note="a judge decides here, and was not asked again")
+            else:
+                shown = explain(entry, form, parameters, rules=rules)
+            unproved = shown if unproved is None or shown["proved"] else unproved
+    return found | ({"explanation": unproved} if unproved is not None else {})
+
+
+def _of_pair(task: Task, check: Check, form: Sequence[Table], rules: Rule, result: Result) -> Data:
+    """Both queries, and what differs in what they give on the first database where that is not the same."""
+    from evalsuite.analysis.explain.difference import difference
+    from evalsuite.sql.query_pairs import ordered_by
+    from evalsuite.sql.statement import both_queries
+
+    golds, query = gold_tables(task, check), str(check.parameters["gold"])
+    theirs, mine = next(((a, b) for a, b in zip(form, golds, strict=True) if a.columns != b.columns), (form[0], golds[0]))
+    asked = {"gold": mine, "ignore_order": ordered_by(query, mine.header) is None}
+    shown = difference(SCORERS.load("table_match"), theirs, asked, rules=rules, result=result)
+    assert task.answer is not None
+    return {"difference": shown, "sql": both_queries(query, str(task.answer.value), "sqlite")}
+
+
+def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: Mapping[str, Any], rules: Rule) -> Iterator[str]:
+    """The DuckDB statements that show the differing rows of each wrong table."""
+    from evalsuite.analysis.causes.table_alignment import table_pairs
+    from evalsuite.analysis.explain.difference import table_sql
+
+    reads = entry.marker.reads
+    # The table that a query gave lies nowhere once the command is over.
+    if reads not in ("table", "tables", "database") or task.answer is None or task.executed is not None:
+        return
+    gold, value = check.parameters["gold"], task.answer.value
+    golds = [gold] if isinstance(gold, str) else list(gold)
+    handed_in = [value] if isinstance(value, str) else list(value)
+    for i, pair in enumerate(table_pairs(form, parameters, reads, rules)):
+        if reads == "table" and len(golds) > 1:
+            # One statement is enough: the gold it came nearest to cannot be told from names alone.
+            i = next((k for k, name in enumerate(golds) if name == pair.gold.name), i)
+        gold_file = _place(task.gold_folder, task, golds[i if reads != "database" else 0])
+        prediction_file = _place(task.submission_folder, task, handed_in[i if reads == "tables" else 0])
+        yield table_sql(pair, gold=gold_file, prediction=prediction_file, rules=rules)
+
+
+def _place(folder: Path, task: Task, name: str) -> Path:
+    return folder / (name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}")
+
+
+def _of_judge(result: Result | None) -> Data:
+    from evalsuite.analysis.explain.difference import judge_difference
+
+    status, reason = (
+        (result.status, result.reason) if result is not None else ("unscored", "a judge decides; the run's results say what it said")
+    )
+    return {"rules": None, "status": status, "reason": reason, "difference": judge_difference(result), "sql": ""}
+
+
+_SEARCHES: Final[dict[str, ImportRef]] = {
+    "table": ImportRef("evalsuite.analysis.explain.search_tables:explain_table"),
+    "tables": ImportRef("evalsuite.analysis.explain.search_tables:explain_tables"),
+    "database": ImportRef("evalsuite.analysis.explain.search_tables:explain_database"),
+    "text": ImportRef("evalsuite.analysis.explain.search_texts:explain_text"),
+    "number": ImportRef("evalsuite.analysis.explain.search_texts:explain_text"),
+    "tree": ImportRef("evalsuite.analysis.explain.search_trees:explain_tree"),
+}
+
+
+def explain(scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: Rule, budget: Budget | None = None) -> dict[str, Any]:
+    """The explanation of one check as data: `proved`, `cause` (its name, empty where unproved), `causes`, `n_attempts`, `notes`.
+
+    `form` is what a reader made of the answer, `parameters` hold gold read. At most 400 tries, and 20,000,000 cells tried together; `notes`
+    say where that, or the size of a table, ended the search. Where the rules refuse gold itself the search is made under the other ones
+    (`rules` says under which the cause was proved, `notes` why).
+    """
+    budget = budget or Budget()
+    if isinstance(form, Fault):
+        return explanation([], budget, rules, note=describe(form))
+    judge = Judge(scorer, parameters, rules, budget)
+    if scorer.marker.reads not in _SEARCHES:
+        return explanation([], budget, rules, note=f"answers that {scorer.name} reads are not searched")
+    search: Callable[[Judge, Any], list[Cause] | None] = _SEARCHES[scorer.marker.reads].load()
+    found = search(judge, form)
+    if found or takes_gold(judge):
+        return explanation(found or [], budget, rules)
+    # Where a rule refuses gold itself no undoing can pass; the other one may still say what is wrong.
+    other: Rule = "strict" if rules == "official" else "official"
+    note = f"{rules} rules refuse gold itself"
+    judge = replace(judge, rules=other, budget=Budget(attempts=budget.attempts, cells=budget.cells))
+    if judge.passes(form) or not takes_gold(judge):
+        return explanation([], budget, rules, note=note)
+    found = search(judge, form)
+    budget.used += judge.budget.used
+    return explanation(found, budget, other, note=note) if found else explanation([], budget, rules, note=note)
+
+
+def takes_gold(judge: Judge) -> bool:
+    """Whether the scorer accepts gold as the answer under the judge's rule: any of several where one is enough; costs no try."""
+    reads, gold = judge.scorer.marker.reads, judge.parameters.get("gold", judge.parameters.get("reference"))
+    golds = gold if isinstance(gold, list | tuple) else [gold]
+    if reads in ("text", "number"):
+        texts = [str(one) for one in golds]
+        answers: list[Any] = [", ".join(texts)] if judge.parameters.get("conj") == "and" else texts
+    else:
+        answers = list(golds) if reads == "table" else [gold]
+    own = replace(judge, budget=Budget())
+    return any(own.passes(answer) for answer in answers if not isinstance(answer, Fault))
+
+
+def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: str = "") -> dict[str, Any]:
+    """The data of an explanation from the causes that the scorer confirmed: `proved` where each of them is a proof.
+
+    `standing` is `proved` or `fits`, empty where nothing is named: causes of which one would fit unrelated values or rows too often (see
+    `Cause.is_named`) are not named.
+    """
+    weighed, notes = [cause.weighed() for cause in causes], [*([note] if note else []), *budget.notes]
+    if not all(cause.is_named for cause in weighed):
+        by_chance = max((cause for cause in weighed if not cause.is_named), key=lambda cause: cause.chance)
+        notes.append(f"{by_chance.name} fits, as it fits unrelated values in {by_chance.chance:.0%} of tries: not named")
+        # What is a cause of a part only stands without the others.
+        weighed = [cause for cause in weighed if cause.scores and cause.is_named]
+    whole = all(cause.scores is None for cause in weighed) or any(cause.scores and cause.scores[1] == 1 for cause in weighed)
+    proved = bool(weighed) and whole and all(cause.standing == "proved" for cause in weighed)
+    return {
+        "proved": proved,
+        "standing": "proved" if proved else "fits" if weighed else "",
+        "rules": rules,
+        "cause": joined(weighed),
+        "causes": [cause.to_json() for cause in weighed],
+        "n_attempts": budget.used,
+        "notes": notes,
+    }
+
+
+# Reading answers again takes about as long as scoring them; a report is written in seconds.
+MOST_DIFFERENCES = 300
+# A search for a cause asks the scorer up to 60 times; beyond the seconds no further one is begun.
+MOST_EXPLAINED = 40
+MOST_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvidence:
+    """Evidence by instance id, cut to the record's level, and one sentence on what could not be had (empty: nothing)."""
+
+    found: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    note: str = ""
+
+
+# What works out the evidence for some instances of a record.
+FindEvidence = Callable[["Record", Sequence[str]], RunEvidence]
+
+
+def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
+    """The evidence for the first of the named instances: 300 differences, and 40 explanations within 20 s, at most.
+
+    Needs the gold and submission folders that the run names, as they were; where they are gone or gold has changed, there is only a note.
+    """
+    from evalsuite.core.redaction import shows
+
+    if not ids or not shows(record.level, "class"):
+        return RunEvidence()
+    gold, submission = Path(str(record.run["gold"]["folder"])), Path(str(record.run["submission"]["folder"]))
+    if not (gold.exists() and submission.exists()):
+        return RunEvidence(note="differences are not shown: the folders that the run names are not here")
+    try:
+        return _collected(record, ids, gold, submission)
+    except EvalsuiteError as error:
+        return RunEvidence(note=f"differences are not shown: {error.message}")
+
+
+def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> RunEvidence:
+
+    from evalsuite.core.redaction import reveal_evidence, shows
+    from evalsuite.gold.layouts import read_gold
+    from evalsuite.readers.gold_files import gold_hash
+
+    questions = record.run["options"].get("questions")
+    known = read_gold(gold, layout=record.layout, questions=Path(questions) if questions else None, plugins=False)
+    unexecuted = known.suite.extra.get("unexecuted", ())
+    theirs = {one.instance_id for one in known.instances if any(check.scorer in unexecuted for check in one.checks)}.intersection(ids)
+    ids = [name for name in ids if name not in theirs]
+    if gold_hash(known.folder, known.spec_file) != record.run["gold"]["hash"]:
+        return RunEvidence(note="differences are not shown: gold has changed since the run")
+    results = {result.instance_id: result for result in record.results}
+    limits, jobs, mode = record.run["options"].get("limits") or {}, min(4, os.cpu_count() or 1), record.run["options"].get("mode")
+    found: dict[str, Mapping[str, Any]] = {}
+    changed: set[str] = set()
+
+    def collect(names: Sequence[str], what: Sequence[str], seconds: float = math.inf) -> None:
+        end = time.monotonic() + seconds
+        how: dict[str, Any] = {"rules": record.rules, "results": results, "jobs": jobs, "known": known, "mode": mode}
+        for name, evidence in explain_results(gold, submission, names, limits, what, **how) if names else ():
+            if evidence["status"] != results[name].status:
+                changed.add(name)
+            else:
+                found[name] = reveal_evidence(evidence, record.level, result=results[name])
+            if time.monotonic() > end:
+                return
+
+    collect(ids[:MOST_EXPLAINED], ("difference", "explain"), MOST_SECONDS)
+    if shows(record.level, "shape"):
+        collect([name for name in ids[:MOST_DIFFERENCES] if name not in found and name not in changed], ("difference",))
+    notes = []
+    if theirs:
+        notes.append(f"{len(theirs)} are scored by plugins of gold: only `evalsuite explain ID --run RUN --gold {gold}` executes them")
+    if len(ids) > MOST_DIFFERENCES:
+        notes.append(f"differences are shown for the first {MOST_DIFFERENCES} of {len(ids)} instances that are not right")
+    if changed:
+        notes.append(f"{len(changed)} answer{'s' * (len(changed) > 1)} changed since the run: no difference is shown there")
+    return RunEvidence(found=found, note="; ".join(notes))

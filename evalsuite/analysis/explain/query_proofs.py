@@ -1,0 +1,413 @@
+"""Causes proved by execution: gold's query, or the answer's, with one thing in it changed gives exactly what the other side holds.
+
+Statements run as those of a run do, gold's and answers' in processes of their own, and the scorer judges what they give. An answer that is
+held to a changed gold query is judged by the strict rules without tolerances.
+
+How many answers differ from gold as much as one does: what an edit of a query would meet by accident. Runs where gold is read.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from evalsuite.analysis.causes import general_sentence
+from evalsuite.analysis.causes.values import read_gold_number
+from evalsuite.analysis.explain.search import FITS, Cause
+from evalsuite.core.errors import EvalsuiteError, FaultError
+from evalsuite.core.types import Check, Fault, Result, Rule, Table, Task
+from evalsuite.readers.limits import CLOCK
+from evalsuite.readers.load_answer import read_gold_query
+from evalsuite.readers.paths import FromRoot
+from evalsuite.runs.gold_queries import check_as_of, known_queries, with_as_of
+from evalsuite.runs.task_execution import Prediction, applicable, gold_tables, is_pair, judge, usable_parameters
+from evalsuite.runs.worker_pool import Pool
+from evalsuite.sandbox.rpc_client import WorkerCalls
+from evalsuite.scorers import SCORERS
+from evalsuite.sql import is_embedded
+from evalsuite.sql.query_edits import QueryEdit
+
+if TYPE_CHECKING:
+    from evalsuite.runs.databases import Databases, SqlAnswers
+    from evalsuite.sandbox.fork_server import ForkServer
+    from evalsuite.sql.query_pool import Queries
+    from evalsuite.sql.session import Connection
+
+
+ROOM: Final = "room"
+_MOST_ROOM: Final = 1e12
+_MOST_DIGITS: Final = 6
+
+
+def collect_likeness(task: Task, prediction: Prediction) -> Result:
+    """The result of a task; its details hold how many answers of its kind there are beside gold (see `_room`). Runs in a worker."""
+    result = judge(task, prediction)
+    assert task.answer is not None
+    check = applicable(task.instance, task.answer)[0]
+    entry = SCORERS.load(check.scorer)
+    form = prediction.forms.get(entry.marker.reads)
+    room = 1.0
+    if isinstance(form, Table | list | tuple):
+        try:
+            gold = gold_tables(task, check) if entry.marker.reads == "query" else usable_parameters(task, check, entry)["gold"]
+            tables = [gold] if isinstance(gold, Table) else [one for one in gold if isinstance(one, Table)]
+            answers = [form] if isinstance(form, Table) else list(form)
+            room = min((_room(one, answers[0]) for one in tables), default=1.0)
+        except FaultError:
+            room = 1.0
+    return replace(result, details={ROOM: room})
+
+
+def _room(gold: Table, answer: Table) -> float:
+    """How many answers differ from gold as much as this one: what an unrelated edit would have to meet by accident; 1 to 10^12.
+
+    Whichever is more: the ways to choose the rows that only one side has, or what their other cells could be, a text one of 10.
+    """
+    texts = [[["" if cell is None else str(cell) for cell in column] for column in table.columns] for table in (gold, answer)]
+    rows = [Counter(zip(*columns, strict=True)) for columns in texts]
+    lone = [rows[0] - rows[1], rows[1] - rows[0]]
+    n, n_lone = max(gold.n_rows, answer.n_rows), max(side.total() for side in lone)
+    ways = float(math.comb(n, min(n_lone, n - n_lone, 40))) if n_lone else math.factorial(min(n, 12))
+    known, values = {cell for row in lone[0] for cell in row}, 1.0
+    for cell in {cell for row in lone[1] for cell in row} - known:
+        number = read_gold_number(cell)
+        digits = len(str(abs(number)).replace(".", "").strip("0")) if number is not None else 0
+        values *= 10 if number is None else 9 * 10.0 ** (min(_MOST_DIGITS, max(1, digits)) - 1)
+        if values > _MOST_ROOM:
+            break
+    return min(_MOST_ROOM, max(ways, values, 1.0))
+
+
+ORDER: Final = "evalsuite.analysis.explain.query_proofs:collect_likeness"
+# Statements that are run for one instance, and at once.
+MOST_RUNS, _AT_ONCE = 160, 8
+_MOST_ROWS: Final = 100_000
+# Engines that somebody pays for by the query: nobody asked for dozens.
+_BILLED: Final = ("bigquery", "snowflake")
+# A fact that was seen by running is named up to this chance.
+_MOST_CHANCE: Final = 0.2
+# What a float loses when it is written and read.
+_NOISE: Final = 1e-9
+# By kind of edit the cause where gold's query is edited (the answer did it), and where the answer's is (that undoes it).
+_NAMES: Final = {
+    "filter removed": ("missing filter", "filter too many"),
+    "distinct removed": ("rows duplicated", "distinct too many"),
+    "distinct added": ("distinct too many", "rows duplicated"),
+    "join": ("wrong join", "wrong join"),
+    "bound": ("wrong bound", "wrong bound"),
+    "condition": ("wrong condition", "wrong condition"),
+    "group": ("wrong grouping level", "wrong grouping level"),
+    "aggregate": ("wrong aggregate", "wrong aggregate"),
+    "expression": ("wrong expression", "wrong expression"),
+    "order": ("wrong order", "wrong order"),
+    "limit": ("wrong limit", "wrong limit"),
+}
+# What is to be said of queries where the general sentence is about rows.
+_SAYS: Final = {
+    "missing filter": "a filter is missing",
+    "rows duplicated": "rows or values are counted several times: a DISTINCT is missing",
+    "wrong order": "another order",
+}
+
+
+@dataclass(slots=True)
+class Proof:
+    """What running edited queries showed: the cause that was found, how many statements ran, and what is to be said beside it."""
+
+    causes: list[Cause] = field(default_factory=list)
+    n_runs: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class QueryProofs:
+    """Proves causes of the tasks of one `explain`, whose databases, executor of SQL answers and inodes of gold these are.
+
+    `zygote` forks the workers that take texts of answers apart, None: one of their own.
+    """
+
+    databases: "Databases"
+    answers: "SqlAnswers"
+    gold_inodes: frozenset[tuple[int, int]]
+    isolation: str
+    zygote: "ForkServer | None" = None
+
+    def prove(self, task: Task, rules: Rule) -> Proof | None:
+        """What edits of the queries of a wrong answer show; None where there is no query, or no database that it could be run on."""
+        assert task.answer is not None
+        if is_pair(task):
+            made = self.answers.with_databases(task)
+            return _search(self, _Pair(made), rules) if isinstance(made, Task) and made.databases else None
+        check = _table_check(task)
+        sides = self._sides(task, check) if check is not None and not check.problems else None
+        return _search(self, sides, rules) if sides is not None else None
+
+    def both_queries(self, task: Task) -> str:
+        """Gold's query and the answer's as far as they are there, for reading; empty where no answer is a query.
+
+        An answer's text is laid out behind the walls of a worker.
+        """
+        if task.answer is None or task.answer.fault is not None:
+            return ""
+        if is_pair(task):
+            pair = _Pair(task)
+            gold, answer, dialect = pair.gold, pair.answer, pair.dialect
+        else:
+            check = _table_check(task)
+            connection, gold, answer = self._texts(task, check) if check is not None and task.answer.is_query else (None, "", "")
+            dialect = connection.engine if connection is not None else ""
+        if not answer:
+            return ""
+        try:
+            with WorkerCalls(readable=(), hostile=task.submission_folder, limits=task.limits, zygote=self.zygote) as calls:
+                return str(calls.call("evalsuite.sql.statement:both_queries", gold, answer, dialect))
+        except (FaultError, EvalsuiteError):
+            return f"-- answer\n{answer}"
+
+    def _sides(self, task: Task, check: Check) -> "_Queried | None":
+        """Both queries of a check of tables as far as they are there, and the connection; None where there is neither, or no connection."""
+        connection, gold, answer = self._texts(task, check)
+        if connection is None or connection.engine in _BILLED or not (gold or answer):
+            return None
+        if not answer and not is_embedded(connection):
+            # No server is asked about an answer that is a file.
+            return None
+        return _Queried(task, check, connection, gold, answer, self.databases, self.answers.place_of(task))
+
+    def _texts(self, task: Task, check: Check) -> "tuple[Connection | None, str, str]":
+        """(the connection of a check of tables, gold's query, the answer's); None without a connection, an empty text without a query."""
+        assert task.answer is not None
+        files, gold, answer = known_queries(task, check), "", ""
+        try:
+            connection = self.databases.connections().of_instance(task.instance, check.parameters)
+            if len(files) == 1 and files[0].is_file():
+                gold = with_as_of(read_gold_query(files[0]), check_as_of(None, task.limits[CLOCK]))[0]
+        except (EvalsuiteError, FaultError):
+            return None, "", ""
+        if task.answer.is_query and not isinstance(query := self.answers.prepared(task), Result):
+            answer = query.text
+        return connection, gold, answer
+
+
+def _table_check(task: Task) -> Check | None:
+    """The check that a table decides, which a query may give."""
+    assert task.answer is not None
+    return next((c for c in applicable(task.instance, task.answer) if SCORERS.load(c.scorer).marker.reads == "table"), None)
+
+
+@dataclass(slots=True)
+class _Pair:
+    """The two queries of a pair, which the worker that judges runs."""
+
+    task: Task
+    dialect: str = "sqlite"
+    n_runs: int = 0
+    stopped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def gold(self) -> str:
+        return str(self._check.parameters["gold"])
+
+    @property
+    def answer(self) -> str:
+        assert self.task.answer is not None
+        return str(self.task.answer.value)
+
+    @property
+    def _check(self) -> Check:
+        assert self.task.answer is not None
+        return applicable(self.task.instance, self.task.answer)[0]
+
+    def base(self) -> Task:
+        return self.task
+
+    def control(self) -> Task | None:
+        return None
+
+    def tasks(self, edits: Mapping[str, QueryEdit], *, of_gold: bool) -> Iterator[Task]:
+        """A task for each edit, called as it is, that is right where the edit proves something."""
+        self.n_runs += len(edits)
+        assert self.task.answer is not None
+        for name, edit in edits.items():
+            check = replace(self._check, parameters={**self._check.parameters, "gold": edit.sql}) if of_gold else self._check
+            answer = self.task.answer if of_gold else replace(self.task.answer, value=edit.sql)
+            yield _called(replace(self.task, answer=answer), name, check)
+
+
+@dataclass(slots=True)
+class _Queried:
+    """What a check of tables and its answer come from: queries ("" where there is none) through a connection, and the answer's table."""
+
+    task: Task
+    check: Check
+    connection: "Connection"
+    gold: str
+    answer: str
+    databases: "Databases"
+    executed: Path | None
+    n_runs: int = 0
+    stopped: Counter[str] = field(default_factory=Counter)
+    _runners: dict[bool, "Queries"] = field(default_factory=dict)
+
+    @property
+    def dialect(self) -> str:
+        return self.connection.engine
+
+    def base(self) -> Task:
+        return replace(self.task, executed=self.executed)
+
+    def control(self) -> Task | None:
+        """The task that is right where gold's query gives gold today; None where it gives nothing."""
+        return next(self.tasks({"control": QueryEdit("", "", self.gold)}, of_gold=True, as_answer=True), None)
+
+    def tasks(self, edits: Mapping[str, QueryEdit], *, of_gold: bool, as_answer: bool = False) -> Iterator[Task]:
+        """A task for each edit that gives a table, called as it is, that is right where the edit proves something."""
+        from evalsuite.sql.query_pool import Query
+
+        folder = self.databases.made("edited gold" if of_gold else "edited answers")
+        asked = [Query(name=name, text=edit.sql, connection=self.connection, place=folder / f"{name}.csv") for name, edit in edits.items()]
+        runner = self._runners.setdefault(of_gold, self.databases.queries())
+        assert self.task.answer is not None
+        for answered in runner.answers(asked):
+            self.n_runs += 1
+            name, outcome = answered.query.name, answered.outcome
+            if isinstance(outcome, Fault):
+                # What an engine refuses of an edit is no news.
+                self.stopped[outcome.code] += not outcome.code.startswith("SQL_")
+                continue
+            if outcome.cost.rows > _MOST_ROWS:
+                continue
+            place = outcome.place
+            if not of_gold or as_answer:
+                answer = replace(self.task.answer, answer_type="sql", value="edited.sql")
+                yield _called(replace(self.task, answer=answer, executed=place), name, self.check)
+            else:
+                ordered = edits[name].kind == "order"
+                exact = {"gold": FromRoot(place.name), "ignore_order": not ordered, "rel_tol": _NOISE, "abs_tol": 0.0}
+                check = replace(self.check, scorer="table_match", parameters=exact, computed=folder)
+                yield _called(self.base(), name, check)
+
+
+def _called(task: Task, name: str, check: Check) -> Task:
+    """The task with one check and a name of its own; what it reads stays where it is."""
+    assert task.answer is not None
+    id_, value = task.instance.instance_id, task.answer.value
+    if task.answer.answer_type == "file" and isinstance(value, str):
+        value = FromRoot(f"{id_}/{value}")
+    kept = {
+        key: [_rooted(one, id_, check) for one in given]
+        if isinstance(given, list)
+        else _rooted(given, id_, check)
+        if key == "gold"
+        else given
+        for key, given in check.parameters.items()
+    }
+    return replace(
+        task,
+        instance=replace(task.instance, instance_id=name, checks=(replace(check, parameters=kept),)),
+        answer=replace(task.answer, instance_id=name, value=value),
+        rules="strict",
+    )
+
+
+def _rooted(value: Any, id_: str, check: Check) -> Any:
+    reads = SCORERS.load(check.scorer).marker.reads
+    return FromRoot(f"{id_}/{value}") if isinstance(value, str) and not isinstance(value, FromRoot) and reads == "table" else value
+
+
+def _search(proofs: QueryProofs, sides: "_Pair | _Queried", rules: Rule) -> Proof:
+    """Edits of gold's query that give the answer, then edits of the answer's that give gold."""
+    found = Proof()
+    pool = Pool(jobs=1, isolation=proofs.isolation, gold_inodes=proofs.gold_inodes, order=ORDER)
+    try:
+        room = next((float(result.details.get(ROOM, 1.0)) for result in pool.results([sides.base()])), 1.0)
+        for of_gold in (True, False):
+            own, other = (sides.gold, sides.answer) if of_gold else (sides.answer, sides.gold)
+            if not own or found.causes:
+                continue
+            if of_gold and (control := sides.control()) is not None and not _right(pool, [control], rules):
+                found.notes.append("gold's query does not give gold here: it was not tried")
+                continue
+            _try(proofs, sides, pool, found, own, other, of_gold=of_gold, rules=rules, room=room)
+    finally:
+        pool.close()
+        found.n_runs = sides.n_runs
+        found.notes += [f"{n} of these queries ended by {code}" for code, n in sides.stopped.items() if n]
+    return found
+
+
+def _try(
+    proofs: QueryProofs,
+    sides: "_Pair | _Queried",
+    pool: Pool,
+    found: Proof,
+    own: str,
+    other: str,
+    *,
+    of_gold: bool,
+    rules: Rule,
+    room: float,
+) -> None:
+    """Try the edits of one query, some at once, until one gives what the other side holds."""
+    whose, wanted = ("gold's", "the answer") if of_gold else ("the answer's", "gold")
+    try:
+        with WorkerCalls(readable=(), hostile=sides.task.submission_folder, limits=sides.task.limits, zygote=proofs.zygote) as calls:
+            made = calls.call(
+                "evalsuite.sql.query_edits:edits_as_data", own, sides.dialect, other, "gold's" if not of_gold else "the answer's"
+            )
+    except (FaultError, EvalsuiteError):
+        found.notes.append(f"{whose} query cannot be taken apart")
+        return
+    edits = {f"e{i}": QueryEdit(*edit) for i, edit in enumerate(made)}
+    names, n_tried, judged = list(edits), 0, "strict" if of_gold else rules
+    idle = _idle_kinds(sides, pool, own, judged) if of_gold else frozenset[bool]()
+    while names and sides.n_runs < MOST_RUNS:
+        some, names = {name: edits[name] for name in names[:_AT_ONCE]}, names[_AT_ONCE:]
+        tasks = list(sides.tasks(some, of_gold=of_gold))
+        n_tried += len(tasks)
+        right = [name for name in _right(pool, tasks, judged) if (edits[name].kind == "order") not in idle]
+        if right:
+            first = min(right, key=list(edits).index)
+            n_before = max(1, n_tried - len(some) + 1 + list(some).index(first))
+            edit = _necessary_parts(sides, pool, edits, edits[first], of_gold=of_gold, rules=judged)
+            name = _NAMES[edit.kind][not of_gold]
+            where = f"{whose} query {edit.words} gives exactly {wanted}"
+            found.causes.append(Cause(name, _SAYS.get(name) or general_sentence(name), where, chance=_chance(n_before, room)))
+            return
+    found.notes.append(f"none of {n_tried} edits of {whose} query gives {wanted}")
+
+
+def _chance(n_before: int, room: float) -> float:
+    """How likely an unrelated edit gives as much; what one in five would give is named, and is no proof."""
+    chance = n_before / room
+    return min(FITS, chance) if chance <= _MOST_CHANCE else chance
+
+
+def _idle_kinds(sides: "_Pair | _Queried", pool: Pool, own: str, rules: Rule) -> frozenset[bool]:
+    """For which edits, of the order or others, gold's query gives the answer as it stands: there an edit that changes nothing would fit."""
+    found = set()
+    for kind in ("order", "condition"):
+        tasks = list(sides.tasks({"as it stands": QueryEdit(kind, "", own)}, of_gold=True))
+        if _right(pool, tasks, rules):
+            found.add(kind == "order")
+    return frozenset(found)
+
+
+def _necessary_parts(
+    sides: "_Pair | _Queried", pool: Pool, edits: Mapping[str, QueryEdit], edit: QueryEdit, *, of_gold: bool, rules: Rule
+) -> QueryEdit:
+    """The edit without the parts that can be left out: as long as it is right without one of them, it is taken without."""
+    left = {one.sql: name for name, one in edits.items() if one.sql != edit.sql}
+    while True:
+        fewer = {name: edits[name] for text in edit.fewer if (name := left.pop(text, None)) is not None}
+        right = _right(pool, list(sides.tasks(fewer, of_gold=of_gold)), rules) if fewer else []
+        if not right:
+            return edit
+        edit = edits[min(right, key=list(edits).index)]
+
+
+def _right(pool: Pool, tasks: Sequence[Task], rules: Rule) -> list[str]:
+    """The names of the tasks whose answer is right under a rule."""
+    return [result.instance_id for result in pool.results(tasks) if (result.strict if rules == "strict" else result.official) == 1]

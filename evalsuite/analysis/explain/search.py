@@ -1,0 +1,429 @@
+"""What every search for a cause shares: the scorer as the judge of each try, a budget that is counted, and what was found.
+
+How often a law would fit values that have nothing to do with each other: what keeps a coincidence from being called a proof.
+
+Gold's values are exchanged for others of the same kind: those of its column, and made ones with as many digits and the same exponent
+(of years: years nearby; of days: days nearby; of times: others as round). Where up to three values are wrong any law that would fit counts,
+for any would have been named. Of two truths each is met by accident in every second try.
+"""
+
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from evalsuite.analysis.causes import LAWS, general_sentence
+from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, truth
+from evalsuite.analysis.causes.table_alignment import Alignment
+from evalsuite.analysis.causes.values import DAY, Pair, cell, decimals, write_number
+from evalsuite.compare.messages import verdicts_only
+from evalsuite.compare.strict_cells import key
+from evalsuite.core.errors import FaultError
+from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.types import Rule, Table
+
+TRIES, TRIES_OF_MANY = 1000, 150
+# Of so few wrong values any law that fits would have been named.
+MOST_OF_ANY: Final = 3
+MOST_PAIRS: Final = 8
+FEWEST_VALUES: Final = 5
+# A cause is proved below the first share of tries, fits up to the second, and is not named above it; a law of values up to the third.
+PROVED, FITS, FITS_VALUES = 0.001, 0.005, 0.025
+_YEARS: Final = range(1900, 2101)
+_NEAR, _HALF_A_YEAR = 20, 183
+_MOST_LETTERS: Final = 60
+_TWO_DAYS: Final = 2 * 24 * 3600
+# A single number of fewer digits is met by accident too often for a proof, and so is one of any digits by these laws.
+FEWEST_DIGITS: Final = 5
+_FEWEST_OF_FACTOR: Final = 3
+_SHIFTS: Final = ("off by one", "off by one day")
+_NEVER_OF_ONE: Final = ("off by one", "unit", "fan-out")
+_NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding", "fan-out", "constant factor",
+                        "leading zeros")  # fmt: skip
+_NULL_LAWS: Final = ("null and zero", "null word")
+_TRUTH_LAWS: Final = ("true and false", "inverted")
+_TIME_LAWS: Final = ("off by one day", "day and month", "time zone", "time cut off")
+_INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
+
+
+def chance_of(law: ErrorHypothesis, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
+    """The share of tries, 0 to 1, in which the law fits n pairs whose gold is another value of the same kind.
+
+    `column` are gold's values where the pairs stand. The draws repeat themselves: the same pairs have the same share.
+    """
+    n_wrong, pairs = len(pairs), pairs[:MOST_PAIRS]
+    if law.name in _SHIFTS and _is_gapless(pairs):
+        # Ranks, years and days in a row are off by one together.
+        pairs = pairs[:1]
+    if law.name in _TRUTH_LAWS:
+        # A wrong truth is always the other one: only where all of a column are wrong it is turned around.
+        some_right = law.name == "inverted" and n_wrong < sum(value is not None for value in column)
+        return 1.0 if some_right else 0.5**n_wrong
+    if law.name == "value lost":
+        # It is seen, whatever stood there.
+        return 0.0
+    chance = _chance([law], pairs, column)
+    for family in (_NUMBER_LAWS, _TIME_LAWS):
+        if chance <= FITS and len(pairs) <= MOST_OF_ANY and law.name in family:
+            # It would have been named by any other name too.
+            chance = max(chance, _chance([one for one in LAWS if one.name in family], pairs, column))
+    if law.name in _NULL_LAWS:
+        # What stands where gold has NULL is a habit of the writer, however many NULLs there are; of one or two it is no proof.
+        return max(min(chance, FITS), PROVED if n_wrong < MOST_OF_ANY else 0.0)
+    fewest = min(_n_digits(pair.predicted_number) for pair in pairs)
+    if law.name == "constant factor" and len(pairs) <= MOST_OF_ANY and fewest < _FEWEST_OF_FACTOR:
+        # A rate and its rounding make most small numbers of others.
+        return max(chance, PROVED)
+    predicted = pairs[0].predicted_number if len(pairs) == 1 else None
+    if predicted is not None and (law.name in _NEVER_OF_ONE or _n_digits(predicted) < FEWEST_DIGITS):
+        return max(chance, PROVED)
+    return chance
+
+
+def _is_gapless(pairs: Sequence[Pair]) -> bool:
+    """Whether gold's values are numbers or days of which half or more of those between the least and the largest are there."""
+    names = {key(cell(pair.gold, native=pair.native)) for pair in pairs}
+    return len(names) == 1 or _share_by_steps(names) * len(names) > 0.5 * (len(names) - 1) / (len(names) + 1)
+
+
+def _n_digits(number: Decimal | None) -> int:
+    return 0 if number is None else len(number.normalize().as_tuple().digits)
+
+
+def chance_of_rows(a: Alignment, *, without_key: bool = False) -> float:
+    """How likely tables that have nothing to do with each other have as many equal cells in paired rows, 0 to 1.
+
+    The product over the pairs of rows of min(1, n * s1 * s2 * ...): n is the larger number of rows, for a row could have met any of them,
+    and s the share of unrelated values that are the one in an equal cell (`_share`). An answer without any value has nothing that could be
+    met by accident. `without_key` leaves out the column without wrong cells that says most: tables that were grouped by the same key share
+    it. Texts alone are never a proof: they come from lists that both tables may know.
+    """
+    if _is_empty(a) or not a.pairs:
+        return FITS if _is_empty(a) else 1.0
+    wrong = [set(rows) for rows in a.wrong]
+    places = [j for j, k in enumerate(a.partners) if k is not None]
+
+    def chance(chosen: Sequence[int], *, by_letters: bool) -> float:
+        columns = [(wrong[j], _Shares(a, j, by_letters=by_letters)) for j in chosen]
+        n, logarithm = max(a.gold.n_rows, a.prediction.n_rows), 0.0
+        for g, p in a.pairs:
+            met = sum(math.log(shares.of(g, p)) for not_equal, shares in columns if (g, p) not in not_equal)
+            logarithm += min(0.0, met + math.log(n))
+        return math.exp(logarithm)
+
+    if without_key:
+        keys = [j for j in places if not wrong[j] and len(a.columns.gold_bags[j]) == a.gold.n_rows]
+        if keys:
+            places.remove(min(keys, key=lambda j: chance([j], by_letters=True)))
+    return max(chance(places, by_letters=True), min(PROVED, chance(places, by_letters=False)))
+
+
+def chance_of_columns(a: Alignment) -> float:
+    """How likely the columns whose cells stand in other rows than gold's hold the same cells by accident: see `chance_of_rows`."""
+
+    def chance(*, by_letters: bool) -> float:
+        logarithm = 0.0
+        for j, k in enumerate(a.partners):
+            if k is not None and a.columns.gold_keys[j] != a.columns.predicted_keys[k]:
+                shares, counts = _Shares(a, j, by_letters=by_letters), a.columns.gold_bags[j]
+                ways = math.lgamma(counts.total() + 1) - sum(math.lgamma(n + 1) for n in counts.values())
+                # Ranks, months or years without gaps are the same in all tables.
+                if shares.by_steps * len(counts) <= 0.5:
+                    logarithm += min(0.0, ways + sum(math.log(shares.of(row)) for row in range(a.gold.n_rows)))
+        return math.exp(logarithm)
+
+    return max(chance(by_letters=True), min(PROVED, chance(by_letters=False)))
+
+
+def chance_of_copies(a: Alignment) -> float:
+    """How likely rows added at random are copies of gold's rows: see `chance_of_rows`."""
+    golds = {a.gold_row(row): row for row in range(a.gold.n_rows)}
+    columns = [_Shares(a, j, by_letters=False) for j, k in enumerate(a.partners) if k is not None]
+    rows = [golds[name] for p in a.extra if (name := a.predicted_row(p)) in golds]
+    return math.exp(sum(min(0.0, sum(math.log(shares.of(g)) for shares in columns) + math.log(len(golds))) for g in rows))
+
+
+def chance_of_headers(a: Alignment) -> float:
+    """How likely as many headers are gold's by accident: each letter or digit of them halves it."""
+    golds, own = ({name.strip().casefold() for name in table.header} for table in (a.gold, a.prediction))
+    return 0.5 ** sum(sum(map(str.isalnum, name)) for name in golds & own)
+
+
+def _is_empty(a: Alignment) -> bool:
+    """Whether the answer holds no value where gold has some."""
+    names = [name for k in a.partners if k is not None for name in a.columns.predicted_keys[k]]
+    return None not in a.partners and a.gold.n_rows > 0 and all(name is None for name in names)
+
+
+class _Shares:
+    """How many unrelated values are the one of a gold cell, as a share: the largest of three guesses.
+
+    - by its kind: a number of d digits 10^-d, a year 1/41, a day 1/365, an hour or minute of it 1/24 or 1/1440 of that, a text of d letters
+      4^(3 - d) (or, not `by_letters`, 1/2), a truth, NULL or a short text 1/2;
+    - how often it stands in the other cells of its column;
+    - of numbers or days one by the steps from the least to the largest of both sides.
+    """
+
+    def __init__(self, a: Alignment, j: int, *, by_letters: bool) -> None:
+        self._a, self._j, self._by_letters = a, j, by_letters
+        self._keys = [key(cell) for cell in a.columns.gold[j].cells]
+        k = a.partners[j]
+        own = [] if k is None else [key(cell) for cell in a.columns.predicted[k].cells]
+        self._counts, self.by_steps = Counter(self._keys), _share_by_steps({*self._keys, *own} - {None})
+
+    def of(self, g: int, p: int | None = None) -> float:
+        """The share of gold row g; with the predicted row p by all of its digits where both cells have them."""
+        a, j = self._a, self._j
+        name, rounded, n, k = self._keys[g], a.columns.gold_keys[j][g], a.gold.n_rows, a.partners[j]
+        count = self._counts[name]
+        if isinstance(rounded, float) and (p is None or k is None or key(a.columns.predicted[k].cells[p]) != name):
+            name, count = ("decimal", Decimal(str(rounded))), a.columns.gold_bags[j][rounded]
+        return max(self._by_kind(name), (count - 1) / (n - 1) if n > 1 else 0.0, self.by_steps)
+
+    def _by_kind(self, name: Any) -> float:
+        kind, value = name if isinstance(name, tuple) else ("decimal", name)
+        if isinstance(value, int) and value in _YEARS:
+            return 1 / (2 * _NEAR + 1)
+        if isinstance(value, int | Decimal) and not isinstance(value, bool) and kind == "decimal":
+            return 10.0 ** -_n_digits(Decimal(value)) if value else 0.5
+        if kind == "instant":
+            return 1 / 365 if value % DAY == 0 else 1 / (365 * 24) if value % (DAY // 24) == 0 else 1 / (365 * 1440)
+        if kind != "text" or truth(value) is not None:
+            return 0.5
+        return min(0.5, 4.0 ** (3 - min(_MOST_LETTERS, sum(map(str.isalnum, value))))) if self._by_letters else 0.5
+
+
+def _share_by_steps(names: Collection[Any]) -> float:
+    """One by the steps from the least to the largest of n numbers or days, taken (n + 1) / (n - 1) times as wide; 0 for texts."""
+    values = [name[1] if isinstance(name, tuple) and name[0] in ("decimal", "instant") else name for name in names]
+    if len(values) < 2 or not all(isinstance(value, int | Decimal) and not isinstance(value, bool) for value in values):
+        return 0.0
+    is_days = all(isinstance(name, tuple) and name[0] == "instant" and name[1] % DAY == 0 for name in names)
+    unit = Decimal(DAY) if is_days else Decimal(1).scaleb(-max(decimals(Decimal(value)) for value in values))
+    n_steps = int((max(values) - min(values)) / unit) + 1
+    n = len(values)
+    return (n - 1) / ((n + 1) * n_steps)
+
+
+def _chance(laws: Sequence[ErrorHypothesis], pairs: Sequence[Pair], column: Sequence[Any]) -> float:
+    """The share of tries in which any of the laws fits, of the two ways of drawing the one that it fits more often."""
+    random_ = random.Random(f"{laws[0].name} {len(pairs)} {pairs[0].gold!r}")
+    shares, n_tries = [0.0], TRIES if len(pairs) <= MOST_OF_ANY else TRIES_OF_MANY
+    others = [[value for value in column if str(value) != str(pair.gold)] for pair in pairs]
+    if all(len(set(map(str, values))) >= FEWEST_VALUES for values in others):
+        shares.append(_share(laws, pairs, ([random_.choice(values) for values in others] for _ in range(n_tries))))
+    numbers = [pair.gold_number for pair in pairs]
+    if all(number is not None for number in numbers):
+        kinds = [list(_of_its_kind(number, random_)) for number in numbers if number is not None]
+        shares.append(_share(laws, pairs, _draws(kinds, pairs, n_tries, random_)))
+    elif all(isinstance(pair.gold, str) and _INSTANT.fullmatch(pair.gold) for pair in pairs):
+        n_days = _NEAR if any(law.name in _TIME_LAWS for law in laws) else _HALF_A_YEAR
+        moments = [list(_moments(pair.gold, n_days, random_)) for pair in pairs]
+        shares.append(_share(laws, pairs, ([random_.choice(kind) for kind in moments] for _ in range(n_tries))))
+    return max(shares)
+
+
+def _moments(text: str, n_days: int, random_: random.Random) -> Iterator[str]:
+    """Days within `n_days` of one; of a time others within two days that are as round: to half an hour, a minute, a second."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        yield text
+        return
+    if len(text) == len("2024-05-31"):
+        steps = (timedelta(days=n) for n in range(-n_days, n_days + 1))
+    else:
+        unit = 1 if moment.second else 60 if moment.minute % 30 else 1800
+        steps = (timedelta(seconds=unit * random_.randint(-_TWO_DAYS // unit, _TWO_DAYS // unit)) for _ in range(TRIES))
+    separator = text[len("2024-05-31") : len("2024-05-31") + 1]
+    yield from ((moment + step).isoformat(separator or "T")[: len(text)] for step in steps)
+
+
+def _share(laws: Sequence[ErrorHypothesis], pairs: Sequence[Pair], draws: Iterator[list[Any]]) -> float:
+    n_fits = n = 0
+    for golds in draws:
+        drawn = [Pair(gold, pair.predicted, pair.native) for gold, pair in zip(golds, pairs, strict=True)]
+        # What differs is looked at: a value that is the answer's own would be no error.
+        if all(str(pair.gold) != str(pair.predicted) for pair in drawn):
+            n += 1
+            n_fits += any(one.fix(drawn) is not None for one in laws)
+    return n_fits / n if n else 0.0
+
+
+def _draws(kinds: Sequence[Sequence[Decimal]], pairs: Sequence[Pair], n_tries: int, random_: random.Random) -> Iterator[list[Any]]:
+    """Values of the kinds, one for each pair: of a single pair each value of its kind once."""
+    likes = [pair.gold for pair in pairs]
+    if len(kinds) == 1:
+        yield from ([write_number(value, likes[0])] for value in kinds[0])
+        return
+    for _ in range(n_tries):
+        yield [write_number(random_.choice(kind), like) for kind, like in zip(kinds, likes, strict=True)]
+
+
+def _of_its_kind(number: Decimal, random_: random.Random) -> Iterator[Decimal]:
+    """At most `TRIES` numbers with the sign, the significant digits and the exponent of a number, all of them where there are no more."""
+    if number == number.to_integral_value() and int(number) in _YEARS:
+        yield from (number + step for step in range(-_NEAR, _NEAR + 1))
+        return
+    sign, digits, exponent = number.normalize().as_tuple() if not number.as_tuple().exponent else number.as_tuple()
+    n = len(digits)
+    lowest, beyond = 10 ** (n - 1), 10**n
+    values = range(lowest, beyond) if beyond - lowest <= TRIES else (random_.randrange(lowest, beyond) for _ in range(TRIES))
+    for value in values:
+        yield (Decimal(value) * (-1 if sign else 1)).scaleb(int(exponent))
+
+
+MOST_ATTEMPTS: Final = 400
+MOST_CELLS: Final = 20_000_000
+SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause: its name, what was found (counts and places, no values), and where (headers, values).
+
+    `law` made `pairs` of values wrong, `column` are gold's values around them. `puts_gold_in` says that undoing it takes from gold what
+    the answer does not hold; `chance` in [0, 1] is the share of unrelated values that it would fit, `in_common` the share of unrelated
+    answers with as much else of gold's, see `null_model`. `patch` are the keys by path that let a schema take the answer as it is, `scores`
+    the score before and after what is a cause of a part only.
+    """
+
+    name: str
+    says: str = ""
+    where: str = ""
+    law: ErrorHypothesis | None = field(default=None, compare=False)
+    pairs: Sequence[Pair] = field(default=(), compare=False)
+    column: Sequence[Any] = field(default=(), compare=False)
+    puts_gold_in: bool = False
+    chance: float = 0.0
+    in_common: float = 1.0
+    patch: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    scores: tuple[float, float] | None = None
+
+    def weighed(self) -> "Cause":
+        """The cause with its chance."""
+        if self.law is None or not self.pairs:
+            return self
+        return replace(self, chance=max(self.chance, chance_of(self.law, self.pairs, self.column)))
+
+    @property
+    def is_named(self) -> bool:
+        """Whether unrelated rows show it in 0.5 % of tries, values in 2.5 %; or unrelated answers, with all they share, in 0.1 %."""
+        return self.chance <= (FITS if self.law is None else FITS_VALUES) or self.chance * self.in_common <= PROVED
+
+    @property
+    def standing(self) -> str:
+        """`proved`, or `fits` where undoing it needs gold, or where as much would fit unrelated values in 0.1 % of tries or more."""
+        return "fits" if self.puts_gold_in or self.chance >= PROVED else "proved"
+
+    def to_json(self) -> dict[str, Any]:
+        """As data; `general` says what the cause means without anything of either side, `text` all in one line."""
+        says = self.says or general_sentence(self.name)
+        return {
+            "name": self.name,
+            "standing": self.standing,
+            "proved": self.standing == "proved",
+            "chance": self.chance,
+            "general": general_sentence(self.name),
+            "says": says,
+            "where": self.where,
+            "text": f"{says}: {self.where}" if self.where else says,
+            **({"patch": self.patch} if self.patch else {}),
+            **({"scores": list(self.scores)} if self.scores else {}),
+        }
+
+
+@dataclass(slots=True)
+class Budget:
+    """How often the scorer may still be asked, and of how many cells in all: counted and not timed, so that load changes no answer."""
+
+    attempts: int = MOST_ATTEMPTS
+    cells: int = MOST_CELLS
+    used: int = 0
+    used_cells: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the search has to end; what ended it is noted once."""
+        if self.used >= self.attempts:
+            self.note(f"no cause found in {tries(self.attempts)}")
+        elif self.used_cells >= self.cells:
+            self.note(f"no cause found in {tries(self.used)} of {self.used_cells:,} cells together")
+        else:
+            return False
+        return True
+
+    def note(self, text: str) -> None:
+        """Remember what was not looked at."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The scorer of one check with its parameters (gold read), under one rule."""
+
+    scorer: Scorer
+    parameters: Mapping[str, Any]
+    rules: Rule
+    budget: Budget
+
+    def passes(self, prediction: Any) -> bool:
+        """Whether the scorer gives a full score; False too where the budget is spent, or where the scorer cannot judge it."""
+        return self.value(prediction) == 1.0
+
+    def value(self, prediction: Any) -> float | None:
+        """What the scorer gives; None where the budget is spent, or where the scorer cannot judge it."""
+        if self.budget.spent:
+            return None
+        self.budget.used += 1
+        self.budget.used_cells += n_cells(prediction)
+        try:
+            with verdicts_only():
+                return self.scorer.score(prediction, **self.parameters).value(self.rules)
+        except (FaultError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+            # A repaired answer is nobody's answer: what a scorer cannot read of it proves nothing.
+            return None
+
+    def with_parameters(self, **changed: Any) -> "Judge":
+        """The same scorer with some parameters changed."""
+        return Judge(self.scorer, {**self.parameters, **changed}, self.rules, self.budget)
+
+
+Passes = Callable[[Any], bool]
+
+
+def n_cells(form: Any) -> int:
+    """How many cells an answer has: those of its tables, 1 for everything else."""
+    if isinstance(form, Table):
+        return form.n_rows * len(form.columns)
+    if isinstance(form, Mapping):
+        return sum(map(n_cells, form.values()))
+    return sum(map(n_cells, form)) if isinstance(form, list | tuple) else 1
+
+
+def show(value: Any) -> str:
+    """A value in a sentence."""
+    text = "NULL" if value is None else repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def plural(n: int, noun: str) -> str:
+    """`1 cell`, `2 cells`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def tries(n: int) -> str:
+    """`1 try`, `2 tries`."""
+    return "1 try" if n == 1 else f"{n} tries"
+
+
+def joined(causes: Sequence[Cause]) -> str:
+    """The names of several causes in one."""
+    return " and ".join(dict.fromkeys(cause.name for cause in causes))

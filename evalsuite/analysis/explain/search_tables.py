@@ -1,0 +1,278 @@
+"""The causes of wrong tables: repairs of one table against one gold table, then of lists of tables and of databases."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from evalsuite.analysis.causes import LAWS, TABLE_CAUSES, TableCause
+from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, any_order, by_rank, in_place, table_pairs
+from evalsuite.analysis.causes.table_repairs import MOST_CHANCE, Repaired, with_column
+from evalsuite.analysis.causes.values import is_null
+from evalsuite.analysis.explain.search import (
+    FITS,
+    PROVED,
+    Cause,
+    Judge,
+    Passes,
+    chance_of_columns,
+    chance_of_copies,
+    chance_of_headers,
+    chance_of_rows,
+    plural,
+    show,
+)
+from evalsuite.core.types import Fault, Table
+
+MOST_ALTERNATIVES: Final = 3
+# It says what is seen, and fits whatever gold holds.
+_FACT: Final = "value lost"
+# They are a proof by what else the tables have in common: nothing of NULL has digits that could be unlike.
+_OF_NULL: Final = ("value lost", "null and zero", "null word", "default value")
+MOST_SWAPPED: Final = 6
+MOST_TRIED: Final = 100
+
+
+def explain_table(judge: Judge, form: Table) -> list[Cause] | None:
+    """The proved causes of a wrong table, against whichever accepted gold proves any; None where nothing is proved."""
+
+    def unlikeness(pair: TablePair) -> tuple[int, int]:
+        shared = {header.casefold() for header in pair.gold.header} & {header.casefold() for header in pair.prediction.header}
+        return -len(shared), abs(pair.gold.n_rows - pair.prediction.n_rows)
+
+    for pair in sorted(table_pairs(form, judge.parameters, "table", judge.rules), key=unlikeness):
+        found = search_pair(pair, judge, judge.passes)
+        if found is not None:
+            return found[0]
+    return None
+
+
+def explain_tables(judge: Judge, form: Sequence[Table | Fault]) -> list[Cause] | None:
+    """The proved causes where several tables are handed in: another order of them, or each wrong one's own."""
+    golds = list(judge.parameters["gold"])
+    if len(form) != len(golds) or any(isinstance(table, Fault) for table in form):
+        return None
+    swapped = _swapped(judge, form, len(golds))
+    if swapped is not None:
+        return swapped
+    repaired, causes = list(form), list[Cause]()
+    for i, pair in enumerate(table_pairs(form, judge.parameters, "tables", judge.rules)):
+        one = _only(judge, i, gold=[golds[i]])
+        if one.passes([form[i]]):
+            continue
+        found = search_pair(pair, judge, lambda table, one=one: one.passes([table]))  # type: ignore[misc]
+        if found is None:
+            return None
+        causes += [_in_table(cause, i, pair.name) for cause in found[0]]
+        repaired[i] = found[1]
+    return causes if causes and judge.passes(repaired) else None
+
+
+def explain_database(judge: Judge, form: Mapping[str, Table | Fault]) -> list[Cause] | None:
+    """The proved causes of the wrong tables of a database."""
+    names = list(judge.parameters.get("condition_tabs") or judge.parameters["gold"])
+    pairs = {pair.name: pair for pair in table_pairs(form, judge.parameters, "database", judge.rules)}
+    if len(pairs) < len(names):
+        return None
+    repaired, causes = dict(form), list[Cause]()
+    for i, name in enumerate(names):
+        one = _only(judge, i, condition_tabs=[name])
+        key = next(key for key in form if key.lower() == name.lower())
+        if one.passes({key: form[key]}):
+            continue
+        found = search_pair(pairs[name], judge, lambda table, one=one, key=key: one.passes({key: table}))  # type: ignore[misc]
+        if found is None:
+            return None
+        causes += [_in_table(cause, i, name) for cause in found[0]]
+        repaired[key] = found[1]
+    return causes if causes and judge.passes(repaired) else None
+
+
+def _only(judge: Judge, i: int, **changed: Any) -> Judge:
+    """The judge for the i-th table alone."""
+    for key in ("condition_cols", "ignore_orders"):
+        given = judge.parameters.get(key)
+        if isinstance(given, list | tuple) and i < len(given):
+            changed[key] = [given[i]]
+    return judge.with_parameters(**changed)
+
+
+def _in_table(cause: Cause, i: int, name: str) -> Cause:
+    where = f"table {name!r}: {cause.where}" if cause.where else f"table {name!r}"
+    return replace(cause, says=f"table {i + 1}: {cause.says}", where=where)
+
+
+def _swapped(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] | None:
+    """The tables in another order, where each finds its own gold so."""
+    if not 2 <= n <= MOST_SWAPPED:
+        return None
+    order: list[int] = []
+    for i in range(n):
+        one = _only(judge, i, gold=[judge.parameters["gold"][i]])
+        place = next((k for k in [i, *range(n)] if k not in order and one.passes([form[k]])), None)
+        if place is None:
+            return None
+        order.append(place)
+    if order == list(range(n)) or not judge.passes([form[k] for k in order]):
+        return None
+    return [Cause("tables swapped", f"{sum(k != i for i, k in enumerate(order))} tables stand in another place than gold's")]
+
+
+def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cause], Table] | None:
+    """(the causes, the repaired table that passes), the cheapest and simplest first."""
+    start = pair.align(judge.rules)
+    if start is None:
+        judge.budget.note("the tables are too large to search cell by cell")
+        return None
+    even = pair.gold.n_rows == pair.prediction.n_rows
+    order = ["file", "wrong order", "columns swapped", *(["values", "rows"] if even else ["rows", "values"]), "columns"]
+    half_way: list[tuple[Cause, Table]] = []
+    for phase in order:
+        if phase == "values":
+            found = _values(start, passes)
+            if found is not None:
+                return found
+            continue
+        # A cause of its own name is tried early, and not again with its phase.
+        tried = [one for one in TABLE_CAUSES if one.name == phase or (one.phase == phase and one.name not in order)]
+        for repair in tried:
+            for repaired in repair.repair(start):
+                name, gold_in = repaired.name or repair.name, repaired.puts_gold_in
+                chance = _chance(start, repaired, repair)
+                cause = Cause(name, repaired.says, repaired.where, puts_gold_in=gold_in, chance=chance)
+                if passes(repaired.table):
+                    return [cause], repaired.table
+                if len(half_way) < MOST_ALTERNATIVES:
+                    half_way.append((cause, repaired.table))
+        if judge.budget.spent:
+            return None
+    # A repair of rows that did not suffice, and then one of values.
+    for cause, table in half_way:
+        again = replace(pair, prediction=table).align(judge.rules)
+        found = _values(again, passes) if again is not None else None
+        if found is not None:
+            return [cause, *found[0]], found[1]
+    return None
+
+
+def _chance(a: Alignment, repaired: Repaired, cause: TableCause) -> float:
+    """How likely as much is found between tables that have nothing to do with each other.
+
+    What is said of rows is so: it is named even where it is no proof, but not of tables that have hardly a row in common.
+    """
+    if cause.phase == "file":
+        return min(repaired.chance, FITS)
+    if cause.name == "wrong grouping level":
+        # Its rows are none of gold's: the numbers alone show it.
+        return min(FITS, repaired.chance)
+    if cause.name == "rows scrambled":
+        shared = chance_of_columns(a)
+    else:
+        shared = chance_of_rows(any_order(a) if cause.name == "wrong order" else a)
+    if cause.name == "rows duplicated":
+        shared = max(shared, min(FITS, chance_of_copies(a)))
+    if cause.name == "missing column":
+        shared *= chance_of_headers(a)
+    if repaired.where and shared <= MOST_CHANCE:
+        shared = min(FITS, shared)
+    # That rows are too many is no cause.
+    return max(min(repaired.chance, FITS), shared, PROVED if cause.name == "extra rows" else 0.0)
+
+
+def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
+    """A law for each column with wrong cells, so that all of them together pass.
+
+    First as the rows are paired, then as they stand in the files, then sorted; each also with the cells that the tolerance hides, because
+    the official rules sort them too.
+    """
+    if a.missing or a.extra:
+        return None
+    tried = set[tuple[tuple[tuple[int, int], ...], ...]]()
+    for view in [a] if a.ordered or a.keyed else [a, in_place(a), by_rank(a)]:
+        for shown in (view, replace(view, exact=True)) if a.rules == "official" else (view,):
+            if shown.wrong in tried:
+                continue
+            tried.add(shown.wrong)
+            found = _values_in(shown, passes)
+            if found is not None:
+                return found
+    return None
+
+
+def _values_in(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
+    wrong = [j for j, rows in enumerate(a.wrong) if rows]
+    fitting = {j: list(_fitting(a, j)) for j in wrong}
+    if not wrong or not all(fitting.values()):
+        return None
+    for attempt in range(MOST_ALTERNATIVES):
+        if attempt and all(attempt >= len(found) for found in fitting.values()):
+            return None
+        chosen = {j: fitting[j][min(attempt, len(fitting[j]) - 1)] for j in wrong}
+        if not passes(_undone(a, chosen)):
+            continue
+        # A column that the scorer takes as it stands is no part of the cause.
+        for j in wrong if len(wrong) > 1 else ():
+            rest = {other: found for other, found in chosen.items() if other != j}
+            if rest and passes(_undone(a, rest)):
+                chosen = rest
+        return [_cause(a, j, law, fixed) for j, (law, fixed) in chosen.items()], _undone(a, chosen)
+    return None
+
+
+def _undone(a: Alignment, chosen: Mapping[int, tuple[ErrorHypothesis, Fixed]]) -> Table:
+    """The prediction with a law undone in some columns."""
+    table = a.prediction
+    for j, (_, fixed) in chosen.items():
+        k = a.partners[j]
+        assert k is not None
+        cells = list(table.columns[k])
+        for (_, row), value in zip(a.wrong[j], fixed.values, strict=True):
+            cells[row] = value
+        table = with_column(table, k, cells, like=a.gold.types[a.needed[j]] if a.gold.types else "")
+    return table
+
+
+def _fitting(a: Alignment, j: int) -> Iterator[tuple[ErrorHypothesis, Fixed]]:
+    pairs = a.values(j, a.wrong[j])
+    # What does not hold for a hundred of thousands holds for none of them.
+    some = pairs[:: len(pairs) // MOST_TRIED] if len(pairs) > 2 * MOST_TRIED else ()
+    for law in LAWS:
+        if some and law.fix(some) is None:
+            continue
+        fixed = None if law.partial and not _some_are_right(a, j) else law.fix(pairs)
+        if fixed is not None:
+            yield law, fixed
+
+
+def _some_are_right(a: Alignment, j: int) -> bool:
+    """Whether a cell of the column is right that a law would have made wrong: neither NULL nor 0."""
+    wrong = set(a.wrong[j])
+    right = (a.values(j, [rows])[0] for rows in a.pairs if rows not in wrong)
+    return any(pair.gold_number != 0 and not is_null(pair.gold, native=pair.native) for pair in right)
+
+
+def _cause(a: Alignment, j: int, law: ErrorHypothesis, fixed: Fixed) -> Cause:
+    k, rows = a.partners[j], a.wrong[j]
+    assert k is not None
+    if a.rules == "strict" and law.name != _FACT:
+        # What a tolerance takes was changed too: where the same is to be said of it, all changed cells are counted.
+        changed = tuple((g, p) for g, p in a.pairs if a.columns.gold_keys[j][g] != a.columns.predicted_keys[k][p])
+        also = law.fix(a.values(j, changed)) if len(changed) > len(rows) else None
+        rows, fixed = (changed, also) if also is not None else (rows, fixed)
+    first = a.values(j, rows[:1])[0]
+    place = f"{len(rows)} of {plural(a.gold.n_rows, 'cell')} of gold column {a.needed[j] + 1}"
+    wrong = set(rows)
+    scope = law.scope(a.values(j, [pair for pair in a.pairs if pair not in wrong])) if law.scope is not None else ""
+    at = f"column {k + 1} {show(a.prediction.header[k])}, first at row {rows[0][1] + 1}"
+    where = f"{at}: gold {show(first.gold)}, handed in {show(first.predicted)}"
+    return Cause(
+        law.name,
+        f"{fixed.says or law.says}{' ' if scope else ''}{scope}, in {place}",
+        f"{fixed.where}; {where}" if fixed.where else where,
+        law=None if law.name == _FACT else law,
+        pairs=a.values(j, a.wrong[j]),
+        column=a.gold.columns[a.needed[j]],
+        puts_gold_in=law.name == _FACT,
+        chance=chance_of_rows(a) if law.name in _OF_NULL else 0.0,
+        in_common=1.0 if law.name in _OF_NULL else chance_of_rows(a, without_key=True),
+    )

@@ -1,0 +1,274 @@
+"""The causes of wrong text answers: a number or a phrase found in the answer, made right in its place."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from typing import Any, Final
+
+from evalsuite.analysis.causes import LAWS
+from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, alphanumeric
+from evalsuite.analysis.causes.values import Pair, decorated_number, plain, read_gold_number
+from evalsuite.analysis.explain.search import Cause, Judge, show
+
+MOST_TOKENS: Final = 12
+MOST_WINDOWS: Final = 2000
+LONGEST_ANSWER: Final = 20_000
+_TOKEN: Final = re.compile(
+    r"[+\-\u2212]?[$\u20ac\u00a3\u00a5]?\d(?:[\d.,'\u00a0\u202f]|(?<=\d) (?=\d{3}\b))*"
+    r"(?:[eE][+-]?\d+)?\s?(?:%|bn\b|[kKmMB]\b|thousand\b|million\b|billion\b)?"
+)
+_THOUSANDS_APART: Final = re.compile(r"\d[ '\u00a0\u202f]\d{3}")
+_NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding")
+_TEXT_LAWS: Final = ("spaces", "case", "quotes", "accents", "characters lost", "encoding", "punctuation")
+# Words may be joined by hyphens or underscores instead of spaces.
+_WORD: Final = re.compile(r"[^\s_\-]+")
+_PART: Final = re.compile(r"(?<=[.!?;])\s+|\n+|,\s+|\s[-\u2013\u2014]\s|:\s+")
+_BESIDE: Final = " .,'"
+_STOPS: Final = ",.;:!?"
+_MARKS: Final = "*_`\"'()[]{}.,;:!? "
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A number of the answer: where it stands and how it is written."""
+
+    start: int
+    end: int
+    text: str
+
+
+Tries = Iterator[tuple[list[Cause], str]]
+
+
+def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
+    """The proved causes of a wrong text answer; None where nothing is proved."""
+    if len(answer) > LONGEST_ANSWER:
+        judge.budget.note(f"the answer is longer than {LONGEST_ANSWER} characters and was not searched")
+        return None
+    gold = judge.parameters.get("gold", judge.parameters.get("reference", []))
+    golds = list(gold) if isinstance(gold, list | tuple) else [gold]
+    tries = [
+        _without_excluded(judge.parameters, answer),
+        *_by_number(judge, golds, answer),
+        _alone(answer),
+        _by_phrase(judge, golds, answer),
+    ]
+    for candidates in (*tries, _completed(judge, golds, answer)):
+        for causes, text in candidates:
+            if text != answer and judge.passes(text):
+                return causes
+            if judge.budget.spent:
+                return None
+    return None
+
+
+def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
+    given = parameters.get("exclude") or ()
+    words = [given] if isinstance(given, str) else [word for word in given if isinstance(word, str)]
+    text = answer
+    for word in filter(None, words):
+        text = re.sub(re.escape(word), " ", text, flags=re.IGNORECASE)
+    found = [word for word in words if word and word.casefold() in answer.casefold()]
+    if found:
+        where = ", ".join(map(show, found[:3]))
+        yield [Cause("excluded text", f"the answer holds {len(found)} of the texts that exclude it", where)], text
+
+
+def _by_number(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tries]:
+    numbers = [number for number in map(read_gold_number, golds) if number is not None]
+    tokens = []
+    for match in islice(_TOKEN.finditer(answer), MOST_TOKENS):
+        # The marks beside a number part it from the next one.
+        text, start = match.group().strip(_BESIDE), match.start() + len(match.group()) - len(match.group().lstrip(_BESIDE))
+        tokens.append(_Token(start, start + len(text), text))
+    if not numbers or not tokens:
+        return []
+    one_by_one = [_token_alone(tokens, answer), _in_place(numbers, tokens, answer)]
+    together = _all_at_once(judge, numbers, tokens, answer)
+    # Of many numbers it is likelier that all are wrong, and 12 of them by 6 laws are more tries than there are.
+    return [together, *one_by_one] if len(numbers) > 1 else [*one_by_one, together]
+
+
+def _token_alone(tokens: Sequence[_Token], answer: str) -> Tries:
+    for token in tokens:
+        text = token.text
+        if text != answer.strip():
+            says = (
+                f"the answer holds {len(tokens)} numbers, and one of them alone is right"
+                if len(tokens) > 1
+                else "text stands beside the number"
+            )
+            yield [Cause("extra text", says, f"right alone: {show(text)}")], text
+
+
+def _in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
+    """One number of the answer made right by one law: in its place, then alone."""
+    for alone in (False, True):
+        for law in _laws(_NUMBER_LAWS):
+            for token in tokens:
+                for number in numbers:
+                    fixed = _fix_number(law, number, token.text)
+                    if fixed is None:
+                        continue
+                    where = f"gold {plain(number)}, handed in {show(token.text)}"
+                    pairs = [Pair(plain(number), reading) for reading in _readings(law, token.text)[:1]]
+                    causes = [Cause(law.name, fixed[1], where, law=law, pairs=pairs, column=pairs), *_grouped(law, token.text)]
+                    if alone:
+                        yield [*causes, Cause("extra text", "text stands beside the number")], fixed[0]
+                    else:
+                        yield causes, answer[: token.start] + fixed[0] + answer[token.end :]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mended:
+    """A number of the answer, what stands in its place once a law is undone, and what the law says of it."""
+
+    token: _Token
+    text: str
+    says: str
+    pair: Pair
+
+
+def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
+    """Every gold number found by the same law, where all of them are asked for; none is touched that is right as it stands."""
+    for law in _laws(_NUMBER_LAWS):
+        mended = []
+        for i, token in enumerate(tokens):
+            # A number in gold's place is more likely to be that one than another that is alike.
+            likely = numbers[i : i + 1] if len(tokens) == len(numbers) else []
+            golds = (*likely, *numbers)
+            fixed, gold = next(((f, number) for number in golds if (f := _fix_number(law, number, token.text)) is not None), (None, None))
+            if fixed is not None and gold is not None:
+                mended.append(_Mended(token, *fixed, Pair(plain(gold), _readings(law, token.text)[0])))
+        if not mended:
+            continue
+        if len(mended) > 1 and judge.passes(_with_mended(answer, mended)):
+            for one in tuple(mended):
+                rest = [other for other in mended if other is not one]
+                if rest and judge.passes(_with_mended(answer, rest)):
+                    mended = rest
+        pairs = [one.pair for one in mended]
+        together = law.fix(pairs)
+        says = mended[0].says if len(mended) == 1 else together.says or law.says if together is not None else ""
+        if says:
+            grouped = [cause for one in mended for cause in _grouped(law, one.token.text)]
+            yield list(dict.fromkeys([Cause(law.name, says, law=law, pairs=pairs), *grouped])), _with_mended(answer, mended)
+
+
+def _with_mended(answer: str, mended: Sequence[_Mended]) -> str:
+    text = answer
+    for one in reversed(mended):
+        text = text[: one.token.start] + one.text + text[one.token.end :]
+    return text
+
+
+def _grouped(law: ErrorHypothesis, token: str) -> list[Cause]:
+    """The second cause of a number whose thousands stand apart too: it is undone with the first, so it is named with it."""
+    if law.name == "number in text" or not _THOUSANDS_APART.search(token):
+        return []
+    return [Cause("number in text", "the numbers are written with spaces between thousands")]
+
+
+def _fix_number(law: ErrorHypothesis, gold: Decimal, token: str) -> tuple[str, str] | None:
+    """(the token made right, what was found) where the law holds for it."""
+    if law.name == "number in text" and (written := _with_exponent(token)) is not None:
+        return written, "the numbers are written with an exponent"
+    for reading in _readings(law, token):
+        pair = Pair(plain(gold), reading)
+        fixed = law.fix([pair])
+        if fixed is not None:
+            return str(fixed.values[0]), fixed.says or law.says
+    return None
+
+
+def _readings(law: ErrorHypothesis, token: str) -> list[str]:
+    """What a law is tried on: the number as it is written, or each number that it can mean."""
+    return [token] if law.name == "number in text" else list(dict.fromkeys(plain(value) for value, _ in decorated_number(token)))
+
+
+def _with_exponent(token: str) -> str | None:
+    """The digits of a number that is written with an exponent, None for any other."""
+    text = token.replace("\u2212", "-")
+    if not re.fullmatch(r"[+-]?\d{1,40}(?:\.\d{1,40})?[eE][+-]?\d{1,2}", text, re.ASCII):
+        return None
+    return plain(Decimal(text))
+
+
+def _laws(names: Sequence[str]) -> list[ErrorHypothesis]:
+    return [law for law in LAWS if law.name in names]
+
+
+def _alone(answer: str) -> Tries:
+    """Each part of the answer by itself: a line, a sentence, what stands after a colon, the text without marks."""
+    parts = [part for part in _PART.split(answer) if part and part.strip()]
+    candidates = [answer.strip(_MARKS), *(part.strip(_MARKS) for part in parts), *(part.strip() for part in parts)]
+    for text in list(dict.fromkeys(filter(None, candidates)))[:MOST_TOKENS]:
+        yield [Cause("extra text", "a part of the answer alone is right", f"right alone: {show(text)}")], text
+
+
+def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
+    """A phrase of the answer that is gold's but for one law, made gold's in its place; then each gold in turn, all at once."""
+    texts = [gold for gold in golds if isinstance(gold, str) and gold.strip()]
+    one_is_enough = judge.parameters.get("conj") != "and"
+    found = list[tuple[str, str, Cause]]()
+    for gold in texts:
+        bare = alphanumeric(gold)
+        for start, stop in _windows(answer, gold):
+            window = answer[start:stop]
+            if window.isascii() and gold.isascii() and alphanumeric(window) != bare:
+                continue
+            law, fixed = next(((law, f) for law in _laws(_TEXT_LAWS) if (f := law.fix([Pair(gold, window)])) is not None), (None, None))
+            if law is None or fixed is None:
+                continue
+            where = f"gold {show(gold)}, handed in {show(window)}"
+            cause = Cause(law.name, fixed.says or law.says, where, law=law, pairs=[Pair(gold, window)])
+            if one_is_enough:
+                yield [cause], answer[:start] + gold + answer[stop:]
+            found.append((window, gold, cause))
+            break
+    if len(found) <= one_is_enough:
+        return
+    if len(found) > 1 and judge.passes(_with_phrases(answer, found)):
+        for one in tuple(found):
+            rest = [other for other in found if other is not one]
+            if rest and judge.passes(_with_phrases(answer, rest)):
+                found = rest
+    yield [cause for _, _, cause in found], _with_phrases(answer, found)
+
+
+def _with_phrases(answer: str, found: Sequence[tuple[str, str, Cause]]) -> str:
+    for window, gold, _ in found:
+        answer = answer.replace(window, gold)
+    return answer
+
+
+def _windows(answer: str, gold: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of the phrases of the answer that may be gold's: about as many words, cut at words."""
+    words = [match.span() for match in _WORD.finditer(answer)]
+    n, seen = len(_WORD.findall(gold)), 0
+    for size in sorted({max(1, n + d) for d in (-3, -2, -1, 0, 1, 2)}, key=lambda size: abs(size - n)):
+        for i in range(len(words) - size + 1):
+            seen += 1
+            if seen > MOST_WINDOWS:
+                return
+            start, stop = words[i][0], words[i + size - 1][1]
+            while stop > start + 1 and answer[stop - 1] in _STOPS and not gold.endswith(answer[stop - 1]):
+                stop -= 1
+            yield start, stop
+
+
+def _completed(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
+    """The answer with what it lacks, where it holds a part of what all is asked for."""
+    texts = [gold for gold in golds if isinstance(gold, str | int | float) and not isinstance(gold, bool)]
+    if judge.parameters.get("conj") != "and" or len(texts) < 2:
+        return
+    lacking = [gold for gold in texts if not judge.with_parameters(gold=[gold]).passes(answer)]
+    # Of an answer that lacks most of a long list, a part that happens to stand in it says nothing of why.
+    if 0 < len(lacking) < len(texts) and len(lacking) <= max(2, len(texts) // 2):
+        where = "missing: " + ", ".join(map(show, lacking[:3]))
+        yield (
+            [Cause("part missing", f"{len(lacking)} of {len(texts)} parts are missing", where, puts_gold_in=True)],
+            f"{answer}, {', '.join(map(str, lacking))}",
+        )

@@ -1,0 +1,414 @@
+"""Causes of parts of what is wrong with JSON records: each undone alone, or its schema patched, and scored again.
+
+A list that is paired in order, a field in another form, all values of a field off by one factor, two fields exchanged, other words for the
+same thing: what each is worth stands beside it (`scores`, the score before and after), whether or not the rest is right.
+
+The causes of wrong JSON records: leaves that one law makes right, fields that are missing or too many.
+"""
+
+import copy
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Final
+
+from evalsuite.analysis.causes import LAWS
+from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
+from evalsuite.analysis.causes.values import Pair, finite
+from evalsuite.analysis.explain.search import Cause, Judge, plural, show
+from evalsuite.trees.eval_schema import as_json_schema, child_schemas, effective_type, infer_schema
+from evalsuite.trees.record_scoring import evaluate
+from evalsuite.trees.treeval import is_treeval_schema, json_schema_of
+
+Path = tuple[str | int, ...]
+MOST_LEAVES: Final = 5000
+ANY_OF: Final = "x-eval-any-of"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A place where two trees differ: `wrong` (both have a value), `missing` (gold only) or `extra` (prediction only)."""
+
+    path: Path
+    status: str
+    gold: Any = None
+    predicted: Any = None
+
+
+def differing(gold: Any, predicted: Any, path: Path = ()) -> Iterator[Leaf]:
+    """The places where two JSON values differ, lists compared in step."""
+    if isinstance(gold, dict) and ANY_OF in gold and isinstance(gold[ANY_OF], list):
+        if predicted in gold[ANY_OF]:
+            return
+        gold = gold[ANY_OF][0] if gold[ANY_OF] else None
+    if isinstance(gold, dict) and isinstance(predicted, dict):
+        for key in dict.fromkeys((*gold, *predicted)):
+            yield from _differing_at((*path, key), key in gold, key in predicted, gold.get(key), predicted.get(key))
+    elif isinstance(gold, list) and isinstance(predicted, list):
+        for i in range(max(len(gold), len(predicted))):
+            inside = i < len(gold), i < len(predicted)
+            yield from _differing_at((*path, i), *inside, gold[i] if inside[0] else None, predicted[i] if inside[1] else None)
+    elif gold != predicted or isinstance(gold, bool) != isinstance(predicted, bool):
+        yield Leaf(path, "wrong", gold, predicted)
+
+
+def _differing_at(path: Path, in_gold: bool, in_predicted: bool, gold: Any, predicted: Any) -> Iterator[Leaf]:
+    if in_gold and in_predicted:
+        yield from differing(gold, predicted, path)
+    else:
+        yield Leaf(path, "missing" if in_gold else "extra", gold, predicted)
+
+
+def shown_path(path: Path) -> str:
+    """`orders[0].total`; `(root)` for the whole value."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".") or "(root)"
+
+
+def explain_whole(judge: Judge, form: Any) -> list[Cause] | None:
+    """The causes that together make a wrong tree right."""
+    gold = judge.parameters["gold"]
+    leaves = []
+    for leaf in differing(gold, form):
+        leaves.append(leaf)
+        if len(leaves) > MOST_LEAVES:
+            judge.budget.note(f"more than {MOST_LEAVES} values differ and were not searched")
+            return None
+    found = [_cause_of_field(leaves_of_field) for leaves_of_field in _by_field(leaves)]
+    whole = [one for one in found if one is not None]
+    if not whole or len(whole) < len(found) or not judge.passes(_undone(form, whole)):
+        return None
+    for one in whole if len(whole) > 1 else ():
+        rest = [other for other in whole if other is not one]
+        if rest and judge.passes(_undone(form, rest)):
+            whole = rest
+    return [cause for cause, _ in whole]
+
+
+def _undone(form: Any, found: Sequence[tuple[Cause, list[tuple[Path, Any]]]]) -> Any:
+    """The tree with the values of some causes put."""
+    tree = copy.deepcopy(form)
+    for _, values in found:
+        for path, value in values:
+            tree = with_value_put(tree, path, value)
+    return tree
+
+
+_GONE: Final = object()
+
+
+def _by_field(leaves: Sequence[Leaf]) -> list[list[Leaf]]:
+    """The leaves of one field of all records and elements together. Elements to take away come last first."""
+    fields: dict[tuple[Path, str], list[Leaf]] = defaultdict(list)
+    for leaf in leaves:
+        fields[tuple("[]" if isinstance(step, int) else step for step in leaf.path), leaf.status].append(leaf)
+    return [found[::-1] if status == "extra" else found for (_, status), found in fields.items()]
+
+
+def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any]]] | None:
+    """(the cause, the values to put) of one field's leaves."""
+    first, n = leaves[0], len(leaves)
+    where = f"at {shown_path(first.path)}"
+    if first.status == "missing":
+        cause = Cause("field missing", f"{plural(n, 'field')} of gold missing", where, puts_gold_in=True)
+        return cause, [(leaf.path, leaf.gold) for leaf in leaves]
+    if first.status == "extra":
+        return Cause("field too many", f"{plural(n, 'field')} that gold does not have", where), [(leaf.path, _GONE) for leaf in leaves]
+    if not all(is_leaf(leaf.gold) and is_leaf(leaf.predicted) for leaf in leaves):
+        return None
+    pairs = [Pair(leaf.gold, leaf.predicted, native=True) for leaf in leaves]
+    for law in (law for law in LAWS if not law.partial):
+        fixed = law.fix(pairs)
+        if fixed is not None:
+            where += f": gold {show(first.gold)}, handed in {show(first.predicted)}"
+            says, golds = f"{fixed.says or law.says}, in {plural(n, 'value')}", [leaf.gold for leaf in leaves]
+            cause = Cause(law.name, says, where, law=law, pairs=pairs, column=golds, puts_gold_in=law.name == "value lost")
+            return cause, [(leaf.path, value) for leaf, value in zip(leaves, fixed.values, strict=True)]
+    return None
+
+
+def is_leaf(value: Any) -> bool:
+    """Whether a value has nothing below it, and is no NaN or infinity."""
+    return not isinstance(value, dict | list) and finite(value)
+
+
+def with_value_put(tree: Any, path: Path, value: Any) -> Any:
+    """The tree with a value at the path, changed in place; a list that is one short grows."""
+    if not path:
+        return value
+    at = tree
+    for step in path[:-1]:
+        at = at[step]
+    last = path[-1]
+    if value is _GONE:
+        del at[last]
+    elif isinstance(at, list) and isinstance(last, int) and last >= len(at):
+        at.append(value)
+    else:
+        at[last] = value
+    return tree
+
+
+Steps = tuple[str | int, ...]
+Keys = Mapping[str, Any]
+MOST_RECORDS: Final = 2000
+# A law that holds for fewer of a field's wrong values, or of fewer than so many, is not told as a part.
+FEWEST, _SHARE = 3, 0.5
+# So much a score rises where something was a cause, and so much of what undoing gives a schema patch has to give.
+_RISE, _AS_MUCH = 1e-6, 0.99
+_STEP: Final = re.compile(r"\[(-?\d+)\]|\.?([^.\[\]]+)")
+# What in the schema lets a form through that a law undoes, the narrowest first.
+_PATCHES: Final[Mapping[str, Sequence[Keys]]] = {
+    "date form": [{"x-eval-compare": {"date": {"locale": locale}}} for locale in ("de", "en-US", "en-GB")] + [{"x-eval-compare": "date"}],
+    "number in text": [{"x-eval-compare": {"numeric": {"locale": locale}}} for locale in ("en", "de", "fr")]
+    + [{"x-eval-compare": "quantity"}],
+    "stored as text": [{"x-eval-compare": "numeric"}, {"x-eval-transform": [{"type_convert": {"to": "str"}}]}],
+    "case": [{"x-eval-transform": ["lowercase"]}],
+    "spaces": [{"x-eval-transform": ["strip"]}, {"x-eval-transform": ["normalize_whitespace"]}],
+    "punctuation": [{"x-eval-compare": "text"}],
+    "accents": [{"x-eval-compare": "text"}],
+    "rounding": [{"x-eval-compare": {"numeric": {"tolerance": {"rel": rel}}}} for rel in (0.001, 0.01, 0.05)],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """A value that differs: in which record, where in it, what gold has."""
+
+    record: int
+    steps: Steps
+    pair: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The answer and the parameters as far as they are mended, and what the scorer gives for them."""
+
+    form: Any
+    parameters: Keys
+    score: float
+
+
+def explain_tree(judge: Judge, form: Any) -> list[Cause] | None:
+    """The causes of a wrong tree: of its parts where these make it right or nothing else does; None where nothing is found."""
+    parts = _explain_parts(judge, form)
+    if parts and parts[-1].scores is not None and parts[-1].scores[1] == 1:
+        return parts
+    return explain_whole(judge, form) or parts or None
+
+
+def _explain_parts(judge: Judge, form: Any) -> list[Cause]:
+    """The causes of parts of a wrong tree, each with what it is worth; together they need not make the answer right."""
+    gold, given = judge.parameters["gold"], judge.parameters.get("schema")
+    records = gold if isinstance(gold, list) else [gold]
+    if len(records) > MOST_RECORDS or not finite(form) or (score := judge.value(form)) is None:
+        return []
+    schema = json_schema_of(given) if isinstance(given, dict) and is_treeval_schema(given) else as_json_schema(given)
+    schema = schema if isinstance(schema, dict) else infer_schema(records, widen=True, notify=lambda _: None)
+    parts = _Parts(judge, schema, [])
+    state = _State(form, judge.parameters, score)
+    if judge.scorer.name == "tree_match":
+        state = parts.aligned(state)
+    for find in (parts.exchanged, parts.by_law, parts.synonyms):
+        state = find(state)
+    return parts.found
+
+
+@dataclass(slots=True)
+class _Parts:
+    """The search of one answer; what it finds is scored before it stands in `found`."""
+
+    judge: Judge
+    schema: dict[str, Any]
+    found: list[Cause]
+
+    def scored(self, form: Any, parameters: Keys) -> _State | None:
+        """The state, None where it cannot be scored or the budget is spent."""
+        value = replace(self.judge, parameters=parameters).value(form)
+        return None if value is None else _State(form, parameters, value)
+
+    def schema_of(self, state: _State) -> dict[str, Any]:
+        """The schema with what was patched so far."""
+        patched = state.parameters.get("schema") if state.parameters is not self.judge.parameters else None
+        return patched if isinstance(patched, dict) else self.schema
+
+    def patched(self, state: _State, path: str, keys: Keys) -> _State | None:
+        """The state with keys put into the schema at a path; of a scorer without such keys None."""
+        if self.judge.scorer.name != "tree_match":
+            return None
+        schema = copy.deepcopy(self.schema_of(state))
+        node = _node(schema, path)
+        if node is None:
+            return None
+        node.update(copy.deepcopy(dict(keys)))
+        return self.scored(state.form, {**state.parameters, "schema": schema})
+
+    def tell(self, cause: Cause, before: _State, after: _State, patch: Mapping[str, Keys] | None = None) -> _State:
+        """The state after, its cause noted with both scores."""
+        words = f"{_short(before.score)} as it is, {_short(after.score)} with it undone"
+        if patch:
+            words = f"{words}; schema: {json.dumps(patch, ensure_ascii=False)}"
+        where = f"{cause.where}; {words}" if cause.where else words
+        self.found.append(replace(cause, where=where, patch=patch or {}, scores=(before.score, after.score)))
+        return after
+
+    def aligned(self, state: _State) -> _State:
+        """Lists that are paired in order, paired by best fit where that is worth more."""
+        for path in _lists(self.schema):
+            keys = {"x-eval-align": {"match_by": "hungarian"}}
+            after = self.patched(state, path, keys)
+            if after is None or after.score <= state.score + _RISE:
+                continue
+            says = f"matching {path!r} in order gives {_short(state.score)}, by Hungarian {_short(after.score)}"
+            rows = [row for _, of in self.compared(after) for row in of if row.schema_path.startswith(f"{path}[]")]
+            fitting = sum(row.status == "match" for row in rows)
+            cause = Cause("list order", says, chance=0.0 if fitting >= 0.8 * len(rows) else 0.05)
+            state = self.tell(cause, state, after, {path: keys})
+        return state
+
+    def compared(self, state: _State) -> list[tuple[Any, list[Any]]]:
+        """(the extracted record, its rows) of each record."""
+        gold, form = self.judge.parameters["gold"], state.form
+        sides = [side if isinstance(side, list) else [side] for side in (gold, form)]
+        id_field = self.judge.parameters.get("id_field")
+        if id_field is None:
+            n = max(map(len, sides))
+            sides = [[*side, *[None] * (n - len(side))] for side in sides]
+        found = evaluate(sides[0], sides[1], self.schema_of(state), id_field, notify=lambda _: None)
+        return [(record.extracted, record.field_results) for record in found.records]
+
+    def wrong(self, state: _State) -> tuple[dict[str, list[_Wrong]], Counter[str]]:
+        """By path in the schema the values that differ, and how many are compared there."""
+        records = state.form if isinstance(state.form, list) else [state.form]
+        found, counts = defaultdict[str, list[_Wrong]](list), Counter[str]()
+        for at, (record, rows) in enumerate(self.compared(state)):
+            # Records that are joined by their ids stand in gold's order.
+            own = at < len(records) and records[at] is record
+            place = at if own else next((i for i, one in enumerate(records) if one is record), None)
+            for row in rows:
+                counts[row.schema_path] += row.status in ("match", "mismatch")
+                steps = _steps(row.found_path) if row.status == "mismatch" else None
+                if steps is not None and place is not None and is_leaf(row.gold_value) and is_leaf(row.extracted_value):
+                    found[row.schema_path].append(_Wrong(place, steps, Pair(row.gold_value, row.extracted_value, native=True)))
+        return dict(found), counts
+
+    def by_law(self, state: _State) -> _State:
+        """Fields whose wrong values one law makes right, all of them or most."""
+        wrong, counts = self.wrong(state)
+        for path, items in wrong.items():
+            for law, some, fixed in _holding(items):
+                after = self.put(state, [(item, value) for item, value in zip(some, fixed.values, strict=True)])
+                if after is None or after.score <= state.score + _RISE:
+                    continue
+                first = some[0].pair
+                says = f"{fixed.says or law.says}, in {len(some)} of {plural(counts[path], 'value')} of {path!r}"
+                where = f"gold {show(first.gold)}, handed in {show(first.predicted)}"
+                where = f"{fixed.where}; {where}" if fixed.where else where
+                golds = [item.pair.gold for item in items]
+                pairs = [item.pair for item in some]
+                cause = Cause(law.name, says, where, law=law, pairs=pairs, column=golds, puts_gold_in=law.name == "value lost")
+                patch = next(self.patches(law, path, state, after), None)
+                state = self.tell(cause, state, after, patch)
+                break
+        return state
+
+    def patches(self, law: ErrorHypothesis, path: str, state: _State, undone: _State) -> Iterator[dict[str, Keys]]:
+        """The schema patches that are worth as much as undoing the law in the answer."""
+        for keys in _PATCHES.get(law.name, ()):
+            after = self.patched(state, path, keys)
+            if after is not None and after.score - state.score >= _AS_MUCH * (undone.score - state.score):
+                yield {path: keys}
+
+    def put(self, state: _State, values: Sequence[tuple[_Wrong, Any]]) -> _State | None:
+        """The state with other values in the answer."""
+        form = copy.deepcopy(state.form)
+        for item, value in values:
+            with suppress(KeyError, IndexError, TypeError):  # a key with a dot in it
+                with_value_put(form, (item.record, *item.steps) if isinstance(form, list) else item.steps, value)
+        return self.scored(form, state.parameters)
+
+    def exchanged(self, state: _State) -> _State:
+        """Two fields of one object whose values stand in each other's place."""
+        wrong, counts = self.wrong(state)
+        by_place = {path: {(item.record, item.steps[:-1]): item for item in items} for path, items in wrong.items()}
+        for one, other in combinations(sorted(wrong), 2):
+            if one.rpartition(".")[0] != other.rpartition(".")[0]:
+                continue
+            beside = [(a, b) for place, a in by_place[one].items() if (b := by_place[other].get(place)) is not None]
+            both = [(a, b) for a, b in beside if (a.pair.predicted, b.pair.predicted) == (b.pair.gold, a.pair.gold)]
+            if len(both) < max(1, _SHARE * len(wrong[one])):
+                continue
+            after = self.put(state, [(a, b.pair.predicted) for a, b in both] + [(b, a.pair.predicted) for a, b in both])
+            if after is None or after.score <= state.score + _RISE:
+                continue
+            says = f"{one!r} and {other!r} are exchanged in {len(both)} of {plural(counts[one], 'place')}"
+            state = self.tell(Cause("fields exchanged", says, chance=0.0 if len(both) > 1 else 0.05), state, after)
+        return state
+
+    def synonyms(self, state: _State) -> _State:
+        """Texts for which always the same other text stands, more than once: perhaps other words for one thing."""
+        wrong, counts = self.wrong(state)
+        for path, items in wrong.items():
+            texts = [item for item in items if isinstance(item.pair.gold, str) and isinstance(item.pair.predicted, str)]
+            confused = Counter((item.pair.gold, item.pair.predicted) for item in texts)
+            groups: dict[str, list[str]] = {}
+            for (gold, predicted), n in confused.items():
+                if n > 1:
+                    groups.setdefault(gold, [gold]).append(predicted)
+            keys = {"x-eval-compare": {"oneof": {"groups": list(groups.values())}}}
+            after = self.patched(state, path, keys) if groups else None
+            if after is None or after.score <= state.score + _RISE:
+                continue
+            n = sum(confused[group[0], word] for group in groups.values() for word in group[1:])
+            says = f"other words stand for {plural(len(groups), 'text')} of {path!r}, in {n} of {plural(counts[path], 'value')}"
+            shown = "; ".join(" = ".join(map(show, group)) for group in list(groups.values())[:5])
+            state = self.tell(Cause("synonyms", says, shown, puts_gold_in=True), state, after, {path: keys})
+        return state
+
+
+def _holding(items: Sequence[_Wrong]) -> Iterator[tuple[ErrorHypothesis, Sequence[_Wrong], Fixed]]:
+    """(law, the values it holds for, what they become): laws that hold for all wrong values of a field first, then for most."""
+    pairs = [item.pair for item in items]
+    for law in LAWS:
+        if (fixed := law.fix(pairs)) is not None:
+            yield law, items, fixed
+    if len(items) < FEWEST:
+        return
+    for law in LAWS:
+        some = [item for item in items if law.fix([item.pair]) is not None]
+        if max(FEWEST, _SHARE * len(items)) <= len(some) < len(items) and (fixed := law.fix([item.pair for item in some])) is not None:
+            yield law, some, fixed
+
+
+def _short(score: float) -> str:
+    return f"{score:.2f}".removeprefix("0") if score < 1 else "1"
+
+
+def _lists(schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    """The paths of the arrays of a schema that pair their elements in order, outer ones first."""
+    for name, sub, items in child_schemas(schema):
+        inner = f"{path}[]" if items else f"{path}.{name}" if path else name
+        if effective_type(sub)[0] == "array" and not sub.get("x-eval-align", {}).get("match_by") and "x-eval-compare" not in sub:
+            yield inner
+        yield from _lists(sub, inner)
+
+
+def _node(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
+    """The node of a schema at a path of rows; None where there is none of its own, as behind a reference."""
+    at: Any = schema
+    for part in filter(None, re.split(r"(\[\])|\.", path)):
+        at = at.get("items") if part == "[]" else (at.get("properties") or {}).get(part)
+        if not isinstance(at, dict) or "$ref" in at:
+            return None
+    return at if isinstance(at, dict) else None
+
+
+def _steps(path: str | None) -> Steps | None:
+    """The keys and indexes of a row's path; None for no path of the answer."""
+    if path is None or "*" in path:
+        return None
+    return tuple(int(index) if index else key for index, key in _STEP.findall(path))

@@ -1,0 +1,731 @@
+"""A bundle as a gold folder and a submission folder that can be scored.
+
+Delta debugging: the smallest part of a case on which a scorer still says what it said of the whole.
+
+Shrinking cases of tables: fewer accepted golds, then rows of both sides together, then columns.
+
+A row of the answer goes with the gold row that it stands for, so that a wrong cell does not become a missing row on the way.
+
+One instance of a submission as the smallest case with the same verdict: what an issue needs, and nothing else of either side.
+
+The search runs where scoring does, in the worker that reads gold, with what another one read of the submission; what comes back is data.
+"""
+
+import csv
+import io
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, table_pairs
+from evalsuite.analysis.causes.table_repairs import pick
+from evalsuite.compare.table_parameters import is_bare
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.types import Check, Fault, Result, Rule, Score, Table, Task
+from evalsuite.gold.layouts import read_gold
+from evalsuite.readers.duckdb_tables import quoted_name
+from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.runs.batch_scoring import is_batch
+from evalsuite.runs.plan import plan
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.task_execution import Prediction, applicable, asks_pair, judge, skip_unscorable, usable_parameters
+from evalsuite.runs.worker_pool import Pool
+from evalsuite.scorers import SCORERS
+
+MOST_CALLS: Final = 4000
+MOST_SECONDS: Final = 20.0
+_T = TypeVar("_T")
+_VALUES: Final = re.compile(r"'[^']*'|\"[^\"]*\"|[-+]?\d[\d.,]*")
+_PLURAL: Final = re.compile(r"s\b")
+Verdict = tuple[str, str, str, str | None, str | None]
+
+
+@dataclass(slots=True)
+class Shrinker:
+    """The scorer of one check, asked whether a smaller case keeps its verdict; it stops after a number of calls, or some seconds.
+
+    `same_kind` also demands that the reasons, without their values, stay: a wrong cell shall not become a missing row.
+    """
+
+    scorer: Scorer
+    target: Score
+    same_kind: bool = True
+    calls: int = 0
+    _started: float = field(default_factory=time.monotonic)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the search has to end."""
+        return self.calls >= MOST_CALLS or time.monotonic() - self._started > MOST_SECONDS
+
+    def keeps(self, form: Any, parameters: Mapping[str, Any]) -> bool:
+        """Whether the scorer says of this case what it said of the whole."""
+        if self.spent:
+            return False
+        self.calls += 1
+        try:
+            score = self.scorer.score(form, **parameters)
+        except (FaultError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+            # A part that the scorer cannot read is no case of the verdict.
+            return False
+        if verdict_of(score) != verdict_of(self.target):
+            return False
+        return not self.same_kind or kind_of(score) == kind_of(self.target)
+
+
+def verdict_of(score: Score) -> Verdict:
+    """What must stay: right, partly right, wrong or not judged under each rule, the kind of flip, and the faults."""
+    faults = (fault.code if fault is not None else None for fault in (score.fault, score.strict_fault))
+    return (word(score.official), word(score.strict), score.flip.partition(":")[0], *faults)  # type: ignore[return-value]
+
+
+def word(value: float | None) -> str:
+    """A score in a word."""
+    return "not judged" if value is None else "wrong" if value == 0 else "right" if value == 1 else "partly right"
+
+
+def kind_of(score: Score) -> tuple[str, str]:
+    """The reasons under both rules up to their first colon, without values and plurals."""
+    first = (_VALUES.sub("#", reason.partition(":")[0]) for reason in (score.reason, score.why("strict")))
+    return tuple(_PLURAL.sub("", reason) for reason in first)  # type: ignore[return-value]
+
+
+def smallest(items: Sequence[_T], keeps: Callable[[Sequence[_T]], bool], *, spent: Callable[[], bool] = lambda: False) -> list[_T]:
+    """A part of the n items that keeps what all of them do, and of which no single one can be left out; never empty unless `items` is.
+
+    Where `spent` says so the search ends with what it has.
+
+    Takes O(log n) calls for one needed item, O(n^2) at worst. Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input"
+    (2002), algorithm ddmin.
+    """
+    left, n_parts = list(items), 2
+    while len(left) > 1 and not spent():
+        parts = _parts(left, n_parts)
+        one = next((part for part in parts if len(part) < len(left) and keeps(part)), None)
+        if one is not None:
+            left, n_parts = one, 2
+            continue
+        rest = next((rest for i in range(len(parts)) if (rest := _without(parts, i)) and keeps(rest)), None) if n_parts > 2 else None
+        if rest is not None:
+            left, n_parts = rest, max(n_parts - 1, 2)
+        elif n_parts >= len(left):
+            break
+        else:
+            n_parts = min(2 * n_parts, len(left))
+    return left
+
+
+def _parts(items: list[_T], n: int) -> list[list[_T]]:
+    """The items in n runs of nearly one length."""
+    bounds = [len(items) * i // n for i in range(n + 1)]
+    return [items[a:b] for a, b in pairwise(bounds) if b > a]
+
+
+def _without(parts: list[list[_T]], i: int) -> list[_T]:
+    return [item for j, part in enumerate(parts) if j != i for item in part]
+
+
+_WORDS: Final = re.compile(r"\S+\s*|\s+")
+_LISTS: Final = ("gold", "exclude")
+TreePath = tuple[Any, ...]
+
+
+def shrink_text(text: str, parameters: Mapping[str, Any], shrinker: Shrinker) -> tuple[str, dict[str, Any]]:
+    """The fewest words of an answer and the fewest entries of gold's lists that keep the verdict, as (answer, parameters)."""
+    words = smallest(_WORDS.findall(text), lambda kept: shrinker.keeps("".join(kept), parameters))
+    text = "".join(words)
+    stripped = text.strip()
+    text = stripped if stripped and shrinker.keeps(stripped, parameters) else text
+    found = dict(parameters)
+    for name in _LISTS:
+        if isinstance(found.get(name), list) and len(found[name]) > 1:
+            found[name] = smallest(found[name], lambda kept, name=name: shrinker.keeps(text, {**found, name: list(kept)}))  # type: ignore[misc]
+    return text, found
+
+
+def shrink_tree(answer: Any, gold: Any, parameters: Mapping[str, Any], shrinker: Shrinker) -> tuple[Any, Any]:
+    """The fewest fields and items that keep the verdict, left out of both sides alike, level by level, as (answer, gold).
+
+    Misherghi and Su, "HDD: Hierarchical Delta Debugging" (2006).
+    """
+    # The reasons of trees count leaves: they cannot stay.
+    shrinker.same_kind = False
+    dropped: set[TreePath] = set()
+    level = 0
+
+    def keeps(kept: Sequence[TreePath], *, dropped: frozenset[TreePath], paths: Sequence[TreePath]) -> bool:
+        gone = dropped | (set(paths) - set(kept))
+        return shrinker.keeps(_pruned(answer, (), gone), {**parameters, "gold": _pruned(gold, (), gone)})
+
+    while True:
+        level += 1
+        both = dict.fromkeys([*_paths(answer, (), level), *_paths(gold, (), level)])
+        paths = [path for path in both if not any(path[:n] in dropped for n in range(1, level + 1))]
+        if not paths:
+            return _pruned(answer, (), dropped), _pruned(gold, (), dropped)
+        dropped |= set(paths) - set(smallest(paths, partial(keeps, dropped=frozenset(dropped), paths=paths)))
+
+
+def _paths(value: Any, path: TreePath, level: int) -> Iterator[TreePath]:
+    """The paths of all fields and items at a depth."""
+    if level == 0:
+        yield path
+        return
+    inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield from _paths(item, (*path, key), level - 1)
+
+
+def _pruned(value: Any, path: TreePath, dropped: Set[TreePath]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _pruned(item, (*path, key), dropped) for key, item in value.items() if (*path, key) not in dropped}
+    if isinstance(value, list):
+        return [_pruned(item, (*path, i), dropped) for i, item in enumerate(value) if (*path, i) not in dropped]
+    return value
+
+
+def count(value: Any) -> int:
+    """How many leaves a tree has."""
+    if isinstance(value, Mapping | list):
+        return sum(map(count, value.values() if isinstance(value, Mapping) else value))
+    return 1
+
+
+# Above this many rows scrambled ones are put right; above that many another reason will do, too.
+FEW_ROWS, MANY_ROWS = 3, 20
+SCRAMBLED: Final = "rows scrambled"
+Key = tuple[str, Any]
+# A gold column and the answer's column for it; None where one side has none.
+Columns = tuple[int | None, int | None]
+Keeps = Callable[["Case"], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The tables of both sides by (side, place) and the check's parameters; `reads` is the scorer's form."""
+
+    reads: str
+    tables: Mapping[Key, Table]
+    parameters: Mapping[str, Any]
+
+    def form(self) -> Any:
+        """The answer as the scorer takes it."""
+        own = {key[1]: table for key, table in self.tables.items() if key[0] == "prediction"}
+        return own if self.reads == "database" else list(own.values()) if self.reads == "tables" else own[0]
+
+    def scored(self) -> dict[str, Any]:
+        """The parameters as the scorer takes them, gold read."""
+        own = {key[1]: table for key, table in self.tables.items() if key[0] == "gold"}
+        single = self.reads == "table" and self.parameters["gold"] is None
+        gold: Any = own if self.reads == "database" else own[0] if single else list(own.values())
+        return {**self.parameters, "gold": gold}
+
+    @property
+    def n_rows(self) -> int:
+        """The rows of the longest table."""
+        return max((table.n_rows for table in self.tables.values()), default=0)
+
+    @property
+    def n_columns(self) -> int:
+        """The columns of the widest table."""
+        return max((len(table.columns) for table in self.tables.values()), default=0)
+
+    def having(self, key: Key, table: Table) -> "Case":
+        """The case with another table in one place."""
+        return replace(self, tables={**self.tables, key: table})
+
+
+def case_of(reads: str, form: Any, parameters: Mapping[str, Any]) -> Case | None:
+    """The case of a check; None where a table of it could not be read."""
+    gold = parameters["gold"]
+    single = reads == "table" and isinstance(gold, Table)
+    sides = {"prediction": form if reads != "table" else [form], "gold": [gold] if single else gold}
+    tables: dict[Key, Table] = {}
+    for side, found in sides.items():
+        for place, table in found.items() if isinstance(found, Mapping) else enumerate(found):
+            if not isinstance(table, Table):
+                return None
+            # A reader's remark on a line says nothing of the rows that stay.
+            tables[side, place] = replace(table, ragged_line=None)
+    return Case(reads, tables, {**parameters, "gold": None if single else "several"})
+
+
+def shrink(case: Case, shrinker: Shrinker) -> Case:
+    """The smallest case found that keeps the verdict."""
+
+    def keeps(smaller: Case) -> bool:
+        return shrinker.keeps(smaller.form(), smaller.scored())
+
+    case = _one_gold(case, keeps)
+    if shrinker.target.flip.startswith(SCRAMBLED) and case.n_rows > FEW_ROWS:
+        case = _mended(case, keeps)
+    case = _fewer_rows(case, keeps, shrinker)
+    if case.n_rows > MANY_ROWS:
+        shrinker.same_kind = False
+        case = _fewer_rows(_mended(case, keeps), keeps, shrinker)
+    case = _fewer_columns(case, keeps)
+    return _fewer_rows(case, keeps, shrinker)
+
+
+def _one_gold(case: Case, keeps: Keeps) -> Case:
+    """The case with one of several accepted golds, if one suffices."""
+    golds = [key for key in case.tables if key[0] == "gold"]
+    if case.reads != "table" or len(golds) < 2:
+        return case
+    given = {name: case.parameters.get(name) for name in ("condition_cols", "ignore_order")}
+    # A list with an entry a table, not one of column numbers.
+    per_table = {
+        name: value
+        for name, value in given.items()
+        if isinstance(value, list) and len(value) == len(golds) and not all(type(item) is int for item in value)
+    }
+    for key in golds:
+        tables = {place: table for place, table in case.tables.items() if place[0] != "gold"} | {("gold", 0): case.tables[key]}
+        own = {name: [value[key[1]]] for name, value in per_table.items()}
+        smaller = replace(case, tables=tables, parameters={**case.parameters, **own})
+        if keeps(smaller):
+            return smaller
+    return case
+
+
+def _pairs(case: Case) -> Iterator[tuple[Key, Key, int, TablePair]]:
+    """(the prediction's key, gold's key, the place among the golds, the pair) of each two tables that are held together."""
+    keys = {id(table): key for key, table in case.tables.items()}
+    rules: Rule = "strict"
+    for i, pair in enumerate(table_pairs(case.form(), case.scored(), case.reads, rules)):
+        yield keys[id(pair.prediction)], keys[id(pair.gold)], i, pair
+
+
+def _fewer_rows(case: Case, keeps: Keeps, shrinker: Shrinker) -> Case:
+    units = _rows_together(case)
+    return _with_rows(case, smallest(units, lambda kept: keeps(_with_rows(case, kept)), spent=lambda: shrinker.spent))
+
+
+def _rows_together(case: Case) -> list[list[tuple[Key, int]]]:
+    """Each row of an answer with the gold rows that it stands for; the rows without such a partner by themselves."""
+    partners: dict[tuple[Key, int], list[tuple[Key, int]]] = {}
+    paired: set[tuple[Key, int]] = set()
+    for own, gold, _, pair in _pairs(case):
+        for g, p in _rows_of(pair):
+            partners.setdefault((own, p), []).append((gold, g))
+            paired.add((gold, g))
+    units = []
+    for key, table in case.tables.items():
+        for row in range(table.n_rows):
+            if key[0] == "prediction":
+                units.append([(key, row), *partners.get((key, row), ())])
+            elif (key, row) not in paired:
+                units.append([(key, row)])
+    # Neighbours of both sides are left out together.
+    return sorted(units, key=lambda unit: unit[0][1])
+
+
+def _rows_of(pair: TablePair) -> Sequence[tuple[int, int]]:
+    found = pair.align("strict")
+    if found is None or not found.pairs:
+        return [(row, row) for row in range(min(pair.gold.n_rows, pair.prediction.n_rows))]
+    return found.pairs
+
+
+def _with_rows(case: Case, units: Sequence[Sequence[tuple[Key, int]]]) -> Case:
+    rows: dict[Key, list[int]] = {key: [] for key in case.tables}
+    for unit in units:
+        for key, row in unit:
+            rows[key].append(row)
+    return replace(case, tables={key: pick(table, sorted(rows[key])) for key, table in case.tables.items()})
+
+
+def _mended(case: Case, keeps: Keeps) -> Case:
+    """The case with as many scrambled rows put right as keep the verdict: cells of a column change places, and none is added or lost.
+
+    Rows in one long cycle (a column shifted by one) cannot be left out one by one; with all but two put right, the others can.
+    """
+    for own, _, _, pair in list(_pairs(case)):
+        found = pair.align("strict")
+        if found is None or not found.n_wrong:
+            continue
+        n_left = 2
+        while n_left < len(found.pairs):
+            mended = case.having(own, _put_right(found, len(found.pairs) - n_left))
+            if keeps(mended):
+                case = mended
+                break
+            n_left *= 2
+    return case
+
+
+def _put_right(alignment: Alignment, n: int) -> Table:
+    """The prediction with its first n paired rows as in gold, by exchanging cells with rows further down."""
+    table = alignment.prediction
+    columns = list(table.columns)
+    for j, k in enumerate(alignment.partners):
+        if k is None:
+            continue
+        cells, gold = list(columns[k]), alignment.gold.columns[alignment.needed[j]]
+        waiting: dict[Any, list[int]] = {}
+        for _, p in reversed(alignment.pairs):
+            waiting.setdefault(_hashable(cells[p]), []).append(p)
+        done: set[int] = set()
+        for g, p in alignment.pairs[:n]:
+            done.add(p)
+            if cells[p] == gold[g]:
+                continue
+            places = waiting.get(_hashable(gold[g]), [])
+            while places and (places[-1] in done or cells[places[-1]] != gold[g]):
+                places.pop()
+            if places:
+                other = places.pop()
+                cells[p], cells[other] = cells[other], cells[p]
+                waiting.setdefault(_hashable(cells[other]), []).append(other)
+        columns[k] = cells
+    return replace(table, columns=tuple(columns))
+
+
+def _hashable(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | bool | type(None)) else repr(value)
+
+
+def _fewer_columns(case: Case, keeps: Keeps) -> Case:
+    """The case without the columns that do not matter, pair of tables by pair; `condition_cols` counts those that are left."""
+    given = case.parameters.get("condition_cols")
+    flat = [given] if is_bare(given) else given or ()
+    shared = bool(flat) and sum(key[0] == "gold" for key in case.tables) > 1 and all(isinstance(item, int) for item in flat)
+    # Parameters may speak of gold columns in a way that cannot be counted anew.
+    by_name = any(isinstance(case.parameters.get(name), Mapping) for name in ("abs_tol", "rel_tol"))
+    for own, gold, i, pair in list(_pairs(case)):
+        sides = case.tables[own], case.tables[gold]
+        found = replace(pair, prediction=sides[0], gold=sides[1]).align("strict")
+        fixed = shared or by_name or found is None
+        partners = {} if found is None or fixed else {g: k for g, k in zip(found.needed, found.partners, strict=True) if k is not None}
+        units: list[Columns] = [(g, partners.get(g)) for g in range(len(sides[1].columns))] if not fixed else []
+        units += [(None, k) for k in range(len(sides[0].columns)) if k not in set(partners.values())]
+        smaller = partial(_with_columns, case, (own, gold), i, fixed=fixed)
+
+        def still(kept: Sequence[Columns], smaller: Callable[[Sequence[Columns]], Case | None] = smaller) -> bool:
+            return (part := smaller(kept)) is not None and keeps(part)
+
+        case = smaller(smallest(units, still)) or case
+    return case
+
+
+def _with_columns(case: Case, keys: tuple[Key, Key], i: int, kept: Sequence[Columns], *, fixed: bool) -> Case | None:
+    """The case with some columns of two tables; None where no column, or none of those that count, would be left."""
+    golds = sorted(g for g, _ in kept if g is not None)
+    own = sorted(k for _, k in kept if k is not None)
+    if not own or (not golds and not fixed):
+        return None
+    case = case.having(keys[0], _take_columns(case.tables[keys[0]], own))
+    if fixed:
+        return case
+    n_before = len(case.tables[keys[1]].columns)
+    spec = _counted_anew(case.parameters.get("condition_cols"), i, {g: at for at, g in enumerate(golds)}, n_before)
+    if spec is None:
+        return None
+    parameters = case.parameters if spec == case.parameters.get("condition_cols") else {**case.parameters, "condition_cols": spec}
+    return replace(case.having(keys[1], _take_columns(case.tables[keys[1]], golds)), parameters=parameters)
+
+
+def _counted_anew(spec: Any, i: int, places: Mapping[int, int], n_before: int) -> Any:
+    """`condition_cols` for the columns that are left; None where nothing of what counted is left."""
+    if is_bare(spec):
+        return places.get(spec % n_before)
+    if not spec:
+        return spec if spec is not None else []
+    nested = any(isinstance(item, list | tuple) or item is None for item in spec)
+    own = spec[i] if nested and i < len(spec) else spec if not nested else []
+    if not own:
+        return spec
+    left = [places[at % n_before] for at in own if isinstance(at, int) and at % n_before in places]
+    if not left:
+        return None
+    return [left if place == i else item for place, item in enumerate(spec)] if nested else left
+
+
+def _take_columns(table: Table, columns: Sequence[int]) -> Table:
+    types = None if table.types is None else tuple(table.types[k] for k in columns)
+    return replace(table, header=tuple(table.header[k] for k in columns), columns=tuple(table.columns[k] for k in columns), types=types)
+
+
+ORDER: Final = "evalsuite.analysis.explain.smallest_case:collect_smallest_case"
+_KEY: Final = "case"
+# A scorer's own parameters that hold what a reader made of gold's files: they are written as files again.
+_READ: Final = ("gold", "schema")
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """The smallest case of an instance. `tables` are [side, place, table] of JSON values, or `answer` and `gold` hold a text or a tree.
+
+    `sizes` says (what, before, after), `official` and `strict` the verdicts in words; `notes` where the search ended early.
+    """
+
+    instance_id: str
+    scorer: str
+    reads: str
+    parameters: Mapping[str, Any]
+    tables: tuple[tuple[str, Any, Data], ...]
+    answer: Any
+    gold: Any
+    schema: Any
+    official: str
+    strict: str
+    flip: str
+    reason: str
+    strict_reason: str
+    sizes: tuple[tuple[str, int, int], ...]
+    n_calls: int
+    notes: tuple[str, ...]
+
+
+def bundle(
+    gold_dir: Path,
+    result_dir: Path,
+    instance_id: str,
+    *,
+    rules: Rule | None = None,
+    limits: Mapping[str, int | float] | None = None,
+    layout: str | None = None,
+    mode: str | None = None,
+    isolation: str = "process",
+) -> Bundle:
+    """The smallest case found. Raises `UsageError` where there is no verdict to keep: nothing handed in, a fault, a judge's opinion."""
+    gold = read_gold(gold_dir, layout=layout)
+    resolved = resolve_limits(gold.suite.limits, limits or {})
+    # The search asks the scorer many times; its own budget ends it long before this.
+    roomy = {**resolved, "seconds": 3 * resolved["seconds"] + 2 * MOST_SECONDS}
+    submission = read_handed_in(result_dir, gold, resolved, mode=mode, isolation=isolation)
+    task = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=(instance_id,))[0]
+    if task.answer is not None and (task.answer.is_query or asks_pair(task.instance.checks)):
+        raise _no_case(instance_id, "its answer is a query; `evalsuite explain` edits queries")
+    if (early := skip_unscorable(task)) is not None:
+        raise _no_case(instance_id, early.reason)
+    if is_batch(task):
+        raise _no_case(instance_id, "a judge decides")
+    pool = Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
+    try:
+        result = next(iter(pool.results([task])))
+    finally:
+        pool.close()
+    found = result.details.get(_KEY)
+    if not isinstance(found, dict):
+        raise _no_case(instance_id, result.reason)
+    sequences = {key: tuple(map(tuple, found[key])) for key in ("tables", "sizes")}
+    return Bundle(instance_id=instance_id, **{**found, **sequences, "notes": tuple(found["notes"])})
+
+
+def _no_case(instance_id: str, why: str) -> UsageError:
+    return UsageError(f"{instance_id} has no verdict that could be kept: {why}", hint="a bundle needs an answer that a scorer compared")
+
+
+def collect_smallest_case(task: Task, prediction: Prediction) -> Result:
+    """The result of a task whose details hold its smallest case. Runs in the worker that reads gold."""
+    result = judge(task, prediction)
+    checks = [check for check in applicable(task.instance, task.answer) if not any(p.blocks for p in check.problems)] if task.answer else []
+    for check in sorted(checks, key=lambda check: check.scorer != result.scorer):
+        entry = SCORERS.load(check.scorer)
+        form = prediction.forms.get(entry.marker.reads)
+        if form is None or isinstance(form, Fault):
+            continue
+        try:
+            parameters = usable_parameters(task, check, entry)
+            target = entry.score(form, **parameters)
+        except FaultError:
+            continue
+        found = _smallest(entry, check, form, parameters, target)
+        if found is not None:
+            return replace(result, details={_KEY: found})
+    return replace(result, details={})
+
+
+def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, Any], target: Score) -> Data | None:
+    """The case of one check as data; None where it has none that can be cut."""
+    shrinker, reads = Shrinker(entry, target), entry.marker.reads
+    found: Data = {"tables": [], "answer": None, "gold": None, "schema": None}
+    said = {key: value for key, value in check.parameters.items() if key in entry.parameters and key not in _READ}
+    if reads in ("text", "number"):
+        found["answer"], cut = shrink_text(str(form), parameters, shrinker)
+        said = cut
+        sizes = [("words", len(str(form).split()), len(found["answer"].split()))]
+    elif reads == "tree":
+        found["answer"], found["gold"] = shrink_tree(form, parameters["gold"], parameters, shrinker)
+        found["schema"] = parameters.get("schema")
+        sizes = [("leaves of the answer", count(form), count(found["answer"]))]
+    else:
+        whole = case_of(reads, form, parameters)
+        if whole is None or not shrinker.keeps(whole.form(), whole.scored()):
+            return None
+        case = shrink(whole, shrinker)
+        found["tables"] = [[*key, _table_data(table)] for key, table in case.tables.items()]
+        said = {key: value for key, value in case.parameters.items() if key in said or key == "condition_cols"}
+        said |= {"gold": case.parameters["gold"]} if reads == "table" else {}
+        sizes = [("rows", whole.n_rows, case.n_rows), ("columns", whole.n_columns, case.n_columns)]
+        target = entry.score(case.form(), **case.scored())
+    if not found["tables"]:
+        last = {**said, "gold": found["gold"], "schema": found["schema"]} if reads == "tree" else said
+        target = entry.score(found["answer"], **{key: value for key, value in last.items() if key != "schema" or value is not None})
+    notes = [f"the search ended after {shrinker.calls} calls: a smaller case may exist"] if shrinker.spent else []
+    words = {"official": word(target.official), "strict": word(target.strict), "flip": target.flip.partition(":")[0]}
+    reasons = {"reason": target.reason, "strict_reason": target.why("strict")}
+    about = {"scorer": entry.name, "reads": reads, "parameters": dict(said), "sizes": sizes, "n_calls": shrinker.calls, "notes": notes}
+    return {**found, **words, **reasons, **about}
+
+
+def _table_data(table: Table) -> Data:
+    """A table as JSON values: text as it is, what a database held as text that it reads back."""
+    columns = [[_cell_text_of(value, native=table.types is not None) for value in column] for column in table.columns]
+    return {"header": list(table.header), "columns": columns, "types": list(table.types) if table.types is not None else None}
+
+
+def _cell_text_of(value: Any, *, native: bool) -> str | None:
+    if value is None or not native:
+        return None if value is None else str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return "".join(f"\\x{byte:02X}" for byte in bytes(value))
+    return str(value)
+
+
+SPEC, METADATA = "gold/case_eval.jsonl", "submission/results_metadata.jsonl"
+_ENDINGS: Final = {"table": "csv", "tables": "csv", "database": "duckdb", "tree": "json"}
+_NAMES: Final = {"prediction": "answer", "gold": "gold", "schema": "schema"}
+CASE: Final = "case"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the two folders: its path, and its text; of a database the SQL that makes it."""
+
+    path: str
+    text: str
+    is_sql: bool = False
+
+
+def files_of(bundle: Bundle) -> list[File]:
+    """The files of a bundle: gold's spec and files, the submission's metadata and files. Names are the bundle's own."""
+    data = list(_data_files(bundle))
+    return [File(SPEC, _json_line(spec_of(bundle))), File(METADATA, _json_line(_answer_of(bundle))), *data]
+
+
+def spec_of(bundle: Bundle) -> dict[str, Any]:
+    """The entry of gold's spec."""
+    parameters = {key: value for key, value in bundle.parameters.items() if key != "gold" or bundle.reads in ("text", "number")}
+    if parameters.get("condition_cols") == []:
+        parameters.pop("condition_cols")
+    own = [_table_file_name(bundle, side, place) for side, place, _ in bundle.tables if side == "gold" and bundle.reads != "database"]
+    if bundle.reads == "table":
+        parameters = {"gold": own[0] if bundle.parameters["gold"] is None else own, **parameters}
+    elif bundle.reads == "tables":
+        parameters = {"gold": own, **parameters}
+    elif bundle.reads == "database":
+        parameters = {"gold": "gold.duckdb", **parameters}
+    elif bundle.reads == "tree":
+        parameters = {"gold": _tree_name("gold", bundle.gold), **parameters}
+        parameters |= {"schema": "schema.json"} if bundle.schema is not None else {}
+    return {"instance_id": CASE, "evaluation": {"func": bundle.scorer, "parameters": parameters}}
+
+
+def _answer_of(bundle: Bundle) -> dict[str, Any]:
+    if bundle.reads in ("text", "number"):
+        kind, value = "answer", bundle.answer
+    elif bundle.reads == "tree":
+        kind, value = "file", _tree_name("answer", bundle.answer)
+    elif bundle.reads == "database":
+        kind, value = "file", "answer.duckdb"
+    else:
+        names = [_table_file_name(bundle, side, place) for side, place, _ in bundle.tables if side == "prediction"]
+        kind, value = ("files", names) if bundle.reads == "tables" else ("file", names[0])
+    return {"instance_id": CASE, "answer_type": kind, "answer_or_path": value}
+
+
+def _table_file_name(bundle: Bundle, side: str, place: Any) -> str:
+    several = sum(1 for other, _, _ in bundle.tables if other == side) > 1
+    return f"{_NAMES[side]}{f'_{int(place) + 1}' if several else ''}.{_ENDINGS[bundle.reads]}"
+
+
+def _tree_name(name: str, value: Any) -> str:
+    return f"{name}.jsonl" if isinstance(value, list) else f"{name}.json"
+
+
+def _data_files(bundle: Bundle) -> Iterator[File]:
+    if bundle.reads == "tree":
+        for side, name, value in (("gold", "gold", bundle.gold), ("submission", "answer", bundle.answer)):
+            records = value if isinstance(value, list) else [value]
+            yield File(f"{side}/{CASE}/{_tree_name(name, value)}", "".join(map(_json_line, records)))
+        if bundle.schema is not None:
+            yield File(f"gold/{CASE}/schema.json", _json_line(bundle.schema))
+    elif bundle.reads == "database":
+        for side, folder, name in (("gold", "gold", "gold"), ("prediction", "submission", "answer")):
+            sql = "".join(_create_table_sql(str(place), table) for own, place, table in bundle.tables if own == side)
+            yield File(f"{folder}/{CASE}/{name}.duckdb", sql, is_sql=True)
+    else:
+        for side, place, table in bundle.tables:
+            folder = "gold" if side == "gold" else "submission"
+            yield File(f"{folder}/{CASE}/{_table_file_name(bundle, side, place)}", _csv_text(table))
+
+
+def _json_line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def _csv_text(table: dict[str, Any]) -> str:
+    """The table as CSV; a row that was too short stays so."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table["header"])
+    for row in zip(*table["columns"], strict=True):
+        cells = list(row)
+        while cells and cells[-1] is None:
+            cells.pop()
+        writer.writerow(cells)
+    return text.getvalue()
+
+
+def _create_table_sql(name: str, table: dict[str, Any]) -> str:
+    """The SQL that makes a table: its columns with their types, then one INSERT a row, each value cast from its text."""
+    columns = ", ".join(f"{quoted_name(header)} {kind}" for header, kind in zip(table["header"], table["types"], strict=True))
+    lines = [f"CREATE TABLE {quoted_name(name)} ({columns});"]
+    for row in zip(*table["columns"], strict=True):
+        texts = (None if cell is None else cell.replace("'", "''") for cell in row)
+        cells = ("NULL" if text is None else f"CAST('{text}' AS {kind})" for text, kind in zip(texts, table["types"], strict=True))
+        lines.append(f"INSERT INTO {quoted_name(name)} VALUES ({', '.join(cells)});")
+    return "\n".join(lines) + "\n"
+
+
+def write(bundle: Bundle, folder: Path) -> None:
+    """Write the two folders below `folder`."""
+    for file in files_of(bundle):
+        place = folder / file.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not file.is_sql:
+            place.write_text(file.text, encoding="utf-8", errors="surrogateescape", newline="")
+            continue
+        import duckdb
+
+        place.unlink(missing_ok=True)
+        try:
+            with duckdb.connect(str(place), config={"enable_external_access": "false", "threads": "1"}) as connection:
+                connection.execute(file.text)
+        except duckdb.Error:
+            hint = "its types do not read their own text back"
+            raise UsageError(f"{bundle.instance_id}: the shrunk database cannot be written", hint=hint) from None
+
+
+def scored(folder: Path, *, rules: Rule | None) -> tuple[str, str, str]:
+    """(official, strict, kind of flip) of a written bundle when it is scored as any submission is."""
+    result = run(folder / "submission", folder / "gold", RunOptions(rules=rules, save=False, jobs=1)).results[0]
+    return word(result.official), word(result.strict), str(result.details.get("flip", "")).partition(":")[0]
+
+
+def verdict(bundle: Bundle) -> tuple[str, str, str]:
+    """(official, strict, kind of flip) of the instance that was shrunk."""
+    return bundle.official, bundle.strict, bundle.flip if bundle.official != bundle.strict else ""

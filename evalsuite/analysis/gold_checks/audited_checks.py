@@ -1,0 +1,617 @@
+"""Wrong answers from gold's own query: with one thing in it changed, or one source row dropped, run where its database is at hand.
+
+Of a check of tables the answers are what the edited queries give, of a pair of queries they are these queries. Statements run as those of
+a run do. Only files are asked, no servers: an audit bills nobody. What a query gives that is gold all the same is no wrong answer, and is
+left out by whoever scores it.
+
+The line of a spec that closes a hole: candidates for each kind of hole, of which only one that was tried and does close it is told.
+
+One check of one instance, audited where gold is read: what is made for it, what its scorer says of that, and what closes its holes.
+"""
+
+import json
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from evalsuite.analysis.causes.table_alignment import table_pairs
+from evalsuite.analysis.causes.table_repairs import pick
+from evalsuite.analysis.causes.values import number, read_gold_number
+from evalsuite.analysis.gold_checks.generated_answers import (
+    OWN,
+    Edit,
+    Made,
+    clear,
+    edited,
+    first_choice,
+    handed_in,
+    number_mutants,
+    number_variants,
+    scrambled,
+    size_of,
+    table_mutants,
+    table_variants,
+    text_mutants,
+    text_variants,
+    tree_mutants,
+    tree_variants,
+)
+from evalsuite.compare.column_profiles import held
+from evalsuite.compare.messages import verdicts_only
+from evalsuite.compare.string_columns import unpacked
+from evalsuite.core.errors import UNSCORED, EvalsuiteError, FaultError
+from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.types import RULES, Answer, Check, Fault, Gold, GoldInstance, Result, Rule, Table, Task
+from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.readers.limits import CLOCK, DEFAULT_LIMITS
+from evalsuite.readers.load_answer import read_gold_query
+from evalsuite.runs.databases import Databases, SqlAnswers
+from evalsuite.runs.gold_queries import check_as_of, known_queries, with_as_of
+from evalsuite.runs.task_execution import Prediction, judge, usable_parameters
+from evalsuite.runs.worker_pool import Pool
+from evalsuite.scorers import SCORERS
+from evalsuite.sql import is_embedded
+from evalsuite.sql.query_edits import QueryEdit, edits, one_row_short
+from evalsuite.sql.query_pairs import order_terms
+
+if TYPE_CHECKING:
+    from evalsuite.sql.session import Connection
+
+
+Accepted = Mapping[Rule, bool | None]
+AcceptanceTest = Callable[[Any, Mapping[str, Any]], Accepted]
+STRICT: Final = "--rules strict"
+NOISE: Final = "jitter inside tolerance"
+MOST_ORDERS: Final = 12
+_TOLERANCES: Final = {"rel_tol", "abs_tol", "precision"}
+# The parameters that may close each kind of hole; kinds of numbers that are not here: the tolerances.
+_OF_WRONG: Final = {
+    "rows scrambled": ("order",), "wrong order": ("order",), "row dropped": ("columns",), "row doubled": ("columns",),
+    "value lost": ("columns",), "labels exchanged": ("labels",), "NULL to 0": (), "times 100": ("percentage", "tolerance"),
+    "all candidates listed": ("conj", "percentage"), "another answer": ("conj",), "part missing": ("conj",), "negated text": ("exclude",),
+    "inside a word": (), "leaf dropped": ("schema",), "element doubled": ("schema",), "one leaf": ("schema",), "one letter": ("schema",),
+    "inverted": ("schema",),
+}  # fmt: skip
+_OF_RIGHT: Final = {
+    "rows reordered": ("order",), "ties the other way": ("ties", "order"), "headers renamed": ("labels",),
+    NOISE: ("tolerance",),
+}  # fmt: skip
+# What makes a schema take more than gold's own value.
+_LENIENT: Final = ("x-eval-threshold", "x-eval-skip", "x-eval-optional", "x-eval-transform", "x-eval-ignore")
+_SLACK: Final = ("tolerance", "rel", "abs", "days", "seconds")
+# What official rules do not read.
+_STRICT_ONLY: Final = {"rel_tol", "abs_tol", "labels", "order_by"}
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """An answer, as a scorer reads it, about which a check is wrong: `right` is whether it should be taken, `taken` what the rules say."""
+
+    kind: str
+    made: Any
+    right: bool
+    taken: Accepted
+
+
+def closing_line(
+    hole: Hole,
+    rule: Rule,
+    parameters: Mapping[str, Any],
+    known: Mapping[str, Any],
+    stay: Sequence[tuple[str, Any]],
+    score: Callable[..., Accepted],
+) -> str:
+    """The first line under which the answer is judged as it should be and those of `stay`, gold itself among them, are taken; "" for none.
+
+    `stay` are (kind, form); noise inside the usual tolerance need not stay where the tolerance itself is what is mended.
+    `parameters` are the check's with gold read, `known` the names that its scorer has, `score` says what a form gets under parameters.
+    """
+    names = _OF_RIGHT.get(hole.kind, ()) if hole.right else _OF_WRONG.get(hole.kind, ("tolerance", "schema"))
+    for changed in (changed for name in names for changed in _CANDIDATES[name](parameters, hole)):
+        if not all(name in known and not (rule == "official" and name in _STRICT_ONLY) for name in changed):
+            continue
+        if all(parameters.get(name) == value for name, value in changed.items()):
+            continue
+        patched = {**parameters, **changed}
+        if score(hole.made, patched)[rule] is hole.right and all(
+            score(form, patched)[rule] for kind, form in stay if not (kind == NOISE and changed.keys() & _TOLERANCES)
+        ):
+            return ", ".join(f"{name}: {json.dumps(value)}" for name, value in changed.items())
+    return STRICT if rule == "official" and hole.taken["strict"] is hole.right else ""
+
+
+Candidates = Iterator[dict[str, Any]]
+
+
+def _order(parameters: Mapping[str, Any], hole: Hole) -> Candidates:
+    gold = parameters.get("gold")
+    yield {"ignore_order": hole.right}
+    yield {"ignore_orders": [hole.right] * (len(gold) if isinstance(gold, list | tuple | dict) else 1)}
+
+
+def _ties(_: Mapping[str, Any], hole: Hole) -> Candidates:
+    yield from ({"order_by": [k]} for k in range(min(MOST_ORDERS, len(getattr(hole.made, "header", ())))))
+
+
+def _tolerance(_: Mapping[str, Any], hole: Hole) -> Candidates:
+    if not hole.right:
+        yield {"rel_tol": None, "abs_tol": None}
+    for tolerance in (1e-4, 1e-3) if hole.right else (1e-6, 0.0):
+        yield {"rel_tol": tolerance, "abs_tol": 0.01 if hole.right else 0.0}
+    for places in (3, 2) if hole.right else (4, 6, 8):
+        yield {"precision": places}
+
+
+def _exclude(parameters: Mapping[str, Any], _: Hole) -> Candidates:
+    given = parameters.get("exclude") or ()
+    yield {"exclude": [*([given] if isinstance(given, str) else given), "not"]}
+
+
+def _schema(parameters: Mapping[str, Any], _: Hole) -> Candidates:
+    """The schema without what makes it lenient; then each leaf as it is written too."""
+    schema = parameters.get("schema")
+    if isinstance(schema, dict):
+        for exact in (False, True):
+            yield {"schema": _severe(schema, exact=exact)}
+
+
+def _severe(schema: Any, *, exact: bool) -> Any:
+    if not isinstance(schema, dict):
+        return [_severe(one, exact=exact) for one in schema] if isinstance(schema, list) else schema
+    kept = {key: _severe(value, exact=exact) for key, value in schema.items() if key not in _LENIENT}
+    compare = kept.get("x-eval-compare")
+    if compare is not None and exact:
+        kept["x-eval-compare"] = "exact"
+    elif isinstance(compare, dict):
+        kept["x-eval-compare"] = {name: _without_slack(options) for name, options in compare.items()}
+    return kept
+
+
+def _without_slack(options: Any) -> Any:
+    return {key: value for key, value in options.items() if key not in _SLACK} if isinstance(options, dict) else options
+
+
+_CANDIDATES: Final[dict[str, Callable[[Mapping[str, Any], Hole], Candidates]]] = {
+    "order": _order,
+    "ties": _ties,
+    "tolerance": _tolerance,
+    "exclude": _exclude,
+    "columns": lambda *_: iter([{"condition_cols": []}]),
+    "labels": lambda _, hole: iter([{"labels": "ignore" if hole.right else "judge"}]),
+    "conj": lambda *_: iter([{"conj": "and"}]),
+    "schema": _schema,
+    "percentage": lambda *_: iter([{"percentage": False}]),
+}
+
+
+ORDER: Final = "evalsuite.analysis.gold_checks.audited_checks:collect_verdicts"
+KEY: Final = "audit"
+# Of larger gold tables the first rows are audited: the holes of a spec are those of any table like it.
+MOST_CELLS, FEWEST_ROWS = 10_000, 100
+# Texts that are compared as a whole or by judges have no wrong answer that is known to be wrong.
+TEXTS: Final = ("string_match", "number_match")
+# A graded scorer's 1 may miss it by the rounding of its sums.
+_FULL: Final = 1 - 1e-9
+# What a float loses when it is written and read.
+_NOISE: Final = 1e-9
+Taken = dict[Rule, bool | None]
+
+
+class NotAuditedError(Exception):
+    """A check for which no wrong answers are made; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked of an audit of a check: see `mutation.audit_gold`; `until` is a moment of `time.monotonic`, `queried` what edited gold
+    queries gave (see `query_mutants`)."""
+
+    seed: int
+    most: int
+    kinds: tuple[str, ...] = ()
+    until: float | None = None
+    texts: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    queried: tuple[tuple[str, Table], ...] = ()
+
+
+def all_golds(gold: Gold) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The texts and the numbers, as text, that the checks of a suite accept, each once, in the order of the file."""
+    texts, numbers = dict[str, None](), dict[str, None]()
+    for instance in gold.instances:
+        for check in instance.own_checks:
+            given = check.parameters.get("gold")
+            items = given if isinstance(given, list) else [given]
+            if check.scorer == "string_match":
+                texts |= dict.fromkeys(item for item in items if isinstance(item, str) and item.strip())
+            elif check.scorer == "number_match":
+                numbers |= dict.fromkeys(str(value) for item in items if (value := read_gold_number(item)) is not None)
+    return tuple(texts), tuple(numbers)
+
+
+def check_auditable(check: Check) -> None:
+    """Raise `NotAuditedError` where the spec alone says that a check cannot be audited."""
+    entry = SCORERS.load(check.scorer)
+    reads = entry.marker.reads
+    if any(len(problem.blocks) > 1 for problem in check.problems):
+        raise NotAuditedError("the spec itself is faulty")
+    if reads in ("text", "number"):
+        if check.scorer not in TEXTS:
+            raise NotAuditedError("gives a share, or compares meanings: no answer is known to be wrong")
+    elif reads not in ("table", "tables", "database", "tree") or (entry.marker.asks is not None and entry.marker.asks(check.parameters)):
+        raise NotAuditedError("needs a judge")
+
+
+def collect_verdicts(task: Task, prediction: Prediction) -> Result:
+    """The result of gold itself; its details hold, by `KEY`, the verdict on each made answer, or why none is made. Runs in a worker."""
+    result = judge(task, prediction)
+    asked: Asked = task.instance.extra[KEY]
+    (check,) = task.instance.checks
+    try:
+        found: dict[str, Any] = {"verdicts": _verdicts(task, check, asked)}
+    except NotAuditedError as why:
+        found = {"untried": str(why)}
+    return replace(result, details={KEY: found})
+
+
+def _verdicts(task: Task, check: Check, asked: Asked) -> list[dict[str, Any]]:
+    entry = SCORERS.load(check.scorer)
+    try:
+        parameters = usable_parameters(task, check, entry)
+    except FaultError as error:
+        raise NotAuditedError(f"gold cannot be read: {error.fault.detail or error.fault.code}") from None
+    if entry.marker.reads in ("table", "tables", "database"):
+        parameters["gold"] = _first_rows(parameters["gold"])
+    random_ = random.Random(f"{asked.seed} {task.instance.instance_id} {check.scorer}")
+    answers = _made(check, entry, parameters, asked, random_)
+    wanted = [made for made in answers[1:] if not asked.kinds or made.kind in asked.kinds][: asked.most]
+    if entry.marker.reads == "table" and asked.queried:
+        wanted += [made for made in _of_queries(entry, parameters, asked) if not asked.kinds or made.kind in asked.kinds]
+    if not wanted:
+        raise NotAuditedError("no such answer can be made")
+    blocked: frozenset[Rule] = frozenset().union(*(problem.blocks for problem in check.problems))
+
+    def score(form: Any, changed: Mapping[str, Any]) -> Taken:
+        return _taken(entry, form, changed, blocked)
+
+    found = []
+    with verdicts_only():
+        for made in wanted:
+            if asked.until is not None and time.monotonic() > asked.until:
+                break
+            form = handed_in(made, _gold_of(made, parameters, entry.marker.reads))
+            found.append((made, form, score(form, parameters)))
+        own = handed_in(answers[0], _gold_of(answers[0], parameters, entry.marker.reads))
+        told = []
+        for made, form, taken in found:
+            lines: dict[str, str] = {}
+            for rule in RULES:
+                if taken[rule] is None or taken[rule] is made.right or (asked.until is not None and time.monotonic() > asked.until):
+                    continue
+                stay = [(OWN, own), *((one.kind, other) for one, other, verdict in found if one.right and verdict[rule])]
+                lines[rule] = closing_line(Hole(made.kind, form, made.right, taken), rule, parameters, entry.parameters, stay, score)
+            told.append({"kind": made.kind, "right": made.right, "size": made.size, "taken": taken, "lines": lines})
+    return told
+
+
+def _of_queries(entry: Scorer, parameters: Mapping[str, Any], asked: Asked) -> list[Made]:
+    """The tables of edited gold queries that are not gold; none where the query as it stands does not give gold here."""
+    exact = {**parameters, "rel_tol": _NOISE, "abs_tol": 0.0}
+    gold = parameters["gold"] if isinstance(parameters["gold"], Table) else next(iter(parameters["gold"]), None)
+    found = []
+    for kind, table in asked.queried:
+        is_gold = _taken(entry, table, exact, frozenset())["strict"]
+        if not kind and not is_gold:
+            return []
+        if kind and is_gold is False and isinstance(gold, Table):
+            found.append(Made(kind=f"gold's query: {kind}", right=False, value=table, size=_size(gold, table)))
+    return found
+
+
+def _size(gold: Table, table: Table) -> float | None:
+    """By which share of itself the number changes that changes most; None where more than numbers are others."""
+    if (gold.n_rows, len(gold.columns)) != (table.n_rows, len(table.columns)):
+        return None
+    largest = 0.0
+    for ours, theirs in zip(gold.columns, table.columns, strict=True):
+        for before, after in ((number(a, native=False), number(b, native=False)) for a, b in zip(ours, theirs, strict=True) if a != b):
+            share = size_of(before, after) if before is not None and after is not None else None
+            if share is None:
+                return None
+            largest = max(largest, share)
+    return largest
+
+
+def _first_rows(gold: Any) -> Any:
+    """The gold tables of a check, each cut to `MOST_CELLS` cells, and the faults in the place of others."""
+    if isinstance(gold, Mapping):
+        return {name: _first_rows(table) for name, table in gold.items()}
+    if isinstance(gold, list | tuple):
+        return list(map(_first_rows, gold))
+    if isinstance(gold, Fault):
+        return gold
+    if gold.n_rows * len(gold.columns) <= MOST_CELLS:
+        return _held(gold)
+    return _held(pick(gold, range(max(FEWEST_ROWS, MOST_CELLS // len(gold.columns)))))
+
+
+def _held(gold: Table) -> Table:
+    """The table with columns of text that keep what is worked out of them: all answers made from it share most of them."""
+    return gold if gold.types is not None else held(unpacked(gold))
+
+
+def _taken(entry: Scorer, form: Any, parameters: Mapping[str, Any], blocked: frozenset[Rule]) -> Taken:
+    """By rule whether the scorer takes an answer; None where it cannot judge it."""
+    try:
+        score = entry.score(form, **parameters)
+    except FaultError:
+        return dict.fromkeys(RULES)
+    values = {rule: None if rule in blocked else score.value(rule) for rule in RULES}
+    return {rule: None if value is None else value >= _FULL for rule, value in values.items()}
+
+
+def _gold_of(made: Made, parameters: Mapping[str, Any], reads: str) -> Any:
+    """What a made answer is an edit of: of several accepted tables one."""
+    gold = parameters.get("gold")
+    if reads == "table" and isinstance(gold, list | tuple):
+        return [table for table in gold if isinstance(table, Table)][int(made.table)]
+    return gold
+
+
+def _made(check: Check, entry: Scorer, parameters: Mapping[str, Any], asked: Asked, random_: random.Random) -> tuple[Made, ...]:
+    """The answers of a check: gold itself, then one wrong and one right one at a time, so that a short audit has some of both."""
+    reads = entry.marker.reads
+    if reads in ("text", "number"):
+        own, wrong, right = _of_text(check, asked, random_)
+    elif reads == "tree":
+        tree = first_choice(parameters["gold"])
+        own, wrong, right = Made(kind=OWN, right=True, value=tree), list(tree_mutants(tree, random_)), list(tree_variants(tree))
+    else:
+        own, wrong, right = _of_tables(reads, parameters, random_)
+    turns = [made for i in range(max(len(wrong), len(right))) for made in (*wrong[i : i + 1], *right[i : i + 1])]
+    return (own, *turns)
+
+
+def _of_text(check: Check, asked: Asked, random_: random.Random) -> tuple[Made, list[Made], list[Made]]:
+    given = check.parameters.get("gold")
+    items = given if isinstance(given, list) else [given]
+    every = check.parameters.get("conj") == "and"
+    if check.scorer == "string_match":
+        golds = [item for item in items if isinstance(item, str) and item]
+        if not golds:
+            raise NotAuditedError("has no gold")
+        own = " and ".join(golds) if every else golds[0]
+        wrong = list(text_mutants(golds, every=every, others=asked.texts, random_=random_))
+        return Made(kind=OWN, right=True, value=own), wrong, list(text_variants(golds, every=every))
+    numbers = [value for item in items if (value := read_gold_number(item)) is not None]
+    if not numbers or len(numbers) < len(items):
+        raise NotAuditedError("gold is no number")
+    others = list(map(Decimal, asked.numbers))
+    percentage = bool(check.parameters.get("percentage"))
+    wrong = list(number_mutants(numbers, every=every, percentage=percentage, others=others, random_=random_))
+    right = list(number_variants(numbers, every=every))
+    return Made(kind=OWN, right=True, value=" and ".join(f"{n:f}" for n in (numbers if every else numbers[:1]))), wrong, right
+
+
+def _of_tables(reads: str, parameters: Mapping[str, Any], random_: random.Random) -> tuple[Made, list[Made], list[Made]]:
+    form = parameters["gold"]
+    if reads == "table":
+        form = [table for table in (form if isinstance(form, list | tuple) else [form]) if isinstance(table, Table)]
+    tables = list(form.values() if isinstance(form, Mapping) else form)
+    if not tables or any(isinstance(table, Fault) for table in tables):
+        raise NotAuditedError("gold cannot be read")
+    # Each gold table beside itself.
+    if reads == "table":
+        pairs = [pair for table in form for pair in table_pairs(table, parameters, reads, "strict") if pair.gold is table]
+    else:
+        pairs = table_pairs(form, parameters, reads, "strict")
+    if not pairs:
+        raise NotAuditedError("gold cannot be read")
+    given = {name: parameters[name] for name in ("rel_tol", "abs_tol") if name in parameters}
+    pairs = [replace(pair, terms=replace(pair.terms, **given)) for pair in pairs]
+    # Each table is scrambled; of all else one is enough, for it is one check.
+    i = random_.randrange(len(pairs))
+    table: int | str = pairs[i].name if reads == "database" else i
+    edits = [(pair.name if reads == "database" else k, scrambled(pair, random_)) for k, pair in enumerate(pairs)]
+    edits += [(table, edit) for edit in table_mutants(pairs[i], random_)]
+    wrong = [Made(kind=edit.kind, right=False, value=edit, table=of, size=edit.size) for of, edit in edits if edit is not None]
+    if reads == "table" and len(tables) > 1:
+        wrong = [made for made in wrong if not _accepted(edited(tables[int(made.table)], made.value), tables)]
+    right = [Made(kind=edit.kind, right=True, value=edit, table=table) for edit in table_variants(pairs[i], random_)]
+    return Made(kind=OWN, right=True, value=Edit(kind=OWN), table=table), wrong, right
+
+
+def _accepted(table: Table, golds: Sequence[Table]) -> bool:
+    """Whether a table made from one accepted gold is another one of them: there NULL may be 0."""
+
+    def cells(table: Table) -> list[list[Any]]:
+        return [[clear(value, native=False) for value in column] for column in table.columns]
+
+    made = cells(table)
+    return any(cells(gold) == made for gold in golds)
+
+
+# Edits of one query that are run, and how many of one kind.
+MOST_EDITS, MOST_OF_A_KIND = 16, 3
+_MOST_CELLS: Final = 20_000
+# (kind, the table as its CSV file holds it), gold's own query first, under the kind "".
+Queried = tuple[tuple[str, Table], ...]
+
+
+def run_mutants(
+    gold: Gold,
+    work: Sequence[tuple[GoldInstance, Check]],
+    scratch: Path,
+    *,
+    folder: Path | None,
+    limits: Mapping[str, int | float],
+    jobs: int,
+    isolation: str,
+    until: float | None = None,
+) -> dict[str, Queried]:
+    """By instance what its gold query gives, as it is and edited; nothing for an instance without a query or a file to run it on.
+
+    `until` is a moment of `time.monotonic` after which no further statement is run.
+    """
+    tasks = [(Task(instance=one, answer=None, gold_folder=gold.folder, submission_folder=scratch), check) for one, check in work]
+    asked = [(task, check, files[0]) for task, check in tasks if (files := _queries(task, check))]
+    if not asked:
+        return {}
+    databases = Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=folder)
+    try:
+        edited = {}
+        for task, check, file in asked:
+            if (connection := _connection(databases, task, check)) is not None:
+                edited.update(
+                    {(task.instance.instance_id, i): (edit, connection) for i, edit in enumerate(_edits(file, connection, limits))}
+                )
+        return _given(databases, edited, scratch / "edited", until)
+    finally:
+        databases.close()
+
+
+def _queries(task: Task, check: Check) -> list[Path]:
+    """The file of the one query that gives a check's table; empty where there is none."""
+    files = known_queries(task, check) if SCORERS.load(check.scorer).marker.reads == "table" else []
+    return files if len(files) == 1 and files[0].is_file() else []
+
+
+def _connection(databases: Databases, task: Task, check: Check) -> "Connection | None":
+    try:
+        connection = databases.connections().of_instance(task.instance, check.parameters)
+    except EvalsuiteError:
+        return None
+    return connection if connection is not None and is_embedded(connection) else None
+
+
+def _edits(file: Path, connection: "Connection", limits: Mapping[str, int | float]) -> Iterator[QueryEdit]:
+    """Gold's query as it is and edited; none where it cannot be read."""
+    try:
+        sql = with_as_of(read_gold_query(file), check_as_of(None, limits[CLOCK]))[0]
+        yield from (QueryEdit("", "", sql), *_some_edits(sql, connection.engine))
+    except FaultError:
+        return
+
+
+def _some_edits(sql: str, dialect: str) -> Iterator[QueryEdit]:
+    """A query one source row short, and edited: some of each kind, the likeliest mistakes of each first. Raises as `edits` does."""
+    found = [*one_row_short(sql, dialect), *edits(sql, dialect)]
+    by_kind = defaultdict[str, list[QueryEdit]](list)
+    for edit in found:
+        by_kind[edit.kind].append(edit)
+    turns = [kind[i] for i in range(MOST_OF_A_KIND) for kind in by_kind.values() if i < len(kind)]
+    yield from turns[:MOST_EDITS]
+
+
+def _given(
+    databases: Databases,
+    edited: Mapping[tuple[str, int], tuple[QueryEdit, "Connection"]],
+    place: Path,
+    until: float | None,
+) -> dict[str, Queried]:
+    from evalsuite.sql.query_pool import Query
+
+    names = {f"e{n}": key for n, key in enumerate(edited)}
+    asked = [
+        Query(name=name, text=edit.sql, connection=connection, place=place / f"{name}.csv")
+        for name, (edit, connection) in ((name, edited[key]) for name, key in names.items())
+    ]
+    found: dict[str, dict[int, tuple[str, Table]]] = defaultdict(dict)
+    for answered in databases.queries().answers(asked):
+        id_, at = names[answered.query.name]
+        if not isinstance(answered.outcome, Fault):
+            written = answered.outcome
+            if written.cost.rows * len(written.header) <= _MOST_CELLS:
+                found[id_][at] = edited[id_, at][0].kind, _read(written.place)
+        if until is not None and time.monotonic() > until:
+            break
+    return {id_: tuple(of[at] for at in sorted(of)) for id_, of in found.items() if 0 in of}
+
+
+def _read(place: Path) -> Table:
+    with place.open("rb") as handle:
+        return read_csv_table(handle, name=place.name, limits=DEFAULT_LIMITS)
+
+
+@dataclass(frozen=True, slots=True)
+class PairAudit:
+    """What a pair says of gold's own query and of others, as `audited_checks` has verdicts; or `untried`, why it was not asked."""
+
+    own: Result | None = None
+    verdicts: Sequence[Mapping[str, Any]] = ()
+    untried: str = ""
+
+
+def audit_pairs(
+    gold: Gold, pairs: Sequence[tuple[GoldInstance, Check]], scratch: Path, *, asked: Asked, folder: Path | None, **how: Any
+) -> Iterator[tuple[GoldInstance, Check, PairAudit]]:
+    """Each check of a pair of queries with what it says of gold's query, and of it edited. `how` are `run_mutants`' words.
+
+    Wrong is an edited query that strict rules refuse: one that gives gold's rows on every file is no wrong answer. Right are gold's query
+    with other spaces, and as a subquery.
+    """
+    if not pairs:
+        return
+    databases = Databases(gold, scratch, limits=how["limits"], jobs=how["jobs"], isolation=how["isolation"], folder=folder)
+    inodes = gold_inodes(gold.folder)
+    pool = Pool(jobs=how["jobs"], isolation=how["isolation"], gold_inodes=inodes)
+    execute = databases.sql_answers(pool.results, None, inodes)
+    try:
+        for instance, check in pairs:
+            if asked.until is not None and time.monotonic() > asked.until:
+                break
+            task = Task(
+                instance=replace(instance, checks=(check,)),
+                answer=None,
+                gold_folder=gold.folder.absolute(),
+                submission_folder=scratch,
+                limits=how["limits"],
+            )
+            if (found := _of_pair(execute, task, str(check.parameters.get("gold", "")), asked)) is not None:
+                yield instance, check, found
+    finally:
+        pool.close()
+        databases.close()
+
+
+def _of_pair(execute: SqlAnswers, task: Task, sql: str, asked: Asked) -> PairAudit | None:
+    """The audit of one pair, as far as the time reaches; None where it does not reach to gold's own query."""
+    try:
+        wrong = [(f"gold's query: {edit.kind}", False, edit.sql) for edit in _some_edits(sql, "sqlite")]
+    except FaultError:
+        return PairAudit(untried="gold's query cannot be taken apart")
+    right = [("gold's query: other spaces", True, f"\n{sql.strip().rstrip(';')}  ;\n")]
+    if order_terms(sql) is None:
+        right.append(("gold's query: as a subquery", True, f"SELECT * FROM ({sql.strip().rstrip(';')}) AS given"))
+    made = [one for one in (*right, *wrong) if not asked.kinds or one[0] in asked.kinds][: asked.most]
+    queries = {"own": sql} | {f"m{i}": query for i, (_, _, query) in enumerate(made)}
+    tasks = [
+        replace(
+            task,
+            instance=replace(task.instance, instance_id=name),
+            answer=Answer(instance_id=name, answer_type="answer", value=query, where=task.instance.where),
+        )
+        for name, query in queries.items()
+    ]
+    results = dict[str, Result]()
+    for result in execute.results(tasks):
+        results[result.instance_id] = result
+        if asked.until is not None and time.monotonic() > asked.until:
+            break
+    own = results.pop("own", None)
+    if own is None or own.fault in UNSCORED:
+        return PairAudit(untried=own.reason) if own is not None else None
+    told = []
+    for name, result in results.items():
+        kind, is_right, _ = made[int(name[1:])]
+        taken = {rule: None if value is None else value == 1 for rule, value in (("official", result.official), ("strict", result.strict))}
+        if is_right or (taken["strict"] is False and result.status == "scored"):
+            lines = {"official": STRICT} if taken["official"] is not is_right and taken["strict"] is is_right else {}
+            told.append((int(name[1:]), {"kind": kind, "right": is_right, "size": None, "taken": taken, "lines": lines}))
+    return PairAudit(own, [verdict for _, verdict in sorted(told, key=lambda one: one[0])])

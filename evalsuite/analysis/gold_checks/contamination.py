@@ -1,0 +1,322 @@
+"""How much of gold stands in given texts: the share of its n-grams of words that are found there, and the longest stretch.
+
+A model that was trained on such a text may know the answers. Source: n-grams of 13 words as in Brown et al. (2020), "Language Models are
+Few-Shot Learners", appendix C; texts shorter than that are sought as a whole, from 8 words on.
+
+What of gold is sought in other texts: questions, answers, and tables in each form that others write them in; and canaries.
+"""
+
+import bz2
+import gzip
+import lzma
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import IO, Any, Final
+
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Table
+from evalsuite.readers.load_answer import read_gold_files
+from evalsuite.scorers import SCORERS
+
+# A text that stands in a benchmark for no other reason than to be found again, such as a GUID: a key of an instance in the spec.
+CANARY: Final = "canary"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldText:
+    """One text of an instance, in pieces; `part` says where it stands: `instruction`, `string_match gold`, `result.csv`.
+
+    `any_length` texts are sought however short they are.
+    """
+
+    instance_id: str
+    part: str
+    where: str
+    pieces: tuple[str, ...]
+    any_length: bool = False
+
+
+FILE_FORMS = ("table", "tables", "database")
+
+
+def gold_texts(gold: Gold, limits: Mapping[str, int | float]) -> Iterator[GoldText | Fault]:
+    """The texts of each instance in gold order; a `Fault` stands for a gold file that cannot be read."""
+    for instance in gold.instances:
+        for key, value in instance.extra.items():
+            yield replace(_gold_text(instance, key, value), any_length=key == CANARY)
+        for check in instance.checks:
+            reads = SCORERS.load(check.scorer).marker.reads
+            if reads in FILE_FORMS or reads == "tree":
+                yield from _file_texts(instance, check, reads, gold, limits)
+            else:
+                for key, value in check.parameters.items():
+                    yield _gold_text(instance, f"{check.scorer} {key}", value)
+
+
+def _file_texts(
+    instance: GoldInstance, check: Check, reads: str, gold: Gold, limits: Mapping[str, int | float]
+) -> Iterator[GoldText | Fault]:
+    if "gold" not in check.parameters:
+        return
+    try:
+        read = read_gold_files(reads, check.parameters, folder=gold.folder, instance_id=instance.instance_id, limits=limits)["gold"]
+    except FaultError as error:
+        yield Fault(code=error.fault.code, detail=error.fault.detail, where=instance.where)
+        return
+    if reads == "tree":
+        yield _gold_text(instance, f"{check.scorer} gold", read)
+        return
+    tables = read.values() if isinstance(read, Mapping) else read if isinstance(read, list) else [read]
+    for table in tables:
+        if isinstance(table, Table):
+            for form, pieces in _table_forms(table):
+                part = f"{table.name or 'gold'}{form}"
+                yield GoldText(instance_id=instance.instance_id, part=part, where=instance.where, pieces=pieces)
+        else:
+            yield Fault(code=table.code, detail=table.detail, where=instance.where)
+
+
+def _table_forms(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(form, texts in order) of a table as others write it: row by row (CSV, Markdown, print), turned round, as JSON records."""
+    rows = list(zip(*table.columns, strict=True))
+    yield "", (*table.header, *(str(cell) for row in rows for cell in row if cell is not None))
+    if len(table.columns) > 1:
+        yield ", columns turned round", (*table.header[::-1], *(str(cell) for row in rows for cell in row[::-1] if cell is not None))
+        yield ", column by column", tuple(str(cell) for column in table.columns for cell in column if cell is not None)
+    records = (piece for row in rows for name, cell in zip(table.header, row, strict=True) for piece in (name, _json_word(cell)))
+    yield ", as JSON records", tuple(records)
+
+
+def _json_word(cell: Any) -> str:
+    return "null" if cell is None else str(cell)
+
+
+def _gold_text(instance: GoldInstance, part: str, value: Any) -> GoldText:
+    return GoldText(instance_id=instance.instance_id, part=part, where=instance.where, pieces=tuple(_strings(value)))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every text and number in a JSON value, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+N_WORDS = 13
+SHORTEST = 8
+_WORD = re.compile(r"\w+")
+_CHUNK = 1 << 20
+_SHOWN_WORDS = 20
+_OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """The longest stretch of words in one file of which every n-gram is gold's; `line` (1-based) is where it begins."""
+
+    file: str
+    line: int
+    n_words: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """What was found of one text of gold: `n_found` of its `n_grams` different n-grams, and the longest hit."""
+
+    instance_id: str
+    part: str
+    where: str
+    n_grams: int
+    n_found: int
+    longest: Hit
+
+    @property
+    def share(self) -> float:
+        """The share of n-grams found, in (0, 1]."""
+        return self.n_found / self.n_grams
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as a JSON object."""
+        found = asdict(self)
+        longest = found.pop("longest")
+        return {**found, "share": self.share, "longest": longest}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contamination:
+    """The texts of gold that stand in the files, the largest share first; `n_too_short` texts could not be told from chance."""
+
+    n_words: int
+    n_texts: int
+    n_too_short: int
+    n_instances: int
+    overlaps: tuple[Overlap, ...]
+
+    def over(self, share: float) -> list[str]:
+        """The instances with a text of which more than `share` was found."""
+        return list(dict.fromkeys(one.instance_id for one in self.overlaps if one.share > share))
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as a JSON object."""
+        counts = {name: getattr(self, name) for name in ("n_words", "n_texts", "n_too_short", "n_instances")}
+        return {**counts, "overlaps": [one.to_json() for one in self.overlaps]}
+
+
+def contamination(texts: Sequence[GoldText], files: Iterable[Path], *, n_words: int = N_WORDS) -> Contamination:
+    """What of gold's texts stands in the files; words are compared without case, punctuation and layout do not count.
+
+    The files are read in pieces (also .gz, .bz2, .xz), so their size does not matter; gold's n-grams are held in memory, about 100
+    bytes each. Raises `UsageError` for a file that cannot be read.
+    """
+    if n_words < 1:
+        raise UsageError(f"n-grams of {n_words} words", hint="a number from 1")
+    index = _Index(texts, n_words)
+    for file in files:
+        _search(file, index)
+    found = sorted(index.overlaps(), key=lambda one: (-one.share, -one.longest.n_words))
+    return Contamination(
+        n_words=n_words,
+        n_texts=len(texts),
+        n_too_short=sum(size == 0 for size in index.n_grams),
+        n_instances=len({text.instance_id for text in texts}),
+        overlaps=tuple(found),
+    )
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text: runs of letters, digits and `_`, folded to one case and one Unicode form."""
+    return _WORD.findall(_folded(text))
+
+
+def _folded(text: str) -> str:
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+class _Index:
+    """The n-grams of all texts of gold, and what was found of them so far."""
+
+    def __init__(self, texts: Sequence[GoldText], n_words: int) -> None:
+        self.texts = texts
+        # n-gram -> the texts that hold it; the words joined by a blank are the key.
+        self.holders: dict[str, tuple[int, ...]] = {}
+        self.sizes: set[int] = set()
+        self.vocabulary: set[str] = set()
+        self.n_grams: list[int] = []
+        self.found: list[set[str]] = [set() for _ in texts]
+        self.longest: list[Hit | None] = [None for _ in texts]
+        for number, text in enumerate(texts):
+            words = [word for piece in text.pieces for word in words_of(piece)]
+            size = min(n_words, len(words))
+            shortest = 1 if text.any_length else min(n_words, SHORTEST)
+            n_grams = len(words) - size + 1 if size >= shortest else 0
+            grams = {" ".join(words[at : at + size]) for at in range(n_grams)}
+            self.n_grams.append(len(grams))
+            if grams:
+                self.sizes.add(size)
+                self.vocabulary.update(words)
+            for gram in grams:
+                self.holders[gram] = (*self.holders.get(gram, ()), number)
+
+    def overlaps(self) -> Iterator[Overlap]:
+        """The texts of which anything was found."""
+        for number, text in enumerate(self.texts):
+            longest = self.longest[number]
+            if longest is not None:
+                yield Overlap(
+                    instance_id=text.instance_id,
+                    part=text.part,
+                    where=text.where,
+                    n_grams=self.n_grams[number],
+                    n_found=len(self.found[number]),
+                    longest=longest,
+                )
+
+
+def _search(file: Path, index: _Index) -> None:
+    """Look every n-gram of a file up. A word that gold does not have ends a stretch, so most words cost one look-up."""
+    if not index.sizes:
+        return
+    shortest, overlap = min(index.sizes), max(index.sizes) - 1
+    words: list[str] = []
+    lines: list[int] = []
+    for line, found in _words_by_line(file):
+        for word in found:
+            if word in index.vocabulary:
+                words.append(word)
+                lines.append(line)
+            elif words:
+                if len(words) >= shortest:
+                    _look_up(words, lines, index, file)
+                words, lines = [], []
+        if len(words) >= _CHUNK:
+            # A stretch without end (gold over and over) is cut, and the pieces overlap so that no n-gram is lost.
+            _look_up(words, lines, index, file)
+            kept = max(0, len(words) - overlap)
+            words, lines = words[kept:], lines[kept:]
+    _look_up(words, lines, index, file)
+
+
+def _look_up(words: Sequence[str], lines: Sequence[int], index: _Index, file: Path) -> None:
+    for size in index.sizes:
+        # text of gold -> (where its present run of n-grams begins, where the last one of it began)
+        runs: dict[int, tuple[int, int]] = {}
+        for at in range(len(words) - size + 1):
+            gram = " ".join(words[at : at + size])
+            for number in index.holders.get(gram, ()):
+                begin, last = runs.get(number, (at, at))
+                begin = begin if at - last <= 1 else at
+                runs[number] = (begin, at)
+                index.found[number].add(gram)
+                length, best = at - begin + size, index.longest[number]
+                if best is None or length > best.n_words:
+                    text = " ".join(words[begin : begin + min(length, _SHOWN_WORDS)])
+                    index.longest[number] = Hit(file=str(file), line=lines[begin], n_words=length, text=text)
+
+
+def _words_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
+    """(number, words) of each line of a file, read in pieces; a very long line comes in several. Bytes that are no UTF-8 are no word."""
+    opener = _OPEN.get(file.suffix.lower())
+    try:
+        with opener(file, "rt", encoding="utf-8", errors="replace") if opener else file.open(encoding="utf-8", errors="replace") as handle:
+            line = 1
+            for piece in _pieces(handle):
+                for number, part in enumerate(_folded(piece).split("\n"), start=line):
+                    yield number, _WORD.findall(part)
+                line += piece.count("\n")
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        why = getattr(error, "strerror", None) or "it cannot be unpacked"
+        raise UsageError(f"cannot read {file}: {why}", hint="--against takes text files") from None
+
+
+def _pieces(handle: IO[str]) -> Iterator[str]:
+    """The text in pieces of about a MiB that end between two words."""
+    rest = ""
+    while chunk := handle.read(_CHUNK):
+        rest += chunk
+        cut = max(rest.rfind(" "), rest.rfind("\n"), rest.rfind("\t"))
+        # Without any blank in a MiB no text of words is cut wrongly that matters.
+        cut = cut if cut >= 0 else len(rest) - 1
+        yield rest[: cut + 1]
+        rest = rest[cut + 1 :]
+    yield rest
+
+
+def text_files(paths: Iterable[Path]) -> list[Path]:
+    """The files to read: each path itself, or all files below it where it is a folder. Raises `UsageError` for one that is not there."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"no such file: {path}", hint="--against takes text files, or folders of them")
+        found += sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
+    return found

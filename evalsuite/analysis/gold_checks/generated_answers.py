@@ -1,0 +1,714 @@
+"""Wrong answers made from gold: what a careless query or a model that hedges would hand in.
+
+A made answer: gold with something done to it, as an edit of a table, a text or a tree.
+
+Gold as a submission: for each check of an instance the answers that hand in its own gold, the files copied to a folder.
+
+Right answers in another form: what a check should take as well as gold itself.
+
+The smallest wrong answers that people hand in: the last digit, one more, one row short in a sum, two labels exchanged.
+"""
+
+import copy
+import csv
+import io
+import json
+import random
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from decimal import ROUND_DOWN, Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from evalsuite.analysis.causes import law
+from evalsuite.analysis.causes.error_injection import NOTHING
+from evalsuite.analysis.causes.table_alignment import TablePair
+from evalsuite.analysis.causes.table_repairs import pick, with_column
+from evalsuite.analysis.causes.values import cell, decimals, is_null, number, plain, write_number
+from evalsuite.compare.column_profiles import labels
+from evalsuite.compare.numbers import Number
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Answer, Check, Fault, Gold, GoldInstance, Table
+from evalsuite.readers.csv_table import csv_rows
+from evalsuite.readers.load_answer import read_gold_files
+from evalsuite.readers.paths import inside
+from evalsuite.scorers import SCORERS
+from evalsuite.trees.json_values import alternatives_of
+
+OWN = "gold itself"
+_SHORT: Final = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """What is done to a table: rows of gold's by number in their new order, then cells by column and new row, then headers and columns.
+
+    `columns` are gold's by number in their new order; one beyond the last is a column of row numbers. `quoted` writes each field of a CSV
+    file in quotation marks, ends its lines as Windows does, and reads it again. `size` is by which share of itself a number changes, None
+    where something else does.
+    """
+
+    kind: str
+    rows: Sequence[int] | None = None
+    cells: Mapping[int, Mapping[int, Any]] = field(default_factory=dict)
+    header: Sequence[str] | None = None
+    columns: Sequence[int] | None = None
+    quoted: bool = False
+    size: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """One answer: what was done (`kind`), whether it is still right, and the answer itself: a text, an `Edit` of a table, or a tree.
+
+    `table` is the number of the table that is edited, where a check reads several, or its name in a database; `size` as of an `Edit`.
+    """
+
+    kind: str
+    right: bool
+    value: Any
+    table: int | str = 0
+    size: float | None = None
+
+
+def edited(table: Table, edit: Edit) -> Table:
+    """The table after the edit."""
+    if edit.rows is not None:
+        table = pick(table, edit.rows)
+    for k, cells in edit.cells.items():
+        column = list(table.columns[k])
+        for row, value in cells.items():
+            column[row] = value
+        table = with_column(table, k, column)
+    if edit.header is not None:
+        table = replace(table, header=tuple(edit.header))
+    if edit.columns is not None:
+        header, columns = [*table.header, "row_number"], [*table.columns, [str(row) for row in range(1, table.n_rows + 1)]]
+        table = replace(table, header=tuple(header[k] for k in edit.columns), columns=tuple(columns[k] for k in edit.columns))
+    return _quoted(table) if edit.quoted else table
+
+
+def _quoted(table: Table) -> Table:
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    writer.writerow(table.header)
+    writer.writerows(["" if value is None else value for value in row] for row in zip(*table.columns, strict=True))
+    text.seek(0)
+    rows = [row for _, row in csv_rows(text, delimiter=",")]
+    cells = [[None if value == "" else value for value in column] for column in zip(*rows[1:], strict=True)]
+    return replace(table, header=tuple(rows[0]), columns=tuple(cells) or tuple([] for _ in rows[0]))
+
+
+def handed_in(made: Made, gold: Any) -> Any:
+    """The made answer in the form that a scorer reads: `gold` is a table, a list of tables or a database of them, or does not matter."""
+    if not isinstance(made.value, Edit):
+        return made.value
+    if isinstance(gold, Table):
+        return edited(gold, made.value)
+    if isinstance(gold, Mapping):
+        own = str(made.table).lower()
+        return {name: edited(table, made.value) if name.lower() == own else table for name, table in gold.items()}
+    return [edited(table, made.value) if i == made.table else table for i, table in enumerate(gold)]
+
+
+def clear(value: Any, *, native: bool) -> Any:
+    """A hashable form of a cell that differs only for cells that no tolerance takes for one: decimals to three significant digits."""
+    return _clear_text(value) if isinstance(value, str) and not native and len(value) <= _SHORT else _clear(value, native=native)
+
+
+@lru_cache(maxsize=1 << 14)
+def _clear_text(value: str) -> Any:
+    return _clear(value, native=False)
+
+
+def _clear(value: Any, *, native: bool) -> Any:
+    read = cell(value, native=native)
+    if isinstance(read, Number | int) and not isinstance(read, bool):
+        # The official tolerance is 0.01, so that smaller differences are no clear ones.
+        if isinstance(read, int):
+            return f"{float(read):.9g}"
+        # The same for a whole number that is written with decimals, which has their tolerance.
+        return f"{float(f'{read.value:.3g}'):.9g}" if abs(read.value) >= 1 else f"{float(f'{read.value:.1f}'):.9g}"
+    return read if read.__hash__ is not None else repr(read)
+
+
+# Their gold is a program's tests, not a program.
+_TESTS = ("python_unit_testing", "pass_at_k")
+
+
+class NoOwnAnswerError(Exception):
+    """A check whose gold is no answer; the text says why."""
+
+
+def own_answers(gold: Gold, instance: GoldInstance, check: Check, folder: Path, limits: Mapping[str, int | float]) -> list[Answer]:
+    """One answer for each accepted alternative of a check, its files copied below `folder`.
+
+    A file that is not there is left out of the copy: the answer then fails by itself, with its own fault. Raises `NoOwnAnswerError`.
+    """
+    reads = SCORERS.load(check.scorer).marker.reads
+    given = check.parameters.get("gold")
+    if reads == "batch":
+        raise NoOwnAnswerError("needs a judge")
+    if check.scorer in _TESTS:
+        raise NoOwnAnswerError("gold is a test, not an answer")
+    if given is None:
+        raise NoOwnAnswerError("has no gold")
+    if reads in ("text", "number", "query"):
+        return [_answer(instance, "answer", text) for text in _texts(given, check.parameters.get("conj", "or"))]
+    if reads == "tree":
+        return [_tree(gold, instance, check, folder, limits)]
+    names = _names(check)
+    for name in names:
+        _copy(check.computed or gold.folder, instance.instance_id, name, folder)
+    if reads == "tables":
+        return [_answer(instance, "files", tuple(names))]
+    return [_answer(instance, "file", name) for name in names]
+
+
+def lost_files(gold: Gold, instance: GoldInstance, check: Check) -> list[str]:
+    """The gold tables and databases that a check names and that are not there; none where its gold was computed."""
+    if check.computed is not None or SCORERS.load(check.scorer).marker.reads not in ("table", "tables", "database"):
+        return []
+    lost = []
+    for name in _names(check):
+        with suppress(FaultError):
+            if not (gold.folder / inside(instance.instance_id, name)).is_file():
+                lost.append(name)
+    return lost
+
+
+def _names(check: Check) -> list[str]:
+    given = check.parameters.get("gold")
+    return [name for name in (given if isinstance(given, list) else [given]) if isinstance(name, str)]
+
+
+def _answer(instance: GoldInstance, kind: str, value: str | tuple[str, ...]) -> Answer:
+    return Answer(instance_id=instance.instance_id, answer_type=kind, value=value, where=instance.where)
+
+
+def _texts(gold: Any, conj: Any) -> Iterator[str]:
+    """Each accepted text, or all of them in one where all are needed; numbers as a person would write them: 0.00001, not 1e-05."""
+    golds = gold if isinstance(gold, list) else [gold]
+    texts = [format(Decimal(repr(item)), "f") if isinstance(item, float) else str(item) for item in golds]
+    if conj == "and":
+        yield " and ".join(texts)
+    else:
+        yield from texts
+
+
+def _tree(gold: Gold, instance: GoldInstance, check: Check, folder: Path, limits: Mapping[str, int | float]) -> Answer:
+    """The gold records as a JSON file, the first of several alternatives taken everywhere."""
+    try:
+        read = read_gold_files("tree", check.parameters, folder=gold.folder, instance_id=instance.instance_id, limits=limits)["gold"]
+    except FaultError as error:
+        fault = Fault(code=error.fault.code, detail=error.fault.detail, where=instance.where)
+        return Answer(instance_id=instance.instance_id, answer_type="file", value="gold.json", where=instance.where, fault=fault)
+    value = first_choice(read)
+    name = "gold.jsonl" if isinstance(value, list) else "gold.json"
+    target = folder / inside(instance.instance_id, name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    records = value if isinstance(value, list) else [value]
+    target.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return _answer(instance, "file", name)
+
+
+def first_choice(value: Any) -> Any:
+    """The tree with the first of several accepted values everywhere."""
+    while (choices := alternatives_of(value)) is not None:
+        value = choices[0]
+    if isinstance(value, dict):
+        return {key: first_choice(item) for key, item in value.items()}
+    return [first_choice(item) for item in value] if isinstance(value, list) else value
+
+
+def _copy(gold_folder: Path, instance_id: str, name: str, folder: Path) -> None:
+    """Copy a gold file to the same place below `folder`; a name that no gold file can have is left to the check itself."""
+    try:
+        place = inside(instance_id, name)
+    except FaultError:
+        return
+    source, target = gold_folder / place, folder / place
+    if source.is_file() and not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+# Inside both rules' tolerance: strict accepts 1e-4 of a value, official 0.01.
+RELATIVE: Final = Decimal("2e-5")
+ABSOLUTE: Final = Decimal("0.004")
+# The same for numbers in texts: strict 1e-6 of a value, official 0.0001.
+TEXT_RELATIVE: Final = Decimal("4e-7")
+TEXT_ABSOLUTE: Final = Decimal("0.00004")
+
+
+def table_variants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
+    """Each right table: rows and columns in another order where that is free, other headers, noise inside the tolerance, another form."""
+    gold, width = pair.gold, len(pair.gold.columns)
+    if not pair.ordered and gold.n_rows > 1:
+        rows = list(range(gold.n_rows))
+        random_.shuffle(rows)
+        yield Edit(kind="rows reordered", rows=rows)
+    if (tied := _ties(pair)) is not None:
+        rows = list(range(gold.n_rows))
+        rows[tied], rows[tied + 1] = rows[tied + 1], rows[tied]
+        yield Edit(kind="ties the other way", rows=rows)
+    yield Edit(kind="headers renamed", header=[f"c{k + 1}" for k in range(width)])
+    if width > 1:
+        yield Edit(kind="columns reordered", columns=list(range(width))[::-1])
+    if gold.types is None:
+        yield Edit(kind="column added", columns=list(range(width + 1)))
+        yield Edit(kind="fields quoted", quoted=True)
+    noise, zeros = dict[int, dict[int, Any]](), dict[int, dict[int, Any]]()
+    for k, row, value, decimal in _decimals(pair):
+        step = min(ABSOLUTE, RELATIVE * abs(decimal)) * (1 if row % 2 else -1)
+        if step:
+            noise.setdefault(k, {})[row] = write_number(decimal + step, value)
+        if gold.types is None:
+            zeros.setdefault(k, {})[row] = f"{str(value).strip()}0"
+    if noise:
+        yield Edit(kind="jitter inside tolerance", cells=noise)
+    if zeros:
+        yield Edit(kind="zeros at the end", cells=zeros)
+
+
+def _ties(pair: TablePair) -> int | None:
+    """The first of two rows that tie in the one column that gold is ranked by, where no other column orders those that tie."""
+    if not pair.ordered or pair.gold.n_rows < 3:
+        return None
+    native = pair.gold.types is not None
+    columns = [[number(value, native=native) for value in column] for column in pair.gold.columns]
+    texts = [list(map(str, column)) for column in pair.gold.columns]
+    ranked = [k for k, column in enumerate(columns) if None not in column and len(set(column)) > 1 and _is_sorted(column)]
+    if len(ranked) != 1:
+        return None
+    keys = columns[ranked[0]]
+    ties = [row for row in range(len(keys) - 1) if keys[row] == keys[row + 1]]
+    for k, cells in enumerate(texts):
+        steps = {cells[row] < cells[row + 1] for row in ties if cells[row] != cells[row + 1]}
+        numeric: list[Any] = columns[k]
+        if None not in numeric:
+            steps = {numeric[row] < numeric[row + 1] for row in ties if numeric[row] != numeric[row + 1]}
+        if k != ranked[0] and len(steps) == 1:
+            return None
+    return next((row for row in ties if any(cells[row] != cells[row + 1] for cells in texts)), None)
+
+
+def _is_sorted(column: Sequence[Any]) -> bool:
+    return list(column) in (sorted(column), sorted(column, reverse=True))
+
+
+def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
+    """(column, row, value, number) of each cell that is written with decimals."""
+    native = pair.gold.types is not None
+    for k, column in enumerate(pair.gold.columns):
+        for row, value in enumerate(column):
+            found = number(value, native=native)
+            if found is not None and decimals(found) > 0 and isinstance(value, str | float) and "e" not in str(value).lower():
+                yield k, row, value, found
+
+
+def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[Made]:
+    """Right texts: in a sentence, in another case, with spaces around."""
+    own = " and ".join(golds) if every else golds[0]
+    yield Made(kind="sentence around", right=True, value=f"The answer is {own}.")
+    if own.upper() != own and own.upper().casefold() == own.casefold():
+        yield Made(kind="another case", right=True, value=own.upper())
+    yield Made(kind="spaces around", right=True, value=f"  {own} \n")
+
+
+def number_variants(golds: Sequence[Decimal], *, every: bool) -> Iterator[Made]:
+    """Right numbers: in a sentence, with separators between thousands, with a zero at the end, with noise inside the tolerance."""
+    own = list(golds) if every else list(golds[:1])
+    yield Made(kind="sentence around", right=True, value=f"The answer is {' and '.join(map(plain, own))}.")
+    if any(abs(one) >= 1000 for one in own):
+        yield Made(kind="thousands separators", right=True, value="; ".join(_grouped(one) for one in own))
+    if all(decimals(one) for one in own):
+        yield Made(kind="zeros at the end", right=True, value=" and ".join(f"{plain(one)}0" for one in own))
+        noisy = [one + min(TEXT_ABSOLUTE, TEXT_RELATIVE * abs(one)) for one in own]
+        yield Made(kind="jitter inside tolerance", right=True, value=" and ".join(map(plain, noisy)))
+
+
+def _grouped(value: Decimal) -> str:
+    whole, _, rest = plain(abs(value)).partition(".")
+    return ("-" if value < 0 else "") + f"{int(whole):,}" + (f".{rest}" if rest else "")
+
+
+def tree_variants(tree: Any) -> Iterator[Made]:
+    """The same tree with its keys in another order."""
+    turned = _turned(tree)
+    if repr(turned) != repr(tree):
+        yield Made(kind="keys reordered", right=True, value=turned)
+
+
+def _turned(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: _turned(tree[key]) for key in reversed(tree)}
+    return [_turned(item) for item in tree] if isinstance(tree, list) else tree
+
+
+# More decimals are noise of a float, and no digits that were meant to be shown.
+MOST_PLACES: Final = 6
+# One row of a thousand is missing from a sum.
+SHORT: Final = Decimal("0.999")
+_LOOKED_AT: Final = 50
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def small_changes(pair: TablePair, columns: Sequence[int], random_: random.Random) -> Iterator[Edit]:
+    """Each small change in one cell of the columns that allow it, and two labels of columns of numbers exchanged."""
+    native, n = pair.gold.types is not None, pair.gold.n_rows
+    rows = random_.sample(range(n), min(n, _LOOKED_AT))
+    shuffled = random_.sample(list(columns), len(columns))
+    cells = [(k, row, value) for k in shuffled for row in rows if (value := number(pair.gold.columns[k][row], native=native)) is not None]
+    # Where a column is judged more leniently, by a share or by a distance, the cell that changes least by that shows it.
+    lenient = {k: pair.terms.tolerance(pair.gold, k) for k in shuffled}
+    cells.sort(key=lambda cell: (not (lenient[cell[0]].rel or lenient[cell[0]].abs), _coarse(cell[2], by_share=lenient[cell[0]].rel > 0)))
+    for kind in ("last digit", "plus one", "plus one on x.0", "one row short in a sum"):
+        changed = next(((k, row, value, new) for k, row, value in cells if (new := _changed(kind, value)) is not None), None)
+        if changed is not None:
+            k, row, value, new = changed
+            written = _written(new, pair.gold.columns[k][row])
+            yield Edit(kind=kind, cells={k: {row: written}}, size=size_of(value, new))
+    header = list(pair.gold.header)
+    # A name that is made up, or stands twice, says nothing.
+    said = labels(header, header)
+    numeric = [k for k in dict.fromkeys(k for k, _, _ in cells) if said[k] is not None]
+    if len(numeric) > 1:
+        a, b = numeric[:2]
+        header[a], header[b] = header[b], header[a]
+        yield Edit(kind="labels exchanged", header=header)
+
+
+def _coarse(value: Decimal, *, by_share: bool) -> Decimal | int:
+    """What orders numbers by how little the smallest change of one is, by its share or by its distance."""
+    return -abs(value) if by_share else -decimals(value)
+
+
+def small_numbers(golds: Sequence[Decimal], *, every: bool) -> Iterator[Made]:
+    """The same of numbers in a text, where each of them allows it; and whole golds inside a longer number, as `-10,000` for 10."""
+    for kind in ("last digit", "plus one"):
+        pairs = [(gold, new) for gold in golds[: None if every else 1] if (new := _changed(kind, gold)) is not None and new not in golds]
+        if pairs and len(pairs) == (len(golds) if every else 1):
+            sizes = [size_of(*pair) or 0.0 for pair in pairs]
+            yield Made(kind=kind, right=False, value=" and ".join(_written(new, str(old)) for old, new in pairs), size=max(sizes))
+    own = golds if every else golds[:1]
+    if all(gold == gold.to_integral_value() and 1 <= gold < 1000 for gold in own) and not any(-1000 * gold in golds for gold in own):
+        yield Made(kind="inside a longer number", right=False, value=" and ".join(f"-{int(gold)},000" for gold in own))
+
+
+def small_leaves(places: Sequence[tuple[Any, Any]], random_: random.Random) -> Iterator[tuple[str, Any, Any, float | None]]:
+    """(kind, place, new value, size) of the smallest change of each of some leaves: a digit, one more, a letter, the other truth."""
+    for place, value in random_.sample(list(places), len(places)):
+        if isinstance(value, bool):
+            yield "inverted", place, not value, None
+        elif (found := number(value, native=True)) is not None:
+            for kind in ("last digit", "plus one", "plus one on x.0"):
+                if (new := _changed(kind, found)) is not None:
+                    yield kind, place, _written(new, value), size_of(found, new)
+                    break
+        elif isinstance(value, str) and (later := _next_day(value)):
+            yield "off by one day", place, later, None
+        elif isinstance(value, str) and value[-1:].isalnum():
+            yield (
+                "one letter",
+                place,
+                value[:-1] + next(sign for sign in ("12" if value[-1].isdigit() else "ab") if sign != value[-1].lower()),
+                None,
+            )
+
+
+def _next_day(text: str) -> str:
+    """The day after one that is written as 2024-05-31, empty for every other text."""
+    try:
+        return (date.fromisoformat(text) + timedelta(days=1)).isoformat() if _DAY.fullmatch(text) else ""
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _changed(kind: str, value: Decimal) -> Decimal | None:
+    """The number after the change; None where it does not allow it."""
+    places, whole = decimals(value), value == value.to_integral_value()
+    if kind == "last digit":
+        return value + Decimal(1).scaleb(-places) if 1 <= places <= MOST_PLACES and not whole else None
+    if kind == "plus one":
+        return value + 1 if whole and not places else None
+    if kind == "plus one on x.0":
+        return value + 1 if whole and places else None
+    if abs(value) < 100 or places > MOST_PLACES:
+        return None
+    short = (value * SHORT).quantize(Decimal(1).scaleb(-places), ROUND_DOWN)
+    return short if short != value else None
+
+
+def size_of(value: Decimal, new: Decimal) -> float | None:
+    """By which share of itself a number changed; None for one that was 0."""
+    return float(abs(new - value) / abs(value)) if value else None
+
+
+def _written(new: Decimal, like: Any) -> Any:
+    """The number in the form of `like`, with as many decimals where that is a text."""
+    if not isinstance(like, str):
+        return write_number(new, like)
+    places = len(like.strip().partition(".")[2])
+    return f"{new:.{places}f}" if places and like.strip().replace(".", "").lstrip("-+").isdigit() else plain(new)
+
+
+# Laws of wrong values that are planted in a whole column, with what each needs to be clearly wrong.
+COLUMN_LAWS: Final = ("null and zero", "times 100", "sign", "off by one", "off by one day")
+MOST_CELLS_PLANTED: Final = 200
+MOST_CANDIDATES: Final = 20
+_SHIFTS: Final = 5
+# Fields of a tree that are each changed a little, or dropped.
+MOST_FIELDS, MOST_DROPPED = 8, 4
+
+
+def table_mutants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
+    """Each wrong table that gold allows, but for scrambled rows: rows, cells, whole columns.
+
+    Only needed columns are touched, for the others are not asked for, and none that another column could stand in for.
+    """
+    n = pair.gold.n_rows
+    if n:
+        gone = random_.randrange(n)
+        yield Edit(kind="row dropped", rows=[row for row in range(n) if row != gone])
+        yield Edit(kind="row doubled", rows=sorted([*range(n), random_.randrange(n)]))
+    alone = _alone(pair)
+    yield from _one_cell(pair, alone, random_)
+    for name in COLUMN_LAWS:
+        yield from _planted(pair, alone, name, random_)
+    yield from small_changes(pair, alone, random_)
+    if pair.ordered and n > 1 and len(set(_clear_rows(pair))) > 1 and _clear_rows(pair) != _clear_rows(pair)[::-1]:
+        yield Edit(kind="wrong order", rows=list(range(n))[::-1])
+
+
+def _needed(pair: TablePair) -> list[int]:
+    width = len(pair.gold.columns)
+    return [i for i in dict.fromkeys(pair.needed or range(width)) if 0 <= i < width]
+
+
+def _native(pair: TablePair) -> bool:
+    return pair.gold.types is not None
+
+
+def _clear_rows(pair: TablePair) -> list[tuple[Any, ...]]:
+    return list(zip(*_clear_columns(pair).values(), strict=True))
+
+
+def _clear_columns(pair: TablePair) -> dict[int, list[Any]]:
+    return {k: [clear(value, native=_native(pair)) for value in pair.gold.columns[k]] for k in _needed(pair)}
+
+
+def _alone(pair: TablePair) -> list[int]:
+    """The needed columns that no other column of gold equals: of twins one may be wrong, for the other is right."""
+    native = _native(pair)
+    seen = Counter(tuple(clear(value, native=native) for value in column) for column in pair.gold.columns)
+    return [k for k, column in _clear_columns(pair).items() if seen[tuple(column)] == 1]
+
+
+def scrambled(pair: TablePair, random_: random.Random) -> Edit | None:
+    """One needed column turned by some rows against the others, where that makes other rows."""
+    columns, n = _clear_columns(pair), pair.gold.n_rows
+    if len(columns) < 2 or n < 2:
+        return None
+    right = Counter(zip(*columns.values(), strict=True))
+    order = _alone(pair)
+    random_.shuffle(order)
+    for k in order:
+        for shift in range(1, min(n, _SHIFTS + 1)):
+            turned = columns[k][shift:] + columns[k][:shift]
+            if Counter(zip(*({**columns, k: turned}).values(), strict=True)) != right:
+                cells = pair.gold.columns[k]
+                moved = {row: cells[(row + shift) % n] for row in range(n)}
+                return Edit(kind="rows scrambled", cells={k: moved})
+    return None
+
+
+def _one_cell(pair: TablePair, alone: Sequence[int], random_: random.Random) -> Iterator[Edit]:
+    """One cell with another value, and one emptied."""
+    places = [(k, row) for k in alone for row in random_.sample(range(pair.gold.n_rows), min(3, pair.gold.n_rows))]
+    random_.shuffle(places)
+    changed = lost = False
+    for k, row in places:
+        value = pair.gold.columns[k][row]
+        if is_null(value, native=_native(pair)):
+            continue
+        other = _another(value, native=_native(pair))
+        if not changed and other is not NOTHING:
+            changed = True
+            yield Edit(kind="one cell", cells={k: {row: other}})
+        if not lost:
+            lost = True
+            yield Edit(kind="value lost", cells={k: {row: None}})
+
+
+def _another(value: Any, *, native: bool) -> Any:
+    """A value that is clearly another one."""
+    found = number(value, native=native)
+    if found is not None:
+        return write_number(found + 1 + abs(found).to_integral_value(), value)
+    if isinstance(value, bool):
+        return not value
+    return f"{value} x" if isinstance(value, str) else NOTHING
+
+
+def _planted(pair: TablePair, alone: Sequence[int], name: str, random_: random.Random) -> Iterator[Edit]:
+    """A law's error in the cells of one needed column, the first of a random order in which it makes clearly other values."""
+    columns, native = random_.sample(alone, len(alone)), _native(pair)
+    plant = law(name).plant
+    assert plant is not None
+    for k in columns:
+        cells: dict[int, Any] = {}
+        for row, value in enumerate(pair.gold.columns[k]):
+            wrong = plant(value, native)
+            if wrong is not NOTHING and _apart(value, wrong, native=native):
+                cells[row] = wrong
+            if len(cells) == MOST_CELLS_PLANTED:
+                break
+        if cells:
+            yield Edit(kind="NULL to 0" if name == "null and zero" else name, cells={k: cells})
+            return
+
+
+def _apart(value: Any, wrong: Any, *, native: bool) -> bool:
+    """Whether two cells are clearly different; one more is nothing to a large number that is written with decimals."""
+    before, after = (number(cell, native=native) for cell in (value, wrong))
+    if before is not None and after is not None and (decimals(before) or isinstance(value, float)):
+        return abs(after - before) > Decimal("0.001") * abs(before)
+    return bool(clear(wrong, native=native) != clear(value, native=native))
+
+
+def text_mutants(golds: Sequence[str], *, every: bool, others: Sequence[str], random_: random.Random) -> Iterator[Made]:
+    """Wrong texts: another instance's answer, gold negated, inside a word, among all candidates, or not whole where all is asked for."""
+    own = " and ".join(golds) if every else golds[0]
+    apart = [text for text in others if not any(_holds(text, gold) for gold in golds)]
+    random_.shuffle(apart)
+    if apart:
+        yield Made(kind="another answer", right=False, value=apart[0])
+        listed = [*apart[:MOST_CANDIDATES], *(golds if every else golds[:1])]
+        random_.shuffle(listed)
+        yield Made(kind="all candidates listed", right=False, value=", ".join(listed))
+    yield Made(kind="negated text", right=False, value=f"not {own}")
+    if all(gold[:1].isalnum() and gold[-1:].isalnum() for gold in golds):
+        yield Made(kind="inside a word", right=False, value=" and ".join(f"x{gold}x" for gold in golds) if every else f"x{own}x")
+    if every and len(set(golds)) > 1 and not _holds(" and ".join(golds[:-1]), golds[-1]):
+        yield Made(kind="part missing", right=False, value=" and ".join(golds[:-1]))
+
+
+def _holds(text: str, gold: str) -> bool:
+    return gold.casefold() in text.casefold() or text.casefold() in gold.casefold()
+
+
+def number_mutants(
+    golds: Sequence[Decimal], *, every: bool, percentage: bool, others: Sequence[Decimal], random_: random.Random
+) -> Iterator[Made]:
+    """Wrong numbers: a law's error in every gold, another number, gold among many, or not all where all are asked for."""
+    for name, change in _NUMBER_CHANGES.items():
+        if percentage and name == "times 100":
+            continue
+        wrong = [change(gold) for gold in golds]
+        if not any(_near(w, gold) for w in wrong for gold in golds):
+            yield Made(kind=name, right=False, value=_written_out(wrong if every else wrong[:1]))
+    yield from small_numbers(golds, every=every)
+    apart = [other for other in others if not any(_near(other, gold) or _near(other, 100 * gold) for gold in golds)]
+    random_.shuffle(apart)
+    if apart:
+        yield Made(kind="another answer", right=False, value=plain(apart[0]))
+        listed = [*apart[:MOST_CANDIDATES], *(golds if every else golds[:1])]
+        random_.shuffle(listed)
+        yield Made(kind="all candidates listed", right=False, value=", ".join(map(plain, listed)))
+    if every and len(golds) > 1 and not any(_near(golds[-1], gold) for gold in golds[:-1]):
+        yield Made(kind="part missing", right=False, value=_written_out(golds[:-1]))
+
+
+_NUMBER_CHANGES: Final[dict[str, Callable[[Decimal], Decimal]]] = {
+    "times 100": lambda gold: gold * 100,
+    "sign": lambda gold: -gold,
+    "off by one": lambda gold: gold + 1,
+    "another number": lambda gold: 2 * gold + 7,
+}
+
+
+def _near(a: Decimal, b: Decimal) -> bool:
+    return abs(a - b) <= Decimal("0.001") * max(Decimal(1), abs(a), abs(b))
+
+
+def _written_out(numbers: Sequence[Decimal]) -> str:
+    return " and ".join(map(plain, numbers))
+
+
+def tree_mutants(tree: Any, random_: random.Random) -> Iterator[Made]:
+    """Wrong trees: one leaf changed, one lost, one number times 100, one element of a list handed in twice; each field changed a little.
+
+    Fields that all records share have one leaf changed, for one may be looked at less closely than others.
+    """
+    leaves = [path for path, value in _leaves(tree) if value is not None]
+    random_.shuffle(leaves)
+    fields = {tuple(step for step in path if isinstance(step, str)): path for path in leaves}
+    some = list(fields.values())[:MOST_FIELDS]
+    for kind, path, value, size in small_leaves([(path, _value_at(tree, path)) for path in some], random_):
+        yield Made(kind=kind, right=False, value=_with_value(tree, path, value), size=size)
+    for path in leaves:
+        other = _another(_value_at(tree, path), native=True)
+        if other is not NOTHING:
+            yield Made(kind="one leaf", right=False, value=_with_value(tree, path, other))
+            break
+    for path in [path for path in some if isinstance(_value_at(tree, path[:-1]), dict)][:MOST_DROPPED]:
+        yield Made(kind="leaf dropped", right=False, value=_without(tree, path))
+    big = next((p for p in leaves if _is_number(_value_at(tree, p)) and _value_at(tree, p)), None)
+    if big is not None:
+        yield Made(kind="times 100", right=False, value=_with_value(tree, big, _value_at(tree, big) * 100))
+    lists = [path for path, value in _lists(tree) if value]
+    if lists:
+        path = random_.choice(lists)
+        yield Made(kind="element doubled", right=False, value=_with_value(tree, path, [*_value_at(tree, path), _value_at(tree, path)[-1]]))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+TreePath = tuple[Any, ...]
+
+
+def _leaves(tree: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, Any]]:
+    items = tree.items() if isinstance(tree, Mapping) else enumerate(tree) if isinstance(tree, list) else None
+    if items is None:
+        yield path, tree
+        return
+    for step, value in items:
+        yield from _leaves(value, (*path, step))
+
+
+def _lists(tree: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, list[Any]]]:
+    """Each list below a field; a list of records at the top is the file and no field."""
+    if isinstance(tree, list) and any(isinstance(step, str) for step in path):
+        yield path, tree
+    items = tree.items() if isinstance(tree, Mapping) else enumerate(tree) if isinstance(tree, list) else ()
+    for step, value in items:
+        yield from _lists(value, (*path, step))
+
+
+def _value_at(tree: Any, path: TreePath) -> Any:
+    for step in path:
+        tree = tree[step]
+    return tree
+
+
+def _with_value(tree: Any, path: TreePath, value: Any) -> Any:
+    if not path:
+        return value
+    changed = copy.deepcopy(tree)
+    _value_at(changed, path[:-1])[path[-1]] = value
+    return changed
+
+
+def _without(tree: Any, path: TreePath) -> Any:
+    changed = copy.deepcopy(tree)
+    del _value_at(changed, path[:-1])[path[-1]]
+    return changed

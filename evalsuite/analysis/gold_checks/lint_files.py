@@ -1,0 +1,549 @@
+"""Lint of `gold.errata.yaml`: entries that do not apply any more, and patches that accept more than the check they correct.
+
+Lint of gold's files: what is named and not there, there and not named, or there and not readable.
+
+Lint of the spec's form: lines, keys, parameter names and types. Most of it is what the readers and the registry find.
+"""
+
+import difflib
+import hashlib
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from evalsuite.analysis.gold_checks.lenient_gold import TABLE_FORMS, Book, Found, GoldTable, Kind, Severity, Spot, readers_own
+from evalsuite.analysis.gold_checks.lint_values import QUESTIONS
+from evalsuite.compare.messages import other_delimiter
+from evalsuite.core.errors import FAULTS, FaultError, GoldError, describe, did_you_mean
+from evalsuite.core.types import Check, Fault, Problem
+from evalsuite.gold.errata import ERRATA_FILE, read_errata
+from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.spec import GOLD_QUERY
+from evalsuite.readers.csv_table import csv_rows
+from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_bytecode
+from evalsuite.readers.json_text import Obj
+from evalsuite.readers.load_answer import read_gold_files
+from evalsuite.readers.paths import FromRoot, inside
+from evalsuite.scorers import SCORERS
+from evalsuite.trees.comparators import UnknownNameError
+from evalsuite.trees.eval_schema import JsonRefError, SchemaError
+from evalsuite.trees.gold_findings import gold_findings
+from evalsuite.trees.json_values import TreeLimitError
+
+_UNREAD = {"MISSING_FILE": "missing-file", "BAD_PATH": "bad-path", "BAD_ENCODING": "bad-encoding", "MISSING_TABLE": "missing-table"}
+_UNREAD |= {"NOT_A_TABLE": "gold-view"}
+_MOST_STRAY = 20
+
+
+def find_unread_files(book: Book) -> Iterator[Found]:
+    """Gold files that the tables' reader could not read, each under the code of its fault."""
+    for spot, file, fault in book.unread:
+        code = _UNREAD.get(fault.code, "unreadable-file")
+        yield spot.finding(code, f"{file}: {fault.detail or FAULTS[fault.code].message}", hint=_unread_hint(book, spot, file, fault))
+
+
+def _unread_hint(book: Book, spot: Spot, file: str, fault: Fault) -> str:
+    if fault.code != "MISSING_FILE":
+        return FAULTS[fault.code].hint
+    folder = book.folder / spot.instance.instance_id
+    near = [place.name for place in folder.iterdir() if place.name.lower() == file.lower()] if folder.is_dir() else []
+    return f"there is {near[0]!r}: names keep their case" if near else f"gold files lie in <gold>/{spot.instance.instance_id}/"
+
+
+def find_repeated_files(spot: Spot) -> Iterator[Found]:
+    """A list of gold files with one of them twice."""
+    gold = spot.check.parameters.get("gold")
+    if spot.reads == "table" and isinstance(gold, list) and len(set(map(str, gold))) < len(gold):
+        yield spot.finding("repeated-file", "gold names a file twice among its alternatives", hint="keep one")
+
+
+def find_stray_files(book: Book) -> Iterator[Found]:
+    """Folders that belong to no instance, and files that no check names."""
+    used = _named_files(book)
+    # In other layouts than the original all instances share a folder of tables, and one of queries.
+    shared = {name.split("/")[0] for names in used.values() for name in names if isinstance(name, FromRoot)}
+    shared |= {"sql"} if shared else set()
+    # Gold that is one file has no folder of its own, and nothing stands in it.
+    for folder in sorted(place for place in book.folder.glob("*") if place.is_dir() and not place.name.startswith(".")):
+        if folder.name in shared or is_bytecode(folder.name):
+            continue
+        if folder.name not in book.raw:
+            yield _found_at(book, "stray-folder", "", f"{folder.name}/ belongs to no instance", "remove it, or add the instance")
+            continue
+        if folder.name not in used:
+            # A scorer of the user's own may read what it likes.
+            continue
+        files = [place for place in sorted(folder.rglob("*")) if place.is_file() and not place.name.startswith(".")]
+        strays = [place for place in files if place.relative_to(folder).as_posix() not in used[folder.name]]
+        for place in strays[:_MOST_STRAY]:
+            name = place.relative_to(book.folder).as_posix()
+            yield _found_at(book, "stray-file", folder.name, f"no check names {name}", "remove it, or name it in gold")
+
+
+def _named_files(book: Book) -> dict[str, set[str]]:
+    """The files each instance's checks name; an instance with a scorer that is not bundled is left out."""
+    from evalsuite.scorers import SCORERS
+
+    used: dict[str, set[str]] = {instance.instance_id: set() for instance in book.instances}
+    for spot in book.spots():
+        if spot.check.scorer not in SCORERS.bundled:
+            used.pop(spot.instance.instance_id, None)
+        query = [GOLD_QUERY] if spot.check.extra.get("temporal") is True else []
+        for value in (*spot.check.parameters.values(), query):
+            names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+            if spot.instance.instance_id in used:
+                used[spot.instance.instance_id].update(name for name in names if isinstance(name, str))
+    return used
+
+
+def find_misplaced_files(book: Book) -> Iterator[Found]:
+    """Files at the top of the folder that nobody reads as gold: a second spec in the making, a table that lies one folder too high."""
+    wanted = {str(name) for names in _named_files(book).values() for name in names}
+    for place in sorted(book.folder.glob("*")):
+        if place.is_file() and place.name in wanted and place not in (find_spec(book.spec), book.folder / SUITE_FILE):
+            yield _found_at(book, "misplaced-file", "", f"{place.name} lies beside the spec", "gold files lie in <gold>/<instance_id>/")
+
+
+def find_linked_files(book: Book) -> Iterator[Found]:
+    """Gold files that are links out of the folder: the hash holds, a copy of the folder does not."""
+    for place in sorted(book.folder.rglob("*")):
+        if place.is_symlink() and not place.resolve().is_relative_to(book.folder.resolve()):
+            owner = place.relative_to(book.folder).parts[0]
+            id_ = owner if owner in book.raw else ""
+            yield _found_at(
+                book,
+                "linked-file",
+                id_,
+                f"{place.relative_to(book.folder).as_posix()} leads out of the gold folder",
+                "put the file itself there",
+            )
+
+
+def _found_at(book: Book, code: str, id_: str, message: str, hint: str) -> Found:
+    where = f"{book.name}:{book.raw[id_][0]}" if id_ in book.raw else f"{book.name}:1"
+    return Found(code=code, where=where, instance_id=id_, message=message, hint=hint)
+
+
+def find_odd_ids(book: Book) -> Iterator[Found]:
+    """Ids that are no folder name, and ids that differ only in case: one folder on many systems."""
+    seen: dict[str, str] = {}
+    for spot in book.spots():
+        id_ = spot.instance.instance_id
+        if spot.index:
+            continue
+        try:
+            inside(id_, "x")
+            reason = "it begins or ends with a space" if id_ != id_.strip() else ""
+        except FaultError as error:
+            reason = describe(error.fault)
+        if reason:
+            files = any(SCORERS.load(check.scorer).marker.reads in TABLE_FORMS for check in spot.instance.checks)
+            message = f"the id {id_!r} is no good folder name: {reason}"
+            yield spot.finding("bad-id", message, hint="letters, digits, _ and -", severity="error" if files else "warning")
+        first = seen.setdefault(id_.casefold(), id_)
+        if first != id_:
+            message = f"the ids {first!r} and {id_!r} differ only in case"
+            yield spot.finding("id-case", message, hint="their folders are one on some systems")
+
+
+def find_odd_rows(table: GoldTable) -> Iterator[Found]:
+    """Lines that are longer or shorter than the header, and blank ones: all of them are read as something else than they look."""
+    if not table.is_csv:
+        return
+    if other := other_delimiter(table.table.header):
+        yield table.finding("odd-delimiter", other, hint="save the table with commas between the fields")
+    if table.table.ragged_line is not None:
+        message = f"line {table.table.ragged_line} has more fields than the header, so its first field is taken for an index"
+        yield table.finding("ragged-row", message, hint="quote fields that hold commas")
+    short = next((at for at, cell in enumerate(table.table.columns[-1]) if cell is None), None)
+    if short is not None:
+        yield table.finding("short-row", f"row {short + 1} has fewer fields than the header", hint="write the empty fields")
+    blank = _blank_line(table.place)
+    if blank:
+        yield table.finding("blank-line", f"line {blank} is blank and skipped", hint='an empty cell in a table of one column is written ""')
+
+
+def _blank_line(place: Path) -> int:
+    """The first blank line of a CSV file between its rows, 0 where there is none; blank lines inside quotes and at the end do not count."""
+    try:
+        text = place.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return 0
+    if "\n\n" not in text.replace("\r\n", "\n").rstrip("\n"):
+        return 0
+    return next((line for line, row in csv_rows(io.StringIO(text.rstrip("\r\n"), newline="")) if not row), 0)
+
+
+class Twins:
+    """Looks for gold that stands in two instances; it remembers the digests of the tables it has seen."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, tuple[str, str]] = {}
+
+    def table(self, table: GoldTable) -> Iterator[Found]:
+        """A table of at least four cells that equals one seen before."""
+        content = table.table
+        if content.n_rows * len(content.columns) < 4:
+            return
+        digest = hashlib.sha256(repr((content.header, [list(column) for column in content.columns])).encode("utf-8", "backslashreplace"))
+        here = (table.spot.instance.instance_id, f"{table.file} {table.part}".strip())
+        id_, file = self.seen.setdefault(digest.hexdigest(), here)
+        if id_ != here[0]:
+            yield table.finding("equal-golds", f"the same table is gold of {id_} ({file})", hint="is one of them a copy by mistake?")
+        elif file != here[1]:
+            yield table.finding("equal-alternatives", f"the same table as {file}", hint="keep one")
+
+
+def find_equal_questions(book: Book) -> Iterator[Found]:
+    """Two instances that ask the same."""
+    seen: dict[str, str] = {}
+    for spot in book.spots():
+        if spot.index:
+            continue
+        for key in QUESTIONS:
+            text = spot.instance.extra.get(key)
+            if isinstance(text, str) and text.strip():
+                first = seen.setdefault(" ".join(text.casefold().split()), spot.instance.instance_id)
+                if first != spot.instance.instance_id:
+                    yield spot.finding("equal-questions", f"the same {key} as {first}", hint="is one of them a copy by mistake?")
+
+
+def found_by_twins(_table: GoldTable) -> Iterator[Found]:
+    """Found by `Twins`, which must remember."""
+    yield from ()
+
+
+PER_FILE_BOOK = {
+    "bad-id": Kind("warning", find_odd_ids, "an instance_id that cannot be a folder name"),
+    "id-case": Kind("warning", find_odd_ids, "two ids that differ only in case"),
+    "stray-folder": Kind("warning", find_stray_files, "a folder that belongs to no instance"),
+    "stray-file": Kind("warning", find_stray_files, "a file that no check names"),
+    "misplaced-file": Kind("warning", find_misplaced_files, "a gold file that lies beside the spec and not in its instance's folder"),
+    "linked-file": Kind("warning", find_linked_files, "a link that leads out of the gold folder"),
+    "equal-questions": Kind("warning", find_equal_questions, "two instances ask the same question"),
+}
+PER_FILE_CHECK = {"repeated-file": Kind("warning", find_repeated_files, "a gold file stands twice among the alternatives")}
+PER_TABLE = {
+    "odd-delimiter": Kind("warning", find_odd_rows, "a table of one column whose name holds another delimiter than the comma"),
+    "ragged-row": Kind("error", find_odd_rows, "a row longer than the header: the columns shift"),
+    "short-row": Kind("warning", find_odd_rows, "a row shorter than the header"),
+    "blank-line": Kind("warning", find_odd_rows, "a blank line inside a table: it is skipped, though it may be a row"),
+    "equal-golds": Kind("warning", found_by_twins, "the same table is gold of two instances"),
+    "equal-alternatives": Kind("warning", found_by_twins, "two accepted tables are equal"),
+}
+# Known only once every table was read.
+AFTER_TABLES = {
+    "missing-file": Kind("error", find_unread_files, "a gold file is not there"),
+    "bad-path": Kind("error", find_unread_files, "a gold file's name leaves the instance's folder"),
+    "bad-encoding": Kind("error", find_unread_files, "a gold file is not UTF-8"),
+    "unreadable-file": Kind("error", find_unread_files, "a gold file cannot be read as a table or database"),
+    "missing-table": Kind("error", find_unread_files, "a gold database lacks a table that is asked for"),
+    "gold-view": Kind("error", find_unread_files, "a view stands where a gold table is needed"),
+}
+
+
+# What the readers' sentences are called here, the first that fits.
+_CODES = (
+    ("unknown-parameter", re.compile("unknown parameter")),
+    ("ignored-parameter", re.compile("is ignored$")),
+    ("parameter-type", re.compile("must be .+, found")),
+    ("missing-parameter", re.compile("needs the parameter")),
+    ("misplaced-key", re.compile("beside 'parameters' is not read")),
+    ("empty-gold", re.compile("gold (is an empty list|names no file|holds an empty text)|names no table")),
+    ("empty-exclude", re.compile("exclude holds an empty text")),
+    ("exclude-text", re.compile("exclude is a text")),
+    ("gold-not-number", re.compile("gold is not a finite number")),
+    ("repeated-number", re.compile("names a number twice")),
+    ("quoted-name", re.compile("needs quotes")),
+    (
+        "list-length",
+        re.compile(r"condition_cols (holds|must be)|ignore_order holds|(condition_cols|ignore_orders) has \d+ entr"),
+    ),
+)
+
+
+def find_broken_lines(book: Book) -> Iterator[Found]:
+    """What could not be read at all."""
+    yield from book.broken
+
+
+def find_odd_layout(book: Book) -> Iterator[Found]:
+    """How the spec is laid out, where that is not one object a line."""
+    for line, text in book.notes:
+        yield Found(code="odd-layout", where=f"{book.name}:{line}", instance_id="", message=text, hint="write one object a line")
+
+
+def find_reader_problems(spot: Spot) -> Iterator[Found]:
+    """The problems of a check that its readers found, each under its own code."""
+    for problem in spot.check.problems:
+        if problem.code == "NEEDS_CONNECTION" and spot.is_living:
+            continue
+        code = next((code for code, pattern in _CODES if pattern.search(problem.message)), "bad-parameter")
+        severity: Severity = "error" if problem.blocks else "warning"
+        yield spot.finding(code, problem.message, hint=problem.hint, severity=severity, change=_repair(code, problem, spot))
+
+
+def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | None:
+    """What mends a problem without a choice to make, None where somebody has to decide."""
+    named = re.search(r"(?:parameter|key) '([^']+)'", problem.message)
+    key = named[1] if named else ""
+    known = list(SCORERS.load(spot.check.scorer).parameters)
+    near = difflib.get_close_matches(key, known, n=1)
+    if code == "unknown-parameter" and near and near[0] not in spot.check.parameters:
+        return lambda evaluation: _rename(evaluation["parameters"], key, near[0])
+    if code == "ignored-parameter":
+        return lambda evaluation: evaluation["parameters"].pop(key, None)
+    if code == "misplaced-key" and key in known and key not in spot.check.parameters:
+        return lambda evaluation: evaluation.setdefault("parameters", {}).update({key: evaluation.pop(key)})
+    if code == "exclude-text":
+        return lambda evaluation: evaluation["parameters"].update(exclude=[evaluation["parameters"]["exclude"]])
+    return None
+
+
+def _rename(parameters: Obj, old: str, new: str) -> None:
+    renamed = {(new if key == old else key): value for key, value in parameters.items()}
+    parameters.clear()
+    parameters.update(renamed)
+
+
+def find_repeated_checks(spot: Spot) -> Iterator[Found]:
+    """A check that stands twice in its instance."""
+    before = spot.instance.checks[: spot.index]
+    if any(other.scorer == spot.check.scorer and other.parameters == spot.check.parameters for other in before):
+        yield spot.finding("repeated-check", f"the same {spot.check.scorer} check stands twice", hint="remove one")
+
+
+def find_odd_conj(spot: Spot) -> Iterator[Found]:
+    """`conj` where there is only one gold to join, and several golds without a word on which of them are needed."""
+    gold, given = spot.check.parameters.get("gold"), spot.check.parameters.get("conj")
+    n = len(gold) if isinstance(gold, list) else 1
+    if given == "and" and n == 1:
+        yield spot.finding("idle-conj", "conj joins several golds, there is one", hint="remove conj, or list every gold that is needed")
+    if spot.check.scorer == "number_match" and n > 1 and given is None:
+        message = f"any of the {n} numbers is enough (conj is 'or' where nothing is said)"
+        yield spot.finding("or-numbers", message, hint="write conj: 'and' where all are asked, 'or' where either is right")
+
+
+def find_odd_groups(book: Book) -> Iterator[Found]:
+    """Ids in a group that gold lacks, and groups that hold nobody."""
+    where = f"{book.spec.resolve().parent.name}/{SUITE_FILE}"
+    for tag, ids in book.suite.groups.items():
+        for id_ in ids:
+            if id_ not in book.raw:
+                near = did_you_mean(id_, book.raw)
+                hint = near if near.startswith("did") else ""
+                message = f"group {tag!r} names {id_!r}, which gold lacks"
+                yield Found(code="unknown-group-id", where=where, instance_id="", message=message, hint=hint)
+        prefixes = book.suite.group_prefixes.get(tag, ())
+        if not any(instance.instance_id in ids or instance.instance_id.startswith(prefixes) for instance in book.instances):
+            message = f"group {tag!r} holds no instance"
+            yield Found(code="empty-group", where=where, instance_id="", message=message, hint="look at its prefix")
+
+
+def find_lost_judges(book: Book) -> Iterator[Found]:
+    """Judged checks without a judge, and beside a tree check, where they cannot run."""
+    for spot in book.spots():
+        if spot.reads != "batch":
+            continue
+        if "judge" not in book.suite.extra:
+            hint = "add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml"
+            yield spot.finding("no-judge", f"{spot.check.scorer} needs a judge, and suite.yaml names none", hint=hint)
+        if any(other.instance is spot.instance and other.reads == "tree" for other in book.spots()):
+            message = f"{spot.check.scorer} cannot stand beside a tree check in one instance"
+            yield spot.finding("judge-beside-tree", message, hint="give each an instance of its own")
+
+
+def find_empty_spec(book: Book) -> Iterator[Found]:
+    """A spec without instances."""
+    if not book.instances and not book.broken:
+        yield Found(code="no-instances", where=f"{book.name}:1", instance_id="", message="the spec holds no instance")
+
+
+_TREE_CODES = {
+    "id": "tree-id",
+    "unknown_field": "tree-field",
+    "type": "tree-type",
+    "container_type": "tree-type",
+    "multi_type": "tree-type",
+    "unknown_key": "tree-key",
+    "unknown_option": "tree-key",
+    "refused": "tree-value",
+}
+_MOST = 10
+
+
+def find_tree_faults(book: Book) -> Iterator[Found]:
+    """What gold records and their schema do not agree on; an inferred schema agrees by itself."""
+    for spot in book.spots():
+        if spot.reads == "tree" and "gold" in spot.check.parameters:
+            try:
+                read = read_gold_files(
+                    "tree", spot.check.parameters, folder=book.folder, instance_id=spot.instance.instance_id, limits=book.limits
+                )
+            except FaultError as error:
+                fault = readers_own(error)
+                missing = fault.code == "MISSING_FILE"
+                given = (spot.check.parameters.get(key) for key in ("gold", "schema"))
+                name = next((value for value in given if isinstance(value, str)), "gold")
+                message = f"{name}: {'the file is not there' if missing else fault.detail or fault.code}"
+                hint = f"gold files lie in <gold>/{spot.instance.instance_id}/"
+                yield spot.finding("missing-file" if missing else "tree-json", message, hint=hint)
+                continue
+            yield from _against_schema(spot, read["gold"], read.get("schema"))
+
+
+def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[Found]:
+    golds = gold if isinstance(gold, list) else [gold]
+    id_field = spot.check.parameters.get("id_field")
+    if not golds:
+        yield spot.finding("empty-gold", "gold has no record")
+        return
+    if spot.check.scorer != "tree_match" or (schema is None and id_field is None):
+        return
+    try:
+        findings = gold_findings(golds, schema, id_field, warn_missing=False) if schema is not None else _ids(golds, id_field)
+    except (SchemaError, JsonRefError, UnknownNameError, TreeLimitError) as error:
+        yield spot.finding("tree-schema", str(error), hint="`evalsuite schema check` says more")
+        return
+    for finding in findings[:_MOST]:
+        whose = f"schema at {finding.path or 'the root'}" if finding.record is None else f"record {finding.record}"
+        yield spot.finding(_TREE_CODES.get(finding.kind, "tree-field"), f"{whose}: {finding.message}", hint="mend gold or the schema")
+
+
+def _ids(golds: list[Any], id_field: Any) -> list[Any]:
+    """The findings on ids alone, against a schema that fits by construction."""
+    from evalsuite.trees.eval_schema import infer_schema
+
+    keyed = [record for record in golds if isinstance(record, dict)]
+    found = gold_findings(golds, infer_schema(keyed or [{}], notify=lambda _: None), str(id_field), warn_missing=False)
+    return [finding for finding in found if finding.kind == "id"]
+
+
+PER_BOOK = {
+    "unreadable-line": Kind("error", find_broken_lines, "a line of the spec is no JSON object"),
+    "bad-entry": Kind("error", find_broken_lines, "an entry lacks its id, its evaluation or a scorer's name, or has one of the wrong type"),
+    "unknown-scorer": Kind("error", find_broken_lines, "no scorer has this name"),
+    "duplicate-id": Kind("error", find_broken_lines, "two entries have the same instance_id"),
+    "bad-suite": Kind("error", find_broken_lines, "suite.yaml cannot be read"),
+    "odd-layout": Kind("note", find_odd_layout, "the spec is not one object a line"),
+    "unknown-group-id": Kind("warning", find_odd_groups, "a group of suite.yaml names an instance that gold lacks"),
+    "empty-group": Kind("warning", find_odd_groups, "a group of suite.yaml holds no instance"),
+    "no-judge": Kind("warning", find_lost_judges, "a judged check, and no judge in suite.yaml"),
+    "judge-beside-tree": Kind("error", find_lost_judges, "a judged check beside a tree check in one instance"),
+    "no-instances": Kind("error", find_empty_spec, "a spec without instances"),
+}
+PER_TREE = {
+    "tree-json": Kind("error", find_tree_faults, "a gold tree or schema is not valid JSON"),
+    "tree-schema": Kind("error", find_tree_faults, "a schema that cannot be used"),
+    "tree-field": Kind("error", find_tree_faults, "a field of gold that the schema does not know"),
+    "tree-type": Kind("warning", find_tree_faults, "a value of gold that is not of the schema's type"),
+    "tree-key": Kind("error", find_tree_faults, "a key or an option of a schema that nobody reads"),
+    "tree-value": Kind("error", find_tree_faults, "a value of gold that is not right when it is handed in"),
+    "tree-id": Kind("error", find_tree_faults, "a record without id, or an id that stands twice"),
+}
+
+
+PER_CHECK = {
+    "unknown-parameter": Kind("error", find_reader_problems, "the scorer has no such parameter: the reference fails on it"),
+    "misplaced-key": Kind("warning", find_reader_problems, "a key beside `parameters` that nobody reads"),
+    "ignored-parameter": Kind("warning", find_reader_problems, "`pred` or `result` among the parameters: nobody reads it"),
+    "parameter-type": Kind("error", find_reader_problems, "a parameter of the wrong type"),
+    "missing-parameter": Kind("error", find_reader_problems, "a parameter that the scorer needs is missing"),
+    "bad-parameter": Kind("error", find_reader_problems, "a parameter that its scorer cannot use"),
+    "list-length": Kind("error", find_reader_problems, "a list of parameters does not have one entry for each gold table"),
+    "empty-gold": Kind("error", find_reader_problems, "gold is empty: everything or nothing matches it"),
+    "empty-exclude": Kind("error", find_reader_problems, "an empty text is excluded: every answer holds it"),
+    "exclude-text": Kind("warning", find_reader_problems, "`exclude` is a text and no list: the reference excludes each of its letters"),
+    "gold-not-number": Kind("error", find_reader_problems, "a gold of number_match is no finite number"),
+    "repeated-number": Kind("warning", find_reader_problems, "gold names a number twice: one in the answer is enough for both"),
+    "quoted-name": Kind("error", find_reader_problems, "a table's name needs quotes, which the reference does not write"),
+    "repeated-check": Kind("warning", find_repeated_checks, "an instance has the same check twice"),
+    "idle-conj": Kind("warning", find_odd_conj, "`conj: and` with a single gold"),
+    "or-numbers": Kind("note", find_odd_conj, "several numbers, and nothing says whether any or all are needed"),
+}
+
+
+# Parameters of which a larger number, a smaller one, and true accept more.
+_LARGER: Final = frozenset({"rel_tol", "abs_tol", "tolerance", "threshold_distance"})
+_SMALLER: Final = frozenset({"precision", "threshold", "min_score"})
+_TRUE: Final = frozenset({"ignore_order", "ignore_case", "percentage", "repair", "partial"})
+# Lists of which fewer items accept more, and those of which more do.
+_FEWER: Final = frozenset({"condition_cols", "exclude", "order_by"})
+
+
+def find_errata(book: Book) -> Iterator[Found]:
+    """Entries that are not applied, and applied patches that widen their check; a file that cannot be meant."""
+    if not (book.spec.parent / ERRATA_FILE).is_file() or book.broken:
+        return
+    try:
+        gold = read_gold(book.folder)
+        errata = read_errata(gold)
+    except GoldError as error:
+        where, _, message = error.message.partition(": ")
+        yield Found(code="bad-errata", where=where, instance_id="", message=message, hint=error.hint)
+        return
+    assert errata is not None, "the file is there"
+    for entry in errata.entries:
+        if entry.state != "applied":
+            hint = "look at gold again, then renew the entry or remove it"
+            yield Found(code=f"{entry.state}-erratum", where=entry.where, instance_id=entry.id, message=entry.words(), hint=hint)
+    known = {instance.instance_id: instance.checks for instance in gold.instances}
+    for entry in errata.of_state("applied"):
+        after = entry.instance.checks if entry.instance is not None else ()
+        if len(after) == len(known[entry.id]) == 1 and (ways := list(ways_wider(known[entry.id][0], after[0]))):
+            message = f"the patch accepts more than the check: {'; '.join(ways)}"
+            hint = f"`evalsuite gold audit {book.folder} --only {entry.id}` shows what it takes"
+            yield Found(code="wide-erratum", where=entry.where, instance_id=entry.id, message=message, hint=hint)
+
+
+def ways_wider(before: Check, after: Check) -> Iterator[str]:
+    """In what a check accepts more than the one before it, as far as parameters alone show it: `precision 4 -> -5`."""
+    if before.scorer != after.scorer:
+        return
+    defaults = {name: parameter.default for name, parameter in SCORERS.load(before.scorer).parameters.items()}
+    old, new = ({**defaults, **check.parameters} for check in (before, after))
+    for name in sorted({**before.parameters, **after.parameters}):
+        if old.get(name) != new.get(name) and _is_wider(name, old.get(name), new.get(name)):
+            yield f"{name} {_shown(old, name)} -> {_shown(new, name)}"
+
+
+def _is_wider(name: str, old: Any, new: Any) -> bool:
+    if name == "gold":
+        # What was right stays so, and more is.
+        items = [value if isinstance(value, list) else [value] for value in (old, new)]
+        return len(items[1]) > len(items[0]) and all(item in items[1] for item in items[0])
+    if name == "conj":
+        return (old, new) == ("and", "or")
+    if name in _TRUE:
+        return any(_as_list(new)) and not all(_as_list(old))
+    if name in _FEWER:
+        return len(_as_list(new)) < len(_as_list(old)) if name != "condition_cols" else _reads_less(old, new)
+    numbers = [value for value in (old, new) if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) == 2:
+        return (name in _LARGER and numbers[1] > numbers[0]) or (name in _SMALLER and numbers[1] < numbers[0])
+    return name in _LARGER and len(numbers) == 1 and isinstance(new, int | float)
+
+
+def _reads_less(old: Any, new: Any) -> bool:
+    """Whether fewer columns are compared: none named means all of them."""
+    return bool(_as_list(new)) and (not _as_list(old) or len(_as_list(new)) < len(_as_list(old)))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
+
+
+def _shown(parameters: Mapping[str, Any], name: str) -> str:
+    value = parameters.get(name)
+    text = str(value)
+    return "unset" if value is None or "empty" in text else text if len(text) <= 40 else f"{text[:39]}…"
+
+
+PER_ERRATA_BOOK = {
+    "bad-errata": Kind("error", find_errata, "gold.errata.yaml cannot be meant"),
+    "wide-erratum": Kind("warning", find_errata, "a patch of gold.errata.yaml that accepts more than the check it corrects"),
+    "stale-erratum": Kind("warning", find_errata, "an entry of gold.errata.yaml whose gold has changed since: it is not applied"),
+    "expired-erratum": Kind("warning", find_errata, "an entry of gold.errata.yaml whose day has passed: it is not applied"),
+}

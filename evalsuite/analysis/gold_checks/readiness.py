@@ -1,0 +1,316 @@
+"""Whether a submission is ready to hand in: every line usable, every file there, readable and of the right kind. Scores nothing.
+
+Without gold a file's kind is told by its ending; with gold it is what the instance's checks read. Gold's own files are never needed.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.compare.messages import other_delimiter
+from evalsuite.compare.official_cells import RESULT_SUITES
+from evalsuite.compare.string_columns import UnreadTable
+from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, describe, did_you_mean, in_one_sentence
+from evalsuite.core.types import EVALUATORS, METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table, Task
+from evalsuite.gold.layouts import read_gold
+from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.duckdb_connections import unnamed_copy
+from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.load_answer import read_answer, read_query
+from evalsuite.readers.paths import FromRoot
+from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.task_execution import applicable
+from evalsuite.sandbox.fork_server import forking
+from evalsuite.sandbox.rpc_client import WorkerCalls
+from evalsuite.scorers import SCORERS
+
+if TYPE_CHECKING:
+    from evalsuite.gold.connection_files import Connections
+
+
+FORMS_BY_ENDING = {
+    **dict.fromkeys(("duckdb", "ddb", "db"), ("database",)),
+    **dict.fromkeys(("json", "jsonl"), ("tree",)),
+    "txt": ("table", "text"),
+    "md": ("text",),
+}
+_LOOK = f"{__name__}:fault_and_note"
+_NOTE = re.compile(r"(.+?:\d+): ([A-Z_]+): (.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing to put right: where it stands (file:line), whose answer it is (empty where nobody knows), what and how."""
+
+    where: str
+    instance_id: str
+    code: str
+    message: str
+    hint: str
+
+    def to_json(self) -> dict[str, str]:
+        """The same as a JSON object."""
+        return {"where": self.where, "instance_id": self.instance_id, "code": self.code, "message": self.message, "hint": self.hint}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """What was found in one submission. `n_answers` counts by answer type; notes keep nobody from handing in."""
+
+    problems: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    n_answers: Mapping[str, int]
+    n_ready: int
+    n_gold: int | None
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is nothing to put right."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as a JSON object."""
+        return {
+            "ready": self.ready,
+            "n_answers": dict(self.n_answers),
+            "n_ready": self.n_ready,
+            "n_gold": self.n_gold,
+            "problems": [problem.to_json() for problem in self.problems],
+            "notes": list(self.notes),
+        }
+
+
+def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | None = None, mode: str | None = None) -> Validation:
+    """The problems of a submission in the order of its lines, then what is missing.
+
+    Args:
+        folder: the submission.
+        gold_folder: a gold folder or its spec file; adds ids that gold lacks, ids not handed in, and answers that no check takes.
+        layout: how gold is laid out, a key of `readers.layouts.LAYOUTS`; None looks at gold, without gold it is `original`.
+        mode: which files of a folder without metadata are the answers, `sql` or `exec_result`; None looks at the folder.
+
+    Raises:
+        SubmissionError: the folder is no submission at all.
+        GoldError: gold's spec cannot be read as a whole.
+    """
+    gold = read_gold(gold_folder, layout=layout) if gold_folder is not None else None
+    limits = resolve_limits(gold.suite.limits) if gold is not None else resolve_limits()
+    layout = gold.layout if gold is not None else layout or "original"
+    hidden = [gold.folder] if gold is not None else []
+    with forking(folder) as zygote:
+        submission = read_handed_in(folder, gold, limits, layout=layout, mode=mode, zygote=zygote)
+        with WorkerCalls(readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, zygote=zygote) as calls:
+            looker = _Looker(submission, gold, limits, calls)
+            found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
+    lost, notes = _lost_lines_and_notes(submission)
+    problems = [*lost, *looker.unknown(), *(problem for problems in found.values() for problem in problems)]
+    kinds = [answer.answer_type for answer in submission.answers.values()]
+    # A folder that no line names: perhaps its line was forgotten.
+    places = [place for place in sorted(submission.folder.iterdir()) if place.is_dir()] if layout == "original" else []
+    named = {*submission.answers, *(name for _, name in submission.unknown)}
+    strange = [place.name for place in places if not place.name.startswith(".") and place.name not in named]
+    return Validation(
+        problems=(*sorted(problems, key=_line_number), *looker.absent()),
+        notes=(*notes, *looker.notes, *(f"{name}/: no line of {METADATA} names this folder" for name in strange)),
+        n_answers={kind: kinds.count(kind) for kind in ("answer", "file", "files", *(["sql"] if "sql" in kinds else []))},
+        n_ready=sum(not problems for problems in found.values()),
+        n_gold=len(gold.instances) if gold is not None else None,
+    )
+
+
+class _Looker:
+    """Looks at one answer after the other, with the little of gold that it needs."""
+
+    def __init__(self, submission: Submission, gold: Gold | None, limits: Mapping[str, int | float], calls: WorkerCalls) -> None:
+        self.submission, self.calls = submission, calls
+        self.limits, self.gold = limits, gold
+        self.instances = None if gold is None else {instance.instance_id: instance for instance in gold.instances}
+        self.inodes = gold_inodes(gold.folder) if gold is not None else frozenset()
+        self.notes: list[str] = []
+        self.connections: Connections | None = None
+
+    def answer(self, answer: Answer) -> Iterator[Finding]:
+        """What is wrong with one answer."""
+        if answer.fault is not None:
+            yield _finding(answer, answer.fault)
+            return
+        instance = None if self.instances is None else self.instances.get(answer.instance_id)
+        checks = applicable(instance, answer) if instance is not None else ()
+        if instance is not None and not checks:
+            names = ", ".join(dict.fromkeys(check.scorer for check in instance.checks))
+            untaken = f"answer type {answer.answer_type!r} reaches no check of this instance ({names})"
+            yield _finding(answer, Fault(code="WRONG_ANSWER_TYPE", detail=untaken))
+        found = self._query_findings(answer, instance) if instance is not None and checks else None
+        yield from self._unreadable(answer, checks) if found is None else found
+
+    def _query_findings(self, answer: Answer, instance: GoldInstance) -> list[Finding] | None:
+        """What keeps a query from being run, as far as its text tells; None for what is no query of an instance with a connection."""
+        if self.gold is None or not answer.is_query or not isinstance(answer.value, str):
+            return None
+        from evalsuite.gold.connection_files import read_connections
+        from evalsuite.runs.databases import connection_of
+        from evalsuite.sql import ENGINES
+        from evalsuite.sql.session import QueryLimits
+        from evalsuite.sql.statement import only_statement
+
+        if self.connections is None:
+            self.connections = read_connections(self.gold.folder, submission=self.submission.folder)
+        task = Task(instance=instance, answer=answer, gold_folder=self.gold.folder, submission_folder=self.submission.folder)
+        files, most = AnswerFiles(self.submission.folder, answer.instance_id, self.limits, self.inodes), QueryLimits().sql_bytes
+        try:
+            if (connection := connection_of(task, self.connections)) is None:
+                return None
+            text = read_query(files, answer.value, limit_bytes=most)
+            only_statement(text, ENGINES[connection.engine].dialect, most_bytes=most)
+        except FaultError as error:
+            return [_finding(answer, error.fault, file=answer.value)]
+        except EvalsuiteError as error:
+            # What the grader has not set up here is nothing that a submission could put right.
+            self.notes.append(f"{answer.where}: {answer.instance_id}: {in_one_sentence(error)}")
+        return []
+
+    def _unreadable(self, answer: Answer, checks: tuple[Check, ...]) -> Iterator[Finding]:
+        """What is wrong with an answer's text or files, each read in the forms that are wanted; one form that can be read is enough."""
+        for value in answer.value if isinstance(answer.value, tuple) else (answer.value,):
+            forms: dict[str, Check | None] = {SCORERS.load(check.scorer).marker.reads: check for check in checks}
+            forms = forms or dict.fromkeys(_likely_forms(answer.answer_type, value))
+            faults = [self._fault(answer, value, form, check) for form, check in forms.items()]
+            if faults[0] is not None and all(faults):
+                yield _finding(answer, faults[0], file="" if answer.answer_type == "answer" else value)
+
+    def _fault(self, answer: Answer, value: str, form: str, check: Check | None) -> Fault | None:
+        """What keeps a text or file from being read in a form, None where it can be."""
+        wanted = check.parameters.get("condition_tabs") if check is not None else None
+        names = wanted if form == "database" and _are_names(wanted) else None
+        # Workers stand elsewhere.
+        place = (self.submission.folder.absolute(), answer.instance_id, dict(self.limits), self.inodes)
+        # Only the reference of today reads a view, so handing one in is a risk wherever gold does not name that one.
+        takes_views = check is not None and check.parameters.get("reference") == "dbt"
+        form_read = "table" if form == "tables" else form
+        reading = (AnswerFiles(*place), form_read, answer.answer_type, value, names, dict(self.limits), takes_views)
+        try:
+            if form == "query" and check is not None:
+                from evalsuite.sql.query_pairs import EVALUATORS, statement_of
+                from evalsuite.sql.session import QueryLimits
+
+                statement_of(value, EVALUATORS[str(check.parameters.get("evaluator", "bird-ex"))], QueryLimits.of(self.limits))
+                return None
+            if answer.answer_type == "answer":
+                fault, note = self.calls.call(_LOOK, *reading) if form == "tree" else fault_and_note(*reading)
+            else:
+                with AnswerFiles(*place).open(value) as source:
+                    n_bytes = os.fstat(source.fileno()).st_size
+                    with unnamed_copy(source, n_bytes) if form == "database" else nullcontext() as copy:
+                        fault, note = self.calls.call(_LOOK, *reading, copy=copy, n_bytes=n_bytes)
+        except FaultError as error:
+            return error.fault
+        if note:
+            self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {note}")
+        return Fault(code=fault[0], detail=fault[1]) if fault else None
+
+    def unknown(self) -> Iterator[Finding]:
+        """Each id that gold lacks, the first few at their lines; what they would be worth is not looked at."""
+        kind, told = FAULTS["UNKNOWN_ID"], self.submission.unknown
+        for where, id_ in told:
+            near = did_you_mean(id_, self.instances or ())
+            hint = near if near.startswith("did") else kind.hint
+            yield Finding(where=where, instance_id=id_, code="UNKNOWN_ID", message=kind.message, hint=hint)
+        if more := self.submission.n_unknown - len(told):
+            yield Finding(where=METADATA, instance_id="", code="UNKNOWN_ID", message=f"{more} more lines name such ids", hint=kind.hint)
+
+    def absent(self) -> Iterator[Finding]:
+        """Each gold instance that was not handed in, at gold's own line; a submission without a line is one problem of its own."""
+        layout = self.gold.layout if self.gold is not None else ""
+        if not self.submission.answers and not self.submission.n_unknown:
+            hint = FAULTS["BAD_METADATA"].hint
+            yield Finding(where=METADATA, instance_id="", code="BAD_METADATA", message="no line with an instance_id", hint=hint)
+        for id_, instance in (self.instances or {}).items():
+            if id_ not in self.submission.answers:
+                kind = FAULTS["MISSING_INSTANCE"]
+                hint = f"add {id_}.csv or {id_}.sql" if layout in RESULT_SUITES else "add a query" if layout in EVALUATORS else kind.hint
+                yield Finding(where=instance.where, instance_id=id_, code="MISSING_INSTANCE", message=kind.message, hint=hint)
+
+
+def fault_and_note(
+    files: AnswerFiles,
+    form: str,
+    answer_type: str,
+    value: str,
+    names: Sequence[str] | None,
+    limits: Mapping[str, int | float],
+    takes_views: bool,
+    private: Path | None = None,
+) -> tuple[tuple[str, str] | None, str]:
+    """((code, detail) of what keeps an answer from being read in a form, a note on its header). Runs in a worker."""
+    try:
+        read = read_answer(
+            form,
+            answer_type=answer_type,
+            value=value,
+            files=files,
+            table_names=names,
+            limits=limits,
+            private=None if private is None else str(private),
+        )
+        if isinstance(read, UnreadTable):
+            # What its first rows do not show may stand in its last.
+            read.read()
+    except FaultError as error:
+        return (error.fault.code, error.fault.detail), ""
+    note = other_delimiter(read.header) if isinstance(read, Table | UnreadTable) else ""
+    fault = next((table for table in read.values() if isinstance(table, Fault)), None) if form == "database" else None
+    views = [name for name, table in read.items() if isinstance(table, Table) and table.is_view] if form == "database" else []
+    if fault is None and views and not takes_views:
+        fault = Fault(code="NOT_A_TABLE", detail=f"{views[0]!r} is a view; hand in a table")
+    return (None if fault is None else (fault.code, fault.detail)), note
+
+
+def _finding(answer: Answer, fault: Fault, *, file: str = "", hint: str = "") -> Finding:
+    kind = FAULTS[fault.code]
+    message = fault.detail or kind.message
+    place = file if isinstance(file, FromRoot) else f"{answer.instance_id}/{file}"
+    named = f"{place}: {message}" if file else message
+    return Finding(where=answer.where, instance_id=answer.instance_id, code=fault.code, message=named, hint=hint or kind.hint)
+
+
+def _likely_forms(answer_type: str, value: str) -> tuple[str, ...]:
+    """The forms in which an answer may be meant, as far as its type and the file's name tell."""
+    if answer_type == "answer":
+        return ("text",)
+    ending = value.lower().rpartition(".")[2]
+    return FORMS_BY_ENDING.get(ending, ("table",)) if answer_type == "file" else ("table",)
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _lost_lines_and_notes(submission: Submission) -> tuple[list[Finding], list[str]]:
+    """(lines that are lost because nobody knows whose they are, notes on the rest)."""
+    told = {answer.where for answer in submission.answers.values() if answer.fault is not None}
+    lost, notes = [], []
+    for note in submission.notes:
+        match = _NOTE.fullmatch(note)
+        if match is None or match[2] not in FAULTS:
+            notes.append(note)
+        elif match[1] not in told:
+            where, code, message = match.groups()
+            lost.append(Finding(where=where, instance_id="", code=code, message=message, hint=FAULTS[code].hint))
+    return lost, notes
+
+
+def _line_number(finding: Finding) -> int:
+    number = finding.where.rpartition(":")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def told(finding: Finding) -> str:
+    """A finding as one line: `results_metadata.jsonl:3: ops_006: BAD_CSV: what is wrong (what to do)`."""
+    owner = f"{finding.instance_id}: " if finding.instance_id else ""
+    what = describe(Fault(code=finding.code, detail=finding.message))
+    return f"{finding.where}: {owner}{what}" + (f" ({finding.hint})" if finding.hint not in what else "")

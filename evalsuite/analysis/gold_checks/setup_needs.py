@@ -1,0 +1,143 @@
+"""What a gold folder needs that is not here: databases, connections, clients, a judge, a jail; for which instances, and what mends it.
+
+No query is run and no server is asked: what is told is what a run would find absent before it asks anybody. A database file is opened,
+once, for one that is damaged or has changes lying beside it is of no use either.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError
+from evalsuite.core.package_info import extra_line
+from evalsuite.core.scorer_contract import CONNECTION_PARAMETERS
+from evalsuite.core.types import Check, Gold, GoldInstance
+from evalsuite.gold.connection_files import Connections, read_connections
+from evalsuite.gold.layouts import read_gold
+from evalsuite.sandbox.program_sandbox import can_jail
+from evalsuite.scorers import SCORERS
+from evalsuite.scorers.metrics import runs_programs
+from evalsuite.sql import ENGINES, open_session
+from evalsuite.sql.query_pairs import EVALUATORS, files_of
+from evalsuite.sql.session import Connection, QueryLimits, existing
+
+# The package of an engine's client.
+_CLIENTS = {"postgres": "psycopg", "snowflake": "snowflake.connector", "bigquery": "google.cloud.bigquery"}
+Absent = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """Something that is not here, what to do about it in one line, and the instances that cannot be judged without it.
+
+    `only_queries`: what cannot be judged of them are answers that are queries.
+    """
+
+    what: str
+    mend: str
+    instances: tuple[str, ...]
+    only_queries: bool = False
+
+
+def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | None = None) -> tuple[Gold, list[Need]]:
+    """(the gold, what it needs that is not here), that of most instances first. Raises as `read_gold` and `read_connections` do."""
+    gold = read_gold(folder, questions=questions)
+    connections = read_connections(gold.folder if gold.folder.is_dir() else gold.folder.parent, databases=databases)
+    found: dict[tuple[str, str, bool], list[str]] = {}
+    for instance in gold.instances:
+        named = [(*absent, False) for absent in _absent(gold, instance)]
+        if not any(SCORERS.load(check.scorer).marker.reads == "query" for check in instance.checks):
+            gold_asks = any(problem.code == "NEEDS_CONNECTION" for check in instance.checks for problem in check.problems)
+            named += [(*absent, not gold_asks) for absent in _absent_connection(instance, connections, gold_asks=gold_asks)]
+        else:
+            named += [(*absent, False) for check in instance.checks for absent in _absent_files(check, connections)]
+        for absent in dict.fromkeys(named):
+            found.setdefault(absent, []).append(instance.instance_id)
+    needs = [Need(what=what, mend=mend, instances=tuple(ids), only_queries=only) for (what, mend, only), ids in found.items()]
+    return gold, sorted(needs, key=lambda need: -len(need.instances))
+
+
+def _absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
+    """(what is not here, what mends it), of one instance but for its databases."""
+    for check in instance.checks:
+        entry = SCORERS.load(check.scorer)
+        if entry.marker.reads == "query":
+            continue
+        for problem in check.problems:
+            if problem.blocks and problem.code != "NEEDS_CONNECTION":
+                yield _plain(problem.message, instance), problem.hint or FAULTS[problem.code].hint
+        asks = entry.marker.reads == "batch" and SCORERS.whole_batch(check.scorer) is None
+        if "judge" not in gold.suite.extra and (asks or (not check.problems and entry.asks_judge(check.parameters))):
+            yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
+        if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_jail():
+            yield "no jail for programs on this machine", "run them in a container that gives user namespaces, or --allow-programs"
+
+
+def _absent_connection(instance: GoldInstance, connections: Connections, *, gold_asks: bool) -> Iterator[Absent]:
+    """The same of the connection that answers run through, and gold where it is a query (`gold_asks`)."""
+    named = next((check.parameters for check in instance.checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS)), None)
+    try:
+        connection = connections.of_instance(instance, named)
+        if connection is not None:
+            yield from _absent_client(connection)
+        elif gold_asks:
+            yield (
+                "its gold is a query, and no connection is configured for it",
+                "name the instance in connections.yaml (docs/connections.md)",
+            )
+    except EvalsuiteError as error:
+        yield _plain(error.message, instance), error.hint
+
+
+def _absent_client(connection: Connection) -> Iterator[Absent]:
+    """The file of an embedded engine, the client of a server. Raises `EvalsuiteError` for the file."""
+    engine = ENGINES[connection.engine]
+    if engine.embedded:
+        existing(connection)
+        is_folder = connection.engine == "duckdb" and Path(connection.database).is_dir()
+        if not is_folder and (absent := _unreadable(connection.engine, connection.database)):
+            yield absent
+        return
+    with contextlib.suppress(ModuleNotFoundError):
+        if find_spec(_CLIENTS.get(connection.engine, connection.engine)) is not None:
+            return
+    yield f"{connection.engine} needs its client library", extra_line(engine.extra or connection.engine)
+
+
+def _absent_files(check: Check, connections: Connections) -> Iterator[Absent]:
+    """The files of the database that a pair of queries asks."""
+    parameters = check.parameters
+    if SCORERS.load(check.scorer).marker.reads != "query":
+        return
+    name, evaluator = str(parameters.get("database", "")), EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
+    if connections.databases is None:
+        yield "where do the databases lie that the queries ask?", "--databases DIR"
+        return
+    try:
+        files = files_of(name, evaluator, connections.databases)
+        yield from filter(None, (_unreadable("sqlite", str(file)) for file in files))
+        if not files:
+            yield f"no {name}/{name}.sqlite and no {name}.sqlite in the folder of --databases", "put the file there"
+    except FaultError as error:
+        yield error.fault.detail, "mend gold's line"
+
+
+@lru_cache(maxsize=4096)
+def _unreadable(engine: str, database: str) -> Absent | None:
+    """Why the file of an embedded engine cannot be opened, and what mends it; None where it can."""
+    name = Path(database).name
+    try:
+        open_session(Connection(name=name, engine=engine, database=database), QueryLimits()).close()
+    except EvalsuiteError as error:
+        return error.message.removeprefix(f"connection {name!r}: "), error.hint
+    except OSError as error:
+        return f"{name}: {error.strerror}", "who may read it?"
+    return None
+
+
+def _plain(message: str, instance: GoldInstance) -> str:
+    """A message without the place of the instance, so that the same need of several is told once."""
+    return message.removeprefix(f"{instance.where}: ").replace(instance.instance_id, "<id>")

@@ -1,0 +1,660 @@
+"""Which instances of gold to look at first, from how several submissions did on them: the likeliest to be wrong (see `posterior`) first.
+
+Three signs, none of them a proof: submissions that have nothing to do with each other give the same answer and gold calls it wrong; no
+submission is right; the better submissions do worse than the rest.
+
+How likely the gold of each instance is wrong, from the answers of several submissions, with gold as one more voter.
+
+Item response with latent truth: submission j of ability t_j is right on an instance of difficulty d with probability
+1 / (1 + exp(d - t_j)), d normal; those who are wrong, gold among them, sit down to answers as in a Chinese restaurant: some instances have
+one wrong answer that many give, others as many as there are voters (a mixture of concentrations). Gold is right with one probability for
+all instances. Abilities, the spread of d, the mixture and that probability are fitted by expectation and maximisation. A submission that
+gives another one's answers counts by the chance that an answer is its own (see `copied_answers`).
+Source: Dawid and Skene (1979), "Maximum Likelihood Estimation of Observer Error-Rates"; Rasch (1960) for abilities and difficulties;
+Aldous (1985), "Exchangeability and related topics", for the restaurant.
+
+What the scores and ranks of submissions would be if the golds that are likely wrong were mended, and what a look at each is worth.
+
+What runs answered, so that equal answers can be told: the digest and the words of each, and what that says of single records.
+"""
+
+import hashlib
+import json
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from evalsuite.analysis.gold_checks.copy_detection import MOST_LOOKED, Copies, chance_of_same, evidence_needed, find_copies, own_weights
+from evalsuite.compare.numbers import exact_of, find_numbers, read_number
+from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.types import METADATA_ARRAY, Fault, Result, Rule, Table, Task
+from evalsuite.gold.layouts import read_gold
+from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.paths import SPEC_PATTERN
+from evalsuite.readers.submission_files import submission_hash
+from evalsuite.runs.batch_scoring import is_batch
+from evalsuite.runs.history import RunEntry
+from evalsuite.runs.plan import plan
+from evalsuite.runs.rescoring import place_of
+from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.task_execution import Prediction, skip_unscorable
+from evalsuite.runs.worker_pool import Pool
+from evalsuite.stats.units import units_of
+
+GOLD: Final = ""
+_ROUNDS: Final = 25
+# The rounds after which it is asked who copies whom: each time what is known of gold and of abilities is better.
+_ASKED: Final = (5, 9, 13, 17, 21)
+# What gold is taken for before anything is seen: right in 19 of 20 instances.
+_RIGHT, _WRONG = 19.0, 1.0
+# Concentrations of wrong answers: from one that nearly all give to one for each.
+_CONCENTRATIONS: Final = (0.5, 2.0, 8.0, 32.0)
+# The deviation of difficulties before anything is seen, as of so many instances; where it may lie; the difficulties that are looked at.
+_SPREAD, _SEEN, _LEAST_SPREAD, _MOST_SPREAD = 1.2, 10.0, 0.4, 2.5
+_HARDEST, _N_DIFFICULTIES = 4.0, 11
+_MOST_ABLE: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """P(gold is wrong) of an instance in [0, 1], the likeliest answer of a submission if it is ("" where nobody gave it), and by
+    submission P(its answer is right)."""
+
+    p_wrong: float
+    likeliest: str
+    right: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The posterior of each instance, and by (submission, the one whose answers it gives) the share of its answers that are not its own."""
+
+    posteriors: Mapping[str, Posterior]
+    copies: Mapping[tuple[str, str], float]
+
+
+def posteriors(votes: Mapping[str, Mapping[str, str]]) -> Mapping[str, Posterior]:
+    """The posterior of each instance, see `fit`."""
+    return fit(votes).posteriors
+
+
+def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
+    """What the votes say. `votes`: instance -> submission -> its answer, `GOLD` for gold's; equal texts are equal answers."""
+    import numpy as np
+
+    voters = list(dict.fromkeys(name for own in votes.values() for name in own))
+    places = {name: at for at, name in enumerate(voters)}
+    given = [{places[name]: answer for name, answer in own.items()} for own in votes.values()]
+    # Copies that are many look like the truth: asked for from gold's side first they may be the better account of all votes.
+    items, copies, _ = max((_fitted(given, len(voters), gold_first=first) for first in (False, True)), key=lambda fitted: fitted[2])
+    found = {}
+    for name, item in zip(votes, items, strict=True):
+        others = item.truth[1 : 1 + len(item.classes)]
+        likeliest = item.classes[int(np.argmax(others))] if len(others) and max(others) > item.truth[-1] else ""
+        right = {voters[j]: float(p) for j, p in zip(item.voters, item.right, strict=True)}
+        found[name] = Posterior(float(1 - item.truth[0]), likeliest, right)
+    return Fit(found, {(voters[a], voters[b]): share for (a, b), share in copies.items()})
+
+
+def _fitted(given: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bool) -> tuple[Sequence["_Item"], Copies, float]:
+    """(the weighed items, who copies whom, the evidence for both); `gold_first`: who copies is asked before anybody doubts gold, and
+    where nobody seems to there is no evidence for that."""
+    import numpy as np
+
+    items = [_Item(answers) for answers in given]
+    grid = np.linspace(-_HARDEST, _HARDEST, _N_DIFFICULTIES)
+    p_right, spread = _RIGHT / (_RIGHT + _WRONG), _SPREAD
+    ability: Any = np.zeros(n_voters)
+    mixture: Any = np.full(len(_CONCENTRATIONS), 1 / len(_CONCENTRATIONS))
+    copies = Copies()
+    if gold_first:
+        for item in items:
+            item.trust_gold(p_right, grid, mixture)
+        by_gold, n_given = np.ones(n_voters), np.full(n_voters, 2.0)
+        for item in items:
+            by_gold[item.voters] += item.own == 0
+            n_given[item.voters] += 1
+        copies = _copies(items, np.repeat((by_gold / n_given)[:, None], len(grid), axis=1))
+        if not copies:
+            return items, copies, -math.inf
+    for round_ in range(_ROUNDS):
+        able = 1 / (1 + np.exp(grid[None, :] - ability[:, None]))
+        weights = np.exp(-0.5 * (grid / spread) ** 2)
+        shared = _Shared(np.log(able), np.log(1 - able), np.log(weights / weights.sum()), np.log(mixture), p_right)
+        n_right, hard, of_mixture = np.zeros(n_voters), np.zeros((n_voters, len(grid))), np.ones(len(mixture))
+        n_gold, squares = _RIGHT, _SEEN * _SPREAD**2
+        for item in items:
+            item.weigh(shared)
+            n_gold += item.truth[0]
+            n_right[item.voters] += item.weights * item.right
+            hard[item.voters] += item.weights[:, None] * item.difficulty
+            squares += float(item.difficulty @ grid**2)
+            of_mixture += item.concentration
+        p_right = n_gold / (len(items) + _RIGHT + _WRONG)
+        mixture = of_mixture / of_mixture.sum()
+        spread = min(_MOST_SPREAD, max(_LEAST_SPREAD, math.sqrt(squares / (len(items) + _SEEN))))
+        ability = _abilities(ability, n_right, hard, grid)
+        if round_ in _ASKED:
+            copies = _copies(items, able)
+    return items, copies, sum(item.evidence for item in items) - len(copies) * evidence_needed(n_voters)
+
+
+def _copies(items: Sequence["_Item"], able: Any) -> Copies:
+    """Who gives whose answers; each item then counts its voters by that."""
+    looked = [(item.voters, item.own, item.same(able)) for item in items[:MOST_LOOKED]]
+    copies = find_copies(len(able), looked)
+    for item in items if copies or any(item.weights.min() < 1 for item in items) else ():
+        item.weigh_voters(*own_weights(item.voters, item.own, item.same(able), copies))
+    return copies
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """The parameters of a round: the logarithms of P(right) and P(wrong) by voter and difficulty, and of the weights of difficulties and
+    concentrations; P(gold is right)."""
+
+    right: Any
+    wrong: Any
+    difficulties: Any
+    mixture: Any
+    p_right: float
+
+
+class _Item:
+    """The answers to one instance; `truth` are the probabilities that gold, each class of answers, or none of them is right."""
+
+    def __init__(self, answers: Mapping[int, str]) -> None:
+        import numpy as np
+
+        self.voters = np.array(list(answers), dtype=np.int64)
+        self.classes = [answer for answer in dict.fromkeys(answers.values()) if answer != GOLD]
+        tables = {answer: at for at, answer in enumerate((GOLD, *self.classes))}
+        self.own = np.array([tables[answer] for answer in answers.values()], dtype=np.int64)
+        # A row for each thing that may be right: gold, each class, none of them; a column for each voter.
+        self.agrees = self.own == np.arange(len(tables) + 1)[:, None]
+        self.truth: Any = np.zeros(len(tables) + 1)
+        self.right: Any = np.zeros(len(answers))
+        self.difficulty: Any = None
+        self.concentration: Any = None
+        self.weigh_voters(np.ones(len(answers)), 0.0)
+
+    def weigh_voters(self, weights: Any, of_copies: float) -> None:
+        """Let each voter count so much, 0 to 1, of those with one answer one whole; `of_copies`: see `own_weights`."""
+        self.weights, self.of_copies = weights, of_copies
+        self.counts = self.agrees[:-1] @ weights
+        self.counts[0] += 1
+        self.seated = _seated(self.counts.tolist())
+
+    def trust_gold(self, p_right: float, grid: Any, mixture: Any) -> None:
+        """Set `truth` and the rest as if nothing but gold were known."""
+        import numpy as np
+
+        self.truth = np.array([p_right, *[(1 - p_right) / len(self.counts)] * len(self.counts)])
+        self.difficulty, self.concentration = np.full(len(grid), 1 / len(grid)), mixture
+
+    def same(self, able: Any) -> Any:
+        """Voter x voter the chance of one answer, see `chance_of_same`; `able` is P(right) by voter and difficulty."""
+        import numpy as np
+
+        seats = self.counts, np.array(_CONCENTRATIONS), self.concentration
+        return chance_of_same(self.own, self.truth, able[self.voters] @ self.difficulty, self.weights, seats)
+
+    def weigh(self, shared: _Shared) -> None:
+        """Set `truth`, by voter P(right), the weights of difficulties and concentrations, and `evidence`, the logarithm of the chance of
+        these answers, from the present parameters."""
+        import numpy as np
+
+        own_right, own_wrong = (self.weights[:, None] * one[self.voters] for one in (shared.right, shared.wrong))
+        by_voters = self.agrees @ own_right + (~self.agrees) @ own_wrong + shared.difficulties
+        prior = np.log([shared.p_right, *[1 - shared.p_right] * (len(self.classes) + 1)])
+        joint = by_voters[:, :, None] + (self.seated + shared.mixture)[:, None, :] + prior[:, None, None]
+        most = float(joint.max())
+        joint = np.exp(joint - most)
+        total = float(joint.sum())
+        self.evidence = most + math.log(total) + self.of_copies
+        joint /= total
+        self.truth = joint.sum(axis=(1, 2))
+        self.right = self.truth @ self.agrees
+        self.difficulty, self.concentration = joint.sum(axis=(0, 2)), joint.sum(axis=(0, 1))
+
+
+def _seated(counts: Sequence[float]) -> Any:
+    """Answer that is right (then: none) x concentration: the logarithm of the chance that the wrong ones are given so often as they are."""
+    import numpy as np
+
+    n, shared, found = sum(counts), sum(map(math.lgamma, counts)), []
+    for one, count in [*((math.lgamma(count), count) for count in counts), (None, 0.0)]:
+        n_wrong, n_answers = n - count, len(counts) - (one is not None)
+        found.append([
+            n_answers * math.log(theta) + math.lgamma(theta) - math.lgamma(theta + n_wrong) + shared - (one or 0.0)
+            for theta in _CONCENTRATIONS
+        ])  # fmt: skip
+    return np.array(found)
+
+
+def _abilities(ability: Any, n_right: Any, hard: Any, grid: Any) -> Any:
+    """Abilities under which as many answers are right as there seem to be, each with one more right and one more wrong answer."""
+    import numpy as np
+
+    low, high = np.full_like(ability, -_MOST_ABLE), np.full_like(ability, _MOST_ABLE)
+    for _ in range(30):
+        middle = (low + high) / 2
+        expected = (hard / (1 + np.exp(grid[None, :] - middle[:, None]))).sum(axis=1) + 2 / (1 + np.exp(-middle))
+        more = expected < n_right + 1
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    return (low + high) / 2
+
+
+Votes = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """A submission's share of right answers and its rank (from 1) as gold says, and as expected under P(gold is wrong)."""
+
+    run: str
+    score: float
+    rank: int
+    expected_score: float
+    expected_rank: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """All submissions, the best by gold first; `n_wrong` golds are expected to be wrong, and `says` what mending these would change."""
+
+    submissions: tuple[Expected, ...] = ()
+    n_wrong: int = 0
+    says: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As data."""
+        return {"submissions": [asdict(one) for one in self.submissions], "n_wrong": self.n_wrong, "says": self.says}
+
+
+def outlook(votes: Votes, found: Mapping[str, Posterior]) -> Outlook:
+    """What is to be expected of each submission, and whose ranks change places if as many golds as expected are wrong, the likeliest."""
+    voters = list(dict.fromkeys(name for own in votes.values() for name in own))
+    by_gold = {name: [float(own[name] == GOLD) for own in votes.values() if name in own] for name in voters}
+    expected = {name: [found[item].right[name] for item, own in votes.items() if name in own] for name in voters}
+    n_wrong = round(math.fsum(one.p_wrong for one in found.values()))
+    likeliest = set(sorted(found, key=lambda item: -found[item].p_wrong)[:n_wrong])
+    mended = {
+        name: [
+            float(own[name] == (found[item].likeliest or None) if item in likeliest else own[name] == GOLD)
+            for item, own in votes.items()
+            if name in own
+        ]
+        for name in voters
+    }
+    ranks = [_ranks(values) for values in (by_gold, expected, mended)]
+    order = sorted(voters, key=lambda name: ranks[0][name])
+    submissions = tuple(
+        Expected(
+            run=name,
+            score=_mean(by_gold[name]),
+            rank=ranks[0][name],
+            expected_score=_mean(expected[name]),
+            expected_rank=ranks[1][name],
+        )
+        for name in order
+    )
+    return Outlook(submissions=submissions, n_wrong=n_wrong, says=_says(order, ranks[0], ranks[2], n_wrong))
+
+
+def worth_of_a_look(own: Mapping[str, str], posterior: Posterior) -> float:
+    """P(gold is wrong) times the share of submissions whose verdict would turn, at least one of them: 0 to 1."""
+    turned = sum(answer in (GOLD, posterior.likeliest) for answer in own.values())
+    return posterior.p_wrong * max(1, turned) / max(1, len(own))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def _ranks(values: Mapping[str, Sequence[float]]) -> dict[str, int]:
+    means = {name: round(_mean(own), 12) for name, own in values.items()}
+    return {name: 1 + sum(other > mean for other in means.values()) for name, mean in means.items()}
+
+
+def _says(order: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], n_wrong: int) -> str:
+    if not n_wrong:
+        return "no gold is expected to be wrong"
+    golds = "the likeliest gold is" if n_wrong == 1 else f"the {n_wrong} likeliest golds are"
+    swapped = [f"{a} and {b}" for at, a in enumerate(order) for b in order[at + 1 :] if before[a] < before[b] and after[a] > after[b]]
+    if not swapped:
+        return f"if {golds} wrong, no two submissions change places"
+    more = f" and {len(swapped) - 5} pairs more" if len(swapped) > 5 else ""
+    return f"if {golds} wrong, {'; '.join(swapped[:5])}{more} change places"
+
+
+COLLECT: Final = f"{__name__}:collect_answer"
+ANSWER: Final = "answer"
+# Records that are looked at one by one: the posteriors of so many take about ten seconds.
+MOST_RECORDS: Final = 10_000
+_SHOWN: Final = 60
+
+Scores = dict[str, dict[str, float | None]]
+Answers = dict[str, dict[str, tuple[str, str]]]
+
+
+def by_record(
+    scores: Scores, answers: Answers, units: Mapping[str, Mapping[str, Sequence[float | None] | None]], notes: list[str]
+) -> tuple[Scores, Answers]:
+    """(run -> row -> score, run -> row -> wrong answer), a row `instance#record` for each record of an instance that holds many.
+
+    `units` are the scores of the records by run and instance. Runs with one answer to an instance have one to each of its records; what
+    others answered to a record is not told apart. Records beyond gold's, which a run invented, are no rows. Where there are more than
+    `MOST_RECORDS`, the instances that come last stay whole, and a note says so.
+    """
+    lengths: dict[str, int] = {}
+    for own in units.values():
+        for name, found in own.items():
+            if found is not None:
+                lengths[name] = min(len(found), lengths.get(name, len(found)))
+    split, n_rows = dict[str, int](), 0
+    for name, n in lengths.items():
+        if n_rows + n > MOST_RECORDS:
+            notes.append(f"the {n} records of {name} were looked at as one: more than {MOST_RECORDS} are not looked at one by one")
+            continue
+        split[name], n_rows = n, n_rows + n
+    rows: Scores = {run: {} for run in scores}
+    given: Answers = {run: {} for run in scores}
+    for run, own_scores in scores.items():
+        for name, score in own_scores.items():
+            n_records = split.get(name)
+            of_units = [score] if n_records is None or score is None else units[run].get(name) or [score]
+            for at in range(n_records or 1):
+                row = name if n_records is None else f"{name}#{at + 1}"
+                value = rows[run][row] = of_units[at if len(of_units) > 1 else 0]
+                if value is not None and value < 1 and name in answers[run]:
+                    given[run][row] = answers[run][name]
+    return rows, given
+
+
+def collect_answer(task: Task, prediction: Prediction) -> Result:
+    """A result whose details hold the digest and the words of an answer. Runs in a worker; gold is not opened."""
+    form = next((form for form in prediction.forms.values() if not isinstance(form, Fault)), None)
+    name = task.instance.instance_id
+    bare = Result(instance_id=name, status="scored", score=None, official=None, strict=None, scorer=None, reason="", fault=None)
+    if form is None:
+        return bare
+    content, words = _content(form, numbers=any(_is_numeric(check.parameters.get("gold")) for check in task.instance.checks))
+    digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+    return replace(bare, details={ANSWER: [digest, words]})
+
+
+def _is_numeric(gold: Any) -> bool:
+    """Whether every accepted answer is a number, so that the words around one do not count."""
+    try:
+        return all(read_number(item) is not None for item in (gold if isinstance(gold, list) else [gold]))
+    except (ValueError, TypeError, ArithmeticError, AttributeError):
+        return False
+
+
+def _content(form: Any, *, numbers: bool) -> tuple[str, str]:
+    """(what two equal answers share, the answer in a few words): neither order of rows and columns nor headers nor spelling of numbers."""
+    if isinstance(form, Table):
+        columns = sorted(([_cell_text(value) for value in column] for column in form.columns), key=lambda column: (sorted(column), column))
+        rows = sorted(zip(*columns, strict=True))
+        return json.dumps(rows), f"a table of {form.n_rows} rows, {len(form.columns)} columns"
+    if isinstance(form, str):
+        written = [number for number in find_numbers(form) if not number.context] if numbers else []
+        bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in form.casefold().split())
+        shared = sorted({format(float(exact_of(number.readings[0])), ".10g") for number in written}) or filter(None, bare)
+        return " ".join(shared), form.strip()[:_SHOWN]
+    if isinstance(form, Mapping) and all(isinstance(value, Table | Fault) for value in form.values()):
+        return json.dumps([[name.lower(), *_content_of(form[name])] for name in sorted(form)]), f"{len(form)} tables"
+    if isinstance(form, list) and all(isinstance(value, Table | Fault) for value in form):
+        return json.dumps([_content_of(value) for value in form]), f"{len(form)} tables"
+    return json.dumps(form, sort_keys=True, default=str), "a tree"
+
+
+def _content_of(table: Table | Fault) -> list[str]:
+    return [_content(table, numbers=False)[0]] if isinstance(table, Table) else [table.code]
+
+
+def _cell_text(value: Any) -> str:
+    """A cell as text that other spellings of it share: numbers by 10 significant digits."""
+    text = "" if value is None else str(value).strip()
+    try:
+        return format(float(text), ".10g")
+    except ValueError:
+        return text.casefold()
+
+
+# An item-rest correlation of fewer runs is mostly chance.
+FEWEST_RUNS: Final = 4
+WORTH_NAMING: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """An instance, or a record of one (`inv#17`), with what speaks against its gold.
+
+    `rank_value` in [0, 2.5] adds up the three signs, see `suspects`.
+    `p_wrong` in [0, 1] is P(gold is wrong), which the list is sorted by; `worth` in [0, 1] what a look is worth (see `expected_ranks`).
+    `n_voices` independent submissions were scored on it, `n_right` of them right; `agreeing` are the runs of the largest group with one
+    wrong answer, `shown` that answer. `item_rest` in [-1, 1] is None where it is not defined.
+    """
+
+    instance_id: str
+    rank_value: float
+    n_voices: int
+    n_right: int
+    agreeing: tuple[str, ...]
+    shown: str
+    item_rest: float | None
+    reasons: tuple[str, ...]
+    p_wrong: float = 0.0
+    worth: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The suspect as data."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "agreeing": list(self.agreeing), "reasons": list(self.reasons)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspects:
+    """The suspects, the most suspicious first, and notes on what could not be looked at. `n_units` counts records one by one."""
+
+    suspects: tuple[Suspect, ...]
+    n_instances: int
+    n_runs: int
+    n_voices: int
+    n_units: int
+    notes: tuple[str, ...]
+    outlook: Outlook = field(default_factory=Outlook)
+
+    def to_json(self) -> dict[str, Any]:
+        """The list as data."""
+        rest = {name: getattr(self, name) for name in ("n_instances", "n_units", "n_runs", "n_voices")}
+        return {"suspects": [one.to_json() for one in self.suspects], **rest, "notes": list(self.notes), "outlook": self.outlook.to_json()}
+
+
+def suspects(
+    entries: Sequence[RunEntry],
+    *,
+    rules: Rule | None = None,
+    gold: Path | None = None,
+    isolation: str = "process",
+    jobs: int = 1,
+    records: bool = True,
+) -> Suspects:
+    """What k runs of one gold say of its instances, the answers read again from the submissions where they still lie.
+
+    Runs are one voice where they scored the same files, or name the same model. `rank_value` adds: the share of the other voices that
+    join the first in one wrong answer; 0.5 where nobody is right; and how far the item-rest correlation lies below 0.
+    Of an instance with many records each is looked at by itself (`inv#17`: gold's 17th), unless `records` is off.
+    Listed are those with a sign, and those whose gold is wrong with a probability of 0.1 or more; the likeliest first.
+
+    Raises `UsageError` for fewer than two voices, and for runs of different golds.
+    """
+    for entry in entries[1:]:
+        if entry.run.get("gold", {}).get("hash") != entries[0].run.get("gold", {}).get("hash"):
+            raise UsageError(f"{entries[0].name} and {entry.name} scored different golds", hint="compare runs of one gold hash")
+    voices = _voices(entries)
+    if len(set(voices)) < 2:
+        raise UsageError("suspects needs runs of at least two independent submissions", hint="runs of one model count once")
+    firsts = [entry for i, entry in enumerate(entries) if voices[i] not in voices[:i]]
+    results = {entry.name: entry.results() for entry in firsts}
+    scores = {run: {result.instance_id: _score_under(result, rules) for result in own} for run, own in results.items()}
+    notes: list[str] = []
+    answers = {entry.name: _answers(entry, gold, scores[entry.name], notes, isolation=isolation, jobs=jobs) for entry in firsts}
+    n_instances = len({name for own in scores.values() for name in own})
+    if records:
+        units = {run: {result.instance_id: units_of(result, rules) for result in own} for run, own in results.items()}
+        scores, answers = by_record(scores, answers, units, notes)
+    ids = list(dict.fromkeys(name for entry in firsts for name in scores[entry.name]))
+    correlations = item_rest(scores, ids)
+    if len(firsts) < FEWEST_RUNS:
+        notes.append(f"item-rest correlations need {FEWEST_RUNS} independent submissions, there are {len(firsts)}")
+    # What nobody was judged on says nothing.
+    votes = {name: own for name in ids if (own := _votes(name, scores, answers))}
+    fitted = fit(votes)
+    likely = fitted.posteriors
+    notes += [
+        f"{one} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices"
+        for (one, other), share in fitted.copies.items()
+    ]
+    found = [
+        replace(
+            _suspect(name, firsts, scores, answers, correlations.get(name)),
+            p_wrong=likely[name].p_wrong,
+            worth=worth_of_a_look(votes[name], likely[name]),
+        )
+        for name in votes
+    ]
+    named = (one for one in found if one.rank_value > 0 or one.p_wrong >= WORTH_NAMING)
+    listed = sorted(named, key=lambda one: (-round(one.p_wrong, 9), -one.rank_value, one.instance_id))
+    return Suspects(
+        suspects=tuple(listed),
+        n_instances=n_instances,
+        n_units=len(ids),
+        n_runs=len(entries),
+        n_voices=len(firsts),
+        notes=tuple(dict.fromkeys(notes)),
+        outlook=outlook(votes, likely),
+    )
+
+
+def _votes(
+    name: str, scores: Mapping[str, Mapping[str, float | None]], answers: Mapping[str, Mapping[str, tuple[str, str]]]
+) -> dict[str, str]:
+    """What each run that was judged says: `GOLD`, or its answer; one that could not be read agrees with nobody."""
+    given = {}
+    for run, own in scores.items():
+        if (score := own.get(name)) is not None:
+            given[run] = GOLD if score == 1 else answers[run].get(name, (f"? {run}", ""))[0]
+    return given
+
+
+def _voices(entries: Sequence[RunEntry]) -> list[int]:
+    """A number for each run: the same for runs of the same files, or of the same model."""
+    numbers: list[int] = []
+    known: dict[tuple[str, str], int] = {}
+    for i, entry in enumerate(entries):
+        model = str(entry.metadata.get("model_name") or "")
+        said = entry.run.get("submission", {})
+        marks = [("files", str(said.get("hash") or said.get("folder"))), *([("model", model)] if model else [])]
+        number = next((known[mark] for mark in marks if mark in known), i)
+        known.update(dict.fromkeys(marks, number))
+        numbers.append(number)
+    return numbers
+
+
+def _score_under(result: Result, rules: Rule | None) -> float | None:
+    """The score of an answer that was compared; what was not handed in or not readable says nothing of gold."""
+    return {None: result.score, "official": result.official, "strict": result.strict}[rules] if result.status == "scored" else None
+
+
+def item_rest(scores: Mapping[str, Mapping[str, float | None]], ids: Sequence[str]) -> dict[str, float]:
+    """Per instance Pearson's r, over k runs, of its score with the mean score of the other instances (corrected item-total correlation).
+
+    In [-1, 1]; only for instances that at least `FEWEST_RUNS` runs were judged on, and where both vary. For 0/1 scores this is the
+    point-biserial correlation. Source: Nunnally, Psychometric Theory (1978), item analysis.
+    """
+    totals = {run: [value for value in own.values() if value is not None] for run, own in scores.items()}
+    sums = {run: math.fsum(values) for run, values in totals.items()}
+    found = {}
+    for name in ids:
+        pairs = [
+            (value, (sums[run] - value) / (len(totals[run]) - 1))
+            for run, own in scores.items()
+            if (value := own.get(name)) is not None and len(totals[run]) > 1
+        ]
+        if len(pairs) >= FEWEST_RUNS and all(len({round(x, 12) for x in side}) > 1 for side in zip(*pairs, strict=True)):
+            found[name] = statistics.correlation(*map(list, zip(*pairs, strict=True)))
+    return found
+
+
+def _suspect(
+    name: str,
+    entries: Sequence[RunEntry],
+    scores: Mapping[str, Mapping[str, float | None]],
+    answers: Mapping[str, Mapping[str, tuple[str, str]]],
+    correlation: float | None,
+) -> Suspect:
+    judged = [entry for entry in entries if scores[entry.name].get(name) is not None]
+    right = sum(scores[entry.name][name] == 1 for entry in judged)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for entry in judged:
+        if name in answers[entry.name]:
+            groups[answers[entry.name][name][0]].append(entry.name)
+    group = max(groups.values(), key=len, default=[])
+    agreeing = tuple(group) if len(group) > 1 else ()
+    reasons = []
+    value = 0.0
+    if agreeing:
+        value += (len(agreeing) - 1) / (len(judged) - 1)
+        reasons.append(f"{len(agreeing)} of {len(judged)} independent submissions give the same answer, and gold calls it wrong")
+    if len(judged) > 1 and all(scores[entry.name][name] == 0 for entry in judged):
+        value += 0.5
+        reasons.append(f"none of {len(judged)} submissions is right")
+    if correlation is not None and correlation < 0:
+        value -= correlation
+        reasons.append(f"the better submissions do worse here: item-rest r = {correlation:.2f}")
+    return Suspect(
+        instance_id=name,
+        rank_value=round(value, 6),
+        n_voices=len(judged),
+        n_right=right,
+        agreeing=agreeing,
+        shown=answers[agreeing[0]][name][1] if agreeing else "",
+        item_rest=correlation,
+        reasons=tuple(reasons),
+    )
+
+
+def _answers(
+    entry: RunEntry, gold: Path | None, scores: Mapping[str, float | None], notes: list[str], *, isolation: str, jobs: int
+) -> dict[str, tuple[str, str]]:
+    """Instance id -> (digest, words) of each wrong answer of a run that could be read; a note where the submission is gone or changed."""
+    said, options = entry.run.get("gold", {}), entry.run.get("options", {})
+    try:
+        gold_folder = place_of(entry, said.get("folder"), gold, SPEC_PATTERN, "gold")
+        pattern = f"{METADATA_ARRAY}*" if said.get("layout", "original") == "original" else "*"
+        folder = place_of(entry, entry.run.get("submission", {}).get("folder"), None, pattern, "submission")
+        read = read_gold(gold_folder, layout=said.get("layout"))
+        limits = resolve_limits(read.suite.limits, options.get("limits") or {})
+        submission = read_handed_in(folder, read, limits, mode=options.get("mode"), isolation=isolation)
+    except EvalsuiteError as error:
+        notes.append(f"the answers of {entry.name} were not compared: {error.message}")
+        return {}
+    if submission_hash(submission) != entry.run.get("submission", {}).get("hash"):
+        notes.append(f"the answers of {entry.name} were not compared: its submission has changed since")
+        return {}
+    known = {instance.instance_id for instance in read.instances}
+    wrong = [name for name, value in scores.items() if value is not None and value < 1 and name in known]
+    tasks = [task for task in plan(read, submission, rules=None, limits=limits, only=wrong) if not is_batch(task)] if wrong else []
+    pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(read.folder), order=COLLECT)
+    try:
+        results = list(pool.results([task for task in tasks if skip_unscorable(task) is None]))
+    finally:
+        pool.close()
+    return {result.instance_id: (found[0], found[1]) for result in results if isinstance(found := result.details.get(ANSWER), list)}

@@ -1,0 +1,700 @@
+"""A baseline against one or more candidates: every number of it, computed by `compare(sides)`; reports only render it.
+
+One tested difference: of the mean scores on the same n instances, put between its limits, and of how two runs' scores are distributed.
+
+A mean may stay where the scores have moved.
+
+Two sides paired unit by unit: instances, or the records of those that hold many; their fields path by path, and whether scores moved.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.analysis.leaderboard.pairing import (
+    FieldNumbers,
+    Pair,
+    Paired,
+    PairingOptions,
+    RunSide,
+    cluster_of_each,
+    cluster_tags,
+    difference_bounds,
+    fields_by_path,
+    fields_of,
+    flipped_instances,
+    is_lower_better,
+    judged_by,
+    paired_instances,
+    pairs_by_further_scorer,
+    pairs_by_group,
+    pairs_by_scorer,
+    what_differs,
+    with_texts,
+)
+from evalsuite.core.errors import UsageError
+from evalsuite.core.redaction import check_level, default_level, shows
+from evalsuite.core.status import ZERO, raw_value
+from evalsuite.core.types import Result, Rule
+from evalsuite.runs.human_labels import SaidByPeople, difference_by_people
+from evalsuite.stats.intervals import ONE_CLUSTER, Interval, clustered_interval, said_of_few
+from evalsuite.stats.power import Units, detectable, needed, power_units
+from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
+from evalsuite.stats.significance import PairedTest, Significance, compare_paired, difference_interval, holm, interval_note, sign_flip
+from evalsuite.stats.units import UnitScore, at_one_length, fields_of_units, units_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedDifference:
+    """The difference b - a over n pairs; all is None where there is no pair.
+
+    `a` and `b` are means in [0, 1]. `low` and `high` are the limits of the difference at confidence 1 - alpha (Bonett and Price for 0/1
+    scores, else t, which covers graded differences at least as well as BCa at n = 15 to 100; with clusters t by CR2) and are not
+    adjusted. `p` is two-sided: exact McNemar for 0/1, else sign flips (of whole clusters with clusters); `p_adjusted` is Holm's over the
+    part of the comparison it stands in. `effect` is Cohen's d_z. `wins` counts the instances on which b is better, which of a stored score
+    that is `lower_is_better` is where it is less. `is_raw` says that all numbers are on the own scale of a metric without bounds.
+    """
+
+    name: str
+    n: int
+    a: float | None = None
+    b: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    interval_method: str = ""
+    se: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    method: str = ""
+    effect: float | None = None
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    n_clusters: int | None = None
+    seed: int | None = None
+    n_resamples: int | None = None
+    note: str = ""
+    lower_is_better: bool = False
+    is_raw: bool = False
+
+    def is_significant(self, alpha: float) -> bool:
+        """Whether the adjusted p-value is at most alpha."""
+        return self.p_adjusted is not None and self.p_adjusted <= alpha
+
+    def is_regression(self, alpha: float) -> bool:
+        """Whether b is worse than a at alpha."""
+        return self.is_significant(alpha) and (self.difference or 0.0) * (-1 if self.lower_is_better else 1) < 0
+
+
+def paired_difference(
+    name: str, a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05, clusters: Sequence[str] | None = None
+) -> PairedDifference:
+    """The row of n pairs in the same order; `clusters` names each pair's cluster."""
+    if not a:
+        return PairedDifference(name=name, n=0, note="no instance in common that both were judged on")
+    found = compare_paired(b, a, alpha=alpha)
+    tested = PairedDifference(
+        name=name,
+        n=found.n,
+        a=mean(a),
+        b=mean(b),
+        difference=found.difference,
+        low=found.interval.low,
+        high=found.interval.high,
+        interval_method=found.interval.method,
+        se=found.interval.se,
+        p=found.p,
+        method=found.method,
+        effect=found.effect,
+        wins=found.wins,
+        ties=found.ties,
+        losses=found.losses,
+        seed=found.seed,
+        n_resamples=found.n_resamples,
+        note=_few_flips(found, alpha),
+    )
+    return tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha)
+
+
+def _few_flips(significance: Significance, alpha: float) -> str:
+    """What so few differences cannot show, whatever their direction; empty where they are enough."""
+    changed = significance.wins + significance.losses
+    if not changed:
+        return "" if "McNemar" in significance.method else "no differences"
+    if significance.method.startswith("exact") and 2.0 ** (1 - changed) > alpha:
+        return f"{changed} difference{'s' * (changed != 1)}: no p below {2.0 ** (1 - changed):g} is possible"
+    return ""
+
+
+def _over_clusters(
+    tested: PairedDifference, a: Sequence[float], b: Sequence[float], clusters: Sequence[str], alpha: float
+) -> PairedDifference:
+    """The row with limits and p-value that take whole clusters as independent instead of instances."""
+    apart = differences(b, a)
+    totals = dict.fromkeys(clusters, 0.0)
+    for cluster, value in zip(clusters, apart, strict=True):
+        totals[cluster] += value
+    flipped: PairedTest = sign_flip(list(totals.values()), [0.0] * len(totals))
+    interval: Interval = clustered_interval(apart, clusters, confidence=1 - alpha)
+    if not interval.se and max(map(abs, apart)) <= 1:
+        # Clusters that all agree say nothing of their spread, nor does one alone: each counts once.
+        interval = difference_interval(b, a, confidence=1 - alpha, effective=len(totals))
+    return replace(
+        tested,
+        low=interval.low,
+        high=interval.high,
+        interval_method=interval.method,
+        se=interval.se,
+        p=flipped.p,
+        method=f"{flipped.method} of clusters",
+        n_clusters=len(totals),
+        seed=flipped.seed,
+        n_resamples=flipped.n_resamples,
+        note=(ONE_CLUSTER if len(totals) == 1 else said_of_few(len(totals), alpha)) or interval.note or flipped.note,
+    )
+
+
+def adjusted_differences(rows: Sequence[PairedDifference], alpha: float) -> list[PairedDifference]:
+    """The rows with Holm's p-values over all of them that have one: they are one family. A note says where an interval disagrees."""
+    at = [i for i, one in enumerate(rows) if one.p is not None]
+    found = dict(zip(at, holm([p for one in rows if (p := one.p) is not None]), strict=True))
+    return [_with_adjusted(one, found[i], alpha) if i in found else one for i, one in enumerate(rows)]
+
+
+def _with_adjusted(row: PairedDifference, adjusted: float, alpha: float) -> PairedDifference:
+    disagrees = interval_note(row.low, row.high, p=row.p or 0.0, adjusted=adjusted, alpha=alpha)
+    return replace(row, p_adjusted=adjusted, note="; ".join(filter(None, (row.note, disagrees))))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What n paired instances, differing as these do, can show by the test that judges them; worked out when it is read.
+
+    `units` are what the test flips, instances or clusters of them; None where graded scores do not differ at all, because what their
+    differences look like is not known. `size` is the number of instances in a unit.
+    """
+
+    units: Units | None = None
+    difference: float = 0.0
+    alpha: float = 0.05
+    size: float = 1.0
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest difference shown with 80 % power; None where none can be shown."""
+        return None if self.units is None else detectable(self.units, self.alpha)
+
+    @property
+    def n_needed(self) -> int | None:
+        """How many instances would show the difference found, if it is the true one; None where so few can show nothing."""
+        n = None if self.units is None else needed(self.units, self.difference, self.alpha)
+        return None if n is None else math.ceil(n * self.size)
+
+
+def planned(a: Sequence[float], b: Sequence[float], *, alpha: float, clusters: Sequence[str] | None = None) -> Plan:
+    """The plan of n pairs in the same order; of whole clusters where those are flipped."""
+    if not a:
+        return Plan()
+    apart, n = differences(b, a), len(a)
+    binary = is_binary(a) and is_binary(b)
+    if clusters is not None:
+        totals = dict.fromkeys(clusters, 0.0)
+        for cluster, value in zip(clusters, apart, strict=True):
+            totals[cluster] += value
+        apart, binary = [round(total * len(totals) / n, 9) for total in totals.values()], False
+    return Plan(power_units(apart, binary=binary), mean(apart), alpha, n / len(apart))
+
+
+CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreShift:
+    """How far the scores of one field (or scorer) have moved from a to b.
+
+    `distance` in [0, 1] is the area between both cumulative distributions (Wasserstein's first distance): 0.1 says that scores moved by
+    ten points on average. `p` comes from exchanging a and b within instances, or, where no instance is in both, between all of
+    them: exact up to 13 instances that differ, else drawn.
+    """
+
+    name: str
+    n_a: int
+    n_b: int
+    mean_a: float
+    mean_b: float
+    distance: float
+    p: float
+    p_adjusted: float | None = None
+    paired: bool = True
+    seed: int | None = None
+    n_resamples: int | None = None
+
+
+def score_shift(
+    name: str, a: Mapping[str, float], b: Mapping[str, float], *, n_resamples: int = N_RESAMPLES, seed: int = SEED
+) -> ScoreShift | None:
+    """The shift between scores by instance id; None where a side has none. Instances in one side only count where none is in both."""
+    shared = [key for key in a if key in b]
+    left, right = ([a[key] for key in shared], [b[key] for key in shared]) if shared else (list(a.values()), list(b.values()))
+    if not left or not right:
+        return None
+    distance, p, drawn = (
+        _exchanged_in_pairs(left, right, n_resamples, seed) if shared else _exchanged_in_all(left, right, n_resamples, seed)
+    )
+    return ScoreShift(
+        name=name,
+        n_a=len(left),
+        n_b=len(right),
+        mean_a=sum(left) / len(left),
+        mean_b=sum(right) / len(right),
+        distance=distance,
+        p=p,
+        paired=bool(shared),
+        seed=seed if drawn else None,
+        n_resamples=n_resamples if drawn else None,
+    )
+
+
+def adjusted_shifts(shifts: Sequence[ScoreShift]) -> list[ScoreShift]:
+    """The shifts with Holm's p-values over all of them."""
+    return [replace(one, p_adjusted=p) for one, p in zip(shifts, holm([one.p for one in shifts]), strict=True)]
+
+
+def _exchanged_in_pairs(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int) -> tuple[float, float, bool]:
+    """(distance, p, whether p was drawn) under exchanges within pairs; equal pairs move nothing and are left out."""
+    import numpy as np
+
+    values = np.asarray([pair for pair in zip(a, b, strict=True) if pair[0] != pair[1]], dtype=np.float64).ravel()
+    m = len(values) // 2
+    if not m:
+        return 0.0, 1.0, False
+    order = np.argsort(values, kind="stable")
+    gaps, pair, side = np.diff(values[order]), order // 2, np.where(order % 2 == 0, 1.0, -1.0) / len(a)
+    observed = float(_areas(side[None, :], gaps)[0])
+    exact = 2**m <= n_resamples
+    rng = np.random.default_rng(seed)
+    far = 0
+    for size, start in _blocks(2**m if exact else n_resamples, len(values)):
+        bits = (np.arange(start, start + size)[:, None] >> np.arange(m)) & 1 if exact else rng.integers(2, size=(size, m))
+        signs = bits * 2.0 - 1.0
+        far += int((_areas(signs[:, pair] * side, gaps) >= observed - 1e-12).sum())
+    return observed, far / 2**m if exact else (far + 1) / (n_resamples + 1), not exact
+
+
+def _exchanged_in_all(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int) -> tuple[float, float, bool]:
+    """(distance, p, True) under exchanges between all instances of both sides."""
+    import numpy as np
+
+    values = np.asarray([*a, *b], dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    gaps, weights = np.diff(values[order]), np.where(order < len(a), 1 / len(a), -1 / len(b))
+    observed = float(_areas(weights[None, :], gaps)[0])
+    rng = np.random.default_rng(seed)
+    far = 0
+    for size, _ in _blocks(n_resamples, len(values)):
+        drawn = rng.permuted(np.tile(weights, (size, 1)), axis=1)
+        far += int((_areas(drawn, gaps) >= observed - 1e-12).sum())
+    return observed, (far + 1) / (n_resamples + 1), True
+
+
+def _areas(weights: "NDArray[Any]", gaps: "NDArray[Any]") -> "NDArray[Any]":
+    """R areas between two cumulative distributions, from R rows of weights over N sorted values and the N - 1 gaps between them."""
+    import numpy as np
+
+    areas: NDArray[Any] = np.abs(np.cumsum(weights, axis=1))[:, :-1] @ gaps
+    return areas
+
+
+def _blocks(total: int, width: int) -> Iterator[tuple[int, int]]:
+    """(size, start) of blocks of rows that stay within about 32 MB each."""
+    block = max(1, CELLS_AT_ONCE // width)
+    for start in range(0, total, block):
+        yield min(block, total - start), start
+
+
+@dataclass(frozen=True, slots=True)
+class UnitPairs:
+    """n units in the order of gold: the scores of both sides, and each unit's instance."""
+
+    a: list[float]
+    b: list[float]
+    instances: list[str]
+
+    def clusters(self, cluster_of: Mapping[str, str] | None) -> list[str] | None:
+        """The cluster of each unit: that of its instance, or the instance itself where one of several holds many units; else None."""
+        if cluster_of is not None:
+            return [cluster_of[name] for name in self.instances]
+        n_instances = len(set(self.instances))
+        return self.instances if 1 < n_instances < len(self.instances) else None
+
+
+def paired_units(pairs: Sequence[Pair], how: PairingOptions) -> UnitPairs:
+    """The units of the pairs. A unit that one side was not judged on is left out.
+
+    A side without units of its own, such as what was not handed in, has its score in each. Records beyond gold's that only one side has
+    are units on which the other, which invented nothing, is right.
+    """
+    found = UnitPairs([], [], [])
+    for a, b in pairs:
+        left, right = at_one_length([units_of(side, how.rules) or [how.value(side)] for side in (a, b)])
+        for x, y in zip(left, right, strict=True):
+            if x is not None and y is not None:
+                found.a.append(x)
+                found.b.append(y)
+                found.instances.append(a.instance_id)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldDifference:
+    """One schema path over the n units that have it: the tested difference of F1, and (a, b) means over instances of the other two."""
+
+    f1: PairedDifference
+    precision: tuple[float, float]
+    recall: tuple[float, float]
+
+    @property
+    def path(self) -> str:
+        """The schema path, indexes folded (`steps[].n`)."""
+        return self.f1.name
+
+    def with_f1(self, f1: PairedDifference) -> "FieldDifference":
+        """The same with another row, such as one with an adjusted p-value."""
+        return replace(self, f1=f1)
+
+
+def fields_by_unit(pairs: Sequence[Pair]) -> dict[str, UnitPairs]:
+    """Schema path -> the F1 of both sides in each unit that has the field on a side.
+
+    A field that only one side has in a unit is right on the other: nothing was expected, and nothing invented. Results without units stand
+    for one each, by their F1 over all.
+    """
+    found: dict[str, UnitPairs] = {}
+    alone = [(a, b) for a, b in pairs if not _has_unit_fields(a, b)]
+    for path, rows in fields_by_path(alone).items():
+        sides = list(rows.values())
+        found[path] = UnitPairs([a[2] for a, _ in sides], [b[2] for _, b in sides], list(rows))
+    for a, b in pairs:
+        if not _has_unit_fields(a, b):
+            continue
+        left, right = fields_of_units(a), fields_of_units(b)
+        n = max(len(column) for column in [*left.values(), *right.values()])
+        for path in {**left, **right}:
+            whole = found.setdefault(path, UnitPairs([], [], []))
+            columns = (_column(fields.get(path), n, lacking=result.status in ZERO) for fields, result in ((left, a), (right, b)))
+            for x, y in zip(*columns, strict=True):
+                if x is not None or y is not None:
+                    whole.a.append(1.0 if x is None else x)
+                    whole.b.append(1.0 if y is None else y)
+                    whole.instances.append(a.instance_id)
+    return found
+
+
+def _has_unit_fields(a: Result, b: Result) -> bool:
+    """Whether both sides kept fields unit by unit, or one did and the other has nothing at all."""
+    kept = [bool(fields_of_units(result)) for result in (a, b)]
+    return all(kept) or (any(kept) and (b if kept[0] else a).status in ZERO)
+
+
+def _column(column: list[UnitScore] | None, n: int, *, lacking: bool) -> list[UnitScore]:
+    if lacking:
+        return [0.0] * n
+    return [*(column or ()), *[None] * (n - len(column or ()))]
+
+
+def field_differences(pairs: Sequence[Pair], *, alpha: float, clusters: Mapping[str, str] | None = None) -> list[FieldDifference]:
+    """A row for each schema path, the largest loss of F1 first."""
+    by_instance = fields_by_path(pairs)
+    rows = []
+    for path, units in fields_by_unit(pairs).items():
+        f1 = paired_difference(path, units.a, units.b, alpha=alpha, clusters=units.clusters(clusters))
+        sides = list(by_instance.get(path, {}).values())
+        rows.append(FieldDifference(f1=f1, precision=_two_means(sides, 0), recall=_two_means(sides, 1)))
+    return sorted(rows, key=lambda one: one.f1.difference or 0.0)
+
+
+def _two_means(sides: Sequence[tuple[FieldNumbers, FieldNumbers]], at: int) -> tuple[float, float]:
+    n = max(1, len(sides))
+    return sum(a[at] for a, _ in sides) / n, sum(b[at] for _, b in sides) / n
+
+
+def score_shifts(base: RunSide, other: RunSide, how: PairingOptions) -> tuple[ScoreShift, ...]:
+    """The shift of each field's F1, or of each scorer's scores where no tree scorer judged."""
+    pairs = [(a, other.results[name]) for name, a in base.results.items() if name in other.results]
+    judged = [(a, b) for a, b in pairs if how.value(a) is not None and how.value(b) is not None]
+    by_fields = shows(how.level, "shape")
+    fields = fields_by_unit(judged) if by_fields else {}
+    if fields:
+        columns = {
+            path: ({str(at): a for at, a in enumerate(units.a)}, {str(at): b for at, b in enumerate(units.b)})
+            for path, units in fields.items()
+        }
+    else:
+        left, right = (_scores_by_column(side, how, with_fields=by_fields and not pairs) for side in (base, other))
+        columns = {name: (left[name], right[name]) for name in left if name in right}
+    found = [score_shift(name, a, b) for name, (a, b) in columns.items()]
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.p))
+
+
+def _scores_by_column(side: RunSide, how: PairingOptions, *, with_fields: bool) -> dict[str, dict[str, float]]:
+    """Scorer (or path) -> instance id -> score of one side alone."""
+    found: dict[str, dict[str, float]] = {}
+    for name, result in side.results.items():
+        value = how.value(result)
+        if value is None:
+            continue
+        fields = fields_of(result) if with_fields else {}
+        for key, score in {path: numbers[2] for path, numbers in fields.items()}.items() if fields else [(result.scorer or "", value)]:
+            found.setdefault(key, {})[name] = float(score)
+    return found
+
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One candidate against the baseline, paired on instance ids.
+
+    `instances` are all that both sides have, in gold order; `flips` are those whose scores differ, the largest loss first. `right` counts
+    (both, baseline only, candidate only, neither) over the instances that both were judged on. `unjudged` names the shared instances that
+    one side was not judged on: they are left out of `total`, and `bounds` says between what the difference over all shared instances lies
+    (None where all were judged). `corrected` is the whole run's score after gold's errata, None where gold has none.
+    `people` is the difference that people would find, where they labelled answers of both sides.
+    """
+
+    label: str
+    source: str
+    signature: str
+    metadata: Mapping[str, str]
+    total: PairedDifference
+    verdict: str
+    is_regression: bool
+    plan: Plan
+    instances: tuple[Paired, ...]
+    flips: tuple[Paired, ...]
+    right: tuple[int, int, int, int]
+    by_scorer: tuple[PairedDifference, ...]
+    by_group: tuple[PairedDifference, ...]
+    fields: tuple[FieldDifference, ...]
+    shift: tuple[ScoreShift, ...]
+    unjudged: tuple[str, ...]
+    bounds: tuple[float, float] | None
+    only_baseline: tuple[str, ...]
+    only_candidate: tuple[str, ...]
+    corrected: float | None = None
+    people: SaidByPeople | None = None
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest difference that so many instances show with 80 % power; None where they can show nothing."""
+        return self.plan.detectable
+
+    @property
+    def n_needed(self) -> int | None:
+        """How many instances would show this difference; None where it is shown, and where so few can show nothing."""
+        return None if self.verdict in ("better", "worse") else self.plan.n_needed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A baseline and n candidates. `warnings` are what --force passed over, and labels that are not used.
+
+    `seed` is that of everything that draws; `level` says how much of gold it holds, a word of `reveal.LEVELS`. `part_of` is the number of
+    gold's instances where a side was scored on fewer, None where all sides are whole.
+    """
+
+    suite: str
+    rules: str
+    alpha: float
+    baseline: str
+    source: str
+    signature: str
+    metadata: Mapping[str, str]
+    candidates: tuple[Candidate, ...]
+    clusters: str
+    warnings: tuple[str, ...]
+    level: str = "cells"
+    part_of: int | None = None
+    corrected: float | None = None
+    n_unapplied: int = 0
+    seed: int = SEED
+    n_resamples: int = N_RESAMPLES
+
+    @property
+    def regressions(self) -> tuple[str, ...]:
+        """The candidates that are worse than the baseline, at alpha and adjusted for their number."""
+        return tuple(one.label for one in self.candidates if one.is_regression)
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The candidates of which nothing can be said: no instance was judged on both sides."""
+        return tuple(one.label for one in self.candidates if not one.total.n)
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as plain JSON values: every number and every flip, but not the instances that changed nothing."""
+        whole = asdict(replace(self, candidates=tuple(replace(one, instances=(), plan=Plan()) for one in self.candidates)))
+        for one, candidate in zip(whole["candidates"], self.candidates, strict=True):
+            del one["instances"], one["plan"]
+            one |= {"detectable": candidate.detectable, "n_needed": candidate.n_needed}
+        return {"schema_version": SCHEMA_VERSION, **whole, "regressions": list(self.regressions)}
+
+
+def compare(
+    sides: Sequence[RunSide],
+    *,
+    rules: Rule | None = None,
+    alpha: float = 0.05,
+    force: bool = False,
+    cluster: str | None = None,
+    shift: bool = False,
+    reveal: str | None = None,
+) -> Comparison:
+    """The first side as baseline against each of the others; p-values are adjusted by Holm over all candidates of a part.
+
+    `rules` None compares the scores as each run has them. `cluster` is what the names of the groups begin with that part the instances into
+    clusters; by default those that the suite names. `reveal` is how much of gold may be seen, by default what the suite says. Raises
+    `UsageError` for fewer than two sides, for runs that are not comparable (without `force`) and for sides without an instance in common.
+    """
+    if len(sides) < 2:
+        raise UsageError("a comparison needs two runs", hint="evalsuite compare BASELINE CANDIDATE [CANDIDATE ...]")
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha must lie between 0 and 1, found {alpha:g}", hint="0.05 is usual")
+    base, *others = sides
+    warnings = _signature_warnings(base, others, rules, force=force)
+    check_level(reveal)
+    how = PairingOptions(rules, alpha, cluster, shift, reveal or default_level(hidden=any(side.hidden for side in sides)))
+    found = [_candidate(base, other, how, n_tests=len(others)) for other in others]
+    # Why labels cannot be read quotes them.
+    warnings += [f"{side.label}: {side.unread if how.level == 'cells' else side.unread.partition(':')[0]}" for side in sides if side.unread]
+    return Comparison(
+        suite=base.suite,
+        rules=rules or base.rules,
+        alpha=alpha,
+        baseline=base.label,
+        source=base.source,
+        signature=base.signature,
+        metadata=base.metadata,
+        candidates=tuple(_with_verdict(one, alpha) for one in _with_holm(found, alpha)),
+        clusters=", ".join(cluster_tags(base, cluster)),
+        warnings=tuple(warnings),
+        level=how.level,
+        corrected=base.corrected,
+        n_unapplied=max(side.n_unapplied for side in sides),
+        part_of=max((side.n_instances for side in sides if side.is_part), default=None),
+    )
+
+
+def _signature_warnings(base: RunSide, others: Sequence[RunSide], rules: Rule | None, *, force: bool) -> list[str]:
+    found = [(other, differing) for other in others if (differing := what_differs(base, other, rules=rules))]
+    texts = [f"{base.label} and {other.label} are not comparable: {', '.join(differing)}" for other, differing in found]
+    if texts and not force:
+        only_rules = all(len(differing) == 1 and differing[0].startswith("rules ") for _, differing in found)
+        way_out = "--rules official or --rules strict compares both under one" if only_rules else "score them anew under one signature"
+        raise UsageError(texts[0], hint=f"{way_out}, or compare them as they are with --force")
+    return [f"{text} (compared under --force)" for text in texts]
+
+
+def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: int) -> Candidate:
+    shared = [(result, other.results[name]) for name, result in base.results.items() if name in other.results]
+    if not shared and not how.shift:
+        raise UsageError(f"{base.label} and {other.label} have no instance in common", hint="compare runs of one suite")
+    pairs, how = judged_by(shared, how)
+    beside = [pair for pair in shared if not how.raw and all(raw_value(result) is not None for result in pair)]
+    clustered = dict.fromkeys(a.instance_id for a, _ in (*pairs, *beside))
+    cluster_of = cluster_of_each(base, how, list(clustered)) if pairs else None
+    groups = base.groups or other.groups
+
+    def paired(name: str, chosen: Sequence[Pair], how: PairingOptions = how) -> PairedDifference:
+        units = paired_units(chosen, how)
+        row = paired_difference(name, units.a, units.b, alpha=how.alpha, clusters=units.clusters(cluster_of))
+        lower = is_lower_better(chosen, raw=how.raw)
+        wins, losses = (row.losses, row.wins) if lower else (row.wins, row.losses)
+        return replace(row, wins=wins, losses=losses, lower_is_better=lower, is_raw=how.raw)
+
+    total, whole = paired(other.label, pairs), paired_units(pairs, how)
+
+    def part(name: str, chosen: Sequence[Pair]) -> PairedDifference:
+        return replace(total, name=name) if len(chosen) == len(pairs) else paired(name, chosen)
+
+    both = paired_instances(shared, groups, how)
+    full = Counter((how.value(a) == 1, how.value(b) == 1) for a, b in pairs)
+    return Candidate(
+        label=other.label,
+        source=other.source,
+        signature=other.signature,
+        metadata=other.metadata,
+        total=total,
+        verdict="",
+        is_regression=False,
+        # A difference must pass Holm's first step to be shown whatever the others show.
+        plan=planned(whole.a, whole.b, alpha=how.alpha / n_tests, clusters=whole.clusters(cluster_of)),
+        instances=both,
+        flips=tuple(with_texts(flip, base, other) for flip in flipped_instances(both)) if how.level == "cells" else flipped_instances(both),
+        right=(full[True, True], full[True, False], full[False, True], full[False, False]),
+        by_scorer=(
+            *(part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()),
+            *(paired(name, chosen, replace(how, raw=True)) for name, chosen in pairs_by_scorer(beside).items()),
+            *(paired(name, *judged_by(chosen, how)) for name, chosen in pairs_by_further_scorer(shared).items()),
+        ),
+        by_group=tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items()),
+        # The paths of a schema are places in gold.
+        fields=tuple(field_differences(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),
+        shift=score_shifts(base, other, how) if how.shift else (),
+        unjudged=tuple(a.instance_id for a, b in shared if how.value(a) is None or how.value(b) is None)
+        if shows(how.level, "status")
+        else (),
+        bounds=difference_bounds(shared, how) if len(pairs) < len(shared) and not how.raw else None,
+        only_baseline=tuple(name for name in base.results if name not in other.results),
+        only_candidate=tuple(name for name in other.results if name not in base.results),
+        corrected=other.corrected,
+        people=None if how.raw else difference_by_people(pairs, how.value, (base.labels, other.labels)),
+    )
+
+
+def _with_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]:
+    """The candidates with Holm's p-values: the totals are one family, and so is each part over all candidates."""
+    totals = adjusted_differences([one.total for one in candidates], alpha)
+    scorers = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_scorer], alpha), "by_scorer")
+    groups = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_group], alpha), "by_group")
+    paths = _dealt_out(candidates, adjusted_differences([part.f1 for one in candidates for part in one.fields], alpha), "fields")
+    moved = _dealt_out(candidates, adjusted_shifts([part for one in candidates for part in one.shift]), "shift")
+    return [
+        replace(
+            one,
+            total=totals[i],
+            by_scorer=tuple(scorers[i]),
+            by_group=tuple(groups[i]),
+            fields=tuple(part.with_f1(f1) for part, f1 in zip(one.fields, paths[i], strict=True)),
+            shift=tuple(moved[i]),
+        )
+        for i, one in enumerate(candidates)
+    ]
+
+
+def _dealt_out(candidates: Sequence[Candidate], rows: Sequence[Any], part: str) -> list[list[Any]]:
+    """The rows of one family dealt out again to the candidates they came from."""
+    waiting = iter(rows)
+    return [[next(waiting) for _ in getattr(one, part)] for one in candidates]
+
+
+def _with_verdict(candidate: Candidate, alpha: float) -> Candidate:
+    total = candidate.total
+    words = "no difference shown"
+    if total.is_significant(alpha):
+        words = "worse" if total.is_regression(alpha) else "better"
+    elif total.n and not total.wins + total.losses:
+        words = "the same on every instance"
+    elif not total.n:
+        words = "nothing to pair"
+    return replace(
+        candidate,
+        verdict=words,
+        is_regression=total.is_regression(alpha),
+    )

@@ -1,0 +1,551 @@
+"""Two sides paired on instance ids: whose score counts, which flips, and how instances fall into scorers, groups, clusters and fields.
+
+What several runs have in common: the instances that all of them have, which way is better, and what forbids ranking them together.
+
+What is compared: a saved run, or a submission folder that is scored now.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from evalsuite.core.errors import UsageError, did_you_mean
+from evalsuite.core.redaction import reveal, shows
+from evalsuite.core.registry import UnknownScorerError
+from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own_value, raw_value, results_by, scorers_of
+from evalsuite.core.types import Result, Rule
+from evalsuite.gold.question_texts import NOTHING, Exchange, Exchanges, exchanges_of
+from evalsuite.runs.history import RUNS_FOLDER, RunEntry, named_run, one_run
+from evalsuite.runs.human_labels import known_labels, labels_of
+from evalsuite.runs.run_folder import STARTED, is_submission
+from evalsuite.runs.run_scores import RunScores
+from evalsuite.scorers import SCORERS
+from evalsuite.stats.units import at_one_length
+
+By = Literal["scorer", "group"]
+Direction = Literal["higher", "lower"]
+
+
+def direction_of(scorers: Sequence[str]) -> Direction:
+    """Which way is better: "lower" only where all of the scorers say so. A plugin's scorer that is not loaded counts as "higher"."""
+    return "lower" if scorers and all(_direction_of_scorer(name) == "lower" for name in scorers) else "higher"
+
+
+def raw_direction_of(scorers: Iterable[str]) -> Direction:
+    """Which way is better on these scorers' own scale: "lower" only where all of them say so."""
+
+    def of(name: str) -> Direction:
+        try:
+            return SCORERS.load(name).marker.raw_direction
+        except UnknownScorerError:
+            return "higher"
+
+    return "lower" if {of(name) for name in scorers} == {"lower"} else "higher"
+
+
+def further_directions(runs: Sequence[RunScores]) -> dict[str, Direction]:
+    """Which way is better for each scorer beside the score: up, but for what is measured on a scale of its own."""
+    return {name: raw_direction_of([name]) if name in run.further_raw else "higher" for run in runs for name in run.further}
+
+
+def _direction_of_scorer(name: str) -> Direction:
+    try:
+        return SCORERS.load(name).marker.direction
+    except UnknownScorerError:
+        return "higher"
+
+
+class SharedInstances:
+    """m runs over the n instances that all of them have, in the first one's order.
+
+    `is_raw`: there are no scores, and in their columns stand the values on the metric's own scale, which has no end that a missing one
+    could count as.
+    """
+
+    def __init__(self, runs: Sequence[RunScores]) -> None:
+        self.is_raw = _are_raw(runs)
+        if self.is_raw:
+            runs = [_with_raw_values(run) for run in runs]
+        self.runs = runs
+        first = runs[0]
+        same = all(list(run.ids) == list(first.ids) for run in runs)
+        shared = set(first.ids).intersection(*(run.ids for run in runs))
+        self.ids = [name for name in first.ids if name in shared]
+        if not self.ids:
+            raise UsageError("these runs have no instance in common", hint="rank runs of one suite together")
+        self._at = [None if same else {name: i for i, name in enumerate(run.ids)} for run in runs]
+        self.scorers = self.column(0, "scorer")
+        known = sorted({name for name in self.scorers if name})
+        self.direction = raw_direction_of(known) if self.is_raw else direction_of(known)
+        self.notes = []
+        if len({_direction_of_scorer(name) for name in known}) > 1:
+            lower = ", ".join(name for name in known if _direction_of_scorer(name) == "lower")
+            self.notes.append(f"scores of both polarities are averaged: less is better for {lower}")
+
+    def ungraded(self, i: int) -> set[str]:
+        """The instances that the grader's side left unjudged in run i."""
+        judged = zip(self.ids, self.column(i, "score"), self.column(i, "status"), strict=True)
+        return {name for name, value, status in judged if value is None and status in UNGRADED}
+
+    def without(self, ids: Collection[str]) -> "SharedInstances":
+        """The same runs over the other instances. Raises `UsageError` where none is left."""
+        if not ids:
+            return self
+        kept = [name for name in self.ids if name not in ids]
+        if not kept:
+            raise UsageError("no instance was judged in all of these runs", hint="set up what is missing and score them again")
+        other = copy(self)
+        other.scorers = [scorer for name, scorer in zip(self.ids, self.scorers, strict=True) if name not in ids]
+        other.ids, other._at = kept, [{name: i for i, name in enumerate(run.ids)} for run in self.runs]
+        return other
+
+    def column(self, i: int, name: str) -> list[Any]:
+        """A column of run i over the shared instances."""
+        values, at = getattr(self.runs[i], name), self._at[i]
+        return list(values) if at is None else [values[at[own]] for own in self.ids]
+
+    def values(self, i: int, name: str, unjudged: Literal["worst", "best"] = "worst") -> list[float]:
+        """Numbers of run i for the mean: what was not handed in or is at fault counts as the worst value, the unjudged as `unjudged`.
+
+        The status is that of the rules that count: where only the other rules could read an answer, their number stays.
+        """
+        worst, best = (0.0, 1.0) if self.direction == "higher" else (1.0, 0.0)
+        instead = worst if unjudged == "worst" else best
+        pairs = zip(self.column(i, name), self.column(i, "status"), strict=True)
+        return [worst if status in ZERO and not value else instead if value is None else value for value, status in pairs]
+
+    def unit_values(self, ranked: Sequence[int]) -> list[list[float]] | None:
+        """The units of the one instance that is shared, for each run of `ranked`; None where there are more, or none has units of its own.
+
+        Of several instances each counts once, whatever it holds: its records hang together. A unit that somebody was not judged on is
+        left out.
+        """
+        if len(self.ids) > 1 or self.direction == "lower" or not any(self.runs[i].units.get(self.ids[0]) for i in ranked):
+            return None
+        sides = at_one_length([self.runs[i].units.get(self.ids[0]) or self.values(i, "score") for i in ranked])
+        judged = [at for at, column in enumerate(zip(*sides, strict=True)) if None not in column]
+        return [[score for at in judged if (score := side[at]) is not None] for side in sides] if judged else None
+
+    def n_units(self) -> int:
+        """How many units the shared instances hold: the records of one that holds many, in the run that has most."""
+        return sum(max(len(run.units.get(name, (0,))) for run in self.runs) for name in self.ids)
+
+    def places(self, by: By) -> dict[str, list[int]]:
+        """Scorer or group -> the positions of its instances."""
+        found: dict[str, list[int]] = {}
+        if by == "scorer":
+            for i, name in enumerate(self.scorers):
+                found.setdefault(name or "none", []).append(i)
+            return found
+        at = {name: i for i, name in enumerate(self.ids)}
+        return {tag: here for tag, ids in self.runs[0].groups.items() if (here := [at[name] for name in ids if name in at])}
+
+    def clusters(self) -> list[str] | None:
+        """The cluster of each instance, None where the suite names none or they do not part the instances."""
+        tags = self.runs[0].clusters
+        found = {name: tag for tag in tags for name in self.runs[0].groups.get(tag, ())}
+        return [found[name] for name in self.ids] if tags and all(name in found for name in self.ids) else None
+
+    def cluster_note(self, n_ranked: int, alpha: float) -> str:
+        """What the clusters of the suite keep the board from saying, empty where nothing."""
+        tags, clusters = self.runs[0].clusters, self.clusters()
+        if tags and clusters is None:
+            at = next(name for name in self.ids if not any(name in self.runs[0].groups.get(tag, ()) for tag in tags))
+            return f"instance {at!r} is in none of the clusters of the suite: instances are taken as independent"
+        from evalsuite.stats.intervals import ONE_CLUSTER, said_of_few
+
+        n_pairs = n_ranked * (n_ranked - 1) // 2
+        if clusters is None:
+            holds_many = any(run.units for run in self.runs) and len(self.ids) > 1
+            return said_of_few(len(self.ids), alpha, n_pairs, what="instances") if holds_many else ""
+        n_clusters = len(set(clusters))
+        return ONE_CLUSTER if n_clusters == 1 else said_of_few(n_clusters, alpha, n_pairs)
+
+
+def _are_raw(runs: Sequence[RunScores]) -> bool:
+    """Whether some values have no score, and all that was judged has a value on the scorer's own scale."""
+    rows = [
+        (score, raw)
+        for run in runs
+        for score, raw, status in zip(run.score, run.raw or [None] * len(run.ids), run.status, strict=True)
+        if status == "scored"
+    ]
+    return any(score is None for score, _ in rows) and all(raw is not None for _, raw in rows)
+
+
+def _with_raw_values(run: RunScores) -> RunScores:
+    values = run.raw or [None] * len(run.ids)
+    status = ["unscored" if value is None else name for value, name in zip(values, run.status, strict=True)]
+    return replace(run, score=values, official=values, strict=values, status=status)
+
+
+def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
+    """What keeps runs from being compared, each as `rules: official (3), strict (1)`; empty where they are alike."""
+    parts = [dict(part.partition(":")[::2] for part in run.signature.split("|")) for run in runs]
+    found = []
+    for name in dict.fromkeys(name for part in parts for name in part):
+        counts = Counter(part.get(name, "none") for part in parts)
+        if len(counts) > 1:
+            found.append(f"{name}: {', '.join(f'{value} ({count})' for value, count in counts.most_common())}")
+    sizes = Counter(len(run.ids) for run in runs)
+    if len({tuple(run.ids) for run in runs}) > 1:
+        found.append(f"instances: {', '.join(f'{n} ({count})' for n, count in sizes.most_common())}")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSide:
+    """One scored submission: its n results by instance id in gold order, and what `run.json` says of it.
+
+    `clusters` are the groups that the suite names as clusters; `hidden` says that gold is secret, so that no reason may be shown.
+    `n_instances` are those of all of gold, 0 where nobody knows; `exchanges` what was asked and answered.
+    `corrected` is the score after gold's errata, None without any; `n_unapplied` of these are stale or expired. `labels` are
+    what people said of its answers, by instance id; `unread` is why those beside it are not used.
+    """
+
+    label: str
+    results: Mapping[str, Result]
+    signature: str = ""
+    suite: str = ""
+    rules: str = "official"
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    clusters: tuple[str, ...] = ()
+    hidden: bool = False
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+    n_instances: int = 0
+    exchanges: Exchanges | None = None
+    corrected: float | None = None
+    n_unapplied: int = 0
+    labels: Mapping[str, float] = field(default_factory=dict)
+    unread: str = ""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether less than all of gold was scored."""
+        return len(self.results) < self.n_instances
+
+
+def side_of(
+    label: str, run: Mapping[str, Any], results: Iterable[Result], *, source: str = "", exchanges: Exchanges | None = None
+) -> RunSide:
+    """The side made of a `run.json` object and its results; keys that an older run lacks are left empty."""
+    gold = run.get("gold", {})
+    return RunSide(
+        label=label,
+        results={result.instance_id: result for result in results},
+        signature=str(run.get("signature", "")),
+        suite=str(gold.get("name", "")),
+        rules=str(run.get("options", {}).get("rules") or "official"),
+        groups=run.get("groups") or {},
+        clusters=tuple(gold.get("clusters") or ()),
+        hidden=bool(gold.get("hidden", False)),
+        metadata=run.get("metadata") or {},
+        source=source,
+        n_instances=int(gold.get("n_instances") or 0),
+        exchanges=exchanges,
+        corrected=(run.get("corrections") or {}).get("score"),
+        n_unapplied=sum(len((run.get("corrections") or {}).get(state, ())) for state in ("stale", "expired")),
+    )
+
+
+def load_sides(
+    names: Sequence[str],
+    *,
+    runs: Path = RUNS_FOLDER,
+    gold: Path | None = None,
+    rules: Rule | None = None,
+    how: Mapping[str, Any] | None = None,
+) -> list[RunSide]:
+    """The side behind each name: a run's folder, its name under `runs`, the name it was given in its suite, or a submission.
+
+    A submission (a folder, or a file of answers) is scored against `gold` (default: the gold of the first run that was named, else `gold`)
+    under the limits of that run, and adds no run to the history; `how` are further options of a run, by name. Raises `UsageError` for a
+    name that is none of these.
+    """
+    from evalsuite.runs.submission_reader import saved_exchanges
+
+    saved = [_saved(name, runs) for name in names]
+    like = next((entry for entry in saved if entry is not None), None)
+    sides = []
+    for name, entry in zip(names, saved, strict=True):
+        if entry is not None:
+            label = str(entry.metadata.get("run_name") or entry.name or entry.folder.resolve().name)
+            side = side_of(label, entry.run, entry.results(), source=str(entry.folder), exchanges=saved_exchanges(entry))
+            labels, unread = known_labels(entry.folder)
+            sides.append(replace(side, labels=labels, unread=unread))
+        else:
+            sides.append(_scored(Path(name), gold, like, rules, how or {}))
+    # Where several share a label, the number in the order given is added.
+    n_with = Counter(side.label for side in sides)
+    return [replace(side, label=f"{side.label} #{at}") if n_with[side.label] > 1 else side for at, side in enumerate(sides, 1)]
+
+
+def with_labels(sides: Sequence[RunSide], files: Sequence[Path]) -> Sequence[RunSide]:
+    """The sides with the labels of a file each, in their order; as they are without files. Raises `UsageError`."""
+    if files and len(files) != len(sides):
+        raise UsageError(f"{len(files)} files of labels for {len(sides)} runs", hint="--labels once for each run, in their order")
+    return [replace(side, labels=labels_of(file), unread="") for side, file in zip(sides, files, strict=True)] if files else sides
+
+
+def _saved(name: str, runs: Path) -> RunEntry | None:
+    """The saved run of that name, None where it is a folder, or a file of answers, to be scored."""
+    if (entry := named_run(name, runs)) is not None:
+        return entry
+    folder = Path(name)
+    if (folder / STARTED).exists() and not is_submission(folder):
+        raise UsageError(f"{folder} is an unfinished run", hint=f"finish it with `evalsuite run ... --resume {folder}`")
+    return None if folder.exists() else one_run(name, runs)
+
+
+def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> RunSide:
+    from evalsuite.core.plugin_calls import trusting_plugins
+    from evalsuite.runs.run_options import RunOptions
+    from evalsuite.runs.scoring import run
+
+    options = like.run.get("options", {}) if like is not None else {}
+    of_run = Path(str(like.run.get("gold", {}).get("folder"))) if gold is None and like is not None else None
+    place = of_run if of_run is not None and of_run.is_dir() else gold or Path("gold")
+    # A run under default rules says `official` too, and gives tree scorers their own default: only `strict` was surely chosen.
+    chosen = rules or ("strict" if options.get("rules") == "strict" else None)
+    # The user named this gold, or left it at its default; what a saved run names is not to be executed.
+    with trusting_plugins(*([] if place is of_run else [place])):
+        done = run(folder, place, RunOptions(rules=chosen, limits=options.get("limits") or {}, save=False, **how))
+    if not done.summary.n_submitted:
+        raise UsageError(
+            f"{folder} has handed in none of the {len(done.results)} instances of {done.gold.folder}", hint="name its gold by --gold"
+        )
+    texts = exchanges_of(done.gold, done.submission)
+    return side_of(folder.resolve().name, done.to_json(), done.results, source=str(folder), exchanges=texts)
+
+
+def what_differs(a: RunSide, b: RunSide, *, rules: Rule | None = None) -> list[str]:
+    """The parts of the signatures that differ, as `gold 3f9c1e against 77ab01`; the rules do not count where they are chosen now."""
+    left, right = (dict(part.partition(":")[::2] for part in side.signature.split("|") if part) for side in (a, b))
+    return [
+        f"{name} {left.get(name, 'absent')} against {right.get(name, 'absent')}"
+        for name in {**left, **right}
+        if left.get(name) != right.get(name) and not (name == "rules" and rules is not None)
+    ]
+
+
+Pair = tuple[Result, Result]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paired:
+    """An instance that both sides have: both scores, None where one was not judged or may not be seen, and both reasons.
+
+    Scores are in [0, 1], those of a metric without bounds on its own scale. Of a stored score that is `lower_is_better` less is a gain.
+
+    Of a change in an instance of texts also what was asked, what is right, and both answers.
+    """
+
+    instance_id: str
+    scorer: str
+    groups: tuple[str, ...]
+    a: float | None
+    b: float | None
+    reason_a: str
+    reason_b: str
+    lower_is_better: bool = False
+    question: str = ""
+    reference: str = ""
+    answer_a: str = ""
+    answer_b: str = ""
+
+    @property
+    def gain(self) -> float | None:
+        """The change to the better, a loss below 0; None where a score is None."""
+        return None if self.change is None else -self.change if self.lower_is_better else self.change
+
+    @property
+    def change(self) -> float | None:
+        """The candidate's score less the baseline's, None where one is None; what rounding alone makes is 0."""
+        if self.a is None or self.b is None:
+            return None
+        return self.b - self.a if abs(self.b - self.a) > 1e-9 else 0.0
+
+    def told(self, reason: str) -> str:
+        """A reason as people read it: with the gold text in it, where that may be seen."""
+        return Exchange(reference=self.reference).told(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class PairingOptions:
+    """How two sides are held against each other."""
+
+    rules: Rule | None
+    alpha: float
+    cluster: str | None
+    shift: bool
+    level: str
+    raw: bool = False
+
+    def value(self, result: Result) -> float | None:
+        """The score under the rules that were chosen, else under the run's own; with `raw` the value on the metric's own scale."""
+        if self.raw:
+            return own_value(result)
+        return result.score if self.rules is None else result.official if self.rules == "official" else result.strict
+
+
+def on_own_scale(shared: Sequence[Pair], how: PairingOptions) -> PairingOptions:
+    """The options that hold a metric without bounds to another by its raw values: where no pair has scores, and some side has those."""
+    if any(how.value(a) is not None and how.value(b) is not None for a, b in shared if a.status == b.status == "scored"):
+        return how
+    return replace(how, raw=any(raw_value(result) is not None for pair in shared for result in pair))
+
+
+def judged_by(shared: Sequence[Pair], how: PairingOptions) -> tuple[list[Pair], PairingOptions]:
+    """The pairs that both sides were judged on, and the options with the scale that they are compared on."""
+    how = on_own_scale(shared, how)
+    return [(a, b) for a, b in shared if how.value(a) is not None and how.value(b) is not None], how
+
+
+def is_lower_better(pairs: Sequence[Pair], *, raw: bool = False) -> bool:
+    """Whether less is better of every stored score, as a run from elsewhere may say (`details.better`), or on the scorers' own scale."""
+    if raw and raw_direction_of(a.scorer or b.scorer or "" for a, b in pairs) == "lower":
+        return True
+    return bool(pairs) and all(result.details.get("better") == "lower" for pair in pairs for result in pair)
+
+
+def pairs_by_scorer(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
+    """Scorer -> its pairs, in gold order."""
+    found: dict[str, list[Pair]] = {}
+    for a, b in pairs:
+        found.setdefault(a.scorer or b.scorer or "", []).append((a, b))
+    return found
+
+
+def pairs_by_further_scorer(shared: Sequence[Pair]) -> dict[str, list[Pair]]:
+    """Scorer beside the score -> its pairs, in gold order; empty where the suite has one scorer."""
+    names = tuple(dict.fromkeys(name for side in zip(*shared, strict=True) for name in scorers_of(side)))
+    found: dict[str, list[Pair]] = {name: [] for name in names[1:]}
+    for a, b in shared if found else ():
+        x, y = results_by(a, names), results_by(b, names)
+        for name in found.keys() & x.keys() & y.keys():
+            found[name].append((x[name], y[name]))
+    return found
+
+
+def pairs_by_group(pairs: Sequence[Pair], groups: Mapping[str, Sequence[str]]) -> dict[str, list[Pair]]:
+    """Group -> its pairs in gold order; groups without one are left out."""
+    members = {tag: set(ids) for tag, ids in groups.items()}
+    found = {tag: [pair for pair in pairs if pair[0].instance_id in ids] for tag, ids in members.items()}
+    return {tag: chosen for tag, chosen in found.items() if chosen}
+
+
+def cluster_tags(base: RunSide, prefix: str | None) -> list[str]:
+    """The groups that are clusters: those that begin with `prefix`, or those that the suite names where it is None."""
+    return list(base.clusters) if prefix is None else [tag for tag in base.groups if tag.startswith(prefix)]
+
+
+def cluster_of_each(base: RunSide, how: PairingOptions, ids: Sequence[str]) -> dict[str, str] | None:
+    """Instance id -> its cluster, None where no clusters are asked for. Raises `UsageError` for an instance in none or in several."""
+    tags = cluster_tags(base, how.cluster)
+    if not tags and how.cluster is None:
+        return None
+    if not tags:
+        known = did_you_mean(how.cluster or "", base.groups) if base.groups else "groups are set in suite.yaml"
+        raise UsageError(f"no group begins with {how.cluster!r}", hint=known)
+    found: dict[str, list[str]] = {name: [] for name in ids}
+    for tag in tags:
+        members = set(base.groups.get(tag, ()))
+        for name in members.intersection(found):
+            found[name].append(tag)
+    for name, own in found.items():
+        if len(own) != 1:
+            raise UsageError(f"instance {name!r} is in {' and '.join(own) or 'none'} of the clusters", hint="each must be in exactly one")
+    return {name: own[0] for name, own in found.items()}
+
+
+def paired_instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]], how: PairingOptions) -> tuple[Paired, ...]:
+    """The n instances of both sides in gold order, cut to what the level lets be seen: at `none` no score of an instance."""
+    tags: dict[str, list[str]] = {}
+    for tag, ids in groups.items():
+        for name in ids:
+            tags.setdefault(name, []).append(tag)
+    seen = shows(how.level, "status")
+    return tuple(
+        Paired(
+            instance_id=a.instance_id,
+            scorer=a.scorer or b.scorer or "",
+            groups=tuple(tags.get(a.instance_id, ())),
+            a=how.value(a) if seen else None,
+            b=how.value(b) if seen else None,
+            reason_a=_reason_shown(a, how),
+            reason_b=_reason_shown(b, how),
+            lower_is_better=is_lower_better([(a, b)]),
+        )
+        for a, b in shared
+    )
+
+
+def flipped_instances(found: Sequence[Paired]) -> tuple[Paired, ...]:
+    """The instances whose scores differ, the largest loss first, then the largest gain."""
+    changed = [(gain, one) for one in found if (gain := one.gain)]
+    return tuple(one for _, one in sorted(changed, key=lambda pair: (pair[0] > 0, -abs(pair[0]))))
+
+
+def with_texts(flip: Paired, base: RunSide, other: RunSide) -> Paired:
+    """The instance with its texts, where the folders of its run are still as they were."""
+    mine, theirs = (NOTHING if side.exchanges is None else side.exchanges.of(flip.instance_id) for side in (base, other))
+    question, reference = mine.question or theirs.question, mine.reference or theirs.reference
+    return replace(flip, question=question, reference=reference, answer_a=mine.answer, answer_b=theirs.answer)
+
+
+def _reason_shown(result: Result, how: PairingOptions) -> str:
+    """Why a result has its score, under the rules that are compared; below `cells` only what the level lets be said of it."""
+    if not shows(how.level, "class"):
+        return ""
+    if how.level == "class":
+        blamed = result.fault if result.status in FAULTY - UNJUDGED or result.status == "scored" else None
+        return blamed or kind_of(replace(result, score=how.value(result) or 0.0)).words
+    if how.level == "shape":
+        return reveal(replace(result, score=how.value(result)), how.level).reason
+    reasons = result.details.get("reasons")
+    if how.rules is not None and isinstance(reasons, Mapping) and isinstance(reasons.get(how.rules), str):
+        return str(reasons[how.rules])
+    return result.reason
+
+
+def difference_bounds(shared: Sequence[Pair], how: PairingOptions) -> tuple[float, float]:
+    """The least and the greatest mean difference over all shared instances, whatever the unjudged scores are."""
+    values = [(how.value(a), how.value(b)) for a, b in shared]
+    low = sum((0.0 if b is None else b) - (1.0 if a is None else a) for a, b in values)
+    high = sum((1.0 if b is None else b) - (0.0 if a is None else a) for a, b in values)
+    return low / len(values), high / len(values)
+
+
+FieldNumbers = tuple[float, float, float]
+_FIELD_KEYS = ("precision", "recall", "f1")
+# What was not handed in, or could not be read, has found none of the fields.
+_NOTHING_MATCHED: FieldNumbers = (0.0, 0.0, 0.0)
+
+
+def fields_of(result: Result) -> dict[str, FieldNumbers]:
+    """Path -> (precision, recall, F1) of one result; empty for what no tree scorer made. Paths without a number are left out."""
+    found = result.details.get("fields", result.details.get("per_field"))
+    if isinstance(found, Mapping):
+        rows: Sequence[Any] = [{"path": path, **numbers} for path, numbers in found.items() if isinstance(numbers, Mapping)]
+    else:
+        rows = found if isinstance(found, list) else ()
+    named = [entry for entry in rows if isinstance(entry, Mapping) and isinstance(entry.get("path"), str)]
+    full = [entry for entry in named if all(isinstance(entry.get(key), int | float) for key in _FIELD_KEYS)]
+    return {entry["path"]: (float(entry["precision"]), float(entry["recall"]), float(entry["f1"])) for entry in full}
+
+
+def fields_by_path(pairs: Sequence[tuple[Result, Result]]) -> dict[str, dict[str, tuple[FieldNumbers, FieldNumbers]]]:
+    """Path -> instance id -> the numbers of (a, b), for the paths that both have; what was not handed in has 0 throughout."""
+    found: dict[str, dict[str, tuple[FieldNumbers, FieldNumbers]]] = {}
+    for a, b in pairs:
+        left, right = fields_of(a), fields_of(b)
+        for path in {**left, **right}:
+            here = left.get(path, _NOTHING_MATCHED if a.status in ZERO else None)
+            there = right.get(path, _NOTHING_MATCHED if b.status in ZERO else None)
+            if here is not None and there is not None:
+                found.setdefault(path, {})[a.instance_id] = (here, there)
+    return found

@@ -1,0 +1,188 @@
+"""What `fetchdf()` of duckdb 2.0.0 with pandas 3.1.1 makes of a database's columns: the values that the reference compares.
+
+An empty integer or boolean cell is NA, which cannot be compared with a value, and an exact copy with such a column in another order
+scores 0 (not under the reference dbt). Decimals and HUGEINT become floats.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal
+
+from evalsuite.compare.official_cells import NA, NAT, Column, Items
+from evalsuite.compare.pandas_typing import NAN
+from evalsuite.compare.string_columns import ArrayColumn
+from evalsuite.compare.table_digests import AnyTable
+from evalsuite.core.types import Table
+
+Group = Literal["integer", "masked", "float", "boolean", "text", "moment", "duration", "object"]
+_SIGNED = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT"})
+_INTEGERS = _SIGNED | {"UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+_FLOATS = frozenset({"FLOAT", "DOUBLE", "HUGEINT"})
+_MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
+_ZONED = frozenset({"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"})
+_UNSUPPORTED = frozenset({"UHUGEINT", "BIGNUM", "VARINT", "TIME WITH TIME ZONE", "TIMETZ"})
+_EPOCH = datetime(1970, 1, 1)
+
+
+class Duration(timedelta):
+    """A timedelta that is written, and so sorted, as pandas writes it."""
+
+    def __str__(self) -> str:
+        hours, rest = divmod(self.seconds, 3600)
+        sign = "+" if self.days < 0 else ""
+        fraction = f".{self.microseconds:06d}" if self.microseconds else ""
+        return f"{self.days} days {sign}{hours:02d}:{rest // 60:02d}:{rest % 60:02d}{fraction}"
+
+
+@dataclass(slots=True)
+class _Fetched:
+    """A column as `fetchdf` types it by itself, before the frame is transposed."""
+
+    group: Group
+    type: str
+    values: list[Any]
+    has_null: bool
+
+    @property
+    def is_number(self) -> bool:
+        """Whether a frame of such columns alone has one numeric type."""
+        return self.group in ("integer", "float")
+
+
+def database_columns(table: Table, needed: Sequence[int] | None = None) -> list[Column]:
+    """The lists of `fetchdf().iloc[:, needed].transpose().values.tolist()` for a database table, NULL as `NA`, `NAT`, NaN or None."""
+    assert table.types is not None
+    chosen = range(len(table.columns)) if needed is None else needed
+    fetched = [_fetch(table.columns[index], table.types[index]) for index in chosen]
+    groups = {column.group for column in fetched}
+    if groups == {"moment"} and not any(column.type in _ZONED for column in fetched):
+        return _moments_alone(fetched)
+    if groups == {"duration"}:
+        return [Column([None if cell is NAT else timedelta(0) + cell for cell in column.values], "moment") for column in fetched]
+    if groups == {"masked"} and table.n_rows == 1 and len({column.type for column in fetched}) == 1 and fetched[0].type != "BOOLEAN":
+        return [Column([NAN], "number") for _ in fetched]
+    if all(column.is_number for column in fetched) and _become_floats([column.type for column in fetched]):
+        return [Column(list(map(float, column.values)), "number") for column in fetched]
+    return [_column(column) for column in fetched]
+
+
+def cells_of_column(table: Table, chosen: Sequence[int], column: int, rows: Sequence[int]) -> Column:
+    """Some rows of one of the chosen columns, as `database_columns` has it for plain types of which no chosen column has an empty cell."""
+    names = [(table.types or ())[index].upper() for index in chosen]
+    held = table.columns[column]
+    fetched = _fetch(held.cells(rows) if isinstance(held, ArrayColumn) else [held[row] for row in rows], (table.types or ())[column])
+    groups = {_typing(name)[0] for name in names}
+    if groups == {"moment"}:
+        return _moments_alone([fetched])[0]
+    if groups <= {"integer", "float"} and _become_floats(names):
+        return Column(list(map(float, fetched.values)), "number")
+    return _column(fetched)
+
+
+def turns_into_floats(types: Iterable[str]) -> bool:
+    """Whether a frame of columns of these types, without NULL, is one of floats."""
+    names = [name.upper() for name in types]
+    return {_typing(name)[0] for name in names} <= {"integer", "float"} and _become_floats(names)
+
+
+def unsupported_type(table: AnyTable) -> str | None:
+    """The first column type that `fetchdf` refuses, with which the reference cannot read the table."""
+    return next((name for name in table.types or () if name in _UNSUPPORTED), None)
+
+
+def _fetch(cells: Sequence[Any], type_name: str) -> _Fetched:
+    """One column as pandas holds it; what `_TYPES` does not name is an object column."""
+    name = type_name.upper()
+    group, convert, null = _typing(name)
+    has_null = any(cell is None for cell in cells)
+    values = [null if cell is None else cell if convert is None else convert(cell) for cell in cells]
+    if group == "text" and all(cell is None for cell in cells) and not name.startswith("ENUM("):
+        return _Fetched("object", name, list(cells), has_null)
+    if has_null and (group in ("integer", "boolean")):
+        group = "masked"
+    return _Fetched(group, name, values, has_null)
+
+
+def _typing(name: str) -> tuple[Group, Callable[[Any], Any] | None, Any]:
+    """For a type: the group, what turns a native cell into pandas' one, and what stands for NULL."""
+    if name.endswith("]"):
+        return "object", Items, NA
+    if name.startswith(("STRUCT(", "MAP(", "UNION(")):
+        return "object", None, NA
+    if name in _INTEGERS:
+        return "integer", None, NA
+    if name in _FLOATS or name.startswith("DECIMAL"):
+        return "float", _float, NAN
+    if name == "BOOLEAN":
+        return "boolean", None, NA
+    if name in ("VARCHAR", "JSON") or name.startswith("ENUM("):
+        return "text", None, NAN
+    if name in _MOMENTS or name in _ZONED:
+        return "moment", _instant if name in _ZONED else _midnight, NAT
+    if name == "INTERVAL":
+        return "duration", _duration, NAT
+    if name == "BIT":
+        return "object", lambda cell: cell.encode() if isinstance(cell, str) else cell, NA
+    return "object", None, None if name == '"NULL"' else NA
+
+
+def _float(cell: Any) -> float:
+    """A decimal as duckdb hands it over: the digits as a float, divided by the power of ten; every NaN is the one NaN."""
+    if isinstance(cell, Decimal) and cell.is_finite():
+        sign, digits, exponent = cell.as_tuple()
+        unscaled = int("".join(map(str, digits)) or "0")
+        value = float(unscaled) / 10.0 ** -int(exponent) if int(exponent) < 0 else float(cell.copy_abs())
+        return -value if sign else value
+    value = float(cell)
+    return value if value == value else NAN
+
+
+def _midnight(cell: Any) -> Any:
+    return datetime(cell.year, cell.month, cell.day) if isinstance(cell, date) and not isinstance(cell, datetime) else cell
+
+
+def _instant(cell: Any) -> Any:
+    """A moment with its zone; text that a reader could not turn into one stays apart from a VARCHAR."""
+    if not isinstance(cell, str):
+        return cell
+    try:
+        return datetime.fromisoformat(cell)
+    except ValueError:
+        return ("timestamptz", cell)
+
+
+def _duration(cell: Any) -> Any:
+    return Duration(cell.days, cell.seconds, cell.microseconds) if isinstance(cell, timedelta) else cell
+
+
+def _moments_alone(fetched: Sequence[_Fetched]) -> list[Column]:
+    """A frame of moments only keeps numpy's values: datetime and None, or nanoseconds where one column counts them."""
+    in_nanoseconds = any(column.type == "TIMESTAMP_NS" for column in fetched)
+    convert: Callable[[Any], Any] = _nanoseconds if in_nanoseconds else lambda cell: cell
+    return [Column([None if cell is NAT else convert(cell) for cell in column.values], "moment") for column in fetched]
+
+
+def _nanoseconds(cell: Any) -> Any:
+    """Nanoseconds since 1970 as a 64-bit integer, which wraps around outside 1677 to 2262."""
+    if not isinstance(cell, datetime):
+        return cell
+    exact = (cell - _EPOCH) // timedelta(microseconds=1) * 1000
+    return (exact + 2**63) % 2**64 - 2**63
+
+
+def _become_floats(names: Iterable[str]) -> bool:
+    """Whether numeric columns side by side turn into floats: beside a float, or UBIGINT beside a signed type."""
+    types = set(names)
+    return not types <= _INTEGERS or ("UBIGINT" in types and bool(types & _SIGNED))
+
+
+def _column(column: _Fetched) -> Column:
+    if column.group in ("integer", "float", "boolean"):
+        return Column(column.values, "number")
+    if column.group == "text":
+        return Column(column.values, "text")
+    if column.group in ("moment", "duration") or all(cell is None for cell in column.values):
+        return Column(column.values, "moment")
+    return Column(column.values, "other")

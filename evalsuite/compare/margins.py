@@ -1,0 +1,223 @@
+"""How near two tables are: the smallest tolerance (`abs_tol`) under which strict would accept the one for the other.
+
+Of small tables every distance between numbers that may meet is tried by the strict rules themselves. Of others each needed gold column is
+looked at beside the column it was paired with, else beside its likely one; where rows may stand in any order, the i-th smallest number
+beside the i-th smallest.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from math import inf
+from typing import Any
+
+from evalsuite.compare.column_profiles import Column, Terms, likely_columns, read_columns
+from evalsuite.compare.messages import is_worded
+from evalsuite.compare.number_columns import in_parts
+from evalsuite.compare.numbers import Number, Tolerance, as_margin, exact_of, upward
+from evalsuite.compare.row_multisets import cells_of
+from evalsuite.compare.strict_cells import Cell, key
+from evalsuite.compare.strict_matching import match_columns
+from evalsuite.compare.strict_tables import chosen_columns, columns_for, labels_of, order_for, ties_of
+from evalsuite.compare.table_diff import Comparisons, TableDiff
+from evalsuite.compare.table_digests import AnyTable
+from evalsuite.core.types import Fault, Score, Table
+
+_MOST_READ = 20_000
+# So many pairs of cells may meet where every distance is tried; where rows may change places, so few and in so few columns, because
+# which rows and which columns go together is a search that grows with the tolerance.
+_MOST_TRIED, _MOST_MOVED, _MOST_COLUMNS = 20_000, 1_000, 3
+
+
+def with_margin(
+    score: Score,
+    predictions: Sequence[AnyTable | Fault],
+    golds: Sequence[AnyTable | Fault],
+    *,
+    needed: Any,
+    ignore_orders: Any,
+    comparisons: Comparisons,
+    terms: Terms,
+    order_by: Any = (),
+    any_gold: bool = False,
+) -> Score:
+    """The score with `details.margin`: for n tables against their golds the largest, with `any_gold` for one table the smallest."""
+    if not is_worded():
+        return score
+    margins: list[float] = []
+    # The gold that was met comes first: nothing is nearer than equal, and nothing farther than what no tolerance accepts.
+    met, last = score.details.get("gold"), 0.0 if any_gold else inf
+    for at in sorted(range(len(golds)), key=lambda at: at + 1 != met):
+        if last in margins:
+            break
+        gold = golds[at]
+        prediction = predictions[0 if any_gold else at] if len(predictions) == len(golds) or any_gold else Fault(code="MISSING_TABLE")
+        pairs = score.details.get("pairs", ()) if score.details.get("gold", at + 1) == at + 1 and (any_gold or len(golds) == 1) else ()
+        columns, by = columns_for(needed, at, len(golds)), columns_for(order_by, at, len(golds))
+        ignore_order = order_for(ignore_orders, at)
+        margin = _margin(prediction, gold, columns, ignore_order, pairs, comparisons)
+        if score.strict != 1 or margin:
+            margin = _smallest_tried(prediction, gold, columns, ignore_order, by, comparisons, terms, else_=margin)
+        margins.append(margin)
+    found = (min if any_gold else max)(margins, default=inf)
+    return replace(score, details={**score.details, "margin": as_margin(found)})
+
+
+def _margin(
+    prediction: AnyTable | Fault,
+    gold: AnyTable | Fault,
+    needed: Sequence[int],
+    ignore_order: bool,
+    pairs: Sequence[Sequence[int]],
+    comparisons: Comparisons,
+) -> float:
+    if isinstance(prediction, Fault) or isinstance(gold, Fault):
+        return inf
+    if not (isinstance(prediction, Table) and isinstance(gold, Table)):
+        # Only equal tables are left as their digests.
+        return 0.0
+    if prediction.n_rows != gold.n_rows or prediction.ragged_line is not None or gold.ragged_line is not None:
+        return inf
+    chosen, known = chosen_columns(needed, len(gold.columns)), {i - 1: k - 1 for i, k in pairs}
+    are_named_alike = [gold.header[i] for i in chosen] == [prediction.header[i] for i in chosen if i < len(prediction.header)]
+    if comparisons.identical(gold, prediction, chosen) == [known.get(i, i if are_named_alike else None) for i in chosen]:
+        # Nothing has to be read into values.
+        return 0.0
+    return table_margin(comparisons.of(gold, prediction), chosen, known, ignore_order=ignore_order)
+
+
+def _smallest_tried(
+    prediction: AnyTable | Fault,
+    gold: AnyTable | Fault,
+    needed: Sequence[int],
+    ignore_order: bool,
+    order_by: Sequence[int],
+    comparisons: Comparisons,
+    terms: Terms,
+    *,
+    else_: float,
+) -> float:
+    """The smallest tolerance by which the strict rules accept, found among all distances of cells that may meet; `else_` of big tables."""
+    if not (isinstance(prediction, Table) and isinstance(gold, Table)) or prediction.n_rows != gold.n_rows:
+        return else_
+    ties = None if ignore_order else ties_of(gold, order_by)
+    in_order, n_columns = not ignore_order and ties is None, len(prediction.columns)
+    n_met = len(gold.columns) * n_columns * gold.n_rows * (1 if in_order else gold.n_rows)
+    is_small = n_met <= _MOST_TRIED if in_order else n_met <= _MOST_MOVED and n_columns <= _MOST_COLUMNS
+    if not (n_met and is_small) or prediction.ragged_line is not None or gold.ragged_line is not None:
+        return else_
+    evidence, chosen = comparisons.of(gold, prediction), chosen_columns(needed, len(gold.columns))
+    mine, theirs = labels_of(gold, prediction, terms)
+    gold_columns = read_columns(evidence.gold, chosen, labelled=mine)
+    predicted = read_columns(evidence.predicted, range(len(prediction.columns)), labelled=theirs)
+
+    def accepts(tolerance: float) -> bool:
+        own, n_rows = Tolerance(abs=tolerance, own=True), evidence.n_rows
+        columns = [replace(column, tolerance=own) for column in gold_columns]
+        return match_columns(
+            columns, predicted, n_gold=n_rows, n_predicted=n_rows, ordered=not ignore_order, ties=ties, evidence=evidence
+        ).is_equal
+
+    if accepts(0.0):
+        return 0.0
+    tried = sorted(set(_distances(gold_columns, predicted, in_order=in_order)))
+    at = bisect_left(tried, True, key=accepts)
+    return tried[at] if at < len(tried) else inf
+
+
+def _distances(gold: Sequence[Column], predicted: Sequence[Column], *, in_order: bool) -> Iterator[float]:
+    """How far numbers that may meet are apart: in order the farthest of each pair of columns alone can turn a verdict."""
+    for column in gold:
+        for other in predicted:
+            if in_order:
+                distances = [_distance(a, b) for a, b in zip(column.cells, other.cells, strict=True)]
+                known = [distance for distance in distances if distance is not None]
+                if known and len(known) == len(distances):
+                    yield upward(max(known))
+            else:
+                sides = [{exact_of(cell) for cell in side.cells if isinstance(cell, int | Number)} for side in (column, other)]
+                yield from (upward(abs(a - b)) for a in sides[0] for b in sides[1])
+
+
+def table_margin(evidence: TableDiff, chosen: Sequence[int], known: Mapping[int, int], *, ignore_order: bool) -> float:
+    """The tolerance: 0 where none is needed, infinity where none is enough. `known` are pairs of columns that are equal."""
+    gold = read_columns(evidence.gold, chosen)
+    predicted = read_columns(evidence.predicted, range(len(evidence.predicted.columns)))
+    likely = likely_columns(gold, predicted) or list(range(len(gold)))
+    needed = 0.0
+    for column, guess in zip(gold, likely, strict=True):
+        k = known.get(column.position, guess)
+        if k >= len(predicted):
+            return inf
+        needed = max(needed, _column_margin(evidence, column, predicted[k], ignore_order))
+        if needed == inf:
+            break
+    return needed
+
+
+def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_order: bool) -> float:
+    if evidence.same(gold.position, predicted.position):
+        # Nothing has to be read into values.
+        return 0.0
+    if ignore_order and evidence.packed is not None:
+        return _packed_margin(evidence, gold, predicted)
+    if ignore_order:
+        return _sorted_margin(list(gold.cells), list(predicted.cells))
+    unlike: Any = evidence.unlike(gold.position, predicted.position)
+    if evidence.packed is not None and len(unlike) > _MOST_READ:
+        beside = evidence.beside(gold.position, predicted.position, gold.tolerance)
+        unlike = unlike[unlike == beside.farthest] if beside.are_numbers else unlike[:_MOST_READ]
+    widest = Decimal(0)
+    for _, a, b in evidence.cells(gold.position, predicted.position, unlike):
+        distance = _distance(gold.read(a), predicted.read(b))
+        if distance is None:
+            return inf
+        widest = max(widest, distance)
+    return upward(widest)
+
+
+def _packed_margin(evidence: TableDiff, gold: Column, predicted: Column) -> float:
+    import numpy as np
+
+    i, k = gold.position, predicted.position
+    if evidence.hashes.are_alike(i, k):
+        return 0.0
+    a, b = evidence.numbers.column(0, i), evidence.numbers.column(1, k)
+    if a is None or b is None:
+        rows = evidence.spare([i], [k])
+        if len(rows[0]) > _MOST_READ:
+            return inf
+        mine, theirs = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
+        # Numbers among other things: which of them meet is not asked.
+        return inf if any(isinstance(cell, int | Number) for cell in [*mine, *theirs]) else _sorted_margin(mine, theirs)
+    x, y = evidence.numbers.ordered(0, i), evidence.numbers.ordered(1, k)
+    if x is None or y is None or len(x) != len(y):
+        return inf
+    ends = []
+    for p, q in in_parts(x, y):
+        at = int(np.abs(p - q).argmax())
+        ends.append((abs(p[at] - q[at]), p[at], q[at]))
+    _, *numbers = max(ends, default=(0.0, 0.0, 0.0))
+    places = [np.flatnonzero(side.values == number)[:1] for side, number in zip((a, b), numbers, strict=True)]
+    if not all(map(len, places)):
+        return 0.0
+    cells = [evidence.written(side, column, part)[0] for side, column, part in zip((0, 1), (i, k), places, strict=True)]
+    widest = _distance(gold.read(cells[0]), predicted.read(cells[1]))
+    return upward(widest) if widest is not None else inf
+
+
+def _sorted_margin(gold: Sequence[Cell], predicted: Sequence[Cell]) -> float:
+    numbers = [sorted(exact_of(cell) for cell in side if isinstance(cell, int | Number)) for side in (gold, predicted)]
+    others = [Counter(key(cell) for cell in side if not isinstance(cell, int | Number)) for side in (gold, predicted)]
+    if others[0] != others[1] or len(numbers[0]) != len(numbers[1]):
+        return inf
+    return upward(max((abs(a - b) for a, b in zip(*numbers, strict=True)), default=Decimal(0)))
+
+
+def _distance(gold: Cell, predicted: Cell) -> Decimal | None:
+    """How far two cells are apart, None where no tolerance makes them equal."""
+    if isinstance(gold, int | Number) and isinstance(predicted, int | Number):
+        return abs(exact_of(gold) - exact_of(predicted))
+    return Decimal(0) if type(gold) is type(predicted) and gold == predicted else None

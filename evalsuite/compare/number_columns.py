@@ -1,0 +1,472 @@
+"""The columns of two packed tables as numbers: each read when it is asked for, two of them held at a time.
+
+Columns of packed text as floats, with what the strict rules ask of how a number was written.
+
+Which numbers are surely others rounded, seen by their digits: a table that was rounded costs no reading of its numbers.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_FLOOR, NOISE_REL, Tolerance
+from evalsuite.compare.official_cells import ABS_TOL
+from evalsuite.compare.pandas_typing import NA_WORDS, NUMERIC, typed_column
+from evalsuite.compare.row_hashes import Held
+from evalsuite.compare.string_columns import WORD, Block, Packed, masks, side_by_side
+from evalsuite.core.types import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+LONGEST_NUMBER: Final = 32
+# Beyond these, integers become other things than floats in pandas' eyes, and floats other things than integers.
+SAFE_WHOLE: Final = float(1 << 53)
+SAFE_NUMBER: Final = 9e18
+_SPACES, _OPEN, _NULL = (int.from_bytes(word, "little") for word in (b"        ", b"       [", b"null    "))
+# Makes a comma of the blank that is the last byte of a word.
+_COMMA: Final = (ord(" ") ^ ord(",")) << 56
+_POINT, _LOWER_E, _UPPER_E, _BLANK = b".eE "
+# Strict comparisons nearer to the edge than this share of gold are left to exact arithmetic.
+_NOISE: Final = 4e-15
+WHOLE: Final = -1
+_AT_ONCE: Final = 65_536
+_FIRST_CELLS: Final = 16
+
+
+@dataclass
+class Numbers:
+    """Some cells as floats, NaN where empty; `written` are their words (n x width, blanks behind) with the bytes that count of each.
+
+    None for `written` where numpy did not see them.
+    """
+
+    values: "np.ndarray[Any, Any]"
+    written: "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None" = None
+
+    @property
+    def are_safe(self) -> bool:
+        """Whether all are so small that pandas makes plain integers or floats of them."""
+        import numpy as np
+
+        return all(bool(np.isinf(part[np.abs(part) >= SAFE_NUMBER]).all()) for (part,) in in_parts(self.values))
+
+    @cached_property
+    def digits(self) -> "np.ndarray[Any, Any] | None":
+        """How many digits each cell shows behind its point: `WHOLE` without point and exponent, 0 with an exponent. None where unknown."""
+        import numpy as np
+
+        if self.written is None:
+            return None
+        words, ends = self.written
+        points = _first(words, _POINT)
+        behind = np.where(points < ends, ends - points - 1, WHOLE).astype(np.int8)
+        for sign in (_LOWER_E, _UPPER_E):
+            if bytes([sign]) in words.tobytes():
+                behind[_first(words, sign) < ends] = 0
+        return behind
+
+    def at(self, rows: "np.ndarray[Any, Any]") -> "Numbers":
+        """Some of the cells."""
+        if self.written is not None:
+            return Numbers(self.values[rows], (self.written[0][rows], self.written[1][rows]))
+        part = Numbers(self.values[rows])
+        part.digits = None if self.digits is None else self.digits[rows]
+        return part
+
+
+def in_parts(*columns: "np.ndarray[Any, Any]") -> "Iterator[tuple[np.ndarray[Any, Any], ...]]":
+    """Columns of as many rows, some rows at a time: what is worked out of them is never as long as they are."""
+    for start in range(0, len(columns[0]), _AT_ONCE):
+        yield tuple(column[start : start + _AT_ONCE] for column in columns)
+
+
+def in_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Numbers put in order of size, without NaN, which comes last."""
+    import numpy as np
+
+    values.sort()
+    return values[: len(values) - np.count_nonzero(np.isnan(values))]
+
+
+def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
+    """The place of the first byte in each row of words that is `sign`, the width in bytes where there is none."""
+    import numpy as np
+
+    ones, tops = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+    # Times 1 << 8 * k, its highest byte is k.
+    counter, highest = np.uint64(0x0001020304050607), np.uint64(56)
+    found = np.full(len(words), words.shape[1] * WORD, np.int32)
+    rows: Any = slice(None)
+    for at in range(words.shape[1]):
+        zero_there = words[rows, at] ^ np.uint64(sign * 0x0101010101010101)
+        # The lowest byte marked is the first that is zero; a borrow can mark only bytes above it.
+        marks = (zero_there - ones) & ~zero_there & tops
+        lowest = (marks & (~marks + np.uint64(1))) >> np.uint64(WORD - 1)
+        places = (lowest * counter >> highest).astype(np.int32) + at * WORD
+        is_there = marks != 0
+        found[rows] = np.where(is_there, places, found[rows])
+        if is_there.all():
+            break
+        rows = np.flatnonzero(~is_there) if isinstance(rows, slice) else rows[~is_there]
+    return found
+
+
+def joined(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
+    """The n cells of several blocks one behind the other, without their bytes, of which those of one part are held at a time.
+
+    None where one part is None, or there is none.
+    """
+    import numpy as np
+
+    values, digits, are_known, end = np.empty(n), np.empty(n, np.int8), True, 0
+    for part in parts:
+        if part is None:
+            return None
+        begin, end = end, end + len(part.values)
+        values[begin:end] = part.values
+        if part.digits is None:
+            are_known = False
+        else:
+            digits[begin:end] = part.digits
+    if not end:
+        return None
+    whole = Numbers(values)
+    whole.digits = digits if are_known else None
+    return whole
+
+
+def numbers_of(block: Block, column: int, rows: "np.ndarray[Any, Any] | None" = None) -> Numbers | None:
+    """The cells of a column (in all or some rows) as numbers, or None where one is neither a number nor empty."""
+    import numpy as np
+
+    starts, lengths = block.starts[:, column], block.lengths[:, column]
+    if rows is not None and len(rows) < len(block):
+        starts, lengths = starts[rows], lengths[rows]
+    if int(lengths.max(initial=0)) > LONGEST_NUMBER:
+        return None
+    found = _parsed(block, starts, lengths)
+    if found is not None:
+        return found
+    first = range(min(_FIRST_CELLS, len(block))) if rows is None else rows[:_FIRST_CELLS]
+    if any(map(is_surely_text, block.texts(column, list(first)))):
+        return None
+    typed = typed_column(block.texts(column, rows))
+    if typed.kind not in NUMERIC:
+        return None
+    return Numbers(np.array(typed.values, np.float64), None)
+
+
+def _parsed(block: Block, starts: Any, lengths: Any) -> Numbers | None:
+    """Floats by way of a JSON list, which takes no number that pandas does not take; None where a cell is none."""
+    import msgspec
+    import numpy as np
+
+    n_words = int(lengths.max(initial=0)) // WORD + 1
+    text = bytearray((len(starts) * n_words + 1) * WORD)
+    words = np.frombuffer(text, np.uint64)
+    words[0] = _OPEN
+    cells = words[1:].reshape(len(starts), n_words)
+    blanks = _blanks()
+    for at in range(n_words):
+        cells[:, at] = block.words(starts, lengths, at) | blanks.take(lengths - at * WORD, mode="clip")
+    cells[lengths == 0, 0] = _NULL
+    # Each last word has room for one byte more.
+    cells[:, -1] ^= _COMMA
+    text[-1:] = b"]"
+    try:
+        values = _decoder()(text)
+    except msgspec.MsgspecError:
+        return None
+    found = np.array(values, np.float64)
+    # A null with spaces round it is empty to JSON and a word to pandas.
+    empty = np.isnan(found)
+    if len(values) != len(starts) or (empty & (lengths != 0) & (lengths != len("null"))).any():
+        return None
+    return Numbers(found, (cells, _without_blanks(block, starts, lengths)))
+
+
+def _without_blanks(block: Block, starts: Any, lengths: Any) -> Any:
+    """How long cells are without the white space at their ends."""
+    import numpy as np
+
+    data, ends = np.frombuffer(block.data, np.uint8), lengths
+    while (is_white := (ends > 0) & (data[starts + ends - 1] <= _BLANK)).any():
+        ends = ends - is_white
+    return ends
+
+
+def _blanks() -> Any:
+    """For 0 to 8 bytes of a word, blanks in the rest."""
+    import numpy as np
+
+    return np.array([_SPACES >> 8 * n << 8 * n if n < WORD else 0 for n in range(WORD + 1)], np.uint64)
+
+
+def _decoder() -> Any:
+    import msgspec
+
+    return msgspec.json.Decoder(list[float | None]).decode
+
+
+def officially_equal(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """`math.isclose(gold, predicted, abs_tol=ABS_TOL)` for each pair, where empty equals empty."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.abs(gold - predicted)
+        close = (distance <= np.abs(1e-9 * predicted)) | (distance <= np.abs(1e-9 * gold)) | (distance <= ABS_TOL)
+        close &= np.isfinite(gold) & np.isfinite(predicted)
+    same: np.ndarray[Any, Any] = close | (gold == predicted) | (np.isnan(gold) & np.isnan(predicted))
+    return same
+
+
+def surely_strictly_equal(gold: Numbers, predicted: Numbers, tolerance: Tolerance) -> "np.ndarray[Any, Any]":
+    """Which pairs of finite numbers are equal under the strict rules beyond all rounding of floats; the rest needs a closer look."""
+    import numpy as np
+
+    a, b = gold.values, predicted.values
+    if gold.digits is None or predicted.digits is None:
+        return np.zeros(len(a), bool)
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance, size = np.abs(a - b), np.abs(a)
+        if tolerance.own:
+            near = distance + _NOISE * size < np.maximum(tolerance.rel * size, tolerance.abs)
+        else:
+            are_whole = (a == np.rint(a)) & (b == np.rint(b))
+            near = distance + _NOISE * size < np.minimum(NOISE_REL * size, NOISE_FLOOR)
+            near |= (gold.digits > 0) & _rounded(a, b, gold.digits, predicted.digits)
+            # What is too small for a float reads as 0, and whole floats beyond 2^53 stand for several integers.
+            near = np.where(are_whole, (distance == 0) & (size < SAFE_WHOLE) & (size > 0), near & (a != 0) & (b != 0))
+    sure: np.ndarray[Any, Any] = near & np.isfinite(a) & np.isfinite(b)
+    return sure
+
+
+def _rounded(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> Any:
+    """Which pairs are one number rounded to the decimals the other shows (2 to 15 of them), with at least 2 digits that count."""
+    import numpy as np
+
+    shown = np.where(predicted_digits == WHOLE, 0, predicted_digits)
+    decimals = np.clip(np.minimum(shown, gold_digits), FEWEST_DECIMALS, 15)
+    unit = (10.0 ** -np.arange(16.0)).take(decimals)
+    coarse = np.where(shown < gold_digits, np.abs(b), np.abs(a))
+    inside = np.abs(a - b) + _NOISE * np.maximum(np.abs(a), np.abs(b)) < 0.4999999999 * unit
+    # Digits of 0 stand for an exponent, which says nothing of how many decimals are shown.
+    return inside & (predicted_digits != 0) & (np.minimum(shown, gold_digits) <= 15) & (coarse > 10.0000001 * unit)
+
+
+def surely_unequal(gold: str, predicted: str) -> bool:
+    """Whether two texts are unequal under the official rules whatever the rest of their columns hold; empty cells read as 0 aside."""
+    if gold == predicted or (gold in NA_WORDS and predicted in NA_WORDS):
+        return False
+    a, b = _any_number(gold), _any_number(predicted)
+    if a is None or b is None:
+        return True
+    return not (a == b or abs(a - b) <= max(1.01 * ABS_TOL, 1.01e-9 * max(abs(a), abs(b))) or a != a or b != b)
+
+
+def _any_number(text: str) -> float | None:
+    lowered = text.strip().lower()
+    if lowered in ("true", "false"):
+        return float(lowered == "true")
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def is_surely_text(text: str) -> bool:
+    """Whether a cell makes its column one of text, whatever the others hold."""
+    return text not in NA_WORDS and _any_number(text) is None
+
+
+def may_be_whole(text: str) -> bool:
+    """Whether a cell leaves open that its column is one of integers."""
+    return text in NA_WORDS or text.strip().lstrip("+-").isdigit()
+
+
+# What stands in each byte of a word.
+_ONES, _TOPS, _POINTS, _ZEROS, _HIGH, _SIXES = (
+    int.from_bytes(bytes([byte]) * WORD, "little") for byte in (0x01, 0x80, ord("."), ord("0"), 0xF0, 0x06)
+)
+# Times 1 << 8 * k, the highest byte is k.
+_COUNTER: Final = 0x0001020304050607
+_MINUS, _ZERO = b"-0"
+# More decimals than fit into words that are looked at.
+_MOST_DECIMALS: Final = 3 * WORD
+
+
+def doubtful_rows(packed: tuple[Packed, Packed], i: int, k: int, rows: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Some rows without those in which the predicted cell surely is gold's, rounded to two decimals or more.
+
+    Of these, those whose cells are farthest apart are left in, so that the rows that are left hold the farthest of all.
+    """
+    import numpy as np
+
+    kept, begin, start, widest = [rows[:0]], 0, 0, 0
+    for gold, predicted in side_by_side(*(side.blocks() for side in packed)):
+        # A number of another type would have all rows copied.
+        cut = int(np.searchsorted(rows, rows.dtype.type(start + len(gold))))
+        if cut > begin:
+            part = rows[begin:cut]
+            inside = part - start if len(part) < len(gold) else slice(None)
+            sure, apart = _roundings(gold, i, predicted, k, inside)
+            widest = max(widest, int(apart[sure].max(initial=0)))
+            kept.append(part[~sure | (apart >= widest - 1)])
+        begin, start = cut, start + len(gold)
+    return np.concatenate(kept)
+
+
+def _roundings(gold: Block, i: int, predicted: Block, k: int, rows: Any) -> tuple[Any, Any]:
+    """(Whether each predicted cell surely is gold's rounded, how far it is from it in units of 1e-8, rounded down.)
+
+    Both are written plainly, with the same digits before the point, and the predicted one has from two to seven decimals.
+    """
+    import numpy as np
+
+    starts = gold.starts[:, i][rows], predicted.starts[:, k][rows]
+    lengths = gold.lengths[:, i][rows], predicted.lengths[:, k][rows]
+    first = gold.words(starts[0], lengths[0])
+    points = _places_of_points(first)
+    is_minus = (first & np.uint64(0xFF)) == _MINUS
+    n_whole = points - is_minus
+    lead = np.where(is_minus, first >> np.uint64(8), first) & np.uint64(0xFF)
+    sure = ((first ^ predicted.words(starts[1], lengths[1])) & masks().take(points + 1, mode="clip")) == 0
+    sure &= _are_digits(_filled(first ^ is_minus * np.uint64(_MINUS ^ _ZERO), points))
+    sure &= (n_whole == 1) | ((n_whole > 1) & (lead != _ZERO))
+    decimals = [length - points - 1 for length in lengths]
+    sure &= (decimals[1] >= FEWEST_DECIMALS) & (decimals[1] < WORD) & (decimals[0] > decimals[1]) & (decimals[0] <= _MOST_DECIMALS)
+    behind = [start + points + 1 for start in starts]
+    tails = [_filled(gold.words(behind[0], decimals[0], at), decimals[0] - at * WORD) for at in range(_MOST_DECIMALS // WORD)]
+    other = _filled(predicted.words(behind[1], decimals[1]), decimals[1])
+    for word in (*tails, other):
+        sure &= _are_digits(word)
+    mine, theirs = _number_of(tails[0]), _number_of(other)
+    apart = np.abs(mine - theirs)
+    unit = (10 ** np.arange(WORD, -1, -1)).take(decimals[1], mode="clip")
+    sure &= (2 * (apart + 1) <= unit) & (mine > 0) & (theirs > 0) & ((lead != _ZERO) | (theirs >= 10 * unit))
+    return sure, apart
+
+
+def _places_of_points(words: Any) -> Any:
+    """The place of the first point in each word, 8 where there is none."""
+    import numpy as np
+
+    differing = words ^ np.uint64(_POINTS)
+    # The lowest byte marked is the first that is a point; a borrow can mark only bytes above it.
+    marks = (differing - np.uint64(_ONES)) & ~differing & np.uint64(_TOPS)
+    lowest = (marks & (~marks + np.uint64(1))) >> np.uint64(7)
+    return np.where(marks != 0, lowest * np.uint64(_COUNTER) >> np.uint64(56), np.uint64(WORD)).astype(np.int32)
+
+
+def _filled(words: Any, lengths: Any) -> Any:
+    """The first bytes of words with zeros as digits behind them."""
+    import numpy as np
+
+    kept = masks().take(lengths, mode="clip")
+    return (words & kept) | (np.uint64(_ZEROS) & ~kept)
+
+
+def _are_digits(words: Any) -> Any:
+    """Whether all bytes of a word are digits."""
+    import numpy as np
+
+    high, zeros = np.uint64(_HIGH), np.uint64(_ZEROS)
+    return ((words & high) == zeros) & (((words + np.uint64(_SIXES)) & high) == zeros)
+
+
+def _number_of(words: Any) -> Any:
+    """The numbers that words of eight digits are, by taking pairs, fours and eights of them together."""
+    import numpy as np
+
+    found = words
+    for step, kept in ((8, 0x0F0F0F0F0F0F0F0F), (16, 0x00FF00FF00FF00FF), (32, 0x0000FFFF0000FFFF)):
+        factor = np.uint64(10 ** (step // 8) << step | 1)
+        found = (found & np.uint64(kept)) * factor >> np.uint64(step)
+    return found.astype(np.int64)
+
+
+_HELD: Final = 2
+_SORTED: Final = "sorted"
+
+
+class Summary(NamedTuple):
+    """What a packed column holds: numbers and empty cells alone, all of them integers, how many empty; the first and the last number.
+
+    `are_plain` says that none is written as 007 is, which the strict rules take for text.
+    """
+
+    are_numbers: bool
+    is_whole: bool = False
+    n_empty: int = 0
+    low: float = 0.0
+    high: float = 0.0
+    are_plain: bool = False
+
+
+class NumberColumns:
+    """What is known of the numbers of gold (side 0) and of a predicted table (side 1); `heads` are their first rows as text."""
+
+    def __init__(self, packed: Sequence[Packed], heads: Sequence[Table], held: Held) -> None:
+        self._packed, self._heads, self._held = packed, heads, held
+        self._known: dict[Any, Any] = {}
+
+    def some(self, side: int, column: int, rows: "np.ndarray[Any, Any]") -> Numbers | None:
+        """Some cells of packed text as numbers, None where one is neither a number nor empty."""
+        return joined((numbers_of(block, column, part) for block, part in self._packed[side].rows(rows)), len(rows))
+
+    def column(self, side: int, column: int) -> Numbers | None:
+        """A packed column as numbers, NaN where empty; None where a cell is something else, or no plain double. The last two are held."""
+        import numpy as np
+
+        held = self._held.of("numbers")
+        if (side, column) not in held:
+            for known in [name for name in held if name != _SORTED][: 1 - _HELD or None]:
+                del held[known]
+            packed = self._packed[side]
+            found = joined((numbers_of(block, column) for block in packed.blocks()), packed.n_rows)
+            held[side, column] = found if found is not None and found.are_safe and not np.isinf(found.values).any() else None
+        numbers: Numbers | None = held[side, column]
+        return numbers
+
+    def ordered(self, side: int, column: int) -> "np.ndarray[Any, Any] | None":
+        """The numbers of a packed column in order of size; None where `column` is. Gold's last is held."""
+        held = self._held.of("numbers")
+        if side == 0 and held.get(_SORTED, (None,))[0] == column:
+            return held[_SORTED][1]  # type: ignore[no-any-return]
+        if side == 0:
+            held.pop(_SORTED, None)
+        found = self.column(side, column)
+        ordered = in_order(found.values.copy()) if found is not None else None
+        if side == 0:
+            held[_SORTED] = column, ordered
+        return ordered
+
+    def has_no_neighbour(self, i: int, numbers: "np.ndarray[Any, Any]", span: "np.ndarray[Any, Any]") -> bool:
+        """Whether one of some predicted numbers has no number of gold column i, which holds numbers alone, within its span."""
+        import numpy as np
+
+        ordered = self.ordered(0, i)
+        if ordered is None:
+            return False
+        return bool((np.searchsorted(ordered, numbers - span) == np.searchsorted(ordered, numbers + span, "right")).any())
+
+    def summary(self, side: int, column: int) -> Summary:
+        """What a packed column holds, in short."""
+        import numpy as np
+
+        name = ("summary", side, column)
+        if name not in self._known:
+            numbers = None if any(map(is_surely_text, self._heads[side].columns[column])) else self.column(side, column)
+            summary = Summary(False)
+            if numbers is not None:
+                n_empty = int(np.isnan(numbers.values).sum())
+                is_whole = numbers.digits is not None and not n_empty and bool((numbers.digits == WHOLE).all())
+                # Neither heeds NaN.
+                ends = (np.fmin.reduce(numbers.values), np.fmax.reduce(numbers.values)) if n_empty < len(numbers.values) else (0.0, 0.0)
+                summary = Summary(True, is_whole, n_empty, float(ends[0]), float(ends[1]), are_plain=numbers.digits is not None)
+            self._known[name] = summary
+        found: Summary = self._known[name]
+        return found

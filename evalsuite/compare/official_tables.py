@@ -1,0 +1,762 @@
+"""Whether a predicted database holds gold's tables, under the official rules.
+
+The official rules on database tables that are held as arrays, in order: only rows that are not written alike become values.
+
+Two plain cells of one type that are the same are equal to the reference, whatever their frames make of them, as long as no cell is empty:
+what an empty one is hangs on all others.
+
+The official rules on packed tables: columns as pandas would type them, compared without making Python values of what is written alike.
+
+Where only the values themselves can tell, the answer is open, and the exact way makes them.
+
+The columns of two tables as the reference compares them, each made at most once, and what it says of one that none equals.
+
+Whether a predicted table holds the needed columns of a gold table, under the official rules.
+
+Each needed gold column must equal some predicted column; headers, further columns and the association of cells to rows are not looked
+at (Spider2 `eval_utils.compare_pandas_table`). The reference compares every pair of columns anew; here each column is typed and sorted
+at most once, and columns whose text is equal are accepted as they stand.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from evalsuite.compare.duckdb_fetchdf_compat import cells_of_column, database_columns, unsupported_type
+from evalsuite.compare.messages import FEW_RANKED_CELLS, LONGEST_FLOAT, RANKED_CELLS, all_found, count, is_worded, no_equal, shorten, shown
+from evalsuite.compare.number_columns import in_order, in_parts, is_surely_text, officially_equal, surely_unequal
+from evalsuite.compare.numbers import Tolerance
+from evalsuite.compare.official_cells import ABS_TOL, RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows
+from evalsuite.compare.pandas_typing import NA_WORDS, Typed, official_frame, raw_column, typed_column
+from evalsuite.compare.string_columns import Packed, array_columns, first_rows, packed_of
+from evalsuite.compare.table_diff import Comparisons, TableDiff
+from evalsuite.compare.table_digests import AnyTable, agreed, exact_table
+from evalsuite.compare.table_parameters import list_problem, needs_quotes
+from evalsuite.core.errors import describe
+from evalsuite.core.types import Fault, Score, Table
+
+_AT_ONCE: Final = 4_096
+
+
+class OfficialArrays:
+    """The columns of two tables as the reference compares them; all of the predicted one's, the `chosen` of gold's."""
+
+    def __init__(self, evidence: TableDiff, chosen: Sequence[int]) -> None:
+        self.evidence, self._tables = evidence, (evidence.gold, evidence.predicted)
+        self._chosen = list(chosen), list(range(len(evidence.predicted.columns)))
+
+    @staticmethod
+    def can_judge(table: Table, chosen: Sequence[int]) -> bool:
+        """Whether the chosen columns are arrays without an empty cell."""
+        columns = array_columns(table)
+        return columns is not None and all(columns[at].empty is None for at in chosen)
+
+    def are_equal(self, i: int, k: int) -> bool:
+        """Whether gold column i equals predicted column k."""
+        head = range(len(self.evidence.heads[0].columns[i]))
+        return columns_equal(*self._cells(i, k, list(head))) and next(self._unequal(i, k), None) is None
+
+    def differing(self, i: int, k: int) -> list[int]:
+        """The rows in which they differ."""
+        return [row for part in self._unequal(i, k) for row in part]
+
+    def _unequal(self, i: int, k: int) -> Any:
+        """The rows in which they differ, some at once."""
+        rows = self.evidence.unlike(i, k)
+        for start in range(0, len(rows), _AT_ONCE):
+            part = rows[start : start + _AT_ONCE]
+            found = [part[at] for at in differing_rows(*self._cells(i, k, part), len(part))]
+            if found:
+                yield found
+
+    def _cells(self, i: int, k: int, rows: Sequence[int]) -> tuple[Column, Column]:
+        gold, predicted = self._tables
+        return cells_of_column(gold, self._chosen[0], i, rows), cells_of_column(predicted, self._chosen[1], k, rows)
+
+    def value(self, side: int, column: int, row: int) -> Any:
+        """A cell as it is compared."""
+        return cells_of_column(self._tables[side], self._chosen[side], column, [row]).values[0]
+
+    def partners(self) -> list[int]:
+        """The first equal predicted column of each needed one, until one has none."""
+        found: list[int] = []
+        for i in self._chosen[0]:
+            partner = next((k for k in self._chosen[1] if self.are_equal(i, k)), None)
+            if partner is None:
+                break
+            found.append(partner)
+        return found
+
+
+# An integer of so many characters may be written otherwise as a float, or be none of 64 bits.
+_WIDE: Final = 16
+_MOST_SORTED: Final = 200_000
+_PLAIN: Final = 1e15
+
+
+class Kind(NamedTuple):
+    """What pandas makes of a column: `number`, `bool`, `text` or open (""); how many are empty or true, and the ends."""
+
+    name: str
+    is_whole: bool = False
+    n_empty: int = 0
+    n_true: int = 0
+    low: float = 0.0
+    high: float = 0.0
+
+
+class OfficialColumns:
+    """The columns of two packed tables as the reference compares them."""
+
+    def __init__(self, evidence: TableDiff, *, ignore_order: bool, empty_is_zero: bool) -> None:
+        assert evidence.packed is not None
+        self.evidence, self.ignore_order, self.empty_is_zero = evidence, ignore_order, empty_is_zero
+        self.packed: tuple[Packed, Packed] = evidence.packed
+
+    def are_equal(self, i: int, k: int) -> bool | None:
+        """Whether gold column i equals predicted column k, None where that is open."""
+        return self._as_bags(i, k) if self.ignore_order else self._in_order(i, k)
+
+    def _in_order(self, i: int, k: int) -> bool | None:
+        for a, b in zip(self.evidence.heads[0].columns[i], self.evidence.heads[1].columns[k], strict=True):
+            if a != b and not (self.empty_is_zero and (a in NA_WORDS or b in NA_WORDS)) and surely_unequal(a, b):
+                return False
+        if not len(self.evidence.unlike(i, k)):
+            return True
+        rows = self.differing(i, k)
+        return None if rows is None else not len(rows)
+
+    def differing(self, i: int, k: int) -> Any:
+        """The rows, in order, in which two columns differ; None where that is open."""
+        import numpy as np
+
+        rows = self.evidence.unlike(i, k)
+        if len(rows) and not self.empty_is_zero and not self.is_text(0, i) and not self.is_text(1, k):
+            found = self.evidence.beside(i, k, Tolerance())
+            if found.are_numbers and self.evidence.rest_is_numbers(i, k):
+                return found.unequal
+        if (self.kind(0, i).name, self.kind(1, k).name) != ("text", "text"):
+            return None
+        unlike = [row for row, a, b in self.evidence.cells(i, k, rows) if not (a in NA_WORDS and b in NA_WORDS)]
+        return np.array(unlike, np.int64)
+
+    def is_text(self, side: int, column: int) -> bool:
+        """Whether the first rows say that a column holds text."""
+        return any(map(is_surely_text, self.evidence.heads[side].columns[column]))
+
+    def _as_bags(self, i: int, k: int) -> bool | None:
+        if self.evidence.hashes.are_alike(i, k):
+            return None if self.is_wide(0, i) else True
+        if self._head_is_apart(i, k):
+            return False
+        mine, theirs = self.kind(0, i), self.kind(1, k)
+        if "" in (mine.name, theirs.name):
+            return None
+        if "bool" in (mine.name, theirs.name) and "text" not in (mine.name, theirs.name):
+            if mine.name == theirs.name:
+                return mine.n_true == theirs.n_true
+            return False if _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high) else None
+        if mine.name != theirs.name:
+            return False
+        if mine.name == "text":
+            rows = self.evidence.spare([i], [k])
+            return all(text in NA_WORDS for side in (0, 1) for text in self.evidence.written(side, (i, k)[side], rows[side]))
+        return self._numbers_as_bags(i, k, mine, theirs)
+
+    def _head_is_apart(self, i: int, k: int) -> bool:
+        """Whether one of the first predicted cells is a number that none of gold's, which are numbers alone, is near."""
+        import numpy as np
+
+        if self.empty_is_zero or self.kind(0, i).name != "number" or self.kind(0, i).n_empty:
+            return False
+        try:
+            numbers = np.array(list(map(float, self.evidence.heads[1].columns[k])))
+        except ValueError:
+            return False
+        if not np.isfinite(numbers).all():
+            return False
+        return self.evidence.numbers.has_no_neighbour(i, numbers, 1.01 * np.maximum(ABS_TOL, 1e-9 * np.abs(numbers)))
+
+    def _numbers_as_bags(self, i: int, k: int, mine: Kind, theirs: Kind) -> bool | None:
+        """If numbers can be paired within the tolerance at all, then the i-th smallest with the i-th smallest."""
+        import numpy as np
+
+        if not self.empty_is_zero and (mine.n_empty != theirs.n_empty or _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high)):
+            return False
+        a, b = (self._filled(self._values(side, column)) for side, column in ((0, i), (1, k)))
+        x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else (self._ordered(0, i), self._ordered(1, k))
+        if len(x) != len(y) or any(bool(_apart(*part).any()) for part in in_parts(x, y)):
+            return False
+        if self.empty_is_zero and (mine.n_empty or theirs.n_empty):
+            return None
+        if max(abs(mine.low), abs(mine.high), abs(theirs.low), abs(theirs.high)) >= _PLAIN:
+            return None
+        if bool((x == y).all()) and int(np.signbit(a).sum()) == int(np.signbit(b).sum()) == int((a < 0).sum()):
+            return True
+        return bool(officially_equal(_by_text(a, mine.is_whole), _by_text(b, theirs.is_whole)).all())
+
+    def _values(self, side: int, column: int) -> Any:
+        found = self.evidence.numbers.column(side, column)
+        assert found is not None
+        return found.values
+
+    def _ordered(self, side: int, column: int) -> Any:
+        found = self.evidence.numbers.ordered(side, column)
+        assert found is not None
+        return found
+
+    def _filled(self, values: Any) -> Any:
+        import numpy as np
+
+        return np.where(np.isnan(values), 0.0, values) if self.empty_is_zero else values
+
+    def kind(self, side: int, column: int) -> Kind:
+        """What pandas makes of a column."""
+        name = ("kind", side, column)
+        if name not in self.evidence.known:
+            self.evidence.known[name] = self._kind(side, column)
+        found: Kind = self.evidence.known[name]
+        return found
+
+    def _kind(self, side: int, column: int) -> Kind:
+
+        if self.is_text(side, column):
+            return Kind("" if self.is_wide(side, column) else "text")
+        found = self.evidence.numbers.summary(side, column)
+        if not found.are_numbers:
+            return self._no_numbers(side, column)
+        if found.n_empty == self.evidence.n_rows:
+            return Kind("")
+        return Kind("number", found.is_whole, found.n_empty, low=found.low, high=found.high)
+
+    def _no_numbers(self, side: int, column: int) -> Kind:
+        texts = Counter(text for block in self.packed[side].blocks() for text in block.texts(column))
+        if any(map(is_surely_text, texts)):
+            return Kind("" if self.is_wide(side, column) else "text")
+        if not {text.lower() for text in texts} <= {"true", "false"}:
+            return Kind("")
+        n_true = sum(n for text, n in texts.items() if text.lower() == "true")
+        return Kind("bool", n_true=n_true, low=float(n_true == self.evidence.n_rows), high=float(n_true > 0))
+
+    def is_wide(self, side: int, column: int) -> bool:
+        """Whether a cell may be an integer that is written otherwise as a float, or is beyond 64 bits."""
+        import numpy as np
+
+        name = ("wide", side, column)
+        if name not in self.evidence.known:
+            in_integers = np.zeros(256, bool)
+            in_integers[list(b"0123456789+- ")] = True
+            found = False
+            for block in self.packed[side].blocks():
+                starts = block.starts[:, column][block.lengths[:, column] >= _WIDE]
+                data = np.frombuffer(block.data, np.uint8)
+                found = found or bool(in_integers[data[starts[:, None] + np.arange(_WIDE)]].all(axis=1).any())
+            self.evidence.known[name] = found
+        wide: bool = self.evidence.known[name]
+        return wide
+
+    def value(self, side: int, column: int, text: str) -> Any:
+        """A cell as pandas types it in its column of numbers or text."""
+        kind = self.kind(side, column)
+        if text in NA_WORDS or kind.name != "number":
+            return text if text not in NA_WORDS else None
+        return int(text) if kind.is_whole else float(text)
+
+    @property
+    def are_many(self) -> bool:
+        """Whether sorting the text of a column's values takes longer than a reason is worth."""
+        return self.ignore_order and self.evidence.n_rows > _MOST_SORTED
+
+
+def partners_of(columns: OfficialColumns, chosen: Sequence[int], n_predicted: int) -> tuple[list[int], bool] | None:
+    """(the first equal predicted column of each needed one until one has none, whether all have); None where that is open."""
+    heads = columns.evidence.heads
+    twins: dict[tuple[Any, ...], list[int]] = {}
+    if not columns.ignore_order:
+        for k in range(n_predicted):
+            twins.setdefault(tuple(heads[1].columns[k]), []).append(k)
+        near = {i: twins.get(tuple(heads[0].columns[i]), []) for i in chosen}
+        columns.evidence.look([(i, i if i in near[i] else near[i][0]) for i in chosen if near[i]])
+    else:
+        columns.evidence.hashes.know_bags(0, list(chosen))
+        columns.evidence.hashes.know_bags(1, range(n_predicted))
+        bags: dict[Any, list[int]] = {}
+        for k in range(n_predicted):
+            bags.setdefault(columns.evidence.hashes.bag(1, k), []).append(k)
+        near = {i: bags.get(columns.evidence.hashes.bag(0, i), []) for i in chosen}
+        columns.evidence.hashes.compare([(i, near[i][0]) for i in chosen if near[i]])
+    found: list[int] = []
+    for i in chosen:
+        partner = next((k for k in near[i] if columns.ignore_order or not len(columns.evidence.unlike(i, k))), None)
+        if partner is None or (columns.ignore_order and not columns.are_equal(i, partner)):
+            fits = ((k, columns.are_equal(i, k)) for k in range(n_predicted))
+            partner, is_equal = next(((k, fit) for k, fit in fits if fit is not False), (None, False))
+            if is_equal is None:
+                return None
+        if partner is None:
+            return found, False
+        found.append(partner)
+    return found, True
+
+
+def _by_text(values: Any, is_whole: bool) -> Any:
+    """Numbers in the order of their text, as the reference sorts them."""
+    import numpy as np
+
+    listed = values.tolist()
+    return np.array(sorted(map(int, listed) if is_whole else listed, key=str), np.float64)
+
+
+def _apart(a: Any, b: Any) -> Any:
+    """Whether numbers are farther from each other than the official tolerance, beyond all rounding."""
+    import numpy as np
+
+    return np.abs(a - b) > 1.001 * np.maximum(ABS_TOL, 1e-9 * np.maximum(np.abs(a), np.abs(b)))
+
+
+class Side:
+    """The chosen columns of one table as the reference compares them, each typed and sorted at most once."""
+
+    def __init__(self, table: Table, chosen: Sequence[int], ignore_order: bool, reference: Reference) -> None:
+        self.table = table
+        self.chosen = chosen
+        self.ignore_order = ignore_order
+        self.reference = reference
+        self._columns: dict[int, Column] = {}
+        self._raw: dict[int, list[str]] = {}
+        self._typed: list[Typed] | None = None
+        self._native: list[Column] | None = None
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def first(self, n_rows: int) -> "Side":
+        """The same of the first rows alone."""
+        return Side(first_rows(self.table, n_rows), self.chosen, self.ignore_order, self.reference)
+
+    def header(self, position: int) -> str:
+        """The header of a chosen column without case."""
+        return self.table.header[self.chosen[position]].casefold()
+
+    def column(self, position: int) -> Column:
+        """A chosen column, ready to be compared."""
+        if position not in self._columns:
+            column = self._unsorted(position)
+            column = column.with_zeros() if self.reference in RESULT_SUITES else column
+            self._columns[position] = column.ordered() if self.ignore_order else column
+        return self._columns[position]
+
+    def fingerprint(self, position: int) -> tuple[str, list[str]] | None:
+        """What makes two columns of text files equal without a look at their values, or None for a database's column.
+
+        In order it is the text itself; sorted apart it is the sorted text and the kind it is read as, which decides the order.
+        """
+        if self.table.types is not None:
+            return None
+        if position not in self._raw:
+            raw = raw_column(self.table, self.chosen[position])
+            self._raw[position] = sorted(raw) if self.ignore_order else raw
+        kind = self._frame()[position].kind if self.ignore_order else ""
+        return kind, self._raw[position]
+
+    @property
+    def safe(self) -> bool:
+        """Whether no comparison with these columns can raise."""
+        if self.table.types is not None:
+            return all(self._unsorted(position).safe for position in range(len(self)))
+        return is_safe_text(self.table, self.chosen)
+
+    def _unsorted(self, position: int) -> Column:
+        if self.table.types is not None:
+            if self._native is None:
+                self._native = database_columns(self.table, self.chosen)
+            return self._native[position]
+        if self.ignore_order:
+            return _as_column(self._frame()[position])
+        # in order, a whole frame of numbers turned to floats compares as its columns do: one column is enough
+        return _as_column(typed_column(raw_column(self.table, self.chosen[position])))
+
+    def _frame(self) -> list[Typed]:
+        if self._typed is None:
+            self._typed = official_frame(self.table, self.chosen)
+        return self._typed
+
+
+def _as_column(typed: Typed) -> Column:
+    if typed.overflows:
+        return Column(typed.values, "other")
+    return Column(typed.values, "text" if typed.kind in ("text", "raw") else "number")
+
+
+def compare_sides(gold: Side, predicted: Side, evidence: TableDiff) -> Score:
+    shortcuts = gold.safe and predicted.safe
+    pairs: list[tuple[int, int]] = []
+    for position in range(len(gold)):
+        partner = _twin(gold, position, predicted) if shortcuts else None
+        if partner is None:
+            partner = _first_equal(gold.column(position), predicted)
+        if partner is None:
+            return _explain(gold, predicted, evidence, len(pairs))
+        pairs.append((gold.chosen[position] + 1, predicted.chosen[partner] + 1))
+    return all_found(gold.table.n_rows, pairs)
+
+
+def is_safe_text(table: Table, chosen: Sequence[int] | None = None) -> bool:
+    """Whether no cell of these text columns (None: all) is long enough to be an integer that no float can hold."""
+    if (packed := packed_of(table)) is not None:
+        return packed.longest <= LONGEST_FLOAT
+    return not any(_has_long(column) for column in (table.columns if chosen is None else [table.columns[index] for index in chosen]))
+
+
+def _has_long(column: Sequence[str | None]) -> bool:
+    """Whether a cell is longer than `LONGEST_FLOAT`: one step over many short ones that follow each other, for a tenth of asking each."""
+    at = 0
+    try:
+        text = "\0".join(column)  # type: ignore[arg-type]
+    except TypeError:
+        text = "\0".join(filter(None, column))
+    if text.count("\0") >= len(column):
+        return any(len(cell or "") > LONGEST_FLOAT for cell in column)
+    while len(text) - at > LONGEST_FLOAT:
+        end = text.rfind("\0", at, at + LONGEST_FLOAT + 1)
+        if end < 0:
+            return True
+        at = end + 1
+    return False
+
+
+def _twin(gold: Side, position: int, predicted: Side) -> int | None:
+    """The first predicted column that holds the same text, where both sides are text files."""
+    print_of_gold = gold.fingerprint(position)
+    if print_of_gold is None:
+        return None
+    return next((index for index in range(len(predicted)) if predicted.fingerprint(index) == print_of_gold), None)
+
+
+def _first_equal(gold: Column, predicted: Side) -> int | None:
+    """The first equal predicted column; the order is the reference's, for one that cannot be compared ends the search (not in dbt's)."""
+    for index in range(len(predicted)):
+        try:
+            if columns_equal(gold, predicted.column(index)):
+                return index
+        except Uncomparable:
+            if predicted.reference != "dbt":
+                raise
+    return None
+
+
+def compare_packed(expected: "Side", predicted: "Side", evidence: TableDiff) -> Score | None:
+    """The score of packed tables, None where only their values can tell."""
+    columns = OfficialColumns(evidence, ignore_order=expected.ignore_order, empty_is_zero=expected.reference in RESULT_SUITES)
+    found = partners_of(columns, expected.chosen, len(predicted))
+    if found is None:
+        return None
+    partners, is_all = found
+    if is_all:
+        return all_found(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
+    return _explain(expected, predicted, evidence, len(partners), columns)
+
+
+def compare_arrays(expected: "Side", predicted: "Side", evidence: TableDiff) -> Score | None:
+    """The score of tables that are held as arrays, None for others, and where empty cells or the order of rows hang on all of them."""
+    sides = ((evidence.gold, expected.chosen), (evidence.predicted, predicted.chosen))
+    if expected.ignore_order or not all(OfficialArrays.can_judge(*side) for side in sides):
+        return None
+    columns = OfficialArrays(evidence, expected.chosen)
+    partners = columns.partners()
+    if len(partners) == len(expected):
+        return all_found(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
+    return _explain(expected, predicted, evidence, len(partners), arrays=columns)
+
+
+def _explain(
+    expected: "Side",
+    predicted: "Side",
+    evidence: TableDiff,
+    n_found: int,
+    packed: OfficialColumns | None = None,
+    arrays: OfficialArrays | None = None,
+) -> Score:
+    """The 0 of the needed column `n_found`, which none equals: names the predicted column with the fewest differing cells."""
+    i, n_rows, n_predicted = expected.chosen[n_found], evidence.n_rows, len(predicted)
+    gold, ignore_order = evidence.gold, expected.ignore_order
+    details: dict[str, Any] = {"n_found": n_found, "n_needed": len(expected), "gold_column": i + 1, "n_rows": n_rows}
+    if not is_worded():
+        return Score(official=0.0, reason="", details=details)
+    if not n_predicted:
+        return Score(official=0.0, reason=no_equal(i, gold.header[i], "no column handed in"), details=details)
+    n_ranked = min(n_rows, max(1, (FEW_RANKED_CELLS if packed is not None or arrays is not None else RANKED_CELLS) // n_predicted))
+    mine, theirs = expected, predicted
+    if packed is not None or arrays is not None:
+        mine, theirs = expected.first(n_ranked), predicted.first(n_ranked)
+
+    def distance(k: int) -> tuple[int, bool, int]:
+        n_differ = len(differing_rows(mine.column(n_found), theirs.column(k), n_ranked))
+        return n_differ, expected.header(n_found) != predicted.header(k), abs(i - k)
+
+    k = min(range(n_predicted), key=distance)
+    details["predicted_column"] = k + 1
+    word = "nearest is" if n_ranked == n_rows else "a near one is"
+    place = f"{word} predicted column {k + 1} {shorten(evidence.predicted.header[k])}"
+    if packed is not None and packed.are_many:
+        return Score(official=0.0, reason=no_equal(i, gold.header[i], f"{place}, whose cells cannot be paired"), details=details)
+    rows = packed.differing(i, k) if packed is not None and not ignore_order else arrays.differing(i, k) if arrays is not None else None
+    if rows is not None and packed is not None:
+        _, a, b = next(evidence.cells(i, k, rows[:1]))
+        cells = f"{shown(packed.value(0, i, a))} vs {shown(packed.value(1, k, b))}"
+    elif rows is not None and arrays is not None:
+        cells = f"{shown(arrays.value(0, i, rows[0]))} vs {shown(arrays.value(1, k, rows[0]))}"
+    else:
+        if packed is not None:
+            # One column of packed text is typed as it is in its frame, but for how integers are held.
+            mine, theirs = (Side(side.table, [at], ignore_order, side.reference) for side, at in ((expected, i), (predicted, k)))
+        column, other = (mine.column(0), theirs.column(0)) if packed is not None else (mine.column(n_found), theirs.column(k))
+        rows = differing_rows(column, other, n_rows)
+        cells = f"{shown(column.values[rows[0]])} vs {shown(other.values[rows[0]])}"
+    details["n_differ"] = len(rows)
+    where = "first when sorted"
+    if not ignore_order:
+        where, details["first_row"] = f"first at row {int(rows[0]) + 1}", int(rows[0]) + 1
+    reason = no_equal(i, gold.header[i], f"{place}, {len(rows)} of {n_rows} cells differ, {where}: {cells}")
+    return Score(official=0.0, reason=reason, details=details)
+
+
+def match_table(
+    prediction: AnyTable,
+    gold: AnyTable,
+    *,
+    needed: Sequence[int] = (),
+    ignore_order: bool = False,
+    reference: Reference = "original",
+    comparisons: Comparisons | None = None,
+) -> Score:
+    """1 where every needed gold column (positions from 0, none = all) equals some predicted column, else 0.
+
+    `ignore_order` sorts each column on its own before; `reference` says what an empty cell and two cells that cannot be compared are. None
+    with a fault where `needed` names a column that gold has not.
+    """
+    try:
+        chosen = resolve(needed, len(gold.header))
+    except IndexError as error:
+        return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
+    same_rows = agreed(prediction, gold, ignore_order=ignore_order)
+    if same_rows is not None:
+        return all_found(same_rows.n_rows, [(i + 1, i + 1) for i in chosen])
+    prediction, gold = exact_table(prediction), exact_table(gold)
+    if prediction.n_rows != gold.n_rows:
+        reason = f"{count(prediction.n_rows, 'row')} handed in, gold has {gold.n_rows}"
+        return Score(official=0.0, reason=reason, details={"n_rows": prediction.n_rows, "n_gold_rows": gold.n_rows})
+    seen = comparisons or Comparisons()
+    is_safe = gold.types is None and is_safe_text(prediction)
+    same = seen.identical(gold, prediction, chosen) if is_safe else None
+    if same is not None:
+        return all_found(gold.n_rows, [(i + 1, k + 1) for i, k in zip(chosen, same, strict=True)])
+    evidence = seen.of(gold, prediction)
+    predicted = Side(evidence.predicted, range(len(prediction.columns)), ignore_order, reference)
+    expected = Side(evidence.gold, chosen, ignore_order, reference)
+    if is_safe and evidence.packed is not None and (found := compare_packed(expected, predicted, evidence)) is not None:
+        return found
+    if (found := compare_arrays(expected, predicted, evidence)) is not None:
+        return found
+    try:
+        return compare_sides(expected, predicted, evidence)
+    except Uncomparable as error:
+        return Score(official=0.0, reason=f"the reference fails on these columns: {error}", details={"reference_fails": True})
+
+
+def match_column_cells(prediction: AnyTable, gold: AnyTable, column: int, *, ignore_order: bool, reference: Reference) -> Score:
+    """What the original and dbt say of a bare number for `condition_cols`: 1 where each gold cell of that column is a predicted column.
+
+    `gold.iloc[:, 0]` is a column and no table, so each of its cells stands for a column: a text for one of its characters. Of any other
+    cell the original dies, and dbt takes it for unequal: 0 for both.
+    """
+    try:
+        (at,) = resolve([column], len(gold.header))
+    except IndexError as error:
+        return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
+    prediction, gold = exact_table(prediction), exact_table(gold)
+    cells = Side(gold, [at], False, reference).column(0).values
+    predicted = Side(prediction, range(len(prediction.columns)), ignore_order, reference)
+    if all(isinstance(cell, str) and _is_some_column(cell, predicted) for cell in cells):
+        return Score(official=1.0, reason=f"each cell of gold column {at + 1} is a predicted column, character by character")
+    reason = f"the reference fails on a bare condition_cols: write [{column}]"
+    return Score(official=0.0, reason=reason, details={"reference_fails": True})
+
+
+def _is_some_column(cell: str, predicted: Side) -> bool:
+    characters = Column(sorted(cell) if predicted.ignore_order else list(cell), "text")
+    try:
+        return any(columns_equal(characters, predicted.column(position)) for position in range(len(predicted)))
+    except Uncomparable:
+        return False
+
+
+def match_any_table(
+    prediction: AnyTable,
+    golds: Sequence[AnyTable | Fault],
+    *,
+    needed: Sequence[Sequence[int] | int | Fault],
+    ignore_order: bool = False,
+    reference: Reference = "original",
+    comparisons: Comparisons | None = None,
+) -> Score:
+    """The score against the first gold that matches, else against the one it came nearest to.
+
+    A gold that cannot be read or judged does not stop the others, but without a match it leaves the verdict open. A `Fault` in `needed`
+    says why the reference dies at that gold, a number is one for `match_column_cells`.
+    """
+    scores: list[Score] = []
+    for position, (gold, columns) in enumerate(zip(golds, needed, strict=True), start=1):
+        if isinstance(gold, Fault):
+            score = Score(official=None, reason=describe(gold), fault=gold)
+        elif isinstance(columns, Fault):
+            score = Score(official=None, reason=columns.detail, fault=columns)
+        elif isinstance(columns, int):
+            score = match_column_cells(prediction, gold, columns, ignore_order=ignore_order, reference=reference)
+        else:
+            score = match_table(prediction, gold, needed=columns, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
+        scores.append(_numbered(score, "gold", position, len(golds), "" if isinstance(gold, Fault) else gold.name))
+        if score.official == 1.0:
+            return scores[-1]
+        if score.details.get("reference_fails") or (not isinstance(gold, Fault) and score.official is None):
+            break  # the reference dies here, so a later gold cannot help
+    if scores[-1].details.get("reference_fails"):
+        return scores[-1]
+    unjudged = next((score for score in scores if score.official is None), None)
+    return unjudged or max(scores, key=lambda score: score.details.get("n_found", -1))
+
+
+def match_table_list(
+    predictions: Sequence[AnyTable | Fault],
+    golds: Sequence[AnyTable | Fault],
+    *,
+    needed: Sequence[Sequence[int]],
+    ignore_orders: Sequence[bool],
+    reference: Reference = "original",
+    comparisons: Comparisons | None = None,
+) -> Score:
+    """1 where the i-th prediction matches the i-th gold for all n golds, else 0 with the first that fails."""
+    if len(predictions) != len(golds):
+        return Score(official=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}")
+    scores = []
+    for index, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
+        score = match_pair(
+            prediction, gold, needed=needed[index], ignore_order=ignore_orders[index], reference=reference, comparisons=comparisons
+        )
+        name = "" if isinstance(gold, Fault) else gold.name
+        scores.append(_numbered(score, "table", index + 1, len(golds), name))
+        if score.official == 0:
+            break
+    return all_of(scores)
+
+
+def match_pair(
+    prediction: AnyTable | Fault,
+    gold: AnyTable | Fault,
+    *,
+    needed: Sequence[int] = (),
+    ignore_order: bool = False,
+    reference: Reference = "original",
+    comparisons: Comparisons | None = None,
+) -> Score:
+    """`match_table`, where either side may be the fault that stands in its place."""
+    if isinstance(prediction, Fault):
+        return Score(official=0.0, reason=describe(prediction), fault=prediction)
+    if isinstance(gold, Fault):
+        return Score(official=None, reason=describe(gold), fault=gold)
+    return match_table(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
+
+
+def all_of(scores: Sequence[Score]) -> Score:
+    """The score of a check that needs every part: the first 0, else the first that nobody can judge, else 1."""
+    for value in (0.0, None):
+        for score in scores:
+            if score.official == value:
+                return score
+    reasons = f"all {len(scores)} tables match" if len(scores) > 1 else scores[0].reason
+    return Score(official=1.0, reason=reasons)
+
+
+def resolve(needed: Sequence[int], n_columns: int) -> list[int]:
+    """The needed columns as positions from 0, all where none is named; a negative one counts from the end.
+
+    Raises IndexError, with a sentence, for a column that is not there.
+    """
+    for index in needed:
+        if not -n_columns <= index < n_columns:
+            raise IndexError(f"condition_cols names column {index}, gold has {count(n_columns, 'column')} (the first is 0)")
+    return [index % n_columns for index in needed] if needed else list(range(n_columns))
+
+
+def _numbered(score: Score, word: str, position: int, n_all: int, name: str) -> Score:
+    """The score with `table 2 of 3 'orders.csv': ` in front of its reason."""
+    from dataclasses import replace
+
+    if n_all == 1:
+        return score
+    title = f" {shorten(name)}" if name else ""
+    details = {**score.details, word: position}
+    return replace(score, reason=f"{word} {position} of {n_all}{title}: {score.reason}", details=details)
+
+
+def match_database(
+    prediction: Mapping[str, AnyTable | Fault],
+    gold: Mapping[str, AnyTable | Fault],
+    *,
+    tables: Sequence[str] | None = None,
+    needed: Sequence[Sequence[int]] | None = None,
+    ignore_orders: Sequence[bool] | None = None,
+    reference: Reference = "original",
+    comparisons: Comparisons | None = None,
+) -> Score:
+    """1 where each of gold's tables (`tables`, or all) matches the predicted table of that name without case, else 0.
+
+    `needed` and `ignore_orders` go with the tables in their order; without them all columns count and rows keep their order.
+    """
+    names = list(gold) if tables is None else list(tables)
+    problem = list_problem(len(names), needed, ignore_orders)
+    if problem or not names:
+        return _open(problem or "gold has no table to compare")
+    predicted, expected = _by_name(prediction), _by_name(gold)
+    scores = []
+    for index, name in enumerate(names):
+        columns, ignore_order = needed[index] if needed else (), bool(ignore_orders and ignore_orders[index])
+        score = _match_one(
+            name, predicted, expected, needed=columns, ignore_order=ignore_order, reference=reference, comparisons=comparisons
+        )
+        reason = f"table {shorten(name)}: {score.reason}"
+        scores.append(replace(score, reason=reason, details={**score.details, "table": name}))
+    return all_of(scores)
+
+
+def _match_one(
+    name: str,
+    predicted: Mapping[str, AnyTable | Fault],
+    expected: Mapping[str, AnyTable | Fault],
+    *,
+    needed: Sequence[int],
+    ignore_order: bool,
+    reference: Reference,
+    comparisons: Comparisons | None,
+) -> Score:
+    gold = expected.get(name.lower())
+    if gold is None:
+        return _open(f"gold has no table {shorten(name)}")
+    if needs_quotes(name):
+        return _open("the name needs quotes, which the reference does not write")
+    if not isinstance(gold, Fault) and (refused := unsupported_type(gold)):
+        return _open(f"the reference cannot read a column of type {refused}")
+    prediction = predicted.get(name.lower(), Fault(code="MISSING_TABLE"))
+    if not isinstance(prediction, Fault) and (refused := unsupported_type(prediction)):
+        return Score(official=0.0, reason=f"the reference cannot read a column of type {refused}")
+    return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
+
+
+def _open(message: str) -> Score:
+    """The score of a check that gold itself keeps from being judged."""
+    return Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message))
+
+
+def _by_name(tables: Mapping[str, AnyTable | Fault]) -> dict[str, AnyTable | Fault]:
+    return {name.lower(): table for name, table in tables.items()}

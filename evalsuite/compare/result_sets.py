@@ -1,0 +1,109 @@
+"""Two query results as the evaluators of text-to-SQL compare them: as sets of rows (BIRD), or as bags under some order of columns.
+
+Cells are what SQLite gives (None, int, float, str, bytes) and are equal as Python has it: 1 = 1.0, 'a' is not 'A', None = None.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+
+from evalsuite.core.errors import FaultError
+
+Row = tuple[Hashable, ...]
+# Row visits of a search for an order of columns; no honest pair of results comes near it.
+_MOST_STEPS = 5_000_000
+
+
+def equal_as_sets(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    """Whether both results have the same distinct rows, columns in the same order (bird-bench/mini_dev `evaluation_ex`)."""
+    return gold is predicted or set(gold) == set(predicted)
+
+
+def equal_as_bags(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: bool) -> bool:
+    """Whether some order of the predicted columns makes both the same bag of rows, or where `ordered` the same list.
+
+    As in taoyds/test-suite-sql-eval `result_eq`: two empty results are equal whatever their columns; and each row's cells, sorted by their
+    text and type, must agree first, so that 1 for 1.0 is another cell where that changes its place in the row. The evaluator tries every
+    permutation; here columns are chosen one by one, and a choice ends as soon as the rows so far differ, with the same verdict.
+
+    Raises:
+        FaultError: LIMIT where the search takes too many steps.
+    """
+    if gold is predicted or (not gold and not predicted):
+        return True
+    if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
+        return False
+    own, others = ([tuple(sorted(row, key=lambda cell: f"{cell}{type(cell)}")) for row in side] for side in (gold, predicted))
+    if (own != others) if ordered else (set(own) != set(others)):
+        return False
+    if gold == predicted:
+        return True
+    wanted, offered = list(zip(*gold, strict=True)), list(zip(*predicted, strict=True))
+    if ordered:
+        return Counter(wanted) == Counter(offered)
+    if Counter(map(_bag, wanted)) != Counter(map(_bag, offered)):
+        return False
+    return _assigned(wanted, offered)
+
+
+def _bag(column: Row) -> frozenset[tuple[Hashable, int]]:
+    return frozenset(Counter(column).items())
+
+
+def _assigned(wanted: Sequence[Row], offered: Sequence[Row]) -> bool:
+    """Whether the offered columns can be put in an order in which the rows are the same bag; both sides have the same bags of columns."""
+    n_rows, n_steps = len(wanted[0]), 0
+    bags = list(map(_bag, offered))
+    fitting = [[k for k, bag in enumerate(bags) if bag == own] for own in map(_bag, wanted)]
+    # Columns with the fewest partners first.
+    order = sorted(range(len(wanted)), key=lambda i: len(fitting[i]))
+    # (classes of rows on both sides so far, columns used, partners still to be tried), one entry a column that is being assigned.
+    start = ([0] * n_rows, [0] * n_rows)
+    stack: list[tuple[tuple[list[int], list[int]], frozenset[int], Iterator[int]]] = [(start, frozenset(), iter(fitting[order[0]]))]
+    tried: list[set[Row]] = [set()]
+    while stack:
+        classes, used, partners = stack[-1]
+        chosen = next((k for k in partners if k not in used and offered[k] not in tried[-1]), None)
+        if chosen is None:
+            stack.pop()
+            tried.pop()
+            continue
+        # A twin of a column that failed here fails here too.
+        tried[-1].add(offered[chosen])
+        n_steps += n_rows
+        if n_steps > _MOST_STEPS:
+            raise FaultError("LIMIT", f"no agreeing order of {len(wanted)} columns was found within {_MOST_STEPS:,} steps")
+        names: dict[tuple[int, Hashable], int] = {}
+        mine = [names.setdefault(pair, len(names)) for pair in zip(classes[0], wanted[order[len(stack) - 1]], strict=True)]
+        theirs = [names.setdefault(pair, len(names)) for pair in zip(classes[1], offered[chosen], strict=True)]
+        if Counter(mine) != Counter(theirs):
+            continue
+        if len(stack) == len(wanted):
+            return True
+        stack.append(((mine, theirs), used | {chosen}, iter(fitting[order[len(stack)]])))
+        tried.append(set())
+    return False
+
+
+def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
+    """BIRD's soft F1 of two results in [0, 1]: the i-th distinct rows are held to each other, a cell counts where the other row has it.
+
+    Distinct rows stand in the order of the results; BIRD's own go by the hash of their texts, so that its value changes from run to run.
+    """
+    if gold is predicted:
+        return 1.0
+    own, others = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
+    if own == others:
+        return 1.0
+    found = extra = lost = 0.0
+    for row, other in zip(own, others, strict=False):
+        if row == other:
+            found += 1
+            continue
+        width = len(row) or 1
+        among, theirs = set(row), set(other)
+        found += sum(cell in among for cell in other) / width
+        extra += sum(cell not in among for cell in other) / width
+        lost += sum(cell not in theirs for cell in row) / width
+    extra += max(0, len(others) - len(own))
+    lost += max(0, len(own) - len(others))
+    return 2 * found / (2 * found + extra + lost) if found else 0.0

@@ -1,0 +1,228 @@
+"""The columns and rows of two packed tables as bags: what is written alike in whatever order has equal hashes.
+
+A table is written by who wants it to pass, so equal hashes are believed only as far as they hold for any two texts: the keys are secret
+and new for each comparison (`Keys`), all hashes of both sides are compared and not their sums, and the cells behind some of them, which
+the keys choose, are looked at. Where one of those differs, nothing is told by hashes any more.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from evalsuite.compare.string_columns import Keys, Packed, equal_cells
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+_AT_ONCE: Final = 65_536
+# So many hashes of single cells are held at a time.
+_MOST_CELLS: Final = 4_000_000
+# So many different rows are looked at where hashes say that rows are written alike.
+_SAMPLED: Final = 16
+_LOWEST: Final = 512
+# So few rows are compared cell by cell.
+_FEW: Final = 20_000
+
+
+class Held(dict[Any, Any]):
+    """Arrays as long as a table, of one kind at a time: of a million rows each counts."""
+
+    kind = ""
+
+    def of(self, kind: str) -> "Held":
+        """What is held of a kind; what was held of another is let go."""
+        if kind != self.kind:
+            self.clear()
+            self.kind = kind
+        return self
+
+
+class HashedRows:
+    """The hashes of gold (side 0) and of a predicted table (side 1), worked out as they are asked for."""
+
+    def __init__(self, packed: Sequence[Packed], held: Held) -> None:
+        self._packed, self._held = packed, held
+        self._known: dict[Any, Any] = {}
+        self._alike: dict[tuple[int, int], bool] = {}
+        self._keys: Keys | None = None
+
+    def rows(self, side: int, columns: Sequence[int]) -> "np.ndarray[Any, Any]":
+        """A number for each row of some packed columns in this order: equal for equal texts, and hardly ever else. The last is held."""
+        import numpy as np
+
+        held, name = self._held.of("hashes"), tuple(columns)
+        if side not in held or held[side][0] != name:
+            held.pop(side, None)
+            found = np.empty(self._packed[side].n_rows, np.uint64)
+            sums = np.zeros(len(columns), np.uint64)
+            for begin, hashed in self._cells(side, columns):
+                sums += hashed.sum(axis=0, dtype=np.uint64)
+                found[begin : begin + len(hashed)] = self._secret.of_rows(hashed)
+            self._known.update((("bag", side, column), int(sums[at])) for at, column in enumerate(columns))
+            held[side] = name, found
+        known: np.ndarray[Any, Any] = held[side][1]
+        return known
+
+    @property
+    def _secret(self) -> Keys:
+        self._keys = self._keys or Keys()
+        return self._keys
+
+    def _cells(self, side: int, columns: Sequence[int]) -> "Iterator[tuple[int, np.ndarray[Any, Any]]]":
+        """(row, hashes of the cells of some columns from that row on), block by block."""
+        end = 0
+        for block in self._packed[side].blocks():
+            begin, end = end, end + len(block)
+            yield begin, block.hashes(columns, self._secret)
+
+    def know_bags(self, side: int, columns: Sequence[int]) -> None:
+        """Have the `bag` of several columns worked out in one reading."""
+        if any(("bag", side, column) not in self._known for column in columns):
+            self.rows(side, columns)
+
+    def bag(self, side: int, column: int) -> int:
+        """A sum, equal for packed columns that hold the same texts in whatever order; whether equal ones do, `are_alike` says."""
+        if ("bag", side, column) not in self._known:
+            self.rows(side, [column])
+        found: int = self._known["bag", side, column]
+        return found
+
+    def are_alike(self, i: int, k: int) -> bool:
+        """Whether gold column i and predicted column k hold the same texts, in whatever order."""
+        if (i, k) not in self._alike:
+            self.compare([(i, k)])
+        return self._alike[i, k]
+
+    def compare(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Have `are_alike` found out for several pairs at once: where rows are alike, so are their columns."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._alike]
+        self._alike.update((pair, False) for pair in new)
+        likely = [pair for pair in new if self.bag(0, pair[0]) == self.bag(1, pair[1])]
+        if not likely:
+            return
+        rows = self._spare([i for i, _ in likely], [k for _, k in likely])
+        if len(rows[0]) <= _FEW:
+            self._alike.update((pair, self._same_texts(pair, rows)) for pair in likely)
+            return
+        step = max(1, _MOST_CELLS // self._packed[0].n_rows)
+        for start in range(0, len(likely), step):
+            part = likely[start : start + step]
+            self._alike.update(zip(part, self._same_columns(part), strict=True))
+
+    def _same_texts(self, pair: tuple[int, int], rows: tuple[Any, Any]) -> bool:
+        """Whether the cells of both columns in these rows are the same."""
+        texts = [Counter(self._packed[side].texts(pair[side], rows[side])) for side in (0, 1)]
+        return texts[0] == texts[1]
+
+    def _same_columns(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
+        """For each pair whether both columns hold the same texts."""
+        import numpy as np
+
+        sides = []
+        for side, columns in enumerate(zip(*pairs, strict=True)):
+            found = np.empty((len(columns), self._packed[side].n_rows), np.uint64)
+            for begin, hashed in self._cells(side, columns):
+                found[:, begin : begin + len(hashed)] = hashed.T
+            sides.append(found)
+        cells = zip(pairs, *sides, strict=True)
+        return [_same_bag(gold, predicted) and self._bears_out([gold, predicted], [i], [k]) for (i, k), gold, predicted in cells]
+
+    def _bears_out(self, hashed: "Sequence[np.ndarray[Any, Any]]", columns: Sequence[int], partners: Sequence[int]) -> bool:
+        """Whether rows with equal hashes are written alike, as far as those with the lowest hashes of either side tell."""
+        import numpy as np
+
+        lowest = []
+        for side in hashed:
+            last = np.partition(side, _LOWEST)[_LOWEST] if len(side) > _LOWEST else side.max(initial=0)
+            rows = np.flatnonzero(side <= last)[: 4 * _LOWEST]
+            values, at = np.unique(side[rows], return_index=True)
+            lowest.append(dict(zip(values.tolist(), rows[at].tolist(), strict=True)))
+        common = sorted(lowest[0].keys() & lowest[1].keys())[:_SAMPLED]
+        shown = []
+        for packed, places, chosen in zip(self._packed, lowest, (columns, partners), strict=True):
+            wanted = np.array(sorted(places[value] for value in common), np.int64)
+            texts = zip(*(packed.texts(column, wanted) for column in chosen), strict=True)
+            told = dict(zip(wanted.tolist(), texts, strict=True))
+            shown.append([told[places[value]] for value in common])
+        return shown[0] == shown[1]
+
+    def are_twins(self, k: int, other: int) -> bool:
+        """Whether two predicted columns hold the same texts, row by row."""
+        return all(bool(equal_cells(block, [k], block, [other]).all()) for block in self._packed[1].blocks())
+
+    def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
+        """The gold and the predicted rows that are left when rows written alike in these columns are taken away from above."""
+        import numpy as np
+
+        if len(columns) == 1 and self.are_alike(columns[0], partners[0]):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return self._spare(columns, partners)
+
+    def _spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
+        import numpy as np
+
+        name = ("spare", tuple(columns), tuple(partners))
+        if name in self._known:
+            known: tuple[Any, Any] = self._known[name]
+            return known
+        hashed = [self.rows(0, columns), self.rows(1, partners)]
+        if not self._bears_out(hashed, columns, partners):
+            found = self._spare_texts(columns, partners)
+        elif _same_bag(*hashed):
+            found = np.empty(0, np.int64), np.empty(0, np.int64)
+        else:
+            # They are held by nobody but the function that orders them.
+            self._held.clear()
+            found = _spare_hashes(hashed)
+        self._known[name] = found
+        return found
+
+    def _spare_texts(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
+        """`spare` without hashes."""
+        import numpy as np
+
+        sides = [self._packed[side].columns() for side in (0, 1)]
+        gold, predicted = (list(zip(*(side[at] for at in own), strict=True)) for side, own in zip(sides, (columns, partners), strict=True))
+        mine, theirs = left(gold, Counter(predicted)), left(predicted, Counter(gold))
+        return np.array(mine, np.int64), np.array(theirs, np.int64)
+
+
+def left(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
+    """The rows that are left when each of the others takes one that is equal, from above."""
+    found = []
+    for at, row in enumerate(rows):
+        if others[row] > 0:
+            others[row] -= 1
+        else:
+            found.append(at)
+    return found
+
+
+def _same_bag(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> bool:
+    """Whether both sides hold the same hashes, in whatever order."""
+    import numpy as np
+
+    return np.array_equal(np.sort(gold), np.sort(predicted))
+
+
+def _spare_hashes(sides: "list[np.ndarray[Any, Any]]") -> tuple[Any, Any]:
+    """The rows of both sides that are left when equal hashes are paired; `sides` is emptied."""
+    import numpy as np
+
+    orders, ordered = [], []
+    while sides:
+        side = sides.pop(0)
+        orders.append(np.argsort(side, kind="stable").astype(np.int32))
+        ordered.append(side[orders[-1]])
+    left = []
+    for mine, theirs, order in ((ordered[0], ordered[1], orders[0]), (ordered[1], ordered[0], orders[1])):
+        kept = []
+        for start in range(0, len(mine), _AT_ONCE):
+            part = mine[start : start + _AT_ONCE]
+            # How many equal ones stand before a row on its own side, and how many there are on the other.
+            before = np.arange(start, start + len(part)) - np.searchsorted(mine, part)
+            there = np.searchsorted(theirs, part, "right") - np.searchsorted(theirs, part)
+            kept.append(order[start : start + len(part)][before >= there])
+        left.append(np.sort(np.concatenate(kept)))
+    return left[0], left[1]

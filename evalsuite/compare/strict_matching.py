@@ -1,0 +1,639 @@
+"""Why a table is not the gold table: the smallest fact that decides it.
+
+Whether a table is the gold table: rows are tuples, each needed gold column has its own predicted column.
+
+Matching rows and columns at once under a tolerance is as hard as hypergraph isomorphism in general; this is exact wherever it answers
+and deterministic. Work is counted, never timed: at a cap it answers `limit` and not a guess.
+
+1. Columns of the same name or place are tried first: what an honest answer needs is one look at each column.
+2. Ordered: a predicted column is a candidate for a needed gold column when every cell is equal; Kuhn matching of the columns.
+3. Unordered: a candidate has the same bag of keys. Numbers near each other share a key: chains of overlap between gold points and the
+   intervals the predictions accept ("clusters"). The rest is `row_search`. Where some rows only are tied, they alone change places.
+4. Where the table agrees only with columns whose labels contradict each other, it is no gold table.
+
+Which cells of two columns differ: row by row, or without order the gold cells that find no partner, as few as possible.
+
+In a few words, why the two rules differ on a table: what the reference overlooked, or what it stumbled on.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final
+
+from evalsuite.compare.bipartite_matching import largest_flow
+from evalsuite.compare.column_profiles import (
+    Cells,
+    Column,
+    Matching,
+    Outline,
+    Shelf,
+    decided,
+    in_likely_order,
+    likely_columns,
+    matched_as,
+    place,
+)
+from evalsuite.compare.messages import FEW_RANKED_CELLS, MAX_SHOWN, RANKED_CELLS, count, is_worded, no_equal, shorten
+from evalsuite.compare.numbers import Number, Tolerance
+from evalsuite.compare.row_multisets import CapReachedError, RowSearch, Work, cells_of, match_bags, remainder
+from evalsuite.compare.strict_cells import Cell, Percent, equal, is_written_form, key, readings, show
+from evalsuite.compare.table_diff import TableDiff
+from evalsuite.compare.tolerance_groups import ColumnPair, cannot_pair, pair_columns, windows_of
+from evalsuite.compare.verdict import Strict, TableCause
+from evalsuite.core.types import Fault
+
+# So many columns with the same first rows are looked at before all others.
+_TWINS_TRIED: Final = 8
+
+
+def match_columns(
+    gold: Sequence[Column],
+    predicted: Sequence[Column],
+    *,
+    n_gold: int,
+    n_predicted: int,
+    ordered: bool,
+    ties: Sequence[int] | None = None,
+    evidence: TableDiff | None = None,
+) -> Matching:
+    """The strict verdict on needed gold columns against all predicted ones, of n_gold and n_predicted rows.
+
+    Where order counts, rows of the same number in `ties` (one for each row) may still change places.
+    """
+    if len(predicted) < len(gold) or n_gold != n_predicted:
+        return Matching(verdict="shape")
+    if n_gold == 0 or not gold:
+        return matched_as(range(len(gold)))
+    assert evidence is not None
+    found = _matched(gold, predicted, ordered, ties, evidence)
+    if not (found.is_equal and crossed(found, gold, predicted)):
+        return found
+    heeding = _matched(gold, predicted, ordered, ties, evidence, heeds_labels=True)
+    return heeding if heeding.verdict in ("equal", "limit") else replace(found, verdict="labels")
+
+
+def crossed(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> list[tuple[int, int]]:
+    """The pairs of a full assignment (indices) whose labels contradict each other."""
+    return [(i, k) for i, k in enumerate(matching.assignment) if k is not None and gold[i].contradicts(predicted[k])]
+
+
+def _matched(
+    gold: Sequence[Column],
+    predicted: Sequence[Column],
+    ordered: bool,
+    ties: Sequence[int] | None,
+    evidence: TableDiff,
+    *,
+    heeds_labels: bool = False,
+) -> Matching:
+    n_rows = evidence.n_rows
+    if not ordered:
+        quick = match_bags(gold, predicted, evidence, heeds_labels) if evidence.packed is not None else None
+        return quick or _unordered(gold, predicted, [0] * n_rows, heeds_labels)
+    found = _ordered(gold, predicted, heeds_labels, evidence)
+    if found.is_equal or ties is None or len(set(ties)) == n_rows:
+        return found
+    # What is wrong is told row by row all the same: the order is what gold asked for.
+    moved = _unordered(gold, predicted, ties, heeds_labels)
+    return replace(moved, moved=True) if moved.is_equal else found
+
+
+def _likely(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool) -> list[int] | None:
+    found = likely_columns(gold, predicted)
+    if found is None or (heeds_labels and any(gold[i].contradicts(predicted[k]) for i, k in enumerate(found))):
+        return None
+    return found
+
+
+def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
+    """Each column beside its likely partner first; the others are looked at only for a column whose partner is unequal."""
+    likely = likely_columns(gold, predicted)
+    if likely is not None:
+        evidence.look([(column.position, predicted[k].position) for column, k in zip(gold, likely, strict=True)])
+    twins: dict[tuple[str, ...], list[int]] = {}
+    for k, column in enumerate(predicted):
+        twins.setdefault(tuple(map(repr, evidence.heads[1].columns[column.position])), []).append(k)
+    chosen: dict[int, int] = {}
+    candidates: list[list[int]] = []
+    for i, column in enumerate(gold):
+        allowed = [k for k in range(len(predicted)) if not (heeds_labels and column.contradicts(predicted[k]))]
+        alike = twins.get(tuple(map(repr, evidence.heads[0].columns[column.position])), ())
+        first = [k for k in ([likely[i]] if likely is not None else [*alike[:_TWINS_TRIED]]) if k in allowed]
+        found = next((k for k in first if k not in chosen and column_fits(column, predicted[k], evidence)), None)
+        if found is None:
+            near = [k for k in in_likely_order(column, predicted, allowed) if heads_fit(column, predicted[k], evidence)]
+            evidence.look([(column.position, predicted[k].position) for k in near])
+            fits = (k for k in near if column_fits(column, predicted[k], evidence))
+            own = []
+            # One that no other column has is enough for now.
+            for k in fits:
+                own.append(k)
+                if k not in chosen:
+                    break
+            candidates.append(own)
+            found = next((k for k in own if k not in chosen), None)
+        else:
+            candidates.append([found])
+        if found is not None:
+            chosen[found] = i
+    if all(candidates) and len(chosen) < len(gold):
+        # Which of them goes to which is asked only where each has one.
+        candidates = [_all_fitting(column, predicted, heeds_labels, evidence) for column in gold]
+    if len(chosen) == len(gold):
+        return matched_as([k for k, _ in sorted(chosen.items(), key=lambda pair: pair[1])])
+    return decided(candidates, "equal")
+
+
+def _all_fitting(gold: Column, predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> list[int]:
+    near = [
+        k for k, column in enumerate(predicted) if not (heeds_labels and gold.contradicts(column)) and heads_fit(gold, column, evidence)
+    ]
+    return in_likely_order(gold, predicted, [k for k in near if column_fits(gold, predicted[k], evidence)])
+
+
+def heads_fit(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
+    """Whether the first rows of two columns leave open that they are equal."""
+    if gold.has_percent or predicted.has_percent:
+        return True
+    a, b = _head(0, gold, evidence), _head(1, predicted, evidence)
+    return all(x is y or equal(x, y, gold.tolerance) for x, y in zip(a, b, strict=True))
+
+
+def _head(side: int, column: Column, evidence: TableDiff) -> list[Cell]:
+    name = ("head", side, column.position, column.read)
+    if name not in evidence.known:
+        evidence.known[name] = list(map(column.read, evidence.heads[side].columns[column.position]))
+    found: list[Cell] = evidence.known[name]
+    return found
+
+
+def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
+    """Whether a predicted column equals gold in every row. Their first rows are compared first."""
+    if gold.has_percent or predicted.has_percent:
+        return any(
+            all(a is b or equal(a, b, gold.tolerance) for a, b in zip(g, p, strict=True))
+            for g, p in readings(list(gold.cells), list(predicted.cells))
+        )
+    return heads_fit(gold, predicted, evidence) and next(differing_cells(gold, predicted, evidence), None) is None
+
+
+def differing_cells(gold: Column, predicted: Column, evidence: TableDiff) -> Iterator[tuple[int, Cell, Cell]]:
+    """(row, gold cell, predicted cell) of the rows in which the cells are unequal, from above."""
+    i, k = gold.position, predicted.position
+    for row, a, b in evidence.cells(i, k, evidence.suspects(i, k, gold.tolerance)):
+        mine, theirs = gold.read(a), predicted.read(b)
+        if not equal(mine, theirs, gold.tolerance):
+            yield row, mine, theirs
+
+
+def _unordered(gold: Sequence[Column], predicted: Sequence[Column], classes: Sequence[int], heeds_labels: bool) -> Matching:
+    """The verdict where rows of the same class may change places."""
+    # What an honest answer needs is free, twice: a look at each of its columns alone, one beside the others, four at the end.
+    work = Work(free=12 * len(classes) * len(gold))
+    pairs = _Pairs(gold, predicted, classes, work, heeds_labels)
+    try:
+        likely = _likely(gold, predicted, heeds_labels)
+        if likely is not None and pairs.same_rows(likely):
+            return matched_as(likely)
+        if likely is not None:
+            options = [pairs.among(i, [k]) for i, k in enumerate(likely)]
+            if all(options) and pairs.search(options) is not None:
+                return matched_as(likely)
+        options = pairs.all()
+        found = decided([list(own) for own in options], "rows")
+        if found.verdict != "rows":
+            return found
+        work.assignments = 0
+        assignment = pairs.search(options)
+    except CapReachedError:
+        return Matching(verdict="limit", n_tried=work.assignments)
+    if assignment is None:
+        return replace(found, n_tried=work.assignments)
+    return replace(found, verdict="equal", assignment=assignment, n_tried=work.assignments)
+
+
+class _Twins(dict[int, int]):
+    """For a column the first one asked for that holds the very same cells (and, where labels count, the same label), on demand."""
+
+    def __init__(self, columns: Sequence[Column], heeds_labels: bool = False) -> None:
+        super().__init__()
+        self._columns, self._heeds_labels = columns, heeds_labels
+        self._seen: dict[tuple[str | None, tuple[Cell, ...]], int] = {}
+
+    def __missing__(self, k: int) -> int:
+        column = self._columns[k]
+        self[k] = self._seen.setdefault((column.label if self._heeds_labels else None, tuple(column.cells)), k)
+        return self[k]
+
+
+class _Pairs:
+    """The pairs of gold and predicted columns, each worked out at most once; twins share theirs."""
+
+    def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], classes: Sequence[int], work: Work, heeds_labels: bool) -> None:
+        self.gold, self.predicted, self.classes, self.work, self.heeds_labels = gold, predicted, classes, work, heeds_labels
+        self._gold_outlines, self._outlines = (
+            [column.cells.outline() if isinstance(column.cells, Cells) else Outline(column.cells) for column in side]
+            for side in (gold, predicted)
+        )
+        self._gold_twins, self._twins = _Twins(gold), _Twins(predicted, heeds_labels)
+        self._known: dict[tuple[int, Tolerance, int], ColumnPair | None] = {}
+
+    def all(self) -> list[dict[int, ColumnPair]]:
+        """For each gold column all that it may take."""
+        shelf = Shelf(self._outlines)
+        return [self.among(i, shelf.near(self._gold_outlines[i], column.tolerance)) for i, column in enumerate(self.gold)]
+
+    def among(self, i: int, chosen: Iterable[int]) -> dict[int, ColumnPair]:
+        """The columns of `chosen` that gold column i may take: the nearest by their sorted numbers first, then by likeness."""
+        found = {k: pair for k in chosen if (pair := self._pair(i, k)) is not None}
+        likely = in_likely_order(self.gold[i], self.predicted, found)
+        if len({self._twins[k] for k in found}) > 1:
+            distances = {self._twins[k]: pair.gold.distance(pair.predicted) for k, pair in found.items()}
+            likely.sort(key=lambda k: distances[self._twins[k]])
+        return {k: found[k] for k in likely}
+
+    def same_rows(self, likely: Sequence[int]) -> bool:
+        """Whether rows are plainly equal, in any order inside their classes, under this assignment."""
+        rows = zip(self.classes, *(outline.keys for outline in self._gold_outlines), strict=True)
+        return Counter(rows) == Counter(zip(self.classes, *(self._outlines[k].keys for k in likely), strict=True))
+
+    def _pair(self, i: int, k: int) -> ColumnPair | None:
+        gold, predicted, tolerance = self._gold_outlines[i], self._outlines[k], self.gold[i].tolerance
+        self.work.look(1)
+        if (self.heeds_labels and self.gold[i].contradicts(self.predicted[k])) or cannot_pair(gold, predicted, tolerance):
+            return None
+        name = (self._gold_twins[i], tolerance, self._twins[k])
+        if name not in self._known:
+            self.work.look(len(gold.cells))
+            self._known[name] = pair_columns(gold, predicted, tolerance)
+        return self._known[name]
+
+    def search(self, options: Sequence[Mapping[int, ColumnPair]]) -> tuple[int, ...] | None:
+        """An assignment under which the rows agree, or None. Raises `CapReachedError`."""
+        tolerances = [column.tolerance for column in self.gold]
+        return RowSearch(options, classes=self.classes, tolerances=tolerances, twin=self._twins, work=self.work).run()
+
+
+MOST_EDGES: Final = 100_000
+MOST_COUNTED: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmatched:
+    """The gold cells (row from 0, cell) that differ. `partners` are the predicted cells against them: one each when order counts,
+    without order those that are left over, in file order. `bound` says that there are more of them, or may be less."""
+
+    cells: Sequence[tuple[int, Cell]]
+    partners: Sequence[Cell]
+    bound: str = ""
+
+
+def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
+    """The rows whose cells differ, at most so many."""
+    found = list(islice(differing_cells(gold, predicted, evidence), MOST_COUNTED + 1))
+    bound = "more than " if len(found) > MOST_COUNTED else ""
+    found = found[:MOST_COUNTED]
+    return Unmatched(cells=[(row, cell) for row, cell, _ in found], partners=[cell for _, _, cell in found], bound=bound)
+
+
+def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
+    """`unmatched_in_any_order` of packed columns: of the cells that are written alike only those in reach of others."""
+    rows = remainder(evidence, gold, predicted)
+    if rows is None:
+        rows = evidence.spare([gold.position], [predicted.position])
+        cells = cells_of(evidence, 0, gold, rows[0][:MOST_COUNTED])
+        named = list(zip(map(int, rows[0]), cells, strict=False)) + [(int(row), None) for row in rows[0][MOST_COUNTED:]]
+        return Unmatched(cells=named, partners=cells_of(evidence, 1, predicted, rows[1][:MOST_COUNTED]), bound="at most ")
+    left = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
+    found = unmatched_in_any_order(*left, gold.tolerance)
+    return replace(found, cells=[(int(rows[0][at]), cell) for at, cell in found.cells])
+
+
+def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Unmatched:
+    """The gold cells without a partner when as many as possible have one; cells with a partner that is plainly equal keep one."""
+    spare, extra = _left_by_key(gold, predicted), _left_by_key(predicted, gold)
+    known = Counter(map(key, predicted))
+    numbers = sorted((cell for cell in Counter(gold) if place(cell) is not None), key=lambda cell: known[key(cell)] == 0)
+    others = [cell for cell in Counter(predicted) if place(cell) is not None]
+    if not any(place(cell) is not None for _, cell in spare):
+        return Unmatched(cells=spare, partners=[cell for _, cell in extra])
+    edges = _edges(numbers, others, tolerance)
+    if edges is None:
+        return Unmatched(cells=spare, partners=[cell for _, cell in extra], bound="at most ")
+    supply, demand = Counter(gold), Counter(predicted)
+    left, room = largest_flow([supply[c] for c in numbers], [demand[c] for c in others], edges)
+    cells = [item for item in spare if place(item[1]) is None] + _last(gold, dict(zip(numbers, left, strict=True)))
+    rest = [item for item in extra if place(item[1]) is None] + _last(predicted, dict(zip(others, room, strict=True)))
+    return Unmatched(cells=sorted(cells, key=lambda item: item[0]), partners=[cell for _, cell in sorted(rest, key=lambda item: item[0])])
+
+
+def n_unmatched_by_key(gold: Sequence[Any], predicted: Sequence[Any]) -> int:
+    """How many gold cells find no plainly equal partner: quick, and more than differ where a tolerance matters."""
+    return (Counter(map(key, gold)) - Counter(map(key, predicted))).total()
+
+
+def _left_by_key(cells: Sequence[Cell], others: Sequence[Cell]) -> list[tuple[int, Cell]]:
+    """The (row, cell) that are left when cells with equal keys are paired off from above."""
+    spare = Counter(map(key, others))
+    left = []
+    for row, cell in enumerate(cells):
+        name = key(cell)
+        if spare[name] > 0:
+            spare[name] -= 1
+        else:
+            left.append((row, cell))
+    return left
+
+
+def _edges(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> list[list[int]] | None:
+    """For each gold number the predictions that equal it, plainly equal ones first; None where that is too much to look at."""
+    windows = windows_of(gold, predicted, tolerance)
+    if windows is None or windows.width > MOST_EDGES:
+        return None
+    keys = list(map(key, predicted))
+    edges = []
+    for row, cell in enumerate(gold):
+        found = [k for k in windows[row] if equal(cell, predicted[k], tolerance)]
+        name = key(cell)
+        edges.append([k for k in found if keys[k] == name] + [k for k in found if keys[k] != name])
+    return edges
+
+
+def _last(cells: Sequence[Cell], counts: dict[Cell, int]) -> list[tuple[int, Cell]]:
+    """The last `counts[cell]` places of each cell."""
+    wanted = {cell: n for cell, n in counts.items() if n}
+    found = []
+    for row in range(len(cells) - 1, -1, -1):
+        if wanted.get(cells[row], 0):
+            wanted[cells[row]] -= 1
+            found.append((row, cells[row]))
+    return found
+
+
+def cause_of_refusal(gold: Cell, predicted: Cell) -> str:
+    """Why the reference may have called these cells equal."""
+    if (gold is None) != (predicted is None):
+        return "null against a value"
+    a, b = place(gold), place(predicted)
+    if a is not None and b is not None:
+        if (a == 0) != (b == 0):
+            return "value taken for zero"
+        if a == -b:
+            return "sign"
+        return "large integers" if isinstance(gold, int) and abs(a) >= 1e9 else "tolerance by size"
+    return "leading zeros" if _same_with_zeros(gold, predicted) else "typed by column"
+
+
+def likest(gold: Cell, predicted: Sequence[Cell]) -> Cell:
+    """The predicted cell that is most like gold: the same but for leading zeros, else the nearest number, else the first."""
+    zeros = next((cell for cell in predicted if _same_with_zeros(gold, cell)), None)
+    if zeros is not None:
+        return zeros
+    at = place(gold)
+    numbers = [cell for cell in predicted if place(cell) is not None]
+    if at is not None and numbers:
+        return min(numbers, key=lambda cell: abs((place(cell) or 0.0) - at))
+    return predicted[0] if predicted else None
+
+
+def _same_with_zeros(gold: Cell, predicted: Cell) -> bool:
+    """Whether one is digits that begin with zeros, kept as text, and both are the same number."""
+    texts = [
+        cell[1] for cell in (gold, predicted) if isinstance(cell, tuple) and cell[0] == "text" and cell[1].lstrip("+-").startswith("0")
+    ]
+    if not texts:
+        return False
+    try:
+        values = [float(cell[1]) if isinstance(cell, tuple) and cell[0] == "text" else place(cell) for cell in (gold, predicted)]
+    except ValueError:
+        return False
+    return values[0] is not None and values[0] == values[1]
+
+
+def cause_of_acceptance(
+    matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff | None, *, ordered: bool
+) -> TableCause:
+    """Why the reference may refuse what strict accepts, read off the first cells that are equal but not written alike."""
+    if matching.moved:
+        return "tie order"
+    for column, k in zip(gold, matching.assignment, strict=False):
+        pair = _differently_written(column, predicted[k], evidence, ordered) if k is not None and evidence is not None else None
+        if pair is not None and k is not None:
+            cells = column.read(pair[0]), predicted[k].read(pair[1])
+            return kind_of_form(*cells, pair, ordered=ordered, own_tolerance=column.tolerance.own)
+    return "dtype of other columns" if ordered else "row pairing"
+
+
+def _differently_written(gold: Column, predicted: Column, evidence: TableDiff, ordered: bool) -> tuple[Any, Any] | None:
+    """A gold and a predicted cell, as they are written, that stand against each other and are not written alike."""
+    i, k = gold.position, predicted.position
+    if ordered:
+        return next(((a, b) for _, a, b in evidence.cells(i, k, evidence.unlike(i, k)[:1])), None)
+    if evidence.packed is not None:
+        rows = evidence.spare([i], [k])
+        left = [evidence.written(side, (i, k)[side], rows[side]) for side in (0, 1)]
+        return (min(left[0]), min(left[1])) if all(left) else None
+    a, b = evidence.gold.columns[i], evidence.predicted.columns[k]
+    only_gold, only_predicted = Counter(map(str, a)) - Counter(map(str, b)), Counter(map(str, b)) - Counter(map(str, a))
+    if not (only_gold and only_predicted):
+        return None
+    least = min(only_gold), min(only_predicted)
+    return tuple(next(cell for cell in side if str(cell) == text) for side, text in zip((a, b), least, strict=True))
+
+
+def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:
+    """What the reference may stumble on in two cells that strict takes for one, with how they are written."""
+    if gold is None or predicted is None:
+        return "null words"
+    texts = [text.strip() for text in written if isinstance(text, str)]
+    if len(texts) == 2 and texts[0] == texts[1]:
+        return "spaces"
+    if any(text.lower() in ("true", "false") for text in texts):
+        return "true and false"
+    if isinstance(gold, Percent) or isinstance(predicted, Percent):
+        return "percent form"
+    if isinstance(gold, int | Number) and isinstance(predicted, int | Number):
+        if any(is_written_form(text) for text in texts):
+            return "written form"
+        if own_tolerance:
+            return "own tolerance"
+        return "typed by column" if ordered else "row pairing"
+    if isinstance(gold, tuple) and gold[0] == "instant":
+        return "same instant"
+    return "spelling form" if len(texts) == 2 else "native types"
+
+
+MAX_COLUMNS: Final = 3
+
+
+def explain(
+    matching: Matching,
+    gold: Sequence[Column],
+    predicted: Sequence[Column],
+    evidence: TableDiff | None,
+    *,
+    n_gold: int,
+    n_predicted: int,
+    ordered: bool,
+) -> Strict:
+    """The strict 0 with its reason and the kind of fact that decides it."""
+    if not is_worded() and matching.verdict != "limit":
+        return Strict(value=0.0, reason="", kind=matching.verdict)
+    if matching.verdict == "shape":
+        return _shape(gold, predicted, n_gold, n_predicted)
+    if matching.verdict == "limit":
+        reason = f"no agreeing column assignment among {matching.n_tried} tried"
+        return Strict(value=0.0, reason=f"LIMIT: {reason}", kind="limit", fault=Fault(code="LIMIT", detail=reason))
+    if matching.verdict == "labels":
+        return _labels(matching, gold, predicted)
+    assert evidence is not None
+    if matching.verdict == "no column":
+        return _no_column(matching, gold, predicted, ordered, evidence)
+    if matching.verdict == "not injective":
+        return _one_for_two(matching, gold, predicted)
+    return _rows(matching, gold, predicted, n_gold, evidence)
+
+
+def _shape(gold: Sequence[Column], predicted: Sequence[Column], n_gold: int, n_predicted: int) -> Strict:
+    if n_gold != n_predicted:
+        reason = f"{count(n_predicted, 'row')} handed in, gold has {n_gold}"
+        return Strict(value=0.0, reason=reason, kind="row count", details={"n_rows": n_predicted, "n_gold_rows": n_gold})
+    kind = "one column for two" if n_gold else "header only"
+    reason = f"{kind}: gold needs {count(len(gold), 'column')}, {len(predicted)} handed in"
+    return Strict(value=0.0, reason=reason, kind=kind, details={"n_columns": len(predicted)})
+
+
+def _labels(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
+    i, k = crossed(matching, gold, predicted)[0]
+    own = next(column for column in predicted if column.label == gold[i].label)
+    reason = (
+        f"labels: gold column {gold[i].position + 1} {shorten(gold[i].name)} agrees only with predicted column "
+        f"{predicted[k].position + 1} {shorten(predicted[k].name)}, and predicted column {own.position + 1} {shorten(own.name)} is another"
+    )
+    details = {"gold_column": gold[i].position + 1, "predicted_column": predicted[k].position + 1}
+    return Strict(value=0.0, reason=reason, kind="labels", details=details)
+
+
+def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], ordered: bool, evidence: TableDiff) -> Strict:
+    column = gold[next(i for i, found in enumerate(matching.candidates) if not found)]
+    nearest, words = nearest_column(column, predicted, ordered, FEW_RANKED_CELLS if evidence.is_big else RANKED_CELLS)
+    if ordered:
+        unmatched = unmatched_in_order(column, nearest, evidence)
+    elif evidence.packed is None:
+        unmatched = unmatched_in_any_order(column.cells, nearest.cells, column.tolerance)
+    else:
+        unmatched = unmatched_in_bags(column, nearest, evidence)
+    place = f"{words} predicted column {nearest.position + 1} {shorten(nearest.name)}"
+    details: dict[str, Any] = {
+        "gold_column": column.position + 1,
+        "predicted_column": nearest.position + 1,
+        "n_differ": len(unmatched.cells),
+    }
+    if not unmatched.cells:
+        reason = no_equal(column.position, column.name, f"{place}, no order of its cells agrees")
+        return Strict(value=0.0, reason=reason, kind="tolerance by size", details=details)
+    (row, expected), found = unmatched.cells[0], _against(unmatched, ordered)
+    details |= {"first_row": row + 1, "gold_cell": _cut(show(expected))}
+    cells = f"{_cut(show(expected))} vs {_cut(show(found))}" if ordered else f"{_cut(show(expected))} has no partner"
+    if ordered:
+        details["predicted_cell"] = _cut(show(found))
+    if unmatched.bound:
+        details[unmatched.bound.strip().replace(" ", "_")] = True
+    number = f"{unmatched.bound}{len(unmatched.cells)} of {count(len(column.cells), 'cell')} differ"
+    reason = no_equal(column.position, column.name, f"{place}, {number}, first at row {row + 1}: {cells}")
+    return Strict(value=0.0, reason=reason, kind=cause_of_refusal(expected, found), details=details)
+
+
+def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_ranked: int = RANKED_CELLS) -> tuple[Column, str]:
+    """The predicted column to explain gold's by, and in words why this one.
+
+    The column of the same name, unless another one differs in less than half as many cells; else the one that differs least. Of many
+    columns only the first rows are compared; without order these say little, so that the name decides then.
+    """
+    limit = max(1, n_ranked // max(1, len(predicted)))
+    all_rows = len(gold.cells) <= limit
+    cells = gold.cells[:limit]
+
+    def n_differ(column: Column) -> int:
+        others = column.cells[:limit]
+        if ordered:
+            return sum(not equal(a, b, gold.tolerance) for a, b in zip(cells, others, strict=True))
+        return n_unmatched_by_key(cells, others)
+
+    ranks = [(n_differ(column), abs(column.position - gold.position), k) for k, column in enumerate(predicted)]
+    named = [rank for rank in ranks if predicted[rank[2]].name.casefold() == gold.name.casefold()]
+    best = min(ranks)
+    if named and best != min(named) and (2 * best[0] >= min(named)[0] or not (ordered or all_rows)):
+        return predicted[min(named)[2]], "the one of that name is"
+    return predicted[best[2]], "nearest is" if all_rows else "a near one is"
+
+
+def _against(unmatched: Unmatched, ordered: bool) -> Cell:
+    return unmatched.partners[0] if ordered else likest(unmatched.cells[0][1], unmatched.partners)
+
+
+def _one_for_two(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
+    wanting, offered = _too_few(matching)
+    names = _listed([f"{gold[i].position + 1} {shorten(gold[i].name)}" for i in wanting])
+    columns = _listed([f"{predicted[k].position + 1} {shorten(predicted[k].name)}" for k in offered])
+    reason = f"one column for two: gold columns {names} find only {count(len(offered), 'predicted column')}: {columns}"
+    details = {"gold_columns": [gold[i].position + 1 for i in wanting], "predicted_columns": [predicted[k].position + 1 for k in offered]}
+    return Strict(value=0.0, reason=reason, kind="one column for two", details=details)
+
+
+def _too_few(matching: Matching) -> tuple[list[int], list[int]]:
+    """Gold columns that have fewer predicted candidates in all than they are: what can be reached from one that was left out."""
+    owner = {k: i for i, k in enumerate(matching.assignment) if k is not None}
+    left_out = matching.assignment.index(None)
+    wanting, offered = {left_out}, set[int]()
+    queue = deque([left_out])
+    while queue:
+        for k in matching.candidates[queue.popleft()]:
+            if k not in offered:
+                offered.add(k)
+                if owner[k] not in wanting:
+                    wanting.add(owner[k])
+                    queue.append(owner[k])
+    return sorted(wanting), sorted(offered)
+
+
+def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], n_rows: int, evidence: TableDiff) -> Strict:
+    partners = [predicted[k] for k in matching.assignment if k is not None]
+    rows: tuple[Sequence[int], Sequence[int]] = (range(n_rows), range(n_rows))
+    if evidence.packed is not None:
+        rows = evidence.spare([column.position for column in gold], [column.position for column in partners])
+    shown = [cells_of(evidence, 0, column, rows[0]) for column in gold]
+    mine, theirs, complete = [], [], True
+    for column, cells, partner in zip(gold, shown, partners, strict=True):
+        outlines = Outline(cells), Outline(cells_of(evidence, 1, partner, rows[1]))
+        pair = pair_columns(*outlines, column.tolerance)
+        complete = complete and pair is not None and pair.complete
+        mine.append(pair.gold_keys if pair is not None else outlines[0].keys)
+        theirs.append(pair.predicted_keys if pair is not None else outlines[1].keys)
+    expected = list(zip(*mine, strict=True))
+    left = Counter(expected) - Counter(zip(*theirs, strict=True))
+    n_left = sum(left.values())
+    details: dict[str, Any] = {"n_rows": n_rows, "n_rows_disagree": n_left}
+    if not n_left:
+        reason = "rows scrambled: each column agrees by itself, but no pairing of the rows keeps all of them within tolerance"
+        return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
+    at = next(at for at, keys in enumerate(expected) if keys in left)
+    first = int(rows[0][at]) + 1
+    row_cells = ", ".join(_cut(show(cells[at])) for cells in shown[:4]) + (", ..." if len(gold) > 4 else "")
+    details |= {"first_row": first, "gold_row": [_cut(show(cells[at])) for cells in shown]}
+    number = f"{'' if complete else 'at least '}{n_left} of {count(n_rows, 'row')}"
+    reason = f"rows scrambled: columns were sorted apart, {number} do not agree, first gold row {first}: ({row_cells})"
+    return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`a, b and c`, at most a few by name."""
+    if len(names) > MAX_COLUMNS:
+        return f"{', '.join(names[:MAX_COLUMNS])} and {len(names) - MAX_COLUMNS} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."

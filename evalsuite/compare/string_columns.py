@@ -1,0 +1,565 @@
+"""Columns of database tables as arrays: a cell becomes a Python value when it is asked for, and two columns are compared all at once.
+
+A cell is the very value that duckdb's client makes of it, so that a table of such columns is a table like any other.
+
+Packed text: cells lie one behind the other in one run of bytes, and numpy looks at eight bytes of every cell at a time.
+
+A cell is a sequence of 64-bit words, its last one filled up with zeros, so that cells of equal length are equal when their words are.
+
+Tables too big to hold as Python values are held as packed text: the bytes of the file with the length of every cell.
+
+A `Table` of packed columns is a table like any other; who knows `packed_of` looks at thousands of its cells at a time.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cache, cached_property
+from itertools import chain, islice
+from os import urandom
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, overload
+
+from evalsuite.compare.pandas_typing import raw_column
+from evalsuite.core.types import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+WORD = 8
+# So many bytes behind the last cell may be asked for, by a number as long as `numbers` reads them.
+PADDING = b"\0" * 6 * WORD
+_LOW, _HIGH = (1 << 32) - 1, (1 << 32) - 1 << 32
+
+
+@dataclass
+class Block:
+    """Some rows of a table: `starts` and `lengths` (n_rows x n_columns, in bytes) say where in `data` each cell of UTF-8 lies.
+
+    Behind each cell stands one byte that belongs to none; `is_padded` where `PADDING` stands behind all. `whole` is the block of which
+    this one is some rows.
+    """
+
+    data: bytes
+    starts: "np.ndarray[Any, Any]"
+    lengths: "np.ndarray[Any, Any]"
+    whole: "Block | None" = None
+    is_padded: bool = False
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @cached_property
+    def _words(self) -> "np.ndarray[Any, Any]":
+        """The eight bytes from every place on, as numbers; a view of the data, not a copy of it eight times."""
+        import numpy as np
+
+        if self.whole is not None:
+            return self.whole._words
+        padded = self.data if self.is_padded else self.data + PADDING
+        return np.ndarray((len(padded) - WORD + 1,), "<u8", padded, 0, (1,))
+
+    def rows(self, start: int, stop: int) -> "Block":
+        """The rows from start to stop as a block of its own that shares the data."""
+        return Block(self.data, self.starts[start:stop], self.lengths[start:stop], self.whole or self)
+
+    def words(self, starts: "np.ndarray[Any, Any]", lengths: "np.ndarray[Any, Any]", at: int = 0) -> "np.ndarray[Any, Any]":
+        """Word number `at` of some cells (0 where a cell is too short for one)."""
+        found: np.ndarray[Any, Any] = self._words[starts + at * WORD if at else starts]
+        found &= masks().take(lengths - at * WORD if at else lengths, mode="clip")
+        return found
+
+    def text(self, row: int, column: int) -> str:
+        """One cell."""
+        start = int(self.starts[row, column])
+        return self.data[start : start + int(self.lengths[row, column])].decode()
+
+    def texts(self, column: int, rows: "Sequence[int] | np.ndarray[Any, Any] | None" = None) -> list[str]:
+        """The cells of a column, in all or in some rows."""
+        starts, lengths = self.starts[:, column], self.lengths[:, column]
+        if rows is not None:
+            starts, lengths = starts[rows], lengths[rows]
+        data = self.data
+        return [data[start : start + length].decode() for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+
+    def hashes(self, columns: Sequence[int], keys: "Keys") -> "np.ndarray[Any, Any]":
+        """A 64-bit number for each cell of some columns (n_rows x n): equal for equal texts; `Keys` says how seldom for others."""
+        import numpy as np
+
+        starts, lengths = (part[:, columns].ravel() for part in (self.starts, self.lengths))
+        sums = keys.begin(lengths)
+        keys.take(sums, self.words(starts, lengths), 0)
+        at, long = 1, np.flatnonzero(lengths > WORD)
+        while len(long):
+            part = [side[long] for side in sums]
+            keys.take(part, self.words(starts[long], lengths[long], at), at)
+            for side, taken in zip(sums, part, strict=True):
+                side[long] = taken
+            at += 1
+            long = long[lengths[long] > at * WORD]
+        return _upper_halves(sums).reshape(len(self), len(columns))
+
+
+class Keys:
+    """Secret random numbers, new for each comparison, that make hashes of which the writer of a table cannot know or build a collision.
+
+    A text is a row of 32-bit numbers: its length, then the halves of its words. Each word adds (low + key) * (high + another key) to a sum
+    of 64 bits, and the upper 32 bits of two such sums are the hash ("Multilinear-HM", which is strongly universal): whatever two different
+    texts are, and whoever made them, for one choice of keys in 2^64 they have the same hash.
+    """
+
+    def __init__(self) -> None:
+        self._words: list[tuple[int, int, int, int]] = []
+        self._columns = self._drawn(0)
+        self._first = self._drawn(2)
+
+    @staticmethod
+    def _drawn(n: int) -> "np.ndarray[Any, Any]":
+        """Random numbers of the system, each column of a row four of them."""
+        import numpy as np
+
+        return np.frombuffer(urandom(WORD * n), np.uint64)
+
+    def begin(self, lengths: "np.ndarray[Any, Any]") -> "list[np.ndarray[Any, Any]]":
+        """The two sums of some cells of which the lengths are taken."""
+        import numpy as np
+
+        sizes = lengths.astype(np.uint64)
+        return [sizes * key for key in self._first]
+
+    def take(self, sums: "list[np.ndarray[Any, Any]]", words: "np.ndarray[Any, Any]", at: int) -> None:
+        """Take word number `at` of some cells into their sums, in place."""
+        import numpy as np
+
+        while len(self._words) <= at:
+            self._words.append(tuple(self._drawn(4)))
+        low, high = words & np.uint64(_LOW), words >> np.uint64(32)
+        keys = self._words[at]
+        for side, a, b in zip(sums, keys[:2], keys[2:], strict=True):
+            term = low + a
+            term *= high + b
+            side += term
+
+    def of_rows(self, hashed: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        """One hash for each row of cell hashes, their sum times odd secret numbers; the order of the columns counts."""
+        import numpy as np
+
+        width = hashed.shape[1]
+        if width > len(self._columns):
+            self._columns = np.concatenate([self._columns, self._drawn(width - len(self._columns)) | np.uint64(1)])
+        found: np.ndarray[Any, Any] = hashed @ self._columns[:width]
+        return found
+
+
+def _upper_halves(sums: "Sequence[np.ndarray[Any, Any]]") -> "np.ndarray[Any, Any]":
+    """The upper 32 bits of both sums as one number: the lower ones of a sum say too much of the lower ones of what it was made of."""
+    import numpy as np
+
+    found: np.ndarray[Any, Any] = (sums[0] & np.uint64(_HIGH)) | (sums[1] >> np.uint64(32))
+    return found
+
+
+@cache
+def masks() -> "np.ndarray[Any, Any]":
+    """For 0 to 8 bytes the mask that keeps them of a word."""
+    import numpy as np
+
+    return np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], np.uint64)
+
+
+def equal_cells(gold: Block, gold_columns: Sequence[int], predicted: Block, predicted_columns: Sequence[int]) -> "np.ndarray[Any, Any]":
+    """Whether cells hold the same text (n_rows x n pairs of columns), for blocks of as many rows."""
+    import numpy as np
+
+    lengths = gold.lengths[:, gold_columns]
+    same = lengths == predicted.lengths[:, predicted_columns]
+    a, b = gold.starts[:, gold_columns], predicted.starts[:, predicted_columns]
+    same &= _differing_bits(gold, a, predicted, b, lengths) == 0
+    at, longest = WORD, int(lengths.max(initial=0))
+    flat: np.ndarray[Any, Any]
+    flat, lengths, a, b = same.ravel(), lengths.ravel(), a.ravel(), b.ravel()
+    while at < longest:
+        long = np.flatnonzero(flat & (lengths > at))
+        if not len(long):
+            break
+        flat[long] = _differing_bits(gold, a[long] + at, predicted, b[long] + at, lengths[long] - at) == 0
+        at += WORD
+    return flat.reshape(same.shape)
+
+
+def _differing_bits(gold: Block, a: Any, predicted: Block, b: Any, lengths: Any) -> Any:
+    """The bits in which the words of cells at places a and b differ, of which `lengths` bytes count."""
+    bits = gold._words[a]
+    bits ^= predicted._words[b]
+    bits &= masks().take(lengths, mode="clip")
+    return bits
+
+
+def is_same_run(gold: Block, predicted: Block) -> bool:
+    """Whether two blocks hold the same cells in the same places, seen at one look."""
+    import numpy as np
+
+    if gold.lengths.shape != predicted.lengths.shape or not np.array_equal(gold.lengths, predicted.lengths):
+        return False
+    return len(gold) == 0 or _run(gold) == _run(predicted)
+
+
+def _run(block: Block) -> bytes:
+    return block.data[int(block.starts[0, 0]) : int(block.starts[-1, -1]) + int(block.lengths[-1, -1])]
+
+
+def side_by_side(gold: Iterator[Block], predicted: Iterator[Block]) -> Iterator[tuple[Block, Block]]:
+    """Blocks of both sides cut to the same rows. What one side has more comes last, beside an empty block."""
+    a, b = next(gold, None), next(predicted, None)
+    while a is not None and b is not None:
+        n = min(len(a), len(b))
+        if n:
+            yield a.rows(0, n), b.rows(0, n)
+        a = a.rows(n, len(a)) if len(a) > n else next(gold, None)
+        b = b.rows(n, len(b)) if len(b) > n else next(predicted, None)
+    while a is not None or b is not None:
+        left = a if a is not None else b
+        assert left is not None
+        if len(left):
+            yield (left, left.rows(0, 0)) if a is not None else (left.rows(0, 0), left)
+        a, b = (next(gold, None), None) if a is not None else (None, next(predicted, None))
+
+
+_SHAPE: Final = struct.Struct("<cQQB")
+# The first byte of every packed block, which tells it from other frames.
+BLOCK: Final = b"B"
+_SHORT: Final = 255
+_ROWS_AT_ONCE: Final = 16_384
+
+
+class OddError(Exception):
+    """A file is not as plain as blocks need it; the exact reader decides what it is."""
+
+
+class UnreadSource(Protocol):
+    """Where an unread table lies."""
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows in file order, each call from the beginning. Raises `OddError` where they are not plain."""
+        ...
+
+    def whole(self) -> Table:
+        """The table as the exact reader makes it. Raises `FaultError`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UnreadTable:
+    """A big CSV file of which only the header is read so far; nobody judges it before it is a `Table`."""
+
+    header: tuple[str, ...]
+    name: str
+    source: UnreadSource
+
+    def frames(self) -> Iterator[bytes]:
+        """The rows as packed blocks, as they go to another process too. Raises `OddError`."""
+        return map(packed_block, self.source.blocks())
+
+    def read(self) -> Table:
+        """The table. Raises `FaultError`."""
+        try:
+            return packed_table(self.header, self.name, self.frames())
+        except OddError:
+            return self.source.whole()
+
+
+def packed_block(block: Block) -> bytes:
+    """The lengths of a block's cells, and the cells with the one byte behind each; padded, so that nobody has to copy it to look at it."""
+    import numpy as np
+
+    lengths = block.lengths
+    narrow = int(lengths.max(initial=0)) <= _SHORT
+    start = int(block.starts[0, 0]) if len(block) else 0
+    stop = int(block.starts[-1, -1] + lengths[-1, -1]) + 1 if len(block) else 0
+    written = lengths.astype(np.uint8 if narrow else np.uint32).tobytes()
+    return b"".join((_SHAPE.pack(BLOCK, *lengths.shape, 1 if narrow else 4), written, memoryview(block.data)[start:stop], PADDING))
+
+
+class Packed:
+    """The cells of a table, n_rows x width, as packed blocks one behind the other.
+
+    Raises ValueError for a block of another shape: it may come from a process that read hostile bytes.
+    """
+
+    def __init__(self, width: int, frames: Iterable[bytes]) -> None:
+        self.width = width
+        self.frames: list[bytes] = []
+        self.counts: list[int] = []
+        self.longest = 0
+        for frame in frames:
+            _, n_rows, n_columns, size = _SHAPE.unpack_from(frame)
+            if n_columns != width or size not in (1, 4) or _SHAPE.size + n_rows * n_columns * size > len(frame):
+                raise ValueError("a packed block of another shape")
+            lengths = _lengths(frame, n_rows * n_columns, size)
+            if int(lengths.sum(dtype="int64")) + len(lengths) != len(frame) - _SHAPE.size - n_rows * n_columns * size - len(PADDING):
+                raise ValueError("the lengths of a packed block do not fit its text")
+            if n_rows:
+                self.longest = max(self.longest, int(lengths.max()))
+                self.frames.append(frame)
+                self.counts.append(n_rows)
+        self._last: tuple[int, Block] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return sum(self.counts)
+
+    def columns(self) -> "tuple[PackedColumn, ...]":
+        """The columns of a table that is held so."""
+        return tuple(PackedColumn(self, place) for place in range(self.width))
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows from the beginning."""
+        return map(self._block, range(len(self.frames)))
+
+    def rows(self, rows: "np.ndarray[Any, Any]") -> Iterator[tuple[Block, "np.ndarray[Any, Any]"]]:
+        """The blocks that hold some rows (ascending, from 0), each with those rows as counted in it."""
+        import numpy as np
+
+        ends = np.cumsum(self.counts)
+        cuts = np.searchsorted(rows, ends)
+        begin = 0
+        for index, (cut, end) in enumerate(zip(cuts.tolist(), ends.tolist(), strict=True)):
+            if cut > begin:
+                yield self._block(index), rows[begin:cut] - (end - self.counts[index])
+            begin = cut
+
+    def texts(self, column: int, rows: "np.ndarray[Any, Any]") -> list[str]:
+        """The cells of a column in some rows (ascending, from 0)."""
+        return [text for block, part in self.rows(rows) for text in block.texts(column, part)]
+
+    def _block(self, index: int) -> Block:
+        # Who asks for one column after the other of a table of one block shall not unpack it anew each time.
+        if self._last is None or self._last[0] != index:
+            self._last = (index, _unpacked(self.frames[index]))
+        return self._last[1]
+
+
+def _lengths(frame: bytes, n_cells: int, size: int) -> "np.ndarray[Any, Any]":
+    import numpy as np
+
+    return np.frombuffer(frame, np.uint8 if size == 1 else "<u4", n_cells, _SHAPE.size)
+
+
+def _unpacked(frame: bytes) -> Block:
+    import numpy as np
+
+    _, n_rows, n_columns, size = _SHAPE.unpack_from(frame)
+    lengths = _lengths(frame, n_rows * n_columns, size).astype(np.int32)
+    starts = np.empty(len(lengths), np.int32)
+    starts[:1] = _SHAPE.size + n_rows * n_columns * size
+    np.add(lengths[:-1], 1, out=starts[1:])
+    np.cumsum(starts, out=starts)
+    return Block(frame, starts.reshape(n_rows, n_columns), lengths.reshape(n_rows, n_columns), is_padded=True)
+
+
+class PackedColumn(Sequence[str]):
+    """One column of packed text, read like a list."""
+
+    def __init__(self, packed: Packed, place: int) -> None:
+        self.packed, self.place = packed, place
+
+    def __len__(self) -> int:
+        return self.packed.n_rows
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(block.texts(self.place) for block in self.packed.blocks())
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, str) and any(value == cell for cell in self)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        import numpy as np
+
+        if isinstance(at, slice):
+            rows = np.arange(*at.indices(len(self)))
+            return self.packed.texts(self.place, rows) if at.step in (None, 1) else list(self)[at]
+        row = at + len(self) if at < 0 else at
+        if not 0 <= row < len(self):
+            raise IndexError(at)
+        return self.packed.texts(self.place, np.array([row]))[0]
+
+
+def packed_table(header: tuple[str, ...], name: str, frames: Iterable[bytes]) -> Table:
+    """The table of packed blocks. Raises ValueError, and what the frames raise."""
+    packed = Packed(len(header), frames)
+    return Table(header=header, columns=packed.columns(), n_rows=packed.n_rows, name=name)
+
+
+def packed_of(table: Table) -> Packed | None:
+    """The packed text behind a table's columns, None for a table that is held otherwise."""
+    first = table.columns[0] if table.columns else None
+    return first.packed if isinstance(first, PackedColumn) else None
+
+
+def pack(table: Table) -> Packed:
+    """The packed text of a table of text, "" for a field that a short row lacks."""
+    found = packed_of(table)
+    return found if found is not None else Packed(len(table.columns), _packed_lists(table))
+
+
+def _packed_lists(table: Table) -> Iterator[bytes]:
+    import numpy as np
+
+    for start in range(0, table.n_rows, _ROWS_AT_ONCE):
+        rows = zip(*(column[start : start + _ROWS_AT_ONCE] for column in table.columns), strict=True)
+        cells = ["" if cell is None else cell for cell in chain.from_iterable(rows)]
+        text = "\n".join([*cells, ""]).encode("utf-8", "surrogatepass")
+        lengths = np.fromiter(map(len, cells), np.uint32, len(cells))
+        if not text.isascii():
+            # From characters to bytes: where the character behind each cell begins.
+            begins = np.flatnonzero(np.frombuffer(text, np.uint8) & 0xC0 != 0x80)
+            ends = begins[np.cumsum(lengths + 1, dtype=np.int64) - 1]
+            lengths = (np.diff(ends, prepend=-1) - 1).astype(np.uint32)
+        narrow = int(lengths.max(initial=0)) <= _SHORT
+        written = lengths.astype(np.uint8).tobytes() if narrow else lengths.tobytes()
+        shape = _SHAPE.pack(BLOCK, len(cells) // len(table.columns), len(table.columns), 1 if narrow else 4)
+        yield b"".join((shape, written, text, PADDING))
+
+
+def unpacked(table: Table) -> Table:
+    """The table with its cells as Python values."""
+    return replace(table, columns=tuple(map(list, table.columns))) if packed_of(table) is not None else table
+
+
+def first_rows(table: Table, n: int) -> Table:
+    """The first n rows as a plain table; of a table of text "" stands for what a short row lacks."""
+    packed = packed_of(table)
+    if packed is not None and table.n_rows:
+        block = next(packed.blocks())
+        if len(block) >= min(n, table.n_rows):
+            part = block.rows(0, n)
+            return replace(table, columns=tuple(part.texts(k) for k in range(packed.width)), n_rows=len(part))
+    columns = tuple(list(islice(column, n)) for column in table.columns)
+    head = replace(table, columns=columns, n_rows=min(n, table.n_rows))
+    return replace(head, columns=tuple(raw_column(head, k) for k in range(len(columns)))) if table.types is None else head
+
+
+Kind = Literal["number", "date", "moment", "text", "decimal"]
+_AT_ONCE: Final = 4_096
+_DTYPES: Final = {"number": "?bBhHiIlLqQd", "date": "lq", "moment": "lq", "text": "", "decimal": ""}
+_ENDS: Final = (date.min, date.max)
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class ArrayColumn(Sequence[Any]):
+    """One column: numbers, microseconds since 1970 (of a date, of a moment), or the text of each cell (a decimal as it is written).
+
+    `empty` says which cells are NULL (None: none); they hold anything. Raises ValueError for what has another shape: it may come from a
+    process that read hostile bytes.
+    """
+
+    kind: Kind
+    values: "np.ndarray[Any, Any] | Block"
+    empty: "np.ndarray[Any, Any] | None" = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, Block) != (self.kind in ("text", "decimal")) or self.kind not in _DTYPES:
+            raise ValueError("a column of another kind")
+        if not isinstance(self.values, Block) and self.values.dtype.char not in _DTYPES[self.kind]:
+            raise ValueError("a column of other numbers")
+        if self.empty is not None and len(self.empty) != len(self.values):
+            raise ValueError("a column of another length")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Any]:
+        for start in range(0, len(self), _AT_ONCE):
+            yield from self.cells(slice(start, start + _AT_ONCE))
+
+    @overload
+    def __getitem__(self, at: int) -> Any: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Any]: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        if isinstance(at, slice):
+            return self.cells(at)
+        return self.cells([range(len(self))[at]])[0]
+
+    def cells(self, rows: Any) -> list[Any]:
+        """The cells in some rows."""
+        found: list[Any]
+        if isinstance(self.values, Block):
+            found = self.values.texts(0, rows)
+            if self.kind == "decimal":
+                found = [Decimal(text or "0") for text in found]
+        else:
+            part = self.values[rows]
+            if self.kind == "number":
+                found = part.tolist()
+            else:
+                found = part.astype("datetime64[us]").astype("datetime64[D]" if self.kind == "date" else "datetime64[us]").tolist()
+        if self.empty is None:
+            return found
+        return [None if is_empty else cell for cell, is_empty in zip(found, self.empty[rows].tolist(), strict=True)]
+
+    @property
+    def n_bytes(self) -> int:
+        """How much memory it takes."""
+        values = self.values
+        return len(values.data) + 8 * len(values) if isinstance(values, Block) else int(values.nbytes)
+
+
+def fits_calendar(microseconds: "np.ndarray[Any, Any]") -> bool:
+    """Whether Python has all these dates or moments."""
+    first, last = (datetime(day.year, day.month, day.day) - datetime(1970, 1, 1) for day in _ENDS)
+    day = 86_400_000_000
+    return not len(microseconds) or bool(microseconds.min() >= first.days * day and microseconds.max() < (last.days + 1) * day)
+
+
+def text_block(texts: Sequence[str]) -> Block:
+    """The cells of a column of text."""
+    import numpy as np
+
+    joined = "".join(texts)
+    sizes = map(len, texts) if joined.isascii() else (len(text.encode()) for text in texts)
+    return block_of(joined.encode(), np.fromiter(sizes, np.int32, len(texts)))
+
+
+def block_of(data: bytes, lengths: "np.ndarray[Any, Any]") -> Block:
+    """A column of text of these cells one behind the other (lengths in bytes). Raises ValueError where they do not fit."""
+    import numpy as np
+
+    ends = np.cumsum(lengths, dtype=np.int64)
+    if (int(ends[-1]) if len(ends) else 0) != len(data) or (lengths < 0).any():
+        raise ValueError("the lengths of a column do not fit its text")
+    return Block(data, (ends - lengths).reshape(-1, 1), lengths.astype(np.int64).reshape(-1, 1))
+
+
+def array_columns(table: Table) -> "Sequence[ArrayColumn] | None":
+    """The columns of a table that is held so, None for one that is held otherwise."""
+    return table.columns if table.columns and all(isinstance(column, ArrayColumn) for column in table.columns) else None  # type: ignore[return-value]
+
+
+def unlike_arrays(gold: Any, predicted: Any) -> "np.ndarray[Any, Any] | None":
+    """The rows in which two columns of as many rows hold other values, or NaN; None where that is not to be seen by their arrays."""
+    import numpy as np
+
+    if not (isinstance(gold, ArrayColumn) and isinstance(predicted, ArrayColumn)) or gold.kind != predicted.kind:
+        return None
+    a, b = gold.values, predicted.values
+    if isinstance(a, Block) and isinstance(b, Block):
+        same_text = a.data == b.data and np.array_equal(a.lengths, b.lengths)
+        unlike = np.zeros(len(a), bool) if same_text else ~equal_cells(a, [0], b, [0])[:, 0]
+    elif isinstance(a, Block) or isinstance(b, Block) or a.dtype.kind != b.dtype.kind:
+        return None
+    else:
+        unlike = a != b
+    if gold.empty is not None or predicted.empty is not None:
+        n = len(gold)
+        x, y = (np.zeros(n, bool) if side.empty is None else side.empty for side in (gold, predicted))
+        unlike = (unlike & ~(x & y)) | (x != y)
+    found: np.ndarray[Any, Any] = np.flatnonzero(unlike)
+    return found

@@ -1,0 +1,294 @@
+"""What two tables tell about each other, found out once and read by both rules: which cells are not written alike, and which rows.
+
+Equal text is equal under every rule, so only what is not written alike is ever read into values. Tables of text with many cells are looked
+at as packed text, thousands of cells at a time; all others as the sequences they are. Both ways tell the same.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from evalsuite.compare.column_profiles import held
+from evalsuite.compare.number_columns import NumberColumns, doubtful_rows, officially_equal, surely_strictly_equal
+from evalsuite.compare.numbers import Tolerance
+from evalsuite.compare.pandas_typing import raw_column
+from evalsuite.compare.row_hashes import HashedRows, Held, left
+from evalsuite.compare.string_columns import (
+    Packed,
+    array_columns,
+    equal_cells,
+    first_rows,
+    is_same_run,
+    pack,
+    side_by_side,
+    unlike_arrays,
+    unpacked,
+)
+from evalsuite.core.types import Table
+
+# From so many cells of one side on, packed text is worth numpy's start.
+PACKED_CELLS: Final = 20_000
+_HEAD_ROWS: Final = 16
+_AT_ONCE: Final = 4_096
+_CHUNK: Final = 16_384
+Rows = Any
+"""Row numbers from 0, ascending: a list, or an array where tables are packed."""
+
+
+class Beside(NamedTuple):
+    """Of the unlike rows of two columns: whether all hold numbers or nothing, which are unequal as the reference compares numbers, and
+    which are not surely equal under the strict rules; the row whose numbers are farthest apart, or the first in which one side has none."""
+
+    are_numbers: bool
+    unequal: Rows
+    suspects: Rows
+    farthest: int
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class TableDiff:
+    """A gold and a predicted table of as many rows, side by side: `tables` as they came, `packed` where they are looked at as packed text.
+
+    Whatever was found out is kept in `known`; of packed tables also in `numbers` and `hashes`.
+    """
+
+    gold: Table
+    predicted: Table
+    tables: tuple[Table, Table]
+    packed: tuple[Packed, Packed] | None
+    heads: tuple[Table, Table]
+    numbers: NumberColumns
+    hashes: HashedRows
+    known: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows each side has."""
+        return self.gold.n_rows
+
+    @property
+    def is_big(self) -> bool:
+        """Whether so many cells are held as packed text or arrays that a reason looks at few of them."""
+        return self.packed is not None or array_columns(self.predicted) is not None
+
+    def unlike(self, i: int, k: int) -> Rows:
+        """The rows in which gold column i and predicted column k are not written alike."""
+        if ("unlike", i, k) not in self.known:
+            self.look([(i, k)])
+        return self.known["unlike", i, k]
+
+    def look(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Find the unlike rows of several pairs in one reading of both tables."""
+        new = [pair for pair in pairs if ("unlike", *pair) not in self.known]
+        if not new:
+            return
+        found = (
+            _unlike_packed(*self.packed, new) if self.packed is not None else [_unlike_cells(self.gold, self.predicted, *p) for p in new]
+        )
+        self.known.update((("unlike", *pair), rows) for pair, rows in zip(new, found, strict=True))
+
+    def same(self, i: int, k: int) -> bool:
+        """Whether two columns are written alike in every row."""
+        types = self.gold.types, self.predicted.types
+        if self.heads[0].columns[i] != self.heads[1].columns[k] or (types[0] and types[1] and types[0][i] != types[1][k]):
+            return False
+        return not len(self.unlike(i, k))
+
+    def identical(self, chosen: Sequence[int]) -> list[int] | None:
+        """For each chosen gold column a predicted column of its own that holds the very same values in the same order, or None.
+
+        Such rows agree under every tolerance and order, so nothing has to be read into cells: the honest answer costs next to nothing.
+        """
+        if not self.n_rows or (self.gold.types is None) != (self.predicted.types is None):
+            return None
+        by_name: dict[str, list[int]] = {}
+        for k, name in enumerate(self.predicted.header):
+            by_name.setdefault(name, []).append(k)
+        by_head: dict[tuple[str, ...], list[int]] = {}
+        for k, cells in enumerate(self.heads[1].columns):
+            by_head.setdefault(tuple(map(repr, cells)), []).append(k)
+        likely = []
+        for i in chosen:
+            near = by_head.get(tuple(map(repr, self.heads[0].columns[i])), [])
+            likely.append(sorted(near, key=lambda k: (k != i, k not in by_name.get(self.gold.header[i], ()), k)))
+        if not all(likely):
+            return None
+        self.look([(i, near[0]) for i, near in zip(chosen, likely, strict=True)])
+        found: dict[int, int] = {}
+        for i, near in zip(chosen, likely, strict=True):
+            partner = next((k for k in near if k not in found and self.same(i, k)), None)
+            if partner is None:
+                return None
+            found[partner] = i
+        return list(found)
+
+    def cells(self, i: int, k: int, rows: Rows) -> Iterator[tuple[int, Any, Any]]:
+        """(row, gold cell, predicted cell) of some rows, as they are written."""
+        for start in range(0, len(rows), _AT_ONCE):
+            part = rows[start : start + _AT_ONCE]
+            yield from zip(_plain(part), self.written(0, i, part), self.written(1, k, part), strict=True)
+
+    def written(self, side: int, column: int, rows: Rows) -> list[Any]:
+        """The cells of a column (side 0: gold's) in some rows as they are written."""
+        if self.packed is not None:
+            return self.packed[side].texts(column, rows)
+        cells = (self.gold, self.predicted)[side].columns[column]
+        return [cells[row] for row in rows]
+
+    def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
+        """The unlike rows without those whose cells surely are one number under the strict rules."""
+        rows = self.unlike(i, k)
+        return rows if self.packed is None or len(rows) <= _HEAD_ROWS else self.beside(i, k, tolerance).suspects
+
+    def beside(self, i: int, k: int, tolerance: Tolerance) -> Beside:
+        """What the unlike cells of two packed columns are beside each other, as numbers."""
+        name = ("beside", i, k, tolerance)
+        if name not in self.known:
+            self.known[name] = self._beside(i, k, tolerance)
+        found: Beside = self.known[name]
+        return found
+
+    def _beside(self, i: int, k: int, tolerance: Tolerance) -> Beside:
+        import numpy as np
+
+        rows, are_numbers = self.unlike(i, k), True
+        if self.packed is not None and not tolerance.own:
+            rows = doubtful_rows(self.packed, i, k, rows)
+        suspects, unequal = [rows[:0]], [rows[:0]]
+        farthest, widest = 0, -1.0
+        for start in range(0, len(rows), _CHUNK):
+            part = rows[start : start + _CHUNK]
+            a, b = self.numbers.some(0, i, part), self.numbers.some(1, k, part)
+            if a is None or b is None or not (a.are_safe and b.are_safe):
+                are_numbers = False
+                suspects.append(part)
+                continue
+            suspects.append(part[~surely_strictly_equal(a, b, tolerance)])
+            unequal.append(part[~officially_equal(a.values, b.values)])
+            apart = np.abs(a.values - b.values)
+            if np.isnan(apart).any():
+                apart = np.where(np.isnan(a.values) != np.isnan(b.values), np.inf, np.nan_to_num(apart, nan=0.0, posinf=np.inf))
+            at = int(np.argmax(apart))
+            if apart[at] > widest:
+                farthest, widest = int(part[at]), float(apart[at])
+        return Beside(are_numbers, np.concatenate(unequal), np.concatenate(suspects), farthest)
+
+    def rest_is_numbers(self, i: int, k: int) -> bool:
+        """Whether the cells of gold column i that are written alike in predicted column k are numbers or empty."""
+        import numpy as np
+
+        rest = np.ones(self.n_rows, bool)
+        rest[self.unlike(i, k)] = False
+        rows = np.flatnonzero(rest)
+        parts = (self.numbers.some(0, i, rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK))
+        return all(part is not None and part.are_safe for part in parts)
+
+    def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
+        """The gold and the predicted rows that are left when rows written alike in these columns are taken away from above."""
+        if self.packed is not None:
+            return self.hashes.spare(columns, partners)
+        gold = list(zip(*(_written(self.gold, i) for i in columns), strict=True))
+        predicted = list(zip(*(_written(self.predicted, k) for k in partners), strict=True))
+        return left(gold, Counter(predicted)), left(predicted, Counter(gold))
+
+
+def compare(gold: Table, predicted: Table) -> TableDiff:
+    """The evidence of two tables of as many rows; how many cells they have decides how they are looked at, not how they came."""
+    tables, packed = (gold, predicted), None
+    is_small = gold.n_rows * max(len(gold.columns), len(predicted.columns)) < PACKED_CELLS
+    if gold.types is None and predicted.types is None and gold.columns and predicted.columns and gold.n_rows:
+        if not is_small:
+            mine = pack(gold)
+            # Lists that are equal are told so faster than packed.
+            is_same = type(gold.columns[0]) is list and type(predicted.columns[0]) is list and gold.columns == predicted.columns
+            packed = mine, mine if is_same else pack(predicted)
+            gold, predicted = (replace(table, columns=side.columns()) for table, side in zip(tables, packed, strict=True))
+        else:
+            gold, predicted = unpacked(gold), unpacked(predicted)
+    if is_small:
+        gold, predicted = held(gold), held(predicted)
+    heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), Held()
+    return TableDiff(
+        gold=gold,
+        predicted=predicted,
+        tables=tables,
+        packed=packed,
+        heads=heads,
+        numbers=NumberColumns(packed or (), heads, arrays),
+        hashes=HashedRows(packed or (), arrays),
+    )
+
+
+class Comparisons:
+    """The comparisons of one answer: each of its tables is compared with each gold table once, for both rules."""
+
+    def __init__(self) -> None:
+        self._known: list[TableDiff] = []
+        self._identical: list[tuple[Table, Table, list[int], list[int] | None]] = []
+
+    def of(self, gold: Table, predicted: Table) -> TableDiff:
+        """The evidence of two tables of as many rows."""
+        for known in self._known:
+            if known.tables[0] is gold and known.tables[1] is predicted:
+                return known
+        self._known.append(compare(gold, predicted))
+        return self._known[-1]
+
+    def identical(self, gold: Table, predicted: Table, chosen: Sequence[int]) -> list[int] | None:
+        """`Evidence.identical` of two tables of as many rows; where gold's texts stand in gold's places nothing else is looked at."""
+        for one, other, asked, found in self._identical:
+            if one is gold and other is predicted and asked == chosen:
+                return found
+        found = list(chosen) if _are_texts_in_place(gold, predicted, chosen) else self.of(gold, predicted).identical(chosen)
+        self._identical.append((gold, predicted, list(chosen), found))
+        return found
+
+
+def _are_texts_in_place(gold: Table, predicted: Table, chosen: Sequence[int]) -> bool:
+    """Whether each chosen column, held as a list of texts, is the predicted one of the same number."""
+    if gold.types is not None or predicted.types is not None or not gold.n_rows or len(set(chosen)) < len(chosen):
+        return False
+    n_shared = min(len(gold.columns), len(predicted.columns))
+    pairs = [(gold.columns[i], predicted.columns[i]) for i in chosen if i < n_shared]
+    return len(pairs) == len(chosen) and all(isinstance(a, list) and isinstance(b, list) and a == b for a, b in pairs)
+
+
+def _written(table: Table, column: int) -> Sequence[Any]:
+    """A column as it is written, in a form that is equal for cells that are."""
+    return raw_column(table, column) if table.types is None else table.columns[column]
+
+
+def _plain(rows: Rows) -> list[int]:
+    return rows if isinstance(rows, list) else list(map(int, rows))
+
+
+def _unlike_cells(gold: Table, predicted: Table, i: int, k: int) -> list[int]:
+    if gold.types is None and predicted.types is None and gold.columns[i] == predicted.columns[k]:
+        return []
+    a, b = _written(gold, i), _written(predicted, k)
+    if gold.types is None and predicted.types is None:
+        return [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
+    if gold.types is not None and predicted.types is not None and (gold.types[i] == predicted.types[k] or "(" not in gold.types[i]):
+        rows = unlike_arrays(a, b)
+        if rows is not None:
+            return list(map(int, rows))
+    return [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x is not y and (type(x) is not type(y) or x != y)]
+
+
+def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, int]]) -> list[Rows]:
+    import numpy as np
+
+    chosen, partners = [i for i, _ in pairs], [k for _, k in pairs]
+    found: list[list[Any]] = [[np.empty(0, np.int32)] for _ in pairs]
+    is_all = chosen == partners == list(range(gold.width)) == list(range(predicted.width))
+    if is_all and gold.frames == predicted.frames:
+        return [parts[0] for parts in found]
+    start = 0
+    for a, b in side_by_side(gold.blocks(), predicted.blocks()):
+        if not (is_all and is_same_run(a, b)):
+            same = equal_cells(a, chosen, b, partners)
+            for at in np.flatnonzero(~same.all(axis=0)).tolist():
+                found[at].append(np.flatnonzero(~same[:, at]).astype(np.int32) + np.int32(start))
+        start += len(a)
+    return [np.concatenate(parts) for parts in found]

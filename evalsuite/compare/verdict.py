@@ -1,0 +1,92 @@
+"""The verdicts of the two rules, each on its own, and how they join to one `Score` with the cause of a flip.
+
+Strict takes what official refuses only for a cause of the closed list that stands here; anything else is a bug.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from evalsuite.core.types import Fault, Score
+
+TableCause = Literal[
+    "row pairing",
+    "typed by column",
+    "dtype of other columns",
+    "null words",
+    "null in an integer column",
+    "cells the reference dies of",
+    "same instant",
+    "true and false",
+    "spaces",
+    "spelling form",
+    "written form",
+    "per-gold options",
+    "native types",
+    "quoted name",
+    "percent form",
+    "tie order",
+    "view",
+    "own tolerance",
+]
+NumberCause = Literal["rounding", "sign", "percent form", "number form", "context numbers", "exclude inside a word", "own tolerance"]
+TextCause = Literal["spelling form", "number form", "exclude inside a word"]
+Cause = TableCause | NumberCause | TextCause
+
+CAUSES: Final[Mapping[str, frozenset[str]]] = {
+    "table": frozenset(get_args(TableCause)),
+    "number": frozenset(get_args(NumberCause)),
+    "text": frozenset(get_args(TextCause)),
+}
+"""Why strict may be 1 where official is 0, by what is compared. `own tolerance` only where a check sets `abs_tol` or `rel_tol`."""
+
+
+class Official(NamedTuple):
+    """What the official rules say of a text or a number, named as in `Score`: a tuple, because one is made in a third of the time."""
+
+    official: float
+    reason: str
+    details: Mapping[str, Any] = MappingProxyType({})
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strict:
+    """What the strict rules say: a value in [0, 1] or None, why, and the `kind` of fact that refuses in a few words.
+
+    A 1 has a `cause` instead: what the reference may have stumbled on.
+    """
+
+    value: float | None
+    reason: str
+    kind: str = ""
+    cause: Cause = "spelling form"
+    details: Mapping[str, Any] = field(default_factory=dict)
+    fault: Fault | None = None
+
+
+def join(official: Score | Official, strict: Strict, *, up: Cause | None = None, **details: Any) -> Score:
+    """Both verdicts as one `Score`. Where strict accepts what official refused the cause is `up`, if given, else strict's own.
+
+    `details` stand behind those of the verdicts.
+    """
+    told = dict(official.details)
+    if strict.details:
+        told["strict"] = dict(strict.details)
+    told |= details
+    flip = ""
+    if official.official is not None and strict.value is not None and official.official != strict.value:
+        is_up = strict.value > official.official
+        kind, reason = (up or strict.cause, official.reason) if is_up else (strict.kind or "strict", strict.reason)
+        flip = f"{kind}: " + reason.replace(f"{kind}: ", "", 1)
+    return Score(
+        official=official.official,
+        strict=strict.value,
+        reason=official.reason,
+        strict_reason=strict.reason,
+        flip=flip,
+        fault=official.fault,
+        strict_fault=strict.fault,
+        details=told,
+    )

@@ -1,0 +1,289 @@
+"""What every metric is: a value for (prediction, reference), with a range, a direction and a signature.
+
+A metric is a frozen dataclass whose fields are its options, so that it pickles, compares and names itself. A subclass says `measure`
+for plain texts; records, several references, batches, aggregates and scores are done here. Its docstring is the help of the scorer it
+is (see `metric_scorer`): what the value is, `Args:` with every option, and `Example:`, an entry of gold.
+"""
+
+import dataclasses
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args, get_origin, get_type_hints
+
+from evalsuite import __version__
+from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, did_you_mean
+from evalsuite.core.types import Fault, Reads, Score
+
+if TYPE_CHECKING:
+    from evalsuite.scorers.judge.judge import Judge
+
+
+Direction = Literal["higher", "lower"]
+# The metadata of an option that only Python code gives: `gold` is the type it has in a gold file, where that is another than the field's.
+IN_PYTHON: Final[Mapping[str, Any]] = {"gold": None}
+# Where a record's text stands when no field is named.
+TEXT_FIELDS: Final = ("answer", "output", "result", "text")
+
+
+class RecordError(EvalsuiteError, ValueError):
+    """A record without the field that holds its text."""
+
+
+class MetricError(EvalsuiteError, ValueError):
+    """Inputs or options a metric cannot mean; `code` is a short name of the fault."""
+
+    def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A metric's value on its own scale, None where it is undefined, and JSON-safe details. `reason` says why, in a person's words.
+
+    `fault` says that it is not the answer that has no value: something that measuring needs is not there.
+    """
+
+    value: float | None
+    reason: str = ""
+    fault: Fault | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """n values in numbers. `std` is the sample standard deviation, None for one value; nulls are left out and counted in `n_null`."""
+
+    mean: float
+    std: float | None
+    std_population: float
+    min: float
+    max: float
+    count: int
+    median: float
+    n_null: int = 0
+
+
+def aggregate(values: Sequence[float | None]) -> Aggregate:
+    """The aggregate of the values that are not None; raises `MetricError` where there is none."""
+    import statistics
+
+    known = [value for value in values if value is not None]
+    if not known:
+        raise MetricError("no scores to aggregate", code="empty")
+    return Aggregate(
+        mean=statistics.fmean(known),
+        std=statistics.stdev(known) if len(known) > 1 else None,
+        std_population=statistics.pstdev(known),
+        min=min(known),
+        max=max(known),
+        count=len(known),
+        median=statistics.median(known),
+        n_null=len(values) - len(known),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(ABC):
+    """One measure of (prediction, reference). `low` and `high` are its range, None for unbounded; `reads` is what it sees of a run.
+
+    `field` is a path (`a.b`) into predictions and references that are records; without it the first of answer, output, result, text.
+    """
+
+    name: ClassVar[str]
+    low: ClassVar[float | None] = 0.0
+    high: ClassVar[float | None] = 1.0
+    direction: ClassVar[Direction] = "higher"
+    needs_reference: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "text"
+
+    field: str | None = dataclasses.field(default=None, metadata=IN_PYTHON)
+
+    def __post_init__(self) -> None:
+        """Raise `MetricError` where an option with listed choices holds anything else."""
+        for name, choices in _choices(type(self)).items():
+            if (value := getattr(self, name)) not in choices:
+                hint = did_you_mean(str(value), map(str, choices))
+                raise MetricError(f"{self.name}: {name} cannot be {value!r}", code="bad_option", hint=hint)
+
+    @abstractmethod
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The value for a plain text against at least one reference (none where `needs_reference` is False)."""
+
+    def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
+        """The value with its details; raises `MetricError` where a needed reference is not there."""
+        references = self.references_of(reference)
+        if self.needs_reference and not references:
+            raise MetricError(f"{self.name} needs a reference", code="no_reference")
+        return self.measure(text_of(prediction, self.field), references)
+
+    def score(self, prediction: str, gold: str | Sequence[str] | None, *, scale: Sequence[float] | None = None) -> Score:
+        """The score of an answer, the same under both rules; the value on the metric's own scale stands in `details.raw`.
+
+        None for a value that is undefined, and, with no fault, for the value of an unbounded metric without a `scale` [low, high]. Raises
+        `FaultError` where an extra is missing.
+        """
+        try:
+            measure = self.detailed_evaluate(prediction, gold)
+        except MissingExtraError as error:
+            raise FaultError("NEEDS_EXTRA", f"{error.message}: {error.hint}") from error
+        if scale is None or measure.value is None:
+            value = self.unit(measure.value)
+        else:
+            value = on_unit(measure.value, scale[0], scale[1], self.direction)
+        reason = measure.reason if measure.fault is not None else self._reason_for(measure, value)
+        fault = measure.fault or (Fault(code="UNDEFINED", detail=reason) if measure.value is None else None)
+        details = {"raw": measure.value, **measure.details}
+        return Score(official=value, strict=value, reason=reason, fault=fault, strict_fault=fault, details=details)
+
+    @property
+    def description(self) -> str:
+        """The first sentence of the metric's docstring."""
+        return (inspect.getdoc(self) or self.name).splitlines()[0]
+
+    @property
+    def label(self) -> str:
+        """What the metric is called in a reason."""
+        return self.name
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a judge, itself or in one of its parts."""
+        return False
+
+    def asking(self, judge: "Judge") -> "Metric":
+        """The metric with this judge for whatever in it asks one."""
+        del judge
+        return self
+
+    def evaluate(self, prediction: Any, reference: Any = None) -> float | None:
+        """The value on the metric's own scale, None where it is undefined."""
+        return self.detailed_evaluate(prediction, reference).value
+
+    def __call__(self, prediction: Any, reference: Any = None) -> float:
+        """The value as a plain float, NaN where it is undefined: what an optimiser takes."""
+        value = self.evaluate(prediction, reference)
+        return math.nan if value is None else value
+
+    def evaluate_batch(self, predictions: Iterable[Any], references: Iterable[Any] | None = None) -> list[float | None]:
+        """n values for n predictions, in order, `at_once` of them side by side; raises `MetricError` where the lengths differ."""
+        pairs = self.pairs(predictions, references)
+        if self.at_once == 1 or len(pairs) < 2:
+            return [self.evaluate(p, r) for p, r in pairs]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(self.at_once) as threads:
+            return list(threads.map(lambda pair: self.evaluate(*pair), pairs))
+
+    @property
+    def at_once(self) -> int:
+        """How many pairs of a batch are measured side by side: more than one where the metric waits for a judge."""
+        return 1
+
+    def pairs(self, predictions: Iterable[Any], references: Iterable[Any] | None) -> list[tuple[Any, Any]]:
+        """n (prediction, reference) pairs; raises `MetricError` where the lengths differ."""
+        predictions = list(predictions)
+        others = [None] * len(predictions) if references is None else list(references)
+        if len(others) != len(predictions):
+            raise MetricError(f"{len(predictions)} predictions but {len(others)} references", code="length")
+        return list(zip(predictions, others, strict=True))
+
+    def aggregate(self, values: Sequence[float | None]) -> Aggregate:
+        """Mean, sample standard deviation, min, max, count and median of the values that are not None."""
+        return aggregate(values)
+
+    def unit(self, value: float | None) -> float | None:
+        """The value on [0, 1] where more is better; None for an undefined value and for an unbounded metric."""
+        if value is None or self.low is None or self.high is None:
+            return None
+        return on_unit(value, self.low, self.high, self.direction)
+
+    @property
+    def signature(self) -> str:
+        """Name, every option in order and the version, in sacrebleu's manner: `f1|variant:squad|tokens:word|version:0.2.0`."""
+        options = [f"{f.name}:{_option_in_words(getattr(self, f.name))}" for f in fields(self) if f.name != "field" or self.field]
+        return "|".join([self.name, *sorted(options, key=lambda text: text.startswith("field:")), *self.versions()])
+
+    def versions(self) -> list[str]:
+        """The `name:version` parts that end the signature."""
+        return [f"version:{__version__}"]
+
+    def references_of(self, reference: Any) -> tuple[str, ...]:
+        """The reference as n texts: none for None, one for a text or record, each item of a list."""
+        if reference is None:
+            return ()
+        if isinstance(reference, str | Mapping) or not isinstance(reference, Sequence):
+            return (text_of(reference, self.field),)
+        return tuple(text_of(item, self.field) for item in reference)
+
+    def _reason_for(self, measure: Measure, value: float | None) -> str:
+        if measure.value is None:
+            return f"{self.label} is undefined: {measure.reason}"
+        shown = f"{self.label} {measure.value:.4g}"
+        if measure.reason:
+            return measure.reason if measure.value in (0, 1) else f"{measure.reason}: {shown}"
+        if value is None:
+            return f"{shown} on its own scale" + (", less is better" if self.direction == "lower" else "")
+        better = ", less is better" if self.direction == "lower" else ""
+        return shown if (self.low, self.high) == (0, 1) and not better else f"{shown} counts {value:.4g}{better}"
+
+
+def text_of(value: Any, field: str | None = None) -> str:
+    """The text of a value: a text itself, a number as it prints, a record's `field`, else its answer, output, result or text.
+
+    `field` is a path of keys joined by dots (`choice.message`). A named field that is absent falls back to the four names, as in the
+    Desiru issue; raises `RecordError` where there is none of them either.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return str(value)
+    if not isinstance(value, Mapping):
+        raise RecordError(f"a text or a record is needed, found {type(value).__name__}")
+    names = (field, *TEXT_FIELDS) if field else TEXT_FIELDS
+    for path in names:
+        here: Any = value
+        for key in path.split("."):
+            here = here.get(key) if isinstance(here, Mapping) else None
+        if here is not None:
+            return text_of(here)
+    its_own = ", ".join(map(str, value)) or "none"
+    raise RecordError(f"the record has none of the fields {', '.join(names)}", hint=f"its fields: {its_own}")
+
+
+def on_unit(value: float, low: float, high: float, direction: Direction) -> float:
+    """A value of the range low..high on [0, 1] where more is better; what lies outside counts as the nearest end.
+
+    Raises `MetricError` for NaN, which lies nowhere.
+    """
+    if math.isnan(value):
+        raise MetricError("a metric gave nan, which is no value", code="bad_value")
+    share = min(1.0, max(0.0, (value - low) / (high - low)))
+    return share if direction == "higher" else 1.0 - share
+
+
+def best(measures: Sequence[Measure], key: Sequence[float] | None = None) -> Measure:
+    """The highest of the measures against several references, the first of equals."""
+    values = key if key is not None else [-math.inf if m.value is None else m.value for m in measures]
+    return measures[max(range(len(measures)), key=values.__getitem__)]
+
+
+@cache
+def _choices(kind: type[Metric]) -> dict[str, tuple[Any, ...]]:
+    hints = get_type_hints(kind)
+    return {f.name: get_args(hints[f.name]) for f in fields(kind) if get_origin(hints[f.name]) is Literal}
+
+
+def _option_in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ",".join(map(_option_in_words, value))
+    if value is None:
+        return "none"
+    own = getattr(value, "signature", None)
+    return str(own if own is not None else value)

@@ -1,0 +1,109 @@
+"""A gold folder made of nothing but tables: a table check a CSV, its question where one is known, and a template to hand in by."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalsuite.core.errors import UsageError, cannot_write, did_you_mean, listed
+from evalsuite.core.types import METADATA, Rule
+from evalsuite.readers.csv_table import read_named_rows
+
+ID_COLUMNS = ("id", "instance_id")
+QUESTION_COLUMNS = ("question", "input", "instruction", "prompt")
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewGold:
+    """What was made: the gold folder, the template, and the n instances in their order; `unasked` have no question."""
+
+    folder: Path
+    template: Path
+    ids: tuple[str, ...]
+    unasked: tuple[str, ...]
+
+
+def gold_tables(source: Path) -> dict[str, Path]:
+    """Instance id -> its CSV, for the CSV files that lie in a folder. Raises `UsageError` where there is none."""
+    if not source.is_dir():
+        raise UsageError(
+            f"{source}: {'not a folder' if source.exists() else 'no such folder'}", hint="--gold-from names a folder of CSV files"
+        )
+    found: dict[str, Path] = {}
+    for path in sorted(source.iterdir()):
+        if path.suffix.lower() == ".csv" and path.is_file():
+            id_ = _UNSAFE.sub("_", path.stem).strip("._") or "table"
+            if id_ in found:
+                raise UsageError(f"{path.name} and {found[id_].name} would both be the instance {id_!r}", hint="rename one of them")
+            found[id_] = path
+    if not found:
+        raise UsageError(f"{source}: no CSV file in it", hint="each .csv becomes an instance that is named for it")
+    return found
+
+
+def read_questions(path: Path, ids: Sequence[str]) -> dict[str, str]:
+    """Instance id -> its question. Raises `UsageError` with the line of an id that is unknown or stands twice."""
+    header, rows = read_named_rows(path, delimiters=",;\t")
+    places = [next((header.index(name) for name in names if name in header), None) for names in (ID_COLUMNS, QUESTION_COLUMNS)]
+    id_at, question_at = places
+    if id_at is None or question_at is None:
+        wanted = "id" if id_at is None else "question"
+        raise UsageError(f"{path}:1: no column {wanted!r}", hint=f"found: {listed(header)}; needed: id and question")
+    found: dict[str, str] = {}
+    for line, cells in rows:
+        id_, question = (cells[at].strip() if at < len(cells) else "" for at in (id_at, question_at))
+        if id_ not in ids:
+            raise UsageError(f"{path}:{line}: no gold file for the id {id_!r}", hint=did_you_mean(id_, ids))
+        if id_ in found:
+            raise UsageError(f"{path}:{line}: the id {id_!r} stands twice", hint="one line a question")
+        found[id_] = question
+    return found
+
+
+def make_gold(
+    tables: Mapping[str, Path],
+    target: Path,
+    template: Path,
+    *,
+    questions: Mapping[str, str],
+    parameters: Mapping[str, Mapping[str, Any]],
+    rules: Rule = "official",
+) -> NewGold:
+    """The new gold folder and the template beside it; `parameters` are further ones of each table check, `rules` those of the suite.
+
+    All of gold is written beside and renamed at the end. Raises `UsageError` where the folder is there, `OutputError`.
+    """
+    if target.exists():
+        raise UsageError(f"{target} is there already", hint="--to names another folder")
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.mkdir(parents=True)
+        entries = []
+        for id_, path in tables.items():
+            (part / id_).mkdir()
+            shutil.copyfile(path, part / id_ / f"{id_}.csv")
+            check = {"func": "table_match", "parameters": {"gold": f"{id_}.csv", "ignore_order": True, **parameters.get(id_, {})}}
+            entries.append({"instance_id": id_, **({"question": questions[id_]} if questions.get(id_) else {}), "evaluation": check})
+        _write_lines(part / f"{target.name}_eval.jsonl", entries)
+        says = "rules: strict\n" if rules == "strict" else ""
+        (part / "suite.yaml").write_text(f"name: {json.dumps(target.name)}\n{says}", encoding="utf-8")
+        part.rename(target)
+        if not template.exists():
+            for id_ in tables:
+                (template / id_).mkdir(parents=True)
+            rows = [{"instance_id": id_, "answer_type": "file", "answer_or_path": f"{id_}.csv"} for id_ in tables]
+            _write_lines(template / METADATA, rows)
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return NewGold(folder=target, template=template, ids=tuple(tables), unasked=tuple(id_ for id_ in tables if not questions.get(id_)))
+
+
+def _write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

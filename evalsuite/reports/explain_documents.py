@@ -1,0 +1,415 @@
+"""Two bare files as a document: equal or not, the cause, how many rows and cells of each column differ, and the first of them.
+
+One instance as a document: why its answer is wrong, with the difference and what shows it, and the smallest case with its verdict.
+
+The texts of a bundle come from a submission: they stand in fences that they cannot close, and a command is only given where every character
+shows.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from evalsuite import __version__
+from evalsuite.compare.characters import clean
+from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Picture, Section, Suite, Table
+
+if TYPE_CHECKING:
+    from evalsuite.analysis.explain.smallest_case import Bundle, File
+
+
+MOST_ROWS: Final = 10
+MOST_COLUMNS: Final = 8
+WIDEST: Final = 28
+_LANGUAGES: Final = {"csv": "csv", "json": "json", "jsonl": "json", "duckdb": "sql"}
+
+Data = Mapping[str, Any]
+
+
+def explanation_document(instance_id: str, evidence: Data) -> Document:
+    """One instance's evidence, already cut to what may be shown: the cause and how it was proved, the difference, and SQL that shows it."""
+    facts = [("instance", instance_id), *_evidence_facts(evidence)]
+    difference = evidence.get("difference") or {}
+    sql = str(evidence.get("sql") or "").splitlines()
+    # Where answers are queries it is both sides' own, in the words of their engine.
+    title = {"-- gold": "Both queries", "-- answer": "The query"}.get(sql[0] if sql else "", "")
+
+    def sections(form: Form) -> Iterator[Section]:
+        if form == "text":
+            yield Section(look="lines", lines=[f" {label:<11} {text}" for label, text in facts])
+            yield Section(look="lines", lines=list(difference_lines(difference)))
+            yield Section(
+                look="part",
+                lines=[f" {title.lower() or 'show the rows with DuckDB'}:", *(f"   {line}" for line in sql)] if sql else (),
+            )
+            return
+        yield Section(pairs=_joined_facts(facts))
+        if form == "html":
+            from evalsuite.reports.html import difference_html
+
+            if drawn := difference_html(difference):
+                yield Section(pictures=[Picture("Difference", drawn)])
+        else:
+            yield Section(look="block", title="Difference", lines=[line for line in difference_lines(difference) if line])
+        yield Section(
+            look="block",
+            title=title or "SQL that shows the rows in DuckDB",
+            lines=sql,
+            values={"language": "sql"} if sql else {},
+        )
+
+    case = Case(
+        name=instance_id,
+        classname="explanation",
+        kind="failure" if evidence.get("rules") else "passed",
+        type=str(evidence.get("status", "")),
+        message=str(evidence.get("reason") or ""),
+    )
+    return Document(
+        name=instance_id,
+        title="",
+        heading=("Explanation of ", Code(instance_id, 80)),
+        sections=sections,
+        whole={"instance_id": instance_id, **evidence},
+        suites=lambda: [Suite(name="explanation", cases=[case], properties=())],
+    )
+
+
+def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
+    """(label, text) of what came of the instance and what is proved; what goes on with the line before has no label."""
+    if evidence.get("status"):
+        yield "status", f"{evidence['status']}" + (f", not right under {evidence['rules']} rules" if evidence.get("rules") else "")
+    if evidence.get("reason"):
+        yield "why", str(evidence["reason"])
+    found = evidence.get("explanation")
+    if not found:
+        return
+    tries = "1 try" if found["n_attempts"] == 1 else f"{found['n_attempts']} tries"
+    if n := found.get("n_executions"):
+        tries = f"{tries}, {'1 query' if n == 1 else f'{n} queries'} run"
+    if found["causes"]:
+        share = max(cause.get("chance", 0.0) for cause in found["causes"])
+        counted = f"{tries}; unrelated values fit in {share:.1%} of draws" if share else tries
+        if found["proved"]:
+            yield "proved", f"{found['cause']}: undone, the scorer accepts the answer ({counted})"
+        else:
+            yield "fits", f"{found['cause']}: with it put right the scorer accepts the answer, which is no proof ({counted})"
+        for cause in found["causes"]:
+            yield "", f"- {cause.get('says') or cause['general']}"
+            if cause.get("where"):
+                yield "", f"  {cause['where']}"
+    else:
+        yield "proved", f"no single cause ({tries}); the smallest difference is what the reason names"
+    for note in found.get("notes", ()):
+        yield "note", str(note)
+
+
+def _joined_facts(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The facts with a label each: what goes on with the one before stands behind it."""
+    found: list[tuple[str, str]] = []
+    for label, text in facts:
+        if label:
+            found.append((label, text))
+        else:
+            found[-1] = (found[-1][0], f"{found[-1][1]} {text.strip()}")
+    return found
+
+
+def difference_lines(data: Data) -> Iterator[str]:
+    """A difference in lines for a terminal, an empty one first; none where there is nothing to show."""
+    kind = data.get("kind")
+    shown = _LINES_OF_KIND.get(str(kind))
+    if shown is not None and len(data) > 1:
+        yield ""
+        yield from shown(data)
+
+
+def _table_lines(data: Data) -> Iterator[str]:
+    name = f"table {clean(str(data['name']))}: " if data.get("name") else ""
+    rows = data.get("n_rows", {})
+    order = "in order" if data.get("ordered") else "in any order"
+    yield f" {name}{rows.get('predicted')} rows handed in, gold has {rows.get('gold')}; rows are compared {order}"
+    counts = data.get("counts")
+    if counts is None:
+        yield f"   {data.get('note', '')}"
+        return
+    yield "   " + ", ".join(f"{n} {key.replace('_', ' ')}" for key, n in counts.items())
+    for column in data["columns"]:
+        if column["predicted"] is None or column["n_wrong"]:
+            yield f"   gold column {column['gold']}{_header_words(column, 'gold')} " + (
+                "has no column beside it"
+                if column["predicted"] is None
+                else f"beside column {column['predicted']}{_header_words(column, 'predicted')}: {column['n_wrong']} cells differ"
+            )
+    if data.get("note"):
+        yield f"   {data['note']}"
+    if any("gold" in cell and (cell["gold"] is not None or cell["predicted"] is not None) for row in data["rows"] for cell in row["cells"]):
+        yield from _differing_rows(data)
+
+
+def _header_words(column: Data, side: str) -> str:
+    name = column.get(f"{side}_header")
+    return f" '{clean(str(name))}'" if name is not None else ""
+
+
+def _differing_rows(data: Data) -> Iterator[str]:
+    """The first differing rows: gold above, the answer below it with a mark at each wrong cell."""
+    headers = ["row", ""] + [clean(str(column["gold_header"])) for column in data["columns"][:MOST_COLUMNS]]
+    lines: list[Sequence[str]] = [headers]
+    for row in data["rows"][:MOST_ROWS]:
+        cells = row["cells"][:MOST_COLUMNS]
+        if row["gold_row"] is not None:
+            lines.append([str(row["gold_row"]), "gold", *(_cell_words(cell["gold"]) for cell in cells)])
+        if row["predicted_row"] is not None:
+            mark = " " if row["status"] == "extra" else "*"
+            lines.append(
+                [str(row["predicted_row"]), "answer", *(_cell_words(c["predicted"]) + ("" if c["equal"] else mark).rstrip() for c in cells)]
+            )
+    widths = [min(WIDEST, max(len(line[i]) for line in lines)) for i in range(len(headers))]
+    for line in lines:
+        yield "   " + "  ".join(_fitted(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
+    cut = data["n_rows_cut"] + max(0, len(data["rows"]) - MOST_ROWS)
+    if cut:
+        yield f"   ... {cut} more rows differ"
+
+
+def _cell_words(value: Any) -> str:
+    return "NULL" if value is None else clean(str(value))
+
+
+def _fitted(text: str, width: int) -> str:
+    return text.ljust(width) if len(text) <= width else text[: width - 1] + "\u2026"
+
+
+def _tables_lines(data: Data) -> Iterator[str]:
+    for name in data.get("missing", ()):
+        yield f" table {clean(str(name))} was not handed in"
+    for table in data["tables"]:
+        counts = table.get("counts")
+        if counts is None or counts["rows_changed"] or counts["rows_missing"] or counts["rows_extra"]:
+            yield from _table_lines(table)
+
+
+def _number_lines(data: Data) -> Iterator[str]:
+    if "numbers" not in data:
+        yield f" {data['n_numbers']} numbers in the answer; gold has {data['n_gold']}"
+        return
+    yield f" gold        {clean(', '.join(data['gold']))}  (within {data['tolerance']:g})"
+    for row in data["numbers"][:MOST_ROWS]:
+        far = "within" if row["within"] else f"off by {row['distance']:g}" if isinstance(row["distance"], float) else "off"
+        yield f" number      {clean(row['text'])}  {far}"
+
+
+def _text_lines(data: Data) -> Iterator[str]:
+    if "gold" not in data:
+        yield f" {sum(data['found'])} of {data['n_gold']} accepted texts found"
+        return
+    for item in data["gold"][:MOST_ROWS]:
+        yield f" gold        {clean(item['text'])}  ({'found' if item['found'] else 'not found'})"
+    for text in data["excluded"][:MOST_ROWS]:
+        yield f" excluded    {clean(text)}  (stands in the answer)"
+    yield f" answer      {clean(data['answer'][:400])}"
+    for label, key in (("missing", "missing"), ("too much", "extra")):
+        if data.get(key):
+            yield f" {label:<11} {clean(', '.join(data[key])[:400])}"
+    for item in data.get("nearest", ())[:MOST_ROWS]:
+        if item["similarity"] > 0:
+            yield f" nearest     {clean(item['phrase'])}  ({item['similarity']:.0%} like {clean(item['gold'])})"
+    if data.get("segments"):
+        yield f" words       {clean(''.join(map(_marked, data['segments'])))}"
+
+
+def _marked(segment: Data) -> str:
+    """A part of a text in which `[-gold's-]` words and `{+the answer's+}` are marked."""
+    if segment["op"] == "equal":
+        return str(segment["gold"])
+    lost, more = segment["gold"], segment["predicted"]
+    return (f"[-{lost}-]" if lost else "") + (f"{{+{more}+}}" if more else "")
+
+
+def _tree_lines(data: Data) -> Iterator[str]:
+    record = None
+    for row in data["rows"][: 2 * MOST_ROWS]:
+        if row.get("record") is not None and row["record"] != record:
+            record = row["record"]
+            yield f" record {clean(str(record))}"
+        values = f": gold {_cell_words(row['expected'])}, answer {_cell_words(row['got'])}" if "expected" in row else ""
+        yield f"   {row['status']:<14} {clean(str(row['path']))}{values}"
+    if data["n_rows"] > 2 * MOST_ROWS:
+        yield f"   ... {data['n_rows'] - 2 * MOST_ROWS} more"
+
+
+def _judge_lines(data: Data) -> Iterator[str]:
+    for key, value in data.get("judge", {}).items():
+        yield f" {clean(key):<11} {clean(str(value))}"
+
+
+_LINES_OF_KIND: Final = {
+    "table": _table_lines,
+    "tables": _tables_lines,
+    "number": _number_lines,
+    "text": _text_lines,
+    "tree": _tree_lines,
+    "judge": _judge_lines,
+}
+
+
+def bundle_document(bundle: "Bundle", files: "Sequence[File]", *, signature: str = "") -> Document:
+    """A bundle, about as long as the case: what is said of it, its `files` (gold's spec first), and one command that scores it."""
+    spec = json.loads(files[0].text)
+    place = f"/{spec['instance_id']}/"
+
+    def sections(form: Form) -> Iterator[Section]:
+        yield _bundle_reasons(bundle)
+        sizes = ", ".join(f"{before:,} to {after:,} {what}" for what, before, after in bundle.sizes)
+        yield Section(prose=[Own(f"The smallest case with that verdict: {sizes} ({bundle.n_calls} calls of the scorer).")])
+        for note in bundle.notes:
+            yield Section(prose=[Own(note)])
+        yield _block_of("Spec", json.dumps(spec["evaluation"], ensure_ascii=False), "json")
+        if bundle.reads in ("text", "number"):
+            yield _block_of("Answer", bundle.answer, "text")
+        for file in files:
+            if place in file.path:
+                yield _block_of(Code(file.path), file.text, _LANGUAGES[file.path.rpartition(".")[2]])
+        yield _command_section(files, spec["instance_id"])
+        made = (Own(f"evalsuite {__version__} · "), Code(signature)) if signature else Own(f"evalsuite {__version__}")
+        yield Section(look="foot", pairs=[("made with", made)] if form == "html" else (), lines=[made] if form != "html" else ())
+
+    case = Case(name=bundle.instance_id, classname=bundle.scorer, kind="failure", type="bundle", message=bundle.reason)
+    return Document(
+        name=bundle.instance_id,
+        title="",
+        heading=(Code(bundle.instance_id, 80), Own(f": {bundle.scorer} says {_bundle_verdict(bundle)}")),
+        sections=sections,
+        whole={"instance_id": bundle.instance_id, "files": {file.path: file.text for file in files}},
+        suites=lambda: [Suite(name="bundle", cases=[case], properties=())],
+    )
+
+
+def _bundle_verdict(bundle: "Bundle") -> str:
+    if bundle.official == bundle.strict:
+        return f"{bundle.official} under both rules"
+    cause = f" ({bundle.flip})" if bundle.flip else ""
+    return f"{bundle.official} under official, {bundle.strict} under strict rules{cause}"
+
+
+def _bundle_reasons(bundle: "Bundle") -> Section:
+    if bundle.reason == bundle.strict_reason:
+        return Section(prose=[Code(bundle.reason)] if bundle.reason else ())
+    return Section(pairs=[("official", Code(bundle.reason)), ("strict", Code(bundle.strict_reason))])
+
+
+def _block_of(title: str | Code, text: str, language: str) -> Section:
+    """A text under its title, with its line ends."""
+    return Section(look="block", title=title, lines=text.rstrip("\n").split("\n"), values={"language": language})
+
+
+def _command_section(files: "Sequence[File]", case: str) -> Section:
+    """One command that writes the files and scores them, or what to do where a character of theirs would not survive being pasted."""
+    texts = "".join(file.text for file in files)
+    if any(clean(line) != line for line in texts.split("\n")):
+        text = "The files hold characters that cannot be pasted: `evalsuite bundle ... -o FOLDER` writes them."
+        return Section(prose=[Own(text)])
+    end = "END"
+    while end in texts:
+        end += "_"
+    lines = [f"mkdir -p {' '.join(sorted({file.path.rpartition('/')[0] for file in files}))}"]
+    for file in files:
+        to = f"cat > {file.path}"
+        if file.is_sql:
+            to = f"python -c 'import duckdb, sys; duckdb.connect(sys.argv[1]).execute(sys.stdin.read())' {file.path}"
+        lines += [f"{to} <<'{end}'", *file.text.rstrip("\n").split("\n"), end]
+    lines.append(f"evalsuite check {case} --result_dir submission --gold_dir {files[0].path.partition('/')[0]}")
+    return Section(look="block", title="One command, in an empty folder", lines=lines, is_folded=True, values={"language": "sh"})
+
+
+MOST_NOTES = 10
+
+
+def files_document(gold: str, prediction: str, found: Data) -> Document:
+    """What `explain.bare_files` found of two files, by their names."""
+    columns: list[Column[Data]] = [
+        Column(name="column", role="name", value=lambda one: one["gold"]),
+        Column(name="prediction", title="beside it", role="name", value=lambda one: one["prediction"]),
+        Column(name="n_compared", type="BIGINT", value=lambda one: one["n_compared"], forms=MACHINES),
+        Column(name="n_different", title="differ", type="BIGINT", is_number=True, value=lambda one: one["n_different"]),
+        Column(
+            name="n_null_differences",
+            title="NULL on one side",
+            type="BIGINT",
+            is_number=True,
+            value=lambda one: one["n_null_differences"] or None,
+        ),
+        Column(
+            name="max_difference",
+            title="largest difference",
+            type="DOUBLE",
+            is_number=True,
+            value=lambda one: one["max_difference"],
+            words=lambda one: Own("" if one["max_difference"] is None else f"{one['max_difference']:g}"),
+        ),
+    ]
+    every = Table(columns=columns, rows=found["columns"])
+    differing = [one for one in found["columns"] if one["n_different"] or one["prediction"] is None]
+    lines = list(difference_lines(found["difference"]))
+
+    def sections(form: Form) -> Iterator[Section]:
+        facts = list(_facts(found))
+        if form == "text":
+            yield Section(look="lines", lines=[f" {label:<10}  {text}" for label, text in facts])
+        else:
+            yield Section(pairs=facts)
+        if differing:
+            yield Section(title="Columns that differ", table=Table(columns=columns, rows=differing))
+        if form == "html":
+            from evalsuite.reports.html import difference_html
+
+            if drawn := difference_html(found["difference"]):
+                yield Section(pictures=[Picture("Difference", drawn)])
+        elif form == "text":
+            yield Section(look="lines", lines=lines)
+        else:
+            yield Section(look="block", title="Difference", lines=[line for line in lines if line])
+        if sql := str(found["sql"]).splitlines():
+            shown = [" show the rows with DuckDB:", *(f"   {line}" for line in sql)]
+            is_text = form == "text"
+            yield Section(look="part" if is_text else "block", title="" if is_text else "SQL", lines=shown if is_text else sql)
+
+    case = Case(
+        name=prediction,
+        classname="explanation",
+        kind="passed" if found["equal"] else "failure",
+        type="" if found["equal"] else "different",
+        message=str(found["reason"]),
+    )
+    return Document(
+        name=prediction,
+        title=(prediction, Own(" against "), gold),
+        heading=("Difference of ", prediction, " and ", gold),
+        sections=sections,
+        last_line="equal" if found["equal"] else "different (exit 1)",
+        tables={"csv": every, "parquet": every},
+        whole={"gold": gold, "prediction": prediction, **found},
+        rows_key="",
+        suites=lambda: [Suite(name="explanation", cases=[case], properties=())],
+    )
+
+
+def _facts(found: Data) -> Iterator[tuple[str, str]]:
+    """(label, text) of the verdict, each cause, the rows and the columns that one side has alone."""
+    if found["reason"]:
+        yield "why", str(found["reason"])
+    for cause in found["causes"]:
+        share = f" (unrelated values fit in {cause['chance']:.1%} of draws)" if cause["chance"] else ""
+        yield cause["standing"], f"{cause['name']}: {cause['text']}{share}"
+    if not found["causes"] and not found["equal"]:
+        tries = "1 try" if found["n_attempts"] == 1 else f"{found['n_attempts']} tries"
+        yield "cause", f"no cause found in {tries}"
+    if rows := found["rows"]:
+        words = {"only_in_gold": "only in gold", "only_in_prediction": "only in the prediction"}
+        yield "rows", ", ".join(f"{n:,} {words.get(name, name)}" for name, n in rows.items())
+    for side, lone in (("gold", "only in gold"), ("prediction", "only in the prediction")):
+        if names := found[f"columns_only_in_{side}"]:
+            yield "columns", f"{lone}: {', '.join(map(repr, names))}"
+    for note in found["notes"][:MOST_NOTES]:
+        yield "note", str(note)

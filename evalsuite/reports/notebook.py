@@ -1,0 +1,62 @@
+"""A scored run as Python code and notebooks have it: as a frame, as a written report, in one line, as HTML."""
+
+from abc import ABC, abstractmethod
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalsuite.compare.characters import clean
+from evalsuite.reports import write
+from evalsuite.reports.record import Record, record_of_run, revealed
+from evalsuite.reports.run_columns import results_table
+from evalsuite.reports.run_document import run_document
+from evalsuite.reports.words import verdict_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evalsuite.runs.run_result import Run
+
+
+# Rows that a notebook shows.
+_MOST_ROWS = 20
+
+
+class Readable(ABC):
+    """What can be read as a run: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _own_run(self) -> "Run":
+        """The run that is read."""
+
+    def record(self, reveal: str | None = None) -> Record:
+        """What a report is made of, cut to what may be seen of gold."""
+        return revealed(record_of_run(self._own_run()), reveal)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The n results in gold order as a data frame, its columns those of a CSV report."""
+        import pandas as pd
+
+        table = results_table(self.record())
+        return pd.DataFrame(list(table.values("csv")), columns=[column.name for column in table.of("csv")])
+
+    def write(self, path: str | Path, *, reveal: str | None = None) -> Path:
+        """The path of the written report, its format by its ending (.html, .md, .csv, .json ...). Raises `UsageError`, `OutputError`."""
+        write(run_document(self.record(reveal)), Path(path))
+        return Path(path)
+
+    def __repr__(self) -> str:
+        run = self._own_run()
+        return clean(f"<Run of {run.submission.folder.name!r} on {run.gold.suite.name!r}: {verdict_line(run.summary)}>")
+
+    def _repr_html_(self) -> str:
+        table = results_table(self.record())
+        columns = [column for column in table.of("csv") if column.name in ("instance_id", "scorer", "score", "reason")]
+        head = "".join(f"<th>{escape(column.head)}</th>" for column in columns)
+        rows = list(table.rows)
+        cells = ("".join(f"<td>{escape(clean(str(column.value(row))))}</td>" for column in columns) for row in rows[:_MOST_ROWS])
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        more = f"<p>... {len(rows) - _MOST_ROWS} more</p>" if len(rows) > _MOST_ROWS else ""
+        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>{more}"

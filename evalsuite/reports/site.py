@@ -1,0 +1,506 @@
+"""A board -> its site: only pages whose run or level is new are written, the rest is taken over, and the folder is replaced as a whole.
+
+What became of each submission since a board of before.
+
+A folder that is replaced as a whole: readers see the old one or the new one, and whoever is killed on the way leaves the old one.
+
+The news of a board as RSS 2.0, an item a day.
+
+The pages of a site as documents: the board as it is or was, the archive, and one a submission.
+
+A leaderboard as a folder of static pages, built again and again: board, archive, a page a submission, news as RSS, JSON.
+"""
+
+import ctypes
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
+from evalsuite import __version__
+from evalsuite.analysis.leaderboard.board_rules import Admission, BoardRules, spelled
+from evalsuite.compare.characters import clean
+from evalsuite.core.disk_cache import code_stamp
+from evalsuite.core.errors import UsageError, cannot_write, reason_of
+from evalsuite.reports.document import Column, Document, Section, Table
+from evalsuite.reports.html import as_html
+from evalsuite.reports.leaderboard_document import leaderboard_document
+from evalsuite.reports.record import record_of_entry, revealed
+from evalsuite.reports.run_document import run_document
+from evalsuite.reports.words import counted, percent
+from evalsuite.runs.history import read_run
+from evalsuite.runs.run_files import json_safe, read_json, seal_of, write_atomically
+from evalsuite.runs.run_folder import RUN
+from evalsuite.runs.signing import SIGNATURE
+from evalsuite.sandbox.temp_dirs import lock
+
+if TYPE_CHECKING:
+    from evalsuite.analysis.leaderboard.ranking import Leaderboard, RankedRow
+    from evalsuite.runs.leaderboard_entries import Entry
+
+
+ARCHIVE: Final = "archive"
+BOARD: Final = "board.json"
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+# Of a long list of news the first.
+_MOST_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """The board of before: its day (or what else it is called) and the rank of each name, None for one without."""
+
+    day: str
+    ranks: Mapping[str, int | None] = field(default_factory=dict)
+
+    def places_up(self, row: "RankedRow") -> int | None:
+        """How many places a row went up, below 0 for down; None where it has no rank now or had none."""
+        was = self.ranks.get(row.name)
+        return None if was is None or row.rank is None else was - row.rank
+
+    def is_new(self, row: "RankedRow") -> bool:
+        """Whether a ranked row was not on the board of before."""
+        return row.rank is not None and row.name not in self.ranks
+
+    def words(self, row: "RankedRow") -> str:
+        """`▲ 2`, `▼ 1`, `=`, `new`, or a dash."""
+        up = self.places_up(row)
+        if up is None:
+            return "new" if self.is_new(row) else "-"
+        return f"▲ {up}" if up > 0 else f"▼ {-up}" if up else "="
+
+
+def days_of(site: Path) -> list[str]:
+    """The days of the archive of a site, oldest first."""
+    folder = site / ARCHIVE
+    return sorted(file.stem for file in folder.glob("*.json") if _DAY.fullmatch(file.stem)) if folder.is_dir() else []
+
+
+def board_before(site: Path, since: str | None, today: str) -> Before | None:
+    """The board of before: of the newest day on or before `since`, of that file or site, or (None, `last`) of the last day before today.
+
+    None where a site that is built for the first time has none. Raises `UsageError` for what is no board and no day.
+    """
+    days = days_of(site)
+    if since in (None, "last"):
+        known = [day for day in days if day < today]
+        return _read(site / ARCHIVE / f"{known[-1]}.json", known[-1]) if known else None
+    assert since is not None
+    if _DAY.fullmatch(since):
+        if known := [day for day in days if day <= since]:
+            return _read(site / ARCHIVE / f"{known[-1]}.json", known[-1])
+        raise UsageError(f"--since {since}: {site} has no board of that day or before", hint=f"it has {counted(len(days), 'board')}"
+                         + (f" from {days[0]} on" if days else ""))  # fmt: skip
+    place = Path(since)
+    file = place / BOARD if place.is_dir() else place
+    if not file.is_file():
+        raise UsageError(f"--since {since}: no day, no board and no site", hint="write 2026-11-21, last, or name a board.json")
+    return _read(file, "")
+
+
+def _read(file: Path, day: str) -> Before:
+    said = read_json(file)
+    rows = said.get("rows") if isinstance(said, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in rows):
+        raise UsageError(f"{file}: no board that `evalsuite leaderboard` wrote as JSON", hint="leave --since out, or name another")
+    ranks = {row["name"]: rank if isinstance(rank := row.get("rank"), int) else None for row in rows}
+    about = said.get("site")
+    return Before(day=day or str(about.get("day", "before") if isinstance(about, dict) else "before"), ranks=ranks)
+
+
+def news(board: "Leaderboard", before: Before | None) -> list[str]:
+    """What there is to tell of a board, a sentence each: who leads, who is new, who moved most."""
+    ranked = [row for row in board.rows if row.rank is not None]
+    if not ranked:
+        return ["Nobody is ranked."]
+    score = ranked[0].score or 0.0
+    leaders = [row.name for row in ranked if row.rank == 1]
+    found = [f"{_named(leaders)} lead{'s' * (len(leaders) == 1)} with {f'{score:.4g}' if board.is_raw else percent(score)}."]
+    if before is None:
+        return [*found, f"{counted(len(ranked), 'submission')} ranked."]
+    if new := [row.name for row in ranked if before.is_new(row)]:
+        found.append(f"New: {_named(new)}.")
+    moves: list[tuple[int, str]] = [(up, row.name) for row in ranked if (up := before.places_up(row))]
+    for words, chosen in (("Up", [move for move in moves if move[0] > 0]), ("Down", [move for move in moves if move[0] < 0])):
+        if chosen:
+            names = [f"{name} by {abs(up)}" for up, name in sorted(chosen, key=lambda move: (-abs(move[0]), move[1]))]
+            found.append(f"{words}: {_named(names)}.")
+    return found
+
+
+def _named(names: Sequence[str]) -> str:
+    rest = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def moves_of(board: "Leaderboard", before: Before | None) -> dict[str, dict[str, Any]]:
+    """For each name its rank before, how many places it went up, and whether it is new; empty without a board of before."""
+    if before is None:
+        return {}
+    return {
+        row.name: {"was_rank": before.ranks.get(row.name), "places_up": before.places_up(row), "is_new": before.is_new(row)}
+        for row in board.rows
+    }
+
+
+_AT_HERE, _EXCHANGE = -100, 2
+_INDEX: Final = "index.html"
+
+
+def check_site(folder: Path) -> None:
+    """Raise `UsageError` where a folder (absolute, without links) cannot become a site, because it holds something else."""
+    if (folder.exists() and not folder.is_dir()) or Path.cwd().is_relative_to(folder):
+        raise UsageError(f"{folder} cannot be a site", hint="a site is a folder of its own, below or beside the current one")
+    if (folder / _INDEX).exists() and not (folder / BOARD).exists():
+        raise UsageError(f"{folder} holds pages of somebody else", hint="name a folder of its own for the site")
+
+
+@contextmanager
+def new_version(folder: Path) -> Iterator[Path]:
+    """A folder beside this one with all that lies in it, which takes its place where the block ends well.
+
+    Files are shared until they are replaced, never written in place: `write_atomically` does that. Raises what `check_site` does,
+    and `OutputError` where it cannot be written.
+    """
+    new, old = (folder.with_name(f".{folder.name}.{what}") for what in ("new", "old"))
+    check_site(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # What a killed build left.
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        for left in (new, old):
+            shutil.rmtree(left, ignore_errors=True)
+        if folder.exists():
+            shutil.copytree(folder, new, symlinks=True, copy_function=_share)
+        else:
+            new.mkdir()
+        yield new
+        if folder.exists():
+            _exchange(new, folder, old)
+        else:
+            new.rename(folder)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    finally:
+        for left in (new, old):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """The block of one builder at a time. Raises `UsageError` where another one builds with this private folder."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        held = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    try:
+        try:
+            lock(held)
+        except BlockingIOError:
+            raise UsageError(f"another build goes on with {folder}", hint="wait for its end") from None
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be locked: {reason_of(error)}", hint="name a local folder by --private") from None
+        yield
+    finally:
+        os.close(held)
+
+
+def _share(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        # A file system without links.
+        shutil.copy2(source, target)
+
+
+def _exchange(new: Path, folder: Path, old: Path) -> None:
+    """Put the new folder in the place of the one that is there: in one step where the system can, else in two."""
+    with suppress(OSError, AttributeError):
+        if sys.platform == "linux":
+            rename = ctypes.CDLL(None, use_errno=True).renameat2
+            if rename(_AT_HERE, os.fsencode(new), _AT_HERE, os.fsencode(folder), _EXCHANGE) == 0:
+                return
+    folder.rename(old)
+    try:
+        new.rename(folder)
+    except OSError:
+        old.rename(folder)
+        raise
+
+
+MOST_ITEMS = 30
+
+
+def feed_text(title: str, days: Sequence[Mapping[str, Any]], *, url: str) -> str:
+    """The feed of the newest of these days (as the archive lists them, oldest first); without a `url` its links are relative."""
+    root = ElementTree.Element("rss", version="2.0")
+    channel = ElementTree.SubElement(root, "channel")
+    for name, text in (("title", title), ("link", f"{url}index.html"), ("description", f"{title}: who leads, who is new, who moved")):
+        ElementTree.SubElement(channel, name).text = clean(text)
+    for day in reversed(days[-MOST_ITEMS:]):
+        item = ElementTree.SubElement(channel, "item")
+        lines = [clean(str(line)) for line in day["news"]]
+        ElementTree.SubElement(item, "title").text = f"{day['day']}: {lines[0] if lines else clean(title)}"
+        ElementTree.SubElement(item, "link").text = f"{url}archive/{day['day']}.html"
+        # A reader takes a description for HTML.
+        ElementTree.SubElement(item, "description").text = " ".join(escape(line) for line in lines)
+        ElementTree.SubElement(item, "guid", isPermaLink="false").text = clean(f"{title} {day['day']}")
+        noon = datetime.strptime(f"{day['day']} 12", "%Y-%m-%d %H").replace(tzinfo=UTC)
+        ElementTree.SubElement(item, "pubDate").text = format_datetime(noon)
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+_LONGEST_SLUG = 40
+
+
+def slug_of(name: str) -> str:
+    """The name of a page: letters, digits and hyphens of the submission's name, and a digest that tells equal ones apart."""
+    plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in name.lower())
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return f"{plain.strip('-')[:_LONGEST_SLUG].strip('-') or 'submission'}-{digest}"
+
+
+def board_document(
+    board: "Leaderboard",
+    before: Before | None,
+    *,
+    title: str,
+    day: str,
+    about: Sequence[tuple[str, str]],
+    link: "Callable[[RankedRow], str] | None" = None,
+    is_archived: bool = False,
+) -> Document:
+    """The board of a day; as it stands in the archive it leads to no submission, whose pages are those of today."""
+    moved: list[Column[RankedRow]] = []
+    if before is not None:
+        moved = [Column(name=f"since {before.day}", words=before.words, forms=frozenset({"html"}))]
+    facts = [("day", day), *about]
+    found = leaderboard_document(board, title=title, about=facts, more=moved, link=None if is_archived else link)
+    root = "../" if is_archived else ""
+    places = [("Board", f"{root}index.html"), ("Archive", f"{root}archive/index.html"), ("JSON", f"{day if is_archived else 'board'}.json")]
+    return replace(found, links=[*places, ("RSS", f"{root}feed.xml")], feed=f"{root}feed.xml")
+
+
+def archive_document(days: Sequence[Mapping[str, Any]], *, title: str) -> Document:
+    """A row for each day that has a board, the newest first."""
+    columns: list[Column[Mapping[str, Any]]] = [
+        Column(name="day", words=lambda day: str(day["day"]), role="name"),
+        Column(name="submissions", words=lambda day: str(day["n"]), is_number=True),
+        Column(name="news", words=lambda day: " ".join(map(str, day["news"])), wraps=True),
+    ]
+    table = Table(columns=columns, rows=list(reversed(days)), link=lambda day: f"{day['day']}.html", is_long=True)
+    head = Section(look="head", title=title, prose=["The board of each day"], values={"about": "archive", "tab": f"{title}: archive"})
+    places = [("Board", "../index.html"), ("RSS", "../feed.xml")]
+    return Document(name=title, title=title, sections=lambda _: [head, Section(table=table)], links=places, feed="../feed.xml")
+
+
+def submission_document(entry: "Entry", row: "RankedRow", level: str, *, places: Sequence[tuple[str, str]]) -> Document | None:
+    """The run of a submission as it may be seen, under the name and with the metadata of the board; None where it is gone.
+
+    Neither gold nor the submission is opened for it: what a page shows beside a wrong answer elsewhere is left out.
+    """
+    assert entry.scores is not None
+    run = read_run(Path(entry.scores.folder))
+    if run is None:
+        return None
+    record = record_of_entry(run)
+    own = {**run.run, "submission": {**run.run["submission"], "folder": row.name}, "metadata": dict(row.metadata)}
+    record = replace(record, name=row.name, run=own, tags=())
+    return replace(run_document(revealed(record, level)), links=places)
+
+
+SUBMISSIONS: Final = "submissions"
+# What the host keeps to itself: when what was taken, and which page was made of what.
+RECEIVED, _MADE = "received.json", "pages.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteOrder:
+    """What is to be built: the public `folder`, the `private` one, the board's rules, the `level` of pages, now, and the board before.
+
+    The folders are absolute, without links.
+    """
+
+    folder: Path
+    private: Path
+    rules: BoardRules
+    level: str
+    now: datetime
+    before: Before | None
+    admission: Admission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What was built: how many pages of submissions there are, and how many of them were written now."""
+
+    n_pages: int
+    n_written: int
+
+
+def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrder) -> Built:
+    """Build the site of a board. Raises `UsageError` for a folder that cannot be meant, `OutputError`."""
+    day, title = order.now.strftime("%Y-%m-%d"), order.rules.title or board.suite
+    before = order.before
+    shown = [] if board.anonymous else _with_runs(board, entries)
+    with new_version(order.folder) as site:
+        pages = _Pages(site, order)
+        for entry, row in shown:
+            pages.add(entry, row)
+        pages.drop_others()
+        link = {row.name: f"{SUBMISSIONS}/{slug_of(row.name)}.html" for _, row in shown}
+        about = _about(order)
+        told = {"title": title, "day": day, "news": news(board, before)}
+        rows = {
+            name: {**move, "page": link.get(name), "received": pages.received.get(name)}
+            for name, move in {**{row.name: {} for row in board.rows}, **moves_of(board, before)}.items()
+        }
+        since = before.day if before is not None else None
+        whole = {**board.to_json(), "site": {**told, "made": order.now.isoformat(), "since": since, "rows": rows}}
+        text = json.dumps(whole, ensure_ascii=False, default=json_safe) + "\n"
+        (site / ARCHIVE).mkdir(exist_ok=True)
+        for is_archived, name in ((False, "index"), (True, f"{ARCHIVE}/{day}")):
+            how: dict[str, Any] = {"title": title, "day": day, "about": about, "link": lambda row: link.get(row.name, "")}
+            write_atomically(site / f"{name}.html", as_html(board_document(board, before, is_archived=is_archived, **how)))
+            write_atomically(site / (f"{name}.json" if is_archived else BOARD), text)
+        days = _list_of_days(site, {"day": day, "n": len(board.rows), "news": told["news"]})
+        write_atomically(site / ARCHIVE / "index.html", as_html(archive_document(days, title=title)))
+        write_atomically(site / "feed.xml", feed_text(title, days, url=order.rules.url and order.rules.url.rstrip("/") + "/"))
+    pages.remember()
+    return Built(n_pages=len(shown), n_written=pages.n_written)
+
+
+def _with_runs(board: "Leaderboard", entries: "Sequence[Entry]") -> "list[tuple[Entry, RankedRow]]":
+    """The rows that have a page, with their entries: runs of strangers have none, nor models that are several submissions."""
+    rows = {row.name: row for row in board.rows if not row.fault and row.samples is None}
+    return [(entry, rows[entry.name]) for entry in entries if entry.name in rows and entry.scores is not None and not entry.is_foreign]
+
+
+def _about(order: SiteOrder) -> list[tuple[str, str]]:
+    """(label, text) of what the host laid down."""
+    rules, found = order.rules, []
+    for phase in rules.phases:
+        ends = [f"from {spelled(phase.opens)}"] * bool(phase.opens) + [f"until {spelled(phase.closes)}"] * bool(phase.closes)
+        found.append((f"phase {phase.name}".strip(), " ".join(ends) + (", now" if phase.holds(order.now) else "")))
+    if rules.per_day is not None:
+        found.append(("per day", f"{rules.per_day} new submissions of a team"))
+    if rules.hides_half:
+        found.append(("hidden", f"a half of the instances is scored at {spelled(rules.phases[-1].closes)}"))
+    return found
+
+
+class _Pages:
+    """The pages of submissions in a site and in the private folder, with the receipts beside them."""
+
+    def __init__(self, site: Path, order: SiteOrder) -> None:
+        self._site, self._order = site / SUBMISSIONS, order
+        self._site.mkdir(exist_ok=True)
+        said = read_json(order.private / _MADE)
+        self._made: Mapping[str, Any] = said if isinstance(said, dict) else {}
+        self._stamp = f"{__version__} {code_stamp()}"
+        self._known: dict[str, str] = {}
+        self.received: dict[str, str] = {}
+        self.n_written = 0
+
+    def add(self, entry: "Entry", row: "RankedRow") -> None:
+        """The pages of a submission: written where its run, its name or what may be shown of it is new."""
+        assert entry.scores is not None
+        slug, run = slug_of(row.name), Path(entry.scores.folder)
+        self.received[row.name] = self._order.admission.received(entry.scores.submission_hash)
+        feedback = self._order.private / slug
+        for folder, stem, level, places in (
+            (self._site, slug, self._order.level, [("Board", "../index.html"), ("Receipt", f"{slug}.json")]),
+            (feedback, "index", self._order.rules.feedback, [("Receipt", "index.json")]),
+        ):
+            page, name = folder / f"{stem}.html", f"{folder.name}/{stem}"
+            try:
+                found = (run / RUN).stat()
+            except FileNotFoundError:
+                continue
+            asked = [
+                str(self._order.folder),
+                str(run.resolve()),
+                found.st_mtime_ns,
+                found.st_size,
+                level,
+                row.name,
+                dict(row.metadata),
+                self._stamp,
+            ]
+            asked.append(self.received[row.name])
+            key = hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()
+            if self._made.get(name) != key or not page.exists():
+                document = submission_document(entry, row, level, places=places)
+                if document is None:
+                    continue
+                folder.mkdir(mode=0o700 if folder is feedback else 0o777, parents=True, exist_ok=True)
+                write_atomically(page, as_html(document))
+                write_atomically(folder / f"{stem}.json", json.dumps(self._receipt(run, row), indent=2) + "\n")
+                self.n_written += folder is self._site
+            self._known[name] = key
+
+    def _receipt(self, run: Path, row: "RankedRow") -> dict[str, Any]:
+        """What a submitter keeps: what was handed in, when it was taken, what it was scored under, and the digests of the run."""
+        entry = read_run(run)
+        said = entry.run if entry is not None else {}
+        return {
+            "submission": row.name,
+            "received": self.received[row.name] or None,
+            "submission_hash": said.get("submission", {}).get("hash"),
+            "score": said.get("summary", {}).get("score"),
+            "n_instances": said.get("summary", {}).get("n_gold"),
+            "signature": said.get("signature"),
+            "root": said.get("root"),
+            "seal": seal_of((run / RUN).read_bytes()),
+            "signed": read_json(run / SIGNATURE),
+        }
+
+    def drop_others(self) -> None:
+        """Take away the pages of those who are not on the board any more."""
+        for page in self._site.iterdir():
+            if f"{SUBMISSIONS}/{page.stem}" not in self._known:
+                page.unlink()
+
+    def remember(self) -> None:
+        """Note what each page was made of; where that is lost they are written anew."""
+        file = self._order.private / _MADE
+        try:
+            write_atomically(file, json.dumps(self._known, indent=1) + "\n")
+        except OSError as error:
+            raise cannot_write(file, error) from error
+
+
+def _list_of_days(site: Path, today: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What is told of each day of the archive, oldest first; kept in one file, so that no board of before is read again."""
+    file = site / ARCHIVE / "index.json"
+    said = read_json(file)
+    known: dict[str, Mapping[str, Any]] = (
+        {str(day.get("day")): day for day in said if isinstance(day, dict)} if isinstance(said, list) else {}
+    )
+    known[str(today["day"])] = today
+    days: list[Mapping[str, Any]] = []
+    for name in days_of(site):
+        day = known.get(name)
+        if day is None or not isinstance(day.get("news"), list):
+            board = read_json(site / ARCHIVE / f"{name}.json") or {}
+            day = {"day": name, "n": len(board.get("rows", ())), "news": board.get("site", {}).get("news", [])}
+        days.append(day)
+    write_atomically(file, json.dumps(days, ensure_ascii=False, indent=1) + "\n")
+    return days
+
+
+__all__ = ["Built", "SiteOrder", "board_before", "build_site", "check_site"]

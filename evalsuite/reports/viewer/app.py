@@ -1,0 +1,549 @@
+"""The application: routes, the walls around them (which hosts may ask, what a page may load), and the server.
+
+The JSON API: a table of endpoints, from which come the routes and the OpenAPI document alike.
+
+Names and shapes follow Arthur Bench's API where it has them, under its prefix too, so that its clients go on working; what is not there is
+a 404 and what cannot be meant a 422.
+
+The OpenAPI document of the API, made from the table of endpoints.
+"""
+
+import ipaddress
+import json
+import os
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsuite import __version__
+from evalsuite.core.errors import EvalsuiteError, MissingExtraError, UsageError
+from evalsuite.core.types import Result
+from evalsuite.reports.record import Record
+from evalsuite.reports.viewer import pages, views
+from evalsuite.reports.viewer.library import Library, ShownSuite, handed_in_texts, open_library
+from evalsuite.reports.viewer.live import Journals, progress_events
+from evalsuite.reports.viewer.query import (
+    MOST_PER_PAGE,
+    RESULT_SORTS,
+    RUN_SORTS,
+    SUITE_SORTS,
+    BadQueryError,
+    NotAllowedError,
+    NotThereError,
+    Query,
+    paginate,
+    read_query,
+)
+from evalsuite.reports.viewer.views import Across
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+PREFIXES = ("/api/v1", "/api/v3/bench")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What every request is answered from."""
+
+    library: Library
+    journals: Journals
+    across: Across
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One GET of the API. `answer` names a schema of the OpenAPI document; `sorts` and `filters` are its query beside the page."""
+
+    path: str
+    answer: str
+    summary: str
+    handle: Callable[[State, "Request"], Any]
+    sorts: Sequence[str] = ()
+    default_sort: str = ""
+    filters: Sequence[str] = ()
+    repeatable: Sequence[str] = ()
+    is_paged: bool = False
+    page_size: int = 5
+
+    def query(self, request: "Request") -> Query:
+        """The request's query, read strictly."""
+        return read_query(
+            request.query_params.multi_items(),
+            sorts=self.sorts,
+            default=self.default_sort,
+            filters=self.filters,
+            page_size=self.page_size,
+            is_paged=self.is_paged,
+        )
+
+
+def _list_suites(state: State, request: "Request") -> Any:
+    page = views.find_suites(state.library, BY_PATH["/test_suites"].query(request))
+    return {"test_suites": list(map(views.suite_object, page.items)), **views.page_object(page)}
+
+
+def _show_suite(state: State, request: "Request") -> Any:
+    query = BY_PATH["/test_suites/{suite_id}"].query(request)
+    suite = state.library.suite(request.path_params["suite_id"])
+    page = paginate(suite.cases(), page=query.page, page_size=query.page_size)
+    cases = [views.case_object(case, hidden=suite.hidden) for case in page.items]
+    return {**views.suite_object(suite), "test_cases": cases, **views.page_object(page)}
+
+
+def _list_runs(state: State, request: "Request") -> Any:
+    query = BY_PATH["/test_suites/{suite_id}/runs"].query(request)
+    page = views.find_runs(state.library.suite(request.path_params["suite_id"]), query)
+    return {"test_runs": list(map(views.run_object, page.items)), **views.page_object(page)}
+
+
+def _summarise_runs(state: State, request: "Request") -> Any:
+    query = BY_PATH["/test_suites/{suite_id}/runs/summary"].query(request)
+    suite = state.library.suite(request.path_params["suite_id"])
+    ids = query.many("run_ids")
+    runs = [state.library.run(id_, suite.id) for id_ in dict.fromkeys(ids)] if ids else list(suite.runs)
+    page = paginate(runs, page=query.page, page_size=query.page_size)
+    items = [views.summary_item(run) for run in page.items]
+    categorical = any("category" in bar for item in items for bar in item["histogram"])
+    return {"summary": items, "num_test_cases": len(suite.cases()), "categorical": categorical, **views.page_object(page)}
+
+
+def _show_run(state: State, request: "Request") -> Any:
+    query = BY_PATH["/test_suites/{suite_id}/runs/{run_id}"].query(request)
+    suite = state.library.suite(request.path_params["suite_id"])
+    run = state.library.run(request.path_params["run_id"], suite.id)
+    record = run.record()
+    page = views.find_results(suite, record, query)
+    row = _row_of(suite, record)
+    rows = [row(result) for result in page.items]
+    return {**views.record_object(run, record), "test_case_runs": rows, **views.page_object(page)}
+
+
+def _show_case(state: State, request: "Request") -> Any:
+    BY_PATH["/test_suites/{suite_id}/runs/{run_id}/cases/{case_id}"].query(request)
+    suite = state.library.suite(request.path_params["suite_id"])
+    record = state.library.run(request.path_params["run_id"], suite.id).record()
+    result = views.one_result(record, request.path_params["case_id"])
+    case = views.case_by_id(suite).get(result.instance_id)
+    row = _row_of(suite, record)(result)
+    checks = views.case_object(case, hidden=suite.hidden)["checks"] if case is not None else []
+    return {**row, "checks": checks, "details": dict(result.details)}
+
+
+def _row_of(suite: ShownSuite, record: Record) -> Callable[[Result], dict[str, Any]]:
+    """What makes a row of a result: its case, groups and the text that was handed in are looked up once for all."""
+    cases, tags, texts = views.case_by_id(suite), record.groups, handed_in_texts(record)
+
+    def row(result: Result) -> dict[str, Any]:
+        id_ = result.instance_id
+        return views.result_object(result, cases.get(id_), tags.get(id_, ()), hidden=suite.hidden, output=texts.get(id_))
+
+    return row
+
+
+def _rank_runs(state: State, request: "Request") -> Any:
+    query = BY_PATH["/test_suites/{suite_id}/leaderboard"].query(request)
+    board = state.across.board(state.library.suite(request.path_params["suite_id"]), query.last("signature"))
+    return board.to_json() if board is not None else {"rows": [], "signature": "", "other_signatures": []}
+
+
+def _compare_runs(state: State, request: "Request") -> Any:
+    query = BY_PATH["/compare"].query(request)
+    runs = views.chosen_runs(state.library, query.many("run_ids"), least=2)
+    return {**state.across.comparison(runs).to_json(), "run_ids": [run.id for run in runs]}
+
+
+def _show_progress(state: State, request: "Request") -> Any:
+    BY_PATH["/progress"].query(request)
+    return {"runs": [asdict(progress) for progress in state.journals.all()]}
+
+
+ENDPOINTS = (
+    Endpoint(
+        path="/test_suites",
+        answer="TestSuites",
+        summary="The suites: made by name, gold folders that runs name, and those of a Bench folder",
+        handle=_list_suites,
+        sorts=SUITE_SORTS,
+        default_sort="-last_run_time",
+        filters=("name", "scoring_method", "q"),
+        repeatable=("scoring_method",),
+        is_paged=True,
+    ),
+    Endpoint(
+        path="/test_suites/{suite_id}", answer="TestSuite", summary="One suite with a page of its cases", handle=_show_suite, is_paged=True
+    ),
+    Endpoint(
+        path="/test_suites/{suite_id}/runs",
+        answer="TestRuns",
+        summary="The finished runs of a suite",
+        handle=_list_runs,
+        sorts=RUN_SORTS,
+        default_sort="-created_at",
+        filters=("q",),
+        is_paged=True,
+    ),
+    Endpoint(
+        path="/test_suites/{suite_id}/runs/summary",
+        answer="TestSuiteSummary",
+        summary="Average and distribution of the scores of a suite's runs, or of those that run_ids names",
+        handle=_summarise_runs,
+        filters=("run_ids",),
+        repeatable=("run_ids",),
+        is_paged=True,
+    ),
+    Endpoint(
+        path="/test_suites/{suite_id}/runs/{run_id}",
+        answer="TestRun",
+        summary="One run: its summary, and a page of its results in gold order or sorted",
+        handle=_show_run,
+        sorts=RESULT_SORTS,
+        filters=("status", "scorer", "group", "flip", "field", "q"),
+        repeatable=("status", "scorer", "group", "flip", "field"),
+        is_paged=True,
+    ),
+    Endpoint(
+        path="/test_suites/{suite_id}/runs/{run_id}/cases/{case_id}",
+        answer="TestCaseDetails",
+        summary="One result with its checks and everything the scorer noted",
+        handle=_show_case,
+    ),
+    Endpoint(
+        path="/test_suites/{suite_id}/leaderboard",
+        answer="Leaderboard",
+        summary="The suite's runs of one signature ranked, with intervals of their ranks",
+        handle=_rank_runs,
+        filters=("signature",),
+    ),
+    Endpoint(
+        path="/compare",
+        answer="Comparison",
+        summary="2 to 4 runs, the first as baseline: differences, intervals, p-values and flips",
+        handle=_compare_runs,
+        filters=("run_ids",),
+        repeatable=("run_ids",),
+    ),
+    Endpoint(path="/progress", answer="Progress", summary="The runs that were begun and have not ended", handle=_show_progress),
+)
+BY_PATH = {endpoint.path: endpoint for endpoint in ENDPOINTS}
+
+
+def routes(state: State) -> list[Any]:
+    """The routes of the API under each of its prefixes, and the stream of events."""
+    from starlette.responses import StreamingResponse
+    from starlette.routing import Route
+
+    def answering(endpoint: Endpoint) -> Callable[["Request"], "Response"]:
+        def answer(request: "Request") -> "Response":
+            return answered(endpoint.handle(state, request))
+
+        return answer
+
+    def events(_: "Request") -> "Response":
+        return StreamingResponse(progress_events(state.journals), media_type="text/event-stream")
+
+    # A case's id may hold slashes; "summary" is no run's id, since the fixed path comes first.
+    found = [
+        Route(prefix + endpoint.path.replace("{case_id}", "{case_id:path}"), answering(endpoint))
+        for prefix in PREFIXES
+        for endpoint in ENDPOINTS
+    ]
+    return [*found, Route("/events", events)]
+
+
+def answered(value: Any, status: int = 200) -> "Response":
+    """A JSON response: ASCII only, so that no text of a submission can be misread, and null where a number is not finite."""
+    from starlette.responses import Response
+
+    text = json.dumps(_without_infinities(value), ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=str)
+    return Response(text, status_code=status, media_type="application/json")
+
+
+def _without_infinities(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _without_infinities(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(item) for item in value]
+    return None if isinstance(value, float) and (value != value or abs(value) == float("inf")) else value
+
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+WHOLE: Schema = {"type": "integer", "minimum": 0}
+OBJECT: Schema = {"type": "object"}
+NUMBER: Schema = {"type": ["number", "null"]}
+MAYBE: Schema = {"type": ["string", "null"]}
+SHARE: Schema = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+SPAN: Schema = {"type": ["array", "null"], "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+
+
+def some(**fields: Schema) -> Schema:
+    """An object with all of these keys, and perhaps others."""
+    return {"type": "object", "required": list(fields), "properties": fields}
+
+
+def many(items: Schema | str) -> Schema:
+    """A list of items, or of what a schema names."""
+    return {"type": "array", "items": _ref(items) if isinstance(items, str) else items}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_PAGE = {"page": {"type": "integer", "minimum": 1}, "page_size": {"type": "integer", "minimum": 1}}
+PAGED = {**_PAGE, "total_pages": {"type": "integer", "minimum": 1}, "total_count": WHOLE}
+_SUITE = {
+    "id": TEXT, "name": TEXT, "kind": {"enum": ["suite", "gold", "bench"]}, "description": TEXT, "scoring_method": _ref("ScoringMethod"),
+    "scorers": many(TEXT), "created_at": TEXT, "updated_at": TEXT, "last_run_time": MAYBE, "num_runs": WHOLE,
+}  # fmt: skip
+_RUN = {
+    "id": TEXT, "name": TEXT, "test_suite_id": TEXT, "created_at": TEXT, "updated_at": TEXT, "avg_score": NUMBER, "interval_95": SPAN,
+    "score_high": SHARE, "n_cases": {"type": ["integer", "null"]}, "n_submitted": {"type": ["integer", "null"]}, "rules": MAYBE,
+    "tags": many(TEXT), "model_name": MAYBE, "model_version": MAYBE, "foundation_model": MAYBE, "prompt_template": MAYBE,
+    "description": MAYBE,
+}  # fmt: skip
+_CASE_RUN = {
+    "id": TEXT, "status": TEXT, "outcome": TEXT, "input": MAYBE, "reference_output": MAYBE, "output": MAYBE, "score": NUMBER,
+    "score_result": some(score=NUMBER, category={"type": ["object", "null"]}), "official": SHARE, "strict": SHARE, "scorer": MAYBE,
+    "groups": many(TEXT), "reason": TEXT, "fault": MAYBE, "seconds": {"type": "number"},
+}  # fmt: skip
+SCHEMAS: dict[str, Schema] = {
+    "Error": some(error=some(status={"type": "integer"}, message=TEXT, hint=TEXT)),
+    "ScoringMethod": some(name=TEXT, type=TEXT, config=OBJECT, output_type=TEXT, categories={"type": ["array", "null"]}),
+    "Check": some(scorer=TEXT, parameters=OBJECT),
+    "TestCase": some(id=TEXT, input=TEXT, reference_output=MAYBE, checks=many("Check")),
+    "TestSuiteMetadata": some(**_SUITE),
+    "TestSuites": some(test_suites=many("TestSuiteMetadata"), **PAGED),
+    "TestSuite": some(**_SUITE, test_cases=many("TestCase"), **PAGED),
+    "TestRunMetadata": some(**_RUN),
+    "TestRuns": some(test_runs=many("TestRunMetadata"), **PAGED),
+    "HistogramItem": {
+        "oneOf": [some(count=WHOLE, low={"type": "number"}, high={"type": "number"}), some(count=WHOLE, category=some(name=TEXT))]
+    },
+    "SummaryItem": some(id=TEXT, name=TEXT, avg_score=NUMBER, mean_judged=NUMBER, n_unjudged=WHOLE, histogram=many("HistogramItem")),
+    "TestSuiteSummary": some(summary=many("SummaryItem"), num_test_cases=WHOLE, categorical={"type": "boolean"}, **PAGED),
+    "TestCaseRun": some(**_CASE_RUN),
+    "TestRun": some(
+        **_RUN, signature=TEXT, submission=TEXT, summary=OBJECT, warnings=many(TEXT), test_case_runs=many("TestCaseRun"), **PAGED
+    ),
+    "TestCaseDetails": some(**_CASE_RUN, checks=many("Check"), details=OBJECT),
+    "LeaderboardRow": some(name=TEXT, run_id=TEXT, rank={"type": ["integer", "null"]}, score=NUMBER, interval=SPAN, coverage=SHARE),
+    "Leaderboard": some(rows=many("LeaderboardRow"), signature=TEXT, other_signatures=many(some(signature=TEXT, num_runs=WHOLE))),
+    "Comparison": some(
+        run_ids=many(TEXT),
+        baseline=TEXT,
+        rules=TEXT,
+        warnings=many(TEXT),
+        candidates=many(some(label=TEXT, verdict=TEXT, total=OBJECT, flips=many(OBJECT))),
+    ),
+    "RunInProgress": some(
+        id=TEXT, name=TEXT, suite_name=TEXT, state={"enum": ["running", "interrupted"]}, started_at=TEXT, last_result_at=MAYBE,
+        n_done=WHOLE, n_total={"type": ["integer", "null"]}, n_right=WHOLE, score=SHARE,
+    ),
+    "Progress": some(runs=many("RunInProgress")),
+}  # fmt: skip
+_MEANINGS = {
+    "name": "the exact name of a suite",
+    "q": "a part of a name, an id or a reason, in any case",
+    "scoring_method": "the name of a scorer",
+    "status": "an outcome (right, wrong, partial, missing, submission_fault, ...) or a status",
+    "flip": "why both rules differ, as the report says it",
+    "field": "only results in which the field of this path is not whole",
+    "scorer": "the name of a scorer",
+    "group": "a group of instances",
+    "run_ids": "the id of a run",
+    "signature": "rank the runs of this signature instead of the newest run's",
+    "suite_id": "the id of a suite",
+    "run_id": "the id of a run",
+    "case_id": "the id of an instance; it may hold slashes",
+}
+
+
+@cache
+def document() -> Schema:
+    """The whole document, OpenAPI 3.1."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "evalsuite view",
+            "version": __version__,
+            "description": "Suites, runs and results on this machine, read only; the routes of Arthur Bench under its own prefix too",
+        },
+        "servers": [{"url": prefix} for prefix in PREFIXES],
+        "paths": {endpoint.path: {"get": _operation(endpoint)} for endpoint in ENDPOINTS},
+        "components": {"schemas": SCHEMAS},
+    }
+
+
+def _operation(endpoint: Endpoint) -> Schema:
+    in_path = [part.strip("{}") for part in endpoint.path.split("/") if part.startswith("{")]
+    parameters = [{"name": name, "in": "path", "required": True, "schema": TEXT, "description": _MEANINGS[name]} for name in in_path]
+    parameters += [_filter(name, repeatable=name in endpoint.repeatable) for name in endpoint.filters]
+    if endpoint.sorts:
+        words = [sign + word for word in endpoint.sorts for sign in ("", "-")]
+        sort: dict[str, Any] = {"type": "string", "enum": words}
+        if endpoint.default_sort:
+            sort["default"] = endpoint.default_sort
+        parameters.append({"name": "sort", "in": "query", "schema": sort, "description": "a minus turns the order round"})
+    if endpoint.is_paged:
+        size = {"type": "integer", "minimum": 1, "maximum": MOST_PER_PAGE, "default": endpoint.page_size}
+        parameters.append({"name": "page", "in": "query", "schema": {"type": "integer", "minimum": 1, "default": 1}})
+        parameters.append({"name": "page_size", "in": "query", "schema": size})
+    answers: Schema = {"200": {"description": "the answer", "content": {"application/json": {"schema": _ref(endpoint.answer)}}}}
+    faults = {
+        "422": "a parameter that cannot be meant",
+        **({"404": "there is none of that id"} if in_path or "run_ids" in endpoint.filters else {}),
+    }
+    for code, said in faults.items():
+        answers[code] = {"description": said, "content": {"application/json": {"schema": _ref("Error")}}}
+    return {
+        "operationId": endpoint.answer[0].lower() + endpoint.answer[1:],
+        "summary": endpoint.summary,
+        "parameters": parameters,
+        "responses": answers,
+    }
+
+
+def _filter(name: str, *, repeatable: bool) -> Schema:
+    schema = many(TEXT) if repeatable else TEXT
+    return {"name": name, "in": "query", "schema": schema, "description": _MEANINGS[name], **({"explode": True} if repeatable else {})}
+
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    # A form of a page without referrer would come from nowhere: its label could not be told from another site's.
+    "referrer-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlette":
+    """The application over a folder (see `open_library`), answering to loopback names, addresses and `host`."""
+    try:
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+    except ModuleNotFoundError as error:
+        raise _missing() from error
+    library = open_library(folder, os.environ)
+    state = State(library=library, journals=Journals(library), across=Across())
+    faults: Any = {EvalsuiteError: _refusal_of_error, 404: _http_fault, 405: _http_fault, 500: _http_fault}
+    described = Route("/openapi.json", lambda _: answered(document()))
+    app = Starlette(routes=[*routes(state), described, *pages.routes(state)], exception_handlers=faults)
+    app.add_middleware(Walls, hosts=frozenset({*LOOPBACK, host.lower(), socket.gethostname().lower()} - {"0.0.0.0", "::"}))
+    return app
+
+
+def serve(folder: Path | None, *, host: str, port: int, announce: Callable[[str], None]) -> None:
+    """Serve until interrupted; `announce` is given the address once it is bound. Port 0 takes a free one.
+
+    Raises `MissingExtraError`, and `UsageError` where the folder or address cannot be used.
+    """
+    try:
+        import uvicorn
+    except ModuleNotFoundError as error:
+        raise _missing() from error
+    app = make_app(folder, host=host)
+    listener = _bound(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    announce(f"http://{shown}:{listener.getsockname()[1]}/")
+    # A stream of events stays open for as long as its page does: the end must not wait for it.
+    config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off")
+    with listener:
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+    except OSError as error:
+        why = error.strerror or "it cannot be used"
+        raise UsageError(f"cannot listen on {host}:{port}: {why}", hint="leave --port out to take a free one") from error
+    return listener
+
+
+def _missing() -> MissingExtraError:
+    return MissingExtraError("the viewer needs packages that are not installed", extra="view")
+
+
+class Walls:
+    """Refuses a Host header that names another machine (DNS rebinding), and sets the headers that keep a page to itself."""
+
+    def __init__(self, app: "ASGIApp", hosts: frozenset[str]) -> None:
+        self._app, self._hosts = app, hosts
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answer 421 to a foreign host, else pass on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: "Message") -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *((k.encode(), v.encode()) for k, v in HEADERS.items())]
+            await send(message)
+
+        given = [value.decode("latin-1") for key, value in scope["headers"] if key == b"host"]
+        if len(given) != 1 or not self._is_ours(given[0]):
+            refused = answered(
+                _error(421, "this viewer does not answer to that host name", "open the address that `evalsuite view` printed"), 421
+            )
+            await refused(scope, receive, with_headers)
+            return
+        await self._app(scope, receive, with_headers)
+
+    def _is_ours(self, header: str) -> bool:
+        """Whether it is a name of ours or a plain address: a page of another site can only come by a name."""
+        name = header.rpartition(":")[0] if header.rpartition(":")[2].isdecimal() and not header.endswith("]") else header
+        name = name.strip("[]").lower()
+        if name in self._hosts:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+
+def _refusal_of_error(request: "Request", error: Exception) -> "Response":
+    """An error of ours: 422 for a bad request, 404 for what is not there, 403 for what may not be, 500 for what could not be done."""
+    assert isinstance(error, EvalsuiteError)
+    by_kind = ((NotThereError, 404), (NotAllowedError, 403), (BadQueryError, 422), (UsageError, 422))
+    status = next((number for kind, number in by_kind if isinstance(error, kind)), 500)
+    return _refusal(request, status, error.message, error.hint)
+
+
+def _http_fault(request: "Request", error: Exception) -> "Response":
+    status = int(getattr(error, "status_code", 500))
+    words = {404: "there is no such page", 405: "this page is only read: GET and HEAD"}.get(status, "the viewer failed on this page")
+    return _refusal(request, status, words, "" if status == 404 else "the terminal that runs the viewer says more" if status >= 500 else "")
+
+
+def _refusal(request: "Request", status: int, message: str, hint: str) -> "Response":
+    if request.url.path.startswith(("/api/", "/openapi.json", "/events")):
+        return answered(_error(status, message, hint), status)
+    return pages.error_page(status, message, hint)
+
+
+def _error(status: int, message: str, hint: str) -> dict[str, Any]:
+    from evalsuite.compare.characters import clean
+
+    return {"error": {"status": status, "message": clean(message), "hint": clean(hint)}}

@@ -1,0 +1,557 @@
+"""What there is to see: the suites and runs under one or several folders, found anew for each request and read only when changed.
+
+Suites and runs as the viewer shows them, whatever kind of folder they came from, with the texts that were handed in.
+
+What was read from files is kept in memory until the files change.
+
+An Arthur Bench folder read where it lies: its suites and runs as ours, nothing written.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal, Protocol, TypeVar
+
+from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.types import Result
+from evalsuite.gold.question_texts import question_of, reference_text
+from evalsuite.readers.paths import metadata_name
+from evalsuite.reports.record import Record, record_of_entry, revealed
+from evalsuite.reports.viewer.query import STAMP, NotThereError, checked_id, made_at, safe_id, utc
+from evalsuite.runs.history import CONTEXTS, LONGEST, TAGS, RunEntry, read_run, submission_folder
+from evalsuite.runs.run_files import read_json
+from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, labels_beside
+from evalsuite.runs.summary import summarise
+from evalsuite.suites.stored_suites import Case, ScoringMethod, StoredSuite, data_hash, read_suite_file
+from evalsuite.suites.transfer import bench_run
+
+Kind = Literal["suite", "gold", "bench"]
+# Bench writes -1 where nobody could judge; of what has no bounds only this one truly goes below 0.
+_GOES_BELOW_0 = "readability"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownCase:
+    """One question of a suite: its input and reference output where they are texts, and how it is scored."""
+
+    id: str
+    input: str = ""
+    reference_output: str | None = None
+    checks: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRun:
+    """A finished run. `id` names it in addresses, `name` is what people called it; times are ISO 8601 in UTC."""
+
+    id: str
+    name: str
+    suite_id: str
+    suite_name: str
+    created_at: str
+    run: Mapping[str, Any]
+    folder: Path
+    tags: tuple[str, ...]
+    record: Callable[[], Record]
+    ended_ns: int = 0
+
+    @property
+    def made(self) -> tuple[str, int]:
+        """By what runs are put in order of time: those of one second by when they ended."""
+        return self.created_at, self.ended_ns
+
+    @property
+    def label(self) -> str:
+        """The name without the time that a run folder's name begins with: the time stands beside it."""
+        return STAMP.sub("", self.name) or self.name
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """The `summary` object of `run.json`."""
+        found: Mapping[str, Any] = self.run.get("summary") or {}
+        return found
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What was said of the model."""
+        found: Mapping[str, Any] = self.run.get("metadata") or {}
+        return found
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there is a score in [0, 1]: what an unbounded metric alone has scored has only raw values."""
+        by_scorer = self.summary.get("by_scorer") or {}
+        if any("raw_interval_95" in row for row in by_scorer.values()):
+            return any(row.get("score") is not None for row in by_scorer.values())
+        return not by_scorer or any((row.get("score_high") or 0) - (row.get("score_low") or 0) < 1 for row in by_scorer.values())
+
+    def average(self) -> float | None:
+        """The score; for a run of an unbounded metric the mean of the raw values. None where there is neither."""
+        if self.is_bounded:
+            score = self.summary.get("score")
+            return None if score is None else float(score)
+        known = [value for value in map(value_of, self.record().results) if value is not None]
+        return sum(known) / len(known) if known else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSuite:
+    """A suite with its finished runs, newest first. `scoring_method` is {name, type, config, output_type, categories}."""
+
+    id: str
+    name: str
+    kind: Kind
+    description: str
+    scoring_method: Mapping[str, Any]
+    created_at: str
+    updated_at: str
+    runs: tuple[ShownRun, ...]
+    scorers: tuple[str, ...]
+    folder: Path | None = None
+    hidden: bool = False
+    cases: Callable[[], Sequence[ShownCase]] = field(default=tuple)
+
+    @property
+    def last_run_time(self) -> str | None:
+        """When its newest run was made; None where it was never run."""
+        return max((run.created_at for run in self.runs), default=None)
+
+
+def value_of(result: Result) -> float | None:
+    """The number to draw for a result: its score, else the raw value of a metric without bounds; None where nobody judged."""
+    if result.score is not None:
+        return result.score
+    raw = result.details.get("raw")
+    if not isinstance(raw, int | float) or isinstance(raw, bool) or raw != raw or abs(raw) == float("inf"):
+        return None
+    if raw == -1 and result.scorer != _GOES_BELOW_0:
+        return None
+    return float(raw)
+
+
+Value = TypeVar("Value")
+Stamp = tuple[int, ...]
+
+
+class Kept:
+    """The last `most` values by key, each with the stamp of the files it came from; safe to ask from several threads."""
+
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
+        self._values: OrderedDict[Hashable, tuple[Stamp, Any]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, stamp: Stamp, make: Callable[[], Value]) -> Value:
+        """The value of that key as it was made under this stamp, made now where there is none."""
+        with self._lock:
+            known = self._values.get(key)
+            if known is not None and known[0] == stamp:
+                self._values.move_to_end(key)
+                value: Value = known[1]
+                return value
+        value = make()
+        with self._lock:
+            self._values[key] = (stamp, value)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+        return value
+
+
+def stamp_of(*paths: Path) -> Stamp:
+    """Size, times and inode of each file in turn; an absent one counts as zeros."""
+    found: list[int] = []
+    for path in paths:
+        try:
+            file = path.stat()
+        except OSError:
+            found += [0, 0, 0, 0]
+        else:
+            found += [file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino]
+    return tuple(found)
+
+
+_outputs_kept, _contexts_kept = Kept(16), Kept(16)
+
+
+def submission_of(record: Record) -> Path:
+    """The submission's folder: as the run names it, seen from where runs are usually started."""
+    if record.folder is None:
+        return Path(str(record.run["submission"]["folder"]))
+    return submission_folder(record.folder, record.run)
+
+
+def handed_in_texts(record: Record) -> Mapping[str, str]:
+    """Instance id -> the text that was handed in, cut at 20,000 characters; files, and a submission changed since the run, have none."""
+    recorded = {r.instance_id: out[:LONGEST] for r in record.results if isinstance(out := r.details.get("output"), str)}
+    if recorded or (folder := record.folder) is None:
+        return recorded
+    stamp = stamp_of(submission_of(record) / metadata_name(submission_of(record)), folder / RUN)
+    return _outputs_kept.get(folder, stamp, lambda: _read_outputs(record, folder))
+
+
+def handed_in_contexts(record: Record) -> Mapping[str, str]:
+    """Instance id -> the context that a suite's run kept beside its answer, cut at 20,000 characters; empty where it kept none."""
+    if record.folder is None:
+        return {}
+    from evalsuite.runs.submission_reader import walled_contexts
+
+    folder, ids = submission_of(record), [result.instance_id for result in record.results]
+    return _contexts_kept.get(record.folder, stamp_of(folder / CONTEXTS), lambda: walled_contexts(folder, ids))
+
+
+def _read_outputs(record: Record, run_folder: Path) -> Mapping[str, str]:
+    from evalsuite.runs.submission_reader import read_unchanged
+
+    handed_in = read_unchanged(record.run, run_folder, [result.instance_id for result in record.results])
+    answers = handed_in.answers if handed_in is not None else {}
+    return {id_: str(answer.value)[:LONGEST] for id_, answer in answers.items() if answer.fault is None and answer.answer_type == "answer"}
+
+
+INDEX, SUITE, BENCH_RUN = "suite_id_to_name.json", "suite.json", "run.json"
+
+
+def is_bench(folder: Path) -> bool:
+    """Whether a folder looks like Bench's: its index, or a `<suite>/suite.json` without a gold folder beside it."""
+    return (folder / INDEX).is_file() or any(not (path.parent / "gold").is_dir() for path in folder.glob(f"*/{SUITE}"))
+
+
+class BenchFolder:
+    """The suites of one Bench folder; `notes` says what in it could not be read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._kept = Kept(2048)
+
+    def watched(self) -> list[Path]:
+        """The folders and files whose change means that there is something new."""
+        return [self.folder, *sorted(self.folder.glob("*")), *sorted(self.folder.glob("*/*/run.json"))]
+
+    def suites(self) -> Iterator[ShownSuite]:
+        """Every suite that can be read, in the order of their folders."""
+        for path in sorted(self.folder.glob(f"*/{SUITE}")):
+            stored = self._kept.get(path, stamp_of(path), lambda path=path: _read_suite(path))  # type: ignore[misc]
+            if stored is not None:
+                yield shown_suite(stored, "bench", path.parent, self._runs_of_suite(stored, path.parent))
+
+    def _runs_of_suite(self, suite: StoredSuite, folder: Path) -> tuple[ShownRun, ...]:
+        found = []
+        for path in sorted(folder.glob(f"*/{BENCH_RUN}")):
+            run = self._kept.get((suite.id, path), stamp_of(path), lambda path=path: _read_run(suite, path))  # type: ignore[misc]
+            if run is not None:
+                found.append(run)
+        return tuple(sorted(found, key=lambda run: run.created_at, reverse=True))
+
+
+def _read_suite(path: Path) -> StoredSuite | None:
+    """The suite as it stands, whatever its scorer; None for a file that is no suite."""
+    data = _read_object(path)
+    try:
+        method = data["scoring_method"]
+        method = ScoringMethod(name=method, type="built_in", config={}) if isinstance(method, str) else ScoringMethod(method)
+        method["name"] = str(method["name"])
+        cases = tuple(
+            Case(
+                id=str(case.get("id") or f"case_{i}"),
+                input=str(case["input"]),
+                reference_output=None if (reference := case.get("reference_output")) is None else str(reference),
+            )
+            for i, case in enumerate(data["test_cases"], start=1)
+        )
+        name = str(data["name"])
+    except (AttributeError, KeyError, TypeError):
+        return None
+    made = str(data.get("created_at") or "") or utc(path.stat().st_mtime)
+    references = [case.reference_output for case in cases]
+    return StoredSuite(
+        id=safe_id(str(data.get("id") or f"bench:{path.parent.name}")),
+        name=name,
+        description=str(data.get("description") or ""),
+        scoring_method=method,
+        test_cases=cases,
+        created_at=made,
+        updated_at=str(data.get("updated_at") or made),
+        data_hash=data_hash([case.input for case in cases], [text or "" for text in references]),
+    )
+
+
+def _read_run(suite: StoredSuite, path: Path) -> ShownRun | None:
+    data = _read_object(path)
+    try:
+        run, results = bench_run(suite, data, path)
+    except (EvalsuiteError, AttributeError, KeyError, TypeError, ValueError):
+        return None
+    created = str(data.get("created_at") or "") or utc(path.stat().st_mtime)
+    entry = RunEntry(folder=path.parent, run=run, tags=())
+    record = Record(
+        name=str(data["name"]), run=entry.run, results=tuple(results), summary=summarise(results, rules="strict"), folder=None
+    )  # fmt: skip
+    return ShownRun(
+        id=safe_id(str(data.get("id") or f"bench:{path.parent}")),
+        name=str(data["name"]),
+        suite_id=suite.id,
+        suite_name=suite.name,
+        created_at=created,
+        run=run,
+        folder=path.parent,
+        tags=(),
+        record=lambda: record,
+    )
+
+
+def shown_suite(suite: StoredSuite, kind: Kind, folder: Path, runs: tuple[ShownRun, ...]) -> ShownSuite:
+    """A suite that was made by name, by us or by Bench, whose gold lies in the folder."""
+    return ShownSuite(
+        id=safe_id(suite.id),
+        name=suite.name,
+        kind=kind,
+        description=suite.description,
+        scoring_method=suite.scoring_method,
+        created_at=suite.created_at,
+        updated_at=suite.updated_at,
+        runs=runs,
+        scorers=suite.scorers,
+        folder=folder,
+        cases=lambda: _cases_of(suite),
+    )
+
+
+def _cases_of(suite: StoredSuite) -> Sequence[ShownCase]:
+    """The cases of a suite that was made by name."""
+    checks = tuple({"scorer": name, "parameters": dict(suite.method(name).get("config") or {})} for name in suite.scorers)
+    return [ShownCase(id=case.id, input=case.input, reference_output=case.reference_output, checks=checks) for case in suite.test_cases]
+
+
+def _read_object(path: Path) -> Mapping[str, Any]:
+    data = read_json(path)
+    return data if isinstance(data, dict) else {}
+
+
+ROOT = Path(".evalsuite")
+BENCH_VARIABLE, BENCH_DEFAULT = "BENCH_FILE_DIR", Path("bench_runs")
+
+
+class Source(Protocol):
+    """A folder of suites and runs."""
+
+    folder: Path
+
+    def suites(self) -> Iterator[ShownSuite]:
+        """Its suites with their runs."""
+        ...
+
+    def watched(self) -> list[Path]:
+        """The folders and files whose change means that there is something new."""
+        ...
+
+
+class RunsFolder:
+    """Our own folders: runs, and the suites made by name beside them (`suites` None: there are none)."""
+
+    def __init__(self, runs: Path, suites: Path | None) -> None:
+        self.folder = runs
+        self._suites = suites
+        # More than people keep: with one less than there are, each look at all would read all of them again.
+        self._kept = Kept(32_768)
+        # A record is all results of a run: a few of them are enough to page through one or compare four.
+        self._records = Kept(12)
+
+    def run_folders(self) -> list[Path]:
+        """Every folder that is or may become a run."""
+        if holds_run(self.folder):
+            return [self.folder]
+        return sorted(item for item in self.folder.iterdir() if item.is_dir()) if self.folder.is_dir() else []
+
+    def watched(self) -> list[Path]:
+        """The run folders with their final files, and the suites."""
+        suites = [self._suites, *sorted(self._suites.glob("*/suite.json"))] if self._suites is not None else []
+        return [self.folder, *(folder / RUN for folder in self.run_folders()), *suites]
+
+    def suites(self) -> Iterator[ShownSuite]:
+        """Suites made by name, whether they were run or not, then every gold folder that a run names."""
+        by_suite: dict[str, list[RunEntry]] = {}
+        for entry in self._whole_entries():
+            by_suite.setdefault(_suite_id(entry), []).append(entry)
+        for path in sorted(self._suites.glob("*/suite.json")) if self._suites is not None else ():
+            stored = self._kept.get(path, stamp_of(path), lambda path=path: read_suite_file(path))  # type: ignore[misc]
+            if stored is not None:
+                yield shown_suite(stored, "suite", path.parent / "gold", self._shown_runs(stored.id, by_suite.pop(stored.id, [])))
+        for id_, entries in by_suite.items():
+            yield self._from_runs(id_, self._shown_runs(id_, entries))
+
+    def _whole_entries(self) -> Iterator[RunEntry]:
+        for folder in self.run_folders():
+            stamp = stamp_of(folder / RUN, folder / TAGS)
+            entry = self._kept.get(folder, stamp, lambda folder=folder: _entry_if_whole(read_run(folder)))  # type: ignore[misc]
+            if entry is not None:
+                yield entry
+
+    def _shown_runs(self, suite_id: str, entries: Sequence[RunEntry]) -> tuple[ShownRun, ...]:
+        runs = [self._shown_run(entry, suite_id) for entry in entries]
+        return tuple(sorted(runs, key=lambda run: (run.made, run.id), reverse=True))
+
+    def _shown_run(self, entry: RunEntry, suite_id: str) -> ShownRun:
+        return ShownRun(
+            id=safe_id(entry.name),
+            name=str(entry.metadata.get("run_name") or entry.name),
+            suite_id=suite_id,
+            suite_name=entry.suite,
+            created_at=made_at(entry.name) or utc((entry.folder / RUN).stat().st_mtime),
+            run=entry.run,
+            folder=entry.folder,
+            tags=entry.tags,
+            record=lambda: self._record(entry),
+            ended_ns=stamp_of(entry.folder / RUN)[1],
+        )
+
+    def _record(self, entry: RunEntry) -> Record:
+        """The record cut to what may be shown: all of it, unless the suite's gold is hidden."""
+        from evalsuite.runs.submission_reader import saved_exchanges
+
+        stamp = stamp_of(entry.folder / RUN, entry.folder / RESULTS, labels_beside(entry.folder))
+        try:
+            return self._records.get(entry.folder, stamp, lambda: revealed(record_of_entry(entry, exchanges=saved_exchanges(entry))))
+        except (OSError, ValueError, TypeError, KeyError, EvalsuiteError) as error:
+            raise NotThereError(f"the results of run {entry.name!r} cannot be read", hint="score it again") from error
+
+    def _from_runs(self, id_: str, runs: tuple[ShownRun, ...]) -> ShownSuite:
+        newest = runs[0]
+        gold = newest.run["gold"]
+        folder = self._existing(str(gold.get("folder", "")))
+        scorers = tuple(name for name in (newest.summary.get("by_scorer") or {}) if name)
+        return ShownSuite(
+            id=id_,
+            name=newest.suite_name,
+            kind="gold",
+            description="",
+            scoring_method={"name": ", ".join(scorers), "type": "gold", "config": {}},
+            created_at=runs[-1].created_at,
+            updated_at=newest.created_at,
+            runs=runs,
+            scorers=scorers,
+            folder=folder,
+            hidden=any(bool(run.run["gold"].get("hidden")) for run in runs),
+            cases=lambda: self._gold_cases(folder, newest),
+        )
+
+    def _existing(self, folder: str) -> Path | None:
+        """The folder that a run names, seen from where runs are usually started; None where it is gone."""
+        starts = [self.folder.resolve().parent.parent, self.folder.resolve().parent, Path.cwd()]
+        return next((start / folder for start in starts if folder and (start / folder).is_dir()), None)
+
+    def _gold_cases(self, folder: Path | None, run: ShownRun) -> Sequence[ShownCase]:
+        if folder is None:
+            return [ShownCase(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
+        return self._kept.get(
+            ("cases", folder), stamp_of(*sorted(path for path in folder.iterdir() if path.is_file())), lambda: _read_cases(folder, run)
+        )
+
+
+class Library:
+    """The suites of several folders, by id."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = tuple(sources)
+
+    def suites(self) -> list[ShownSuite]:
+        """Every suite once; where two folders hold the same id the first one counts."""
+        found: dict[str, ShownSuite] = {}
+        for source in self.sources:
+            for suite in source.suites():
+                found.setdefault(suite.id, suite)
+        return list(found.values())
+
+    def suite(self, id_: str) -> ShownSuite:
+        """The suite of that id. Raises `BadQueryError` for what is no id and `NotThereError` where there is none."""
+        checked_id(id_)
+        for suite in self.suites():
+            if suite.id == id_:
+                return suite
+        raise NotThereError(f"no suite {id_!r}", hint="the list of suites has their ids")
+
+    def run(self, id_: str, suite_id: str | None = None) -> ShownRun:
+        """The finished run of that id, in that suite. Raises `BadQueryError` and `NotThereError`."""
+        checked_id(id_)
+        for suite in [self.suite(suite_id)] if suite_id is not None else self.suites():
+            for run in suite.runs:
+                if run.id == id_:
+                    return run
+        raise NotThereError(f"no finished run {id_!r}", hint="the page of its suite has the ids of its runs")
+
+    def suite_of(self, run: ShownRun) -> ShownSuite:
+        """The suite that a run belongs to."""
+        return self.suite(run.suite_id)
+
+
+def open_library(folder: Path | None, environ: Mapping[str, str]) -> Library:
+    """The library of a folder: `.evalsuite` or what holds one, a folder of runs, one run, or a Bench folder.
+
+    Without a folder: `.evalsuite` here, with the Bench folder that BENCH_FILE_DIR names (or `bench_runs`) where there is one. Raises
+    `UsageError` for a folder that is not there.
+    """
+    if folder is not None:
+        if not folder.is_dir():
+            raise UsageError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}", hint="a folder of runs, or .evalsuite")
+        return Library([_source_of(folder)])
+    sources: list[Source] = [RunsFolder(ROOT / "runs", ROOT / "suites")]
+    named = environ.get(BENCH_VARIABLE)
+    if named and not Path(named).is_dir():
+        raise UsageError(f"{BENCH_VARIABLE} names {named!r}, which is no folder", hint=f"unset {BENCH_VARIABLE}, or correct it")
+    bench = Path(named) if named else BENCH_DEFAULT
+    if named or (bench.is_dir() and is_bench(bench)):
+        sources.append(BenchFolder(bench))
+    return Library(sources)
+
+
+def _source_of(folder: Path) -> Source:
+    inner = folder / ROOT.name
+    if inner.is_dir():
+        return RunsFolder(inner / "runs", inner / "suites")
+    if (folder / "runs").is_dir() or (folder / "suites").is_dir():
+        return RunsFolder(folder / "runs", folder / "suites")
+    return BenchFolder(folder) if is_bench(folder) else RunsFolder(folder, None)
+
+
+def _entry_if_whole(entry: RunEntry | None) -> RunEntry | None:
+    """The entry where its `run.json` is an object with what a run has; None for a file that only bears the name."""
+    if entry is None or not isinstance(entry.run.get("gold"), dict) or not isinstance(entry.run.get("summary"), dict):
+        return None
+    return entry if isinstance(entry.run.get("submission"), dict) and isinstance(entry.run.get("options"), dict) else None
+
+
+def _suite_id(entry: RunEntry) -> str:
+    """The id of the suite a run belongs to: the one it was made for by name, else one made of gold's name and folder."""
+    given = entry.metadata.get("suite_id")
+    gold = entry.run["gold"]
+    return safe_id(str(given)) if given else safe_id(f"gold:{gold.get('name')}|{gold.get('folder')}")
+
+
+def _read_cases(folder: Path, run: ShownRun) -> Sequence[ShownCase]:
+    """The cases of a gold folder; only their ids where it cannot be read any more."""
+    from evalsuite.gold.layouts import read_gold
+
+    try:
+        gold = read_gold(folder, plugins=False)
+    except EvalsuiteError:
+        return [ShownCase(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
+    return [
+        ShownCase(
+            id=instance.instance_id,
+            input=question_of(instance),
+            reference_output=reference_text(instance.checks[0]) if instance.checks else None,
+            checks=tuple({"scorer": check.scorer, "parameters": dict(check.parameters)} for check in instance.checks),
+        )
+        for instance in gold.instances
+    ]
+
+
+def _checks_named(scorer: str | None) -> tuple[Mapping[str, Any], ...]:
+    return ({"scorer": scorer, "parameters": {}},) if scorer else ()
+
+
+def unfinished(sources: Sequence[Source]) -> Iterator[Path]:
+    """The folders of runs that were begun and have not ended."""
+    for source in sources:
+        if isinstance(source, RunsFolder):
+            yield from (folder for folder in source.run_folders() if (folder / STARTED).is_file())

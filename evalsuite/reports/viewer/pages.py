@@ -1,0 +1,606 @@
+"""The pages: each is a plain GET whose query is its state, so that every filter, order and instance has an address.
+
+How a page becomes HTML: the reports' templates and style with the viewer's own beside them, and addresses with changed queries.
+
+The numbers and pictures of pages: averages and distributions of runs, a run's own figures, runs side by side.
+
+One instance of a run: what was asked and handed in, why it has its score, and the difference worked out while the files are there.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from evalsuite.analysis.explain.instance_evidence import RunEvidence, evidence_of_run
+from evalsuite.compare.characters import clean
+from evalsuite.core.status import KINDS, kind_of, sign_of
+from evalsuite.reports.document import Picture, text_of
+from evalsuite.reports.html import asset, environment
+from evalsuite.reports.leaderboard_document import ranking_picture
+from evalsuite.reports.pictures import IntervalRow, Strip, draw_histogram, draw_intervals, draw_strips
+from evalsuite.reports.run_columns import ReportRow, scorer_columns
+from evalsuite.reports.run_page import (
+    closed_row,
+    opened_row,
+    outcome_tiles,
+    receipt_pairs,
+    run_figures,
+    score_headline,
+    score_picture,
+    score_sentences,
+)
+from evalsuite.reports.viewer import views
+from evalsuite.reports.viewer.library import (
+    Kept,
+    ShownCase,
+    ShownRun,
+    ShownSuite,
+    handed_in_contexts,
+    handed_in_texts,
+    stamp_of,
+    submission_of,
+    value_of,
+)
+from evalsuite.reports.viewer.query import (
+    LABELS,
+    RESULT_SORTS,
+    RUN_SORTS,
+    SUITE_SORTS,
+    NotThereError,
+    OwnLabel,
+    Page,
+    Query,
+    in_order,
+    keep_label,
+    label_of_request,
+    labels_file,
+    paginate,
+    read_own_labels,
+    read_query,
+)
+from evalsuite.reports.viewer.views import told_apart
+from evalsuite.reports.words import faults_by_hint, percent
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from evalsuite.analysis.leaderboard import Comparison
+    from evalsuite.core.types import Result
+    from evalsuite.reports.record import Record
+    from evalsuite.reports.viewer.app import State
+
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+HERE = Path(__file__).parent
+STATIC = {"style.css": "text/css", "viewer.css": "text/css", "viewer.js": "text/javascript"}
+
+
+def page_response(template: str, request: "Request | None", status: int = 200, **values: Any) -> "Response":
+    """The page of a template as a response; `here` makes its own address with some parameters changed."""
+    from starlette.responses import HTMLResponse
+
+    def here(**changes: Any) -> str:
+        pairs = [] if request is None else request.query_params.multi_items()
+        return _address(pairs, changes)
+
+    text = templates().get_template(template).render(here=here, kept=kept_query(request), **values)
+    # Surrogates cannot be sent; whatever they came from, they were made printable long before.
+    return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
+
+
+def kept_query(request: "Request | None") -> str:
+    """The query of a request as the end of an address."""
+    return "" if request is None or not request.url.query else "?" + request.url.query
+
+
+def part_of_address(text: str) -> str:
+    """The text as a part of an address; ids may hold slashes."""
+    return quote(text, safe="/", errors="backslashreplace")
+
+
+def static_file(request: "Request") -> "Response":
+    """One of the few files that pages load. Raises a 404 for any other name."""
+    from starlette.exceptions import HTTPException
+    from starlette.responses import Response
+
+    name = request.path_params["name"]
+    if name not in STATIC:
+        raise HTTPException(404)
+    return Response(_static_text(name), media_type=STATIC[name])
+
+
+@cache
+def templates() -> "Environment":
+    """The reports' environment (printable, then escaped) that also finds the viewer's own templates."""
+    from jinja2 import FileSystemLoader
+
+    from evalsuite.reports.html import TEMPLATES
+
+    made = environment().overlay(loader=FileSystemLoader([HERE / "templates", TEMPLATES]))
+    made.globals.update(kinds=KINDS, verdict=sign_of)
+    made.filters.update(
+        percent=lambda value: "–" if value is None else percent(value),
+        number=lambda value: "–" if value is None else f"{value:.4g}",
+        when=lambda time: time[:16].replace("T", " ") if time else "never",  # 2026-11-21 14:03
+        cut=_cut_text,
+        brief=lambda id_: id_[:8] + "…" if _UUID.fullmatch(id_) else _cut_text(id_, 60),
+        part=part_of_address,
+        pairs=_choice_pairs,
+    )
+    return made
+
+
+@cache
+def _static_text(name: str) -> str:
+    return asset(name) if name == "style.css" else (HERE / "static" / name).read_text(encoding="utf-8")
+
+
+def _address(pairs: list[tuple[str, str]], changes: dict[str, Any]) -> str:
+    """A query with some keys set anew (None takes one away); any change but of the page goes back to the first one."""
+    dropped = set(changes) | (set() if "page" in changes else {"page"})
+    kept = [(key, value) for key, value in pairs if key not in dropped and value]
+    kept += [(key, str(value)) for key, value in changes.items() if value is not None]
+    return "?" + urlencode(kept, errors="backslashreplace")
+
+
+def _cut_text(text: str | None, most: int = 160) -> str:
+    return "" if text is None else text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _choice_pairs(items: Iterable[Any], *names: str) -> list[tuple[str, str]]:
+    """(value, words) of choices: two attributes of each item, or the item itself twice."""
+    return [(getattr(item, names[0]), getattr(item, names[1])) if names else (item, item) for item in items]
+
+
+MOST_DRAWN = 6
+
+
+def averages_picture(runs: Sequence[ShownRun]) -> "Markup":
+    """The averages of the first runs of a list with their 95 % intervals; of unbounded metrics over the span of their values."""
+    drawn = runs[:MOST_DRAWN]
+    names = told_apart(drawn)
+    values = [run.average() for run in drawn]
+    known = [value for value, run in zip(values, drawn, strict=True) if value is not None and not run.is_bounded]
+    span = (min([0.0, *known]), max([1.0, *known]))
+    rows = []
+    for run, value in zip(drawn, values, strict=True):
+        low, high = (run.summary.get("interval_95") or (None, None)) if run.is_bounded else (None, None)
+        words = "" if run.is_bounded or value is None else f"{value:.4g}"
+        bound = run.summary.get("score_high") if run.is_bounded else None
+        rows.append(IntervalRow(names[run.id], value, low, high, words=words, bound=bound))
+    return _drawn(draw_intervals(rows, title="Average scores", span=span))
+
+
+def distribution_picture(runs: Sequence[ShownRun]) -> "Markup":
+    """The distribution of the first runs of a list: bins, or categories where the scorer names some."""
+    drawn = runs[:MOST_DRAWN]
+    names = told_apart(drawn)
+    items = [views.summary_item(run) for run in drawn]
+    categories = sorted({bar["category"]["name"] for item in items for bar in item["histogram"] if "category" in bar})
+    shown = []
+    for item in items:
+        bars = item["histogram"]
+        if categories:
+            counts = {bar["category"]["name"]: bar["count"] for bar in bars if "category" in bar}
+            found = tuple((name, counts.get(name, 0)) for name in categories)
+        else:
+            found = tuple((f"{bar['low']:.3g} to {bar['high']:.3g}", bar["count"]) for bar in bars)
+        shown.append(Strip(names[item["id"]], found, sum(count for _, count in found) + item["n_unjudged"]))
+    ends = (categories[0], categories[-1]) if categories else _scale_ends(items)
+    return _drawn(draw_strips(shown, title="Distribution of scores", ends=ends))
+
+
+def _scale_ends(items: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    bars = [bar for item in items for bar in item["histogram"]]
+    return (f"{min(bar['low'] for bar in bars):.3g}", f"{max(bar['high'] for bar in bars):.3g}") if bars else ("0", "1")
+
+
+def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
+    """What the page of a run shows above its instances: the same numbers, words and pictures as its report."""
+    average = run.average()
+    if run.is_bounded:
+        headline, sentences, overview = score_headline(record), score_sentences(record), score_picture(record)
+        pictures = list(run_figures(record))
+    else:
+        headline, overview = "not judged" if average is None else f"{average:.4g}", _drawn("")
+        sentences = ["The mean of the raw values: the metric has no fixed range, so there is no score"]
+        values = [value for value in map(value_of, record.results) if value is not None]
+        bins = [(bar["low"], bar["high"], bar["count"]) for bar in views.bars(values, 10)]
+        pictures = [Picture("Distribution of raw values", _drawn(draw_histogram(bins, title="Distribution of raw values")))]
+    return {
+        "headline": headline,
+        "sentences": sentences,
+        "overview": overview,
+        "tiles": outcome_tiles(record),
+        "pictures": pictures,
+        "faults": list(faults_by_hint(record.results)),
+        "warnings": [str(line) for line in record.run.get("warnings", ())],
+        "receipt": [(name, text) for name, text in receipt_pairs(record) if text],
+    }
+
+
+def result_row(record: "Record", result: "Result") -> dict[str, Any]:
+    """A result as a row of the list, with the number that stands in it, and that of each scorer of a suite of several."""
+    found = closed_row(result, groups=record.groups.get(result.instance_id, ()))
+    row = ReportRow(result, record.name)
+    return {
+        **found,
+        "value": value_of(result),
+        "columns": [(column.head, clean(text_of(column.cell(row)))) for column in scorer_columns(record.summary.scorers)],
+    }
+
+
+def texts_of(suite: ShownSuite, record: "Record", results: Sequence["Result"]) -> dict[str, list[tuple[str, str]]]:
+    """Instance id -> what was asked, what is right (unless gold is hidden) and what was answered, with labels; of gold with a question."""
+    cases, answers = views.case_by_id(suite), handed_in_texts(record)
+    found = {}
+    for result in results:
+        case = cases.get(result.instance_id)
+        if case is not None and case.input:
+            reference = None if suite.hidden else case.reference_output
+            texts = (("asked", case.input), ("gold", reference), ("answer", answers.get(result.instance_id)))
+            found[result.instance_id] = [(label, text) for label, text in texts if text]
+    return found
+
+
+def comparison_values(runs: Sequence[ShownRun], comparison: "Comparison") -> dict[str, Any]:
+    """What the page of a comparison shows above the cases: the sections of its report, and what is drawn of it."""
+    from evalsuite.reports.comparison_document import candidates_in_words, comparison_sections, differences_picture, flips_picture
+
+    names = [told_apart(runs)[run.id] for run in runs]
+    pictures = [
+        ("Averages", averages_picture(runs), "with 95 % intervals"),
+        ("Distribution of scores", distribution_picture(runs), "share of the cases"),
+    ]
+    if deltas := [one.total for one in comparison.candidates if one.total.difference is not None]:
+        title = f"Difference to {comparison.baseline}"
+        pictures.append((title, differences_picture(deltas, comparison, title=title), "in points; right of the dashed line is better"))
+    for one in comparison.candidates:
+        title = f"{comparison.baseline} and {one.label}"
+        pictures.append((title, flips_picture(one, comparison.baseline), "cases that both were judged on"))
+    warnings = [line.removesuffix(" (compared under --force)") for line in comparison.warnings]
+    return {
+        "names": names,
+        "pictures": pictures,
+        "sections": list(comparison_sections(comparison)),
+        "said": candidates_in_words(comparison),
+        "warnings": warnings,
+    }
+
+
+def side_by_side(runs: Sequence[ShownRun], suites: Mapping[str, ShownSuite], query: Query) -> Page[dict[str, Any]]:
+    """A page of the cases that any of the runs has, with each run's result; `differing` keeps those whose scores are not all the same."""
+    found: dict[str, list[Result | None]] = {}
+    for at, run in enumerate(runs):
+        for result in run.record().results:
+            found.setdefault(result.instance_id, [None] * len(runs))[at] = result
+    cases: dict[str, tuple[ShownCase, bool]] = {}
+    for suite in suites.values():
+        for case in suite.cases():
+            cases.setdefault(case.id, (case, suite.hidden))
+    text = query.last("q").casefold()
+    texts = [handed_in_texts(run.record()) for run in runs]
+    rows = [
+        _case_row(runs, texts, id_, results, *cases.get(id_, (None, False)))
+        for id_, results in found.items()
+        if not query.last("differing") or len({None if result is None else value_of(result) for result in results}) > 1
+    ]
+    rows = [row for row in rows if text in row["text"].casefold()]
+    return paginate(in_order(rows, query.sort, lambda row, _: row["id"]), page=query.page, page_size=query.page_size)
+
+
+def _case_row(
+    runs: Sequence[ShownRun],
+    texts: Sequence[Mapping[str, str]],
+    id_: str,
+    results: "Sequence[Result | None]",
+    case: ShownCase | None,
+    hidden: bool,
+) -> dict[str, Any]:
+    cells: list[dict[str, Any] | None] = [
+        None
+        if result is None
+        else {"run_id": run.id, "kind": kind_of(result).name, "value": value_of(result), "text": own.get(id_) or result.reason}
+        for run, own, result in zip(runs, texts, results, strict=True)
+    ]
+    reference = case.reference_output if case is not None and not hidden else None
+    question = case.input if case is not None else ""
+    said = " ".join(cell["text"] for cell in cells if cell is not None)
+    return {"id": id_, "input": question, "reference": reference, "cells": cells, "text": f"{id_}\n{question}\n{reference or ''}\n{said}"}
+
+
+def _drawn(svg: str) -> "Markup":
+    from markupsafe import Markup
+
+    return Markup(svg)
+
+
+_evidence = Kept(256)
+# Evidence is worked out by worker processes: one instance at a time is enough for the one person who looks.
+_one_at_a_time = Lock()
+
+
+def instance_values(suite: ShownSuite, record: "Record", result: "Result") -> dict[str, Any]:
+    """What the page of an instance shows."""
+    case = views.case_by_id(suite).get(result.instance_id)
+    shown = views.case_object(case, hidden=suite.hidden) if case is not None else None
+    evidence = _evidence_now(suite, record, result)
+    groups = record.groups.get(result.instance_id, ())
+    checks = [
+        {
+            "scorer": check["scorer"],
+            "parameters": [(key, value if isinstance(value, str) else views.as_json(value)) for key, value in check["parameters"].items()],
+        }
+        for check in (shown["checks"] if shown else ())
+    ]
+    return {
+        "row": result_row(record, result),
+        "input": shown["input"] if shown else "",
+        "reference": shown["reference_output"] if shown else None,
+        "output": handed_in_texts(record).get(result.instance_id),
+        "context": handed_in_contexts(record).get(result.instance_id),
+        "body": opened_row(result, evidence.found.get(result.instance_id), groups=groups),
+        "note": evidence.note[:1].upper() + evidence.note[1:] + "." if evidence.note else "",
+        "checks": checks,
+    }
+
+
+def _evidence_now(suite: ShownSuite, record: "Record", result: "Result") -> RunEvidence:
+    """The evidence of an instance that is not right under both rules; none for recorded scores and for what was not handed in."""
+    settled = result.official == 1 and result.strict in (1, None)
+    if settled or result.status == "missing" or suite.kind == "bench" or record.folder is None:
+        return RunEvidence()
+    here = _with_folders(suite, record)
+    gold, submission = Path(here.run["gold"]["folder"]), Path(here.run["submission"]["folder"])
+    stamp = stamp_of(record.folder / "run.json", gold, gold / result.instance_id, submission, submission / result.instance_id)
+    with _one_at_a_time:
+        return _evidence.get((record.folder, result.instance_id), stamp, lambda: evidence_of_run(here, [result.instance_id]))
+
+
+def _with_folders(suite: ShownSuite, record: "Record") -> "Record":
+    """The record with the folders that it names as they are seen from here."""
+    gold = suite.folder if suite.folder is not None else Path(str(record.run["gold"]["folder"]))
+    submission = submission_of(record)
+    sides: Mapping[str, Any] = {
+        "gold": {**record.run["gold"], "folder": str(gold)},
+        "submission": {**record.run["submission"], "folder": str(submission)},
+    }
+    return replace(record, run={**record.run, **sides})
+
+
+SUITES, RUNS, INSTANCES, CASES = 20, 50, 50, 50
+REPORTS = {".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".md": "text/markdown", ".xml": "application/xml"}
+RESULT_FILTERS = ("status", "scorer", "group", "flip", "field", "q")
+
+
+def routes(state: "State") -> list[Any]:
+    """The routes of the pages and of the files they load."""
+    from starlette.routing import Route
+
+    def showing(handle: Callable[["State", "Request"], "Response"]) -> Callable[["Request"], "Response"]:
+        return lambda request: handle(state, request)
+
+    found = (
+        ("/", show_suites),
+        ("/suites/{suite_id}", show_suite_runs),
+        ("/suites/{suite_id}/cases", show_suite_cases),
+        ("/suites/{suite_id}/leaderboard", show_leaderboard),
+        ("/runs/{run_id}", show_run),
+        ("/runs/{run_id}/report.{ending}", give_report),
+        ("/runs/{run_id}/instances/{instance_id:path}", show_instance),
+        ("/compare", show_comparison),
+    )
+
+    async def label(request: "Request") -> "Response":
+        given = await label_of_request(request)
+        return await asyncio.to_thread(give_label, state, request, given)
+
+    pages = (Route(path, showing(handle)) for path, handle in found)
+    return [*pages, Route("/runs/{run_id}/labels/{instance_id:path}", label, methods=["POST"]), Route("/static/{name}", static_file)]
+
+
+def show_suites(state: "State", request: "Request") -> "Response":
+    """The list of suites, with the runs that are in progress."""
+    query = _query_of(request, sorts=SUITE_SORTS, default="-last_run_time", filters=("q", "scoring_method", "name"), page_size=SUITES)
+    every = state.library.suites()
+    return page_response(
+        "suites.html",
+        request,
+        query=query,
+        found=views.find_suites(state.library, query),
+        n_all=len(every),
+        scorers=sorted({name for suite in every for name in suite.scorers}),
+        progress=state.journals.all(),
+        sorts=SUITE_SORTS,
+    )
+
+
+def show_suite_runs(state: "State", request: "Request") -> "Response":
+    """A suite's runs: how their scores lie, their averages, and the list to choose from."""
+    query = _query_of(request, sorts=RUN_SORTS, default="-created_at", filters=("q",), page_size=RUNS)
+    suite = state.library.suite(request.path_params["suite_id"])
+    found = views.find_runs(suite, query)
+    return page_response(
+        "suite_runs.html",
+        request,
+        suite=suite,
+        tab="runs",
+        query=query,
+        found=found,
+        rows=[views.run_object(run) for run in found.items],
+        averages=averages_picture(found.items),
+        distribution=distribution_picture(found.items),
+        n_drawn=min(len(found.items), MOST_DRAWN),
+        progress=[one for one in state.journals.all() if one.suite_name == suite.name],
+        **_suite_facts(suite),
+    )
+
+
+def show_suite_cases(state: "State", request: "Request") -> "Response":
+    """A suite's inputs and reference outputs."""
+    query = _query_of(request, filters=("q",), page_size=CASES)
+    suite = state.library.suite(request.path_params["suite_id"])
+    text = query.last("q").casefold()
+    cases = [case for case in suite.cases() if text in f"{case.id}\n{case.input}\n{case.reference_output or ''}".casefold()]
+    found = paginate(cases, page=query.page, page_size=query.page_size)
+    rows = [views.case_object(case, hidden=suite.hidden) for case in found.items]
+    return page_response("suite_cases.html", request, suite=suite, tab="cases", query=query, found=found, rows=rows, **_suite_facts(suite))
+
+
+def show_leaderboard(state: "State", request: "Request") -> "Response":
+    """A suite's runs of one signature, ranked."""
+    query = _query_of(request, filters=("signature",), is_paged=False)
+    suite = state.library.suite(request.path_params["suite_id"])
+    board = state.across.board(suite, query.last("signature"))
+    return page_response(
+        "suite_leaderboard.html",
+        request,
+        suite=suite,
+        tab="leaderboard",
+        query=query,
+        ranked=board,
+        picture=ranking_picture(board.board) if board is not None else None,
+        **_suite_facts(suite),
+    )
+
+
+def show_run(state: "State", request: "Request") -> "Response":
+    """One run: its numbers, and its instances filtered, sorted and in pages. A run in progress has a page of its own."""
+    run_id = request.path_params["run_id"]
+    moving = next((one for one in state.journals.all() if one.id == run_id), None)
+    if moving is not None:
+        return page_response("progress.html", request, one=moving)
+    query = _result_query(request)
+    shown = state.library.run(run_id)
+    suite = state.library.suite_of(shown)
+    record = shown.record()
+    found = views.find_results(suite, record, query)
+    return page_response(
+        "run.html",
+        request,
+        suite=suite,
+        run=shown,
+        record=record,
+        query=query,
+        found=found,
+        rows=[result_row(record, result) for result in found.items],
+        texts=texts_of(suite, record, found.items),
+        about=views.metadata_rows(shown.metadata),
+        reports=list(REPORTS),
+        n_labels=sum(bool(one.label) for one in read_own_labels(record).values()),
+        labels_file=labels_file(record),
+        kind_choices=[kind for kind in KINDS.values() if any(kind_of(result) is kind for result in record.results)],
+        scorer_choices=sorted({result.scorer for result in record.results if result.scorer}),
+        flip_choices=sorted({str(cause) for result in record.results if (cause := result.details.get("flip"))}),
+        group_choices=sorted(record.run.get("groups") or {}),
+        field_choices=sorted(record.summary.by_field),
+        **run_values(shown, record),
+    )
+
+
+def show_instance(state: "State", request: "Request") -> "Response":
+    """One instance of a run with its difference, and its neighbours in the list it was opened from."""
+    query = _result_query(request)
+    shown = state.library.run(request.path_params["run_id"])
+    suite = state.library.suite_of(shown)
+    record = shown.record()
+    result = views.one_result(record, request.path_params["instance_id"])
+    every = views.find_results(
+        suite, record, Query(page=1, page_size=max(1, len(record.results)), sort=query.sort, chosen=query.chosen)
+    ).items
+    at = next((i for i, one in enumerate(every) if one.instance_id == result.instance_id), None)
+    return page_response(
+        "instance.html",
+        request,
+        suite=suite,
+        run=shown,
+        query=query,
+        before=every[at - 1].instance_id if at else None,
+        after=every[at + 1].instance_id if at is not None and at + 1 < len(every) else None,
+        place=None if at is None else (at + 1, len(every)),
+        others=[other for other in suite.runs if other.id != shown.id][:3],
+        own=read_own_labels(record).get(result.instance_id, OwnLabel()) if labels_file(record) is not None else None,
+        labels=LABELS,
+        **instance_values(suite, record, result),
+    )
+
+
+def give_label(state: "State", request: "Request", given: OwnLabel) -> "Response":
+    """Keep what a person said of an instance, and go back to its page."""
+    from starlette.responses import RedirectResponse
+
+    shown = state.library.run(request.path_params["run_id"])
+    record = shown.record()
+    result = views.one_result(record, request.path_params["instance_id"])
+    keep_label(record, result.instance_id, given)
+    return RedirectResponse(f"/runs/{shown.id}/instances/{part_of_address(result.instance_id)}{kept_query(request)}#label", status_code=303)
+
+
+def give_report(state: "State", request: "Request") -> "Response":
+    """The run's report as a file to save, in one of the forms of `evalsuite report`."""
+    from starlette.responses import Response
+
+    from evalsuite.reports import encoded
+    from evalsuite.reports.run_document import run_document
+
+    shown, ending = state.library.run(request.path_params["run_id"]), f".{request.path_params['ending']}"
+    if ending not in REPORTS:
+        raise NotThereError(f"no report {ending[:20]!r}", hint=f"known: {', '.join(REPORTS)}")
+    headers = {"content-disposition": f'attachment; filename="{shown.id}{ending}"'}
+    return Response(b"".join(encoded(run_document(shown.record()), ending)), media_type=REPORTS[ending], headers=headers)
+
+
+def show_comparison(state: "State", request: "Request") -> "Response":
+    """2 to 4 runs side by side, the first as baseline."""
+    query = _query_of(request, sorts=("name",), filters=("run_ids", "q", "differing"), page_size=INSTANCES)
+    runs = views.chosen_runs(state.library, query.many("run_ids"), least=2)
+    suites = {one.id: one for one in map(state.library.suite_of, runs)}
+    comparison = state.across.comparison(runs)
+    found = side_by_side(runs, suites, query)
+    return page_response(
+        "compare.html",
+        request,
+        suite=next(iter(suites.values())),
+        runs=runs,
+        n_suites=len(suites),
+        query=query,
+        comparison=comparison,
+        found=found,
+        has_reference=any(row["reference"] is not None for row in found.items),
+        **comparison_values(runs, comparison),
+    )
+
+
+def error_page(status: int, message: str, hint: str) -> "Response":
+    """The page of an error, with a way back."""
+    return page_response("error.html", None, status, message=message, hint=hint, number=status)
+
+
+def _query_of(request: "Request", **how: Any) -> Query:
+    return read_query(request.query_params.multi_items(), **how)
+
+
+def _result_query(request: "Request") -> Query:
+    return _query_of(request, sorts=RESULT_SORTS, filters=RESULT_FILTERS, page_size=INSTANCES)
+
+
+def _suite_facts(suite: Any) -> dict[str, Any]:
+    """What the heading and the details of a suite show."""
+    method = views.method_object(suite)
+    facts = [("id", suite.id), ("kind", _KIND_WORDS[suite.kind]), ("description", suite.description), ("created", suite.created_at)]
+    facts += [("last run", suite.last_run_time or "never"), ("runs", str(len(suite.runs)))]
+    facts += [("scorer", method["name"]), ("scorer type", method["type"]), ("output", method["output_type"])]
+    config = [(key, value if isinstance(value, str) else views.as_json(value)) for key, value in method["config"].items()]
+    return {"facts": [(label, text) for label, text in facts if text], "config": config}
+
+
+_KIND_WORDS = {"suite": "suite made by name", "gold": "gold folder", "bench": "Bench suite, read in place"}

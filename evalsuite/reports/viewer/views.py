@@ -1,0 +1,374 @@
+"""What the API answers, as plain objects: lists with their pages, a suite, a run, its results, and what a suite's runs share.
+
+What several runs of a suite say together: a leaderboard of those that may be ranked, and 2 to 4 runs side by side.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.analysis.leaderboard.pairing import fields_of
+from evalsuite.core.status import kind_of
+from evalsuite.core.types import Result
+from evalsuite.reports.record import Record
+from evalsuite.reports.viewer.library import Kept, Library, ShownCase, ShownRun, ShownSuite, handed_in_texts, stamp_of, value_of
+from evalsuite.reports.viewer.query import BadQueryError, NotThereError, Page, Query, in_order, paginate
+from evalsuite.runs.history import part_asked_for
+from evalsuite.runs.run_scores import RunScores
+
+if TYPE_CHECKING:
+    from evalsuite.analysis.leaderboard import Comparison, RunSide
+    from evalsuite.analysis.leaderboard.ranking import Leaderboard
+
+
+MOST_RANKED = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """A leaderboard with the runs behind its rows (`run_ids` in row order), and the signatures that could be ranked instead."""
+
+    signature: str
+    board: "Leaderboard"
+    run_ids: tuple[str, ...]
+    others: tuple[tuple[str, int], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The board as plain JSON values, each row with the id of its run."""
+        board = self.board.to_json()
+        rows = [{**row, "run_id": run_id} for row, run_id in zip(board["rows"], self.run_ids, strict=True)]
+        others = [{"signature": signature, "num_runs": count} for signature, count in self.others]
+        return {**board, "rows": rows, "signature": self.signature, "other_signatures": others}
+
+
+class Across:
+    """Rankings and comparisons, kept as long as the runs behind them do not change."""
+
+    def __init__(self) -> None:
+        self._boards = Kept(32)
+        self._comparisons = Kept(32)
+
+    def board(self, suite: ShownSuite, signature: str = "") -> Board | None:
+        """The leaderboard of the suite's runs under one signature (default: the newest run's), None where there is no run.
+
+        Runs of another signature, or of some instances only, are never mixed in. Raises `BadQueryError` for a signature that no run has.
+        """
+        alike: dict[str, list[ShownRun]] = {}
+        for run in suite.runs:
+            # The signature, marked where only some instances were scored: such runs share no ranking with whole ones.
+            part = [f"{key}={value}" for key, value in part_asked_for(run.run["options"]).items()]
+            alike.setdefault("|".join([str(run.run.get("signature", "")), *part]), []).append(run)
+        if not alike:
+            return None
+        if signature and signature not in alike:
+            raise BadQueryError("no run of this suite has that signature", hint="other_signatures lists them")
+        chosen = signature or next(iter(alike))
+        runs = alike[chosen][:MOST_RANKED]
+        others = tuple((name, len(found)) for name, found in alike.items() if name != chosen)
+        key = (suite.id, chosen, tuple(run.id for run in runs))
+        return self._boards.get(key, _stamp_of_runs(runs), lambda: _ranked_board(chosen, runs, others))
+
+    def comparison(self, runs: Sequence[ShownRun]) -> "Comparison":
+        """The first run as baseline against the others; runs that are not comparable are compared with a warning."""
+        from evalsuite.analysis.leaderboard import compare
+
+        key = tuple(run.id for run in runs)
+        return self._comparisons.get(key, _stamp_of_runs(runs), lambda: compare(_sides_of(runs), force=True))
+
+
+def _stamp_of_runs(runs: Sequence[ShownRun]) -> tuple[int, ...]:
+    return stamp_of(*(run.folder / "run.json" for run in runs))
+
+
+def _ranked_board(signature: str, runs: Sequence[ShownRun], others: tuple[tuple[str, int], ...]) -> Board:
+    from evalsuite.analysis.leaderboard.ranking import make_leaderboard
+    from evalsuite.core.disk_cache import DiskCache
+    from evalsuite.runs.leaderboard_entries import Entry
+
+    names = told_apart(runs)
+    entries = [Entry(name=names[run.id], scores=_run_scores(run), is_run=True) for run in runs]
+    board = make_leaderboard(entries, DiskCache(None))
+    by_name = {name: id_ for id_, name in names.items()}
+    return Board(signature=signature, board=board, run_ids=tuple(by_name[row.name] for row in board.rows), others=others)
+
+
+def _run_scores(run: ShownRun) -> RunScores:
+    """A run in columns; the raw values of an unbounded metric stand for its scores, or nothing could be ranked."""
+    record = run.record()
+    results = record.results
+    return RunScores(
+        folder=str(run.folder),
+        signature=str(run.run.get("signature", "")),
+        submission_hash="",
+        submission=record.submission,
+        suite=record.suite,
+        rules=record.rules,
+        is_whole=True,
+        n_instances=int(record.run["gold"].get("n_instances") or 0),
+        metadata=run.metadata,
+        groups=record.run.get("groups") or {},
+        clusters=record.run["gold"].get("clusters") or (),
+        ids=[result.instance_id for result in results],
+        score=[result.score if run.is_bounded else value_of(result) for result in results],
+        official=[result.official for result in results],
+        strict=[result.strict for result in results],
+        status=[result.status for result in results],
+        scorer=[result.scorer for result in results],
+    )
+
+
+def _sides_of(runs: Sequence[ShownRun]) -> "list[RunSide]":
+    from evalsuite.analysis.leaderboard.pairing import side_of
+
+    names = told_apart(runs)
+    return [side_of(names[run.id], run.run, run.record().results) for run in runs]
+
+
+def told_apart(runs: Sequence[ShownRun]) -> Mapping[str, str]:
+    """Run id -> its label; its whole name, then its id too, where several share one."""
+    labels, names = ([getattr(run, what) for run in runs] for what in ("label", "name"))
+
+    def own(run: ShownRun) -> str:
+        if labels.count(run.label) == 1:
+            return run.label
+        return run.name if names.count(run.name) == 1 else f"{run.name} ({run.id})"
+
+    return {run.id: own(run) for run in runs}
+
+
+N_BINS = 20
+_NO_CASE = ShownCase(id="")
+MODEL_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
+
+
+def find_suites(library: Library, query: Query) -> Page[ShownSuite]:
+    """The page of suites: of one exact `name`, of any of the scorers in `scoring_method`, whose name or description holds `q`."""
+    name, text, scorers = query.last("name"), query.last("q").casefold(), set(query.many("scoring_method"))
+    found = [
+        suite
+        for suite in library.suites()
+        if (not name or suite.name == name)
+        and (not scorers or scorers & set(suite.scorers))
+        and text in f"{suite.name}\n{suite.description}".casefold()
+    ]
+    return paginate(in_order(found, query.sort, suite_key), page=query.page, page_size=query.page_size)
+
+
+def suite_key(suite: ShownSuite, word: str) -> Any:
+    """What a suite is sorted by; one that was never run by its making."""
+    if word == "last_run_time":
+        return suite.last_run_time or suite.created_at
+    if word == "score":
+        return suite.runs[0].average() if suite.runs else None
+    return (suite.name.casefold(), suite.name) if word == "name" else suite.created_at
+
+
+def find_runs(suite: ShownSuite, query: Query) -> Page[ShownRun]:
+    """The page of a suite's runs whose name or model holds `q`."""
+    text = query.last("q").casefold()
+    found = [run for run in suite.runs if text in f"{run.name}\n{run.metadata.get('model_name', '')}".casefold()]
+    return paginate(in_order(found, query.sort, run_key), page=query.page, page_size=query.page_size)
+
+
+def run_key(run: ShownRun, word: str) -> Any:
+    """What a run is sorted by."""
+    if word == "score":
+        return run.average()
+    return (run.name.casefold(), run.name) if word == "name" else run.made
+
+
+def find_results(suite: ShownSuite, record: Record, query: Query) -> Page[Result]:
+    """The page of a run's results of any of the statuses, scorers, groups, causes of flips and fields that are not whole, in gold order or
+    sorted.
+
+    `q` is looked for in id, reason, question, reference (unless gold is hidden) and answer.
+    """
+    statuses, scorers, groups, flips = (set(query.many(key)) for key in ("status", "scorer", "group", "flip"))
+    fields = set(query.many("field"))
+    text, tags = query.last("q").casefold(), record.groups
+    cases, answers = (case_by_id(suite), handed_in_texts(record)) if text else ({}, {})
+
+    def says_it(result: Result) -> bool:
+        case = cases.get(result.instance_id, _NO_CASE)
+        texts = (
+            result.instance_id,
+            result.reason,
+            case.input,
+            answers.get(result.instance_id),
+            None if suite.hidden else case.reference_output,
+        )
+        return any(text in one.casefold() for one in texts if one)
+
+    found = [
+        result
+        for result in record.results
+        if (not statuses or kind_of(result).name in statuses or result.status in statuses)
+        and (not scorers or result.scorer in scorers)
+        and (not groups or groups & set(tags.get(result.instance_id, ())))
+        and (not flips or result.details.get("flip") in flips)
+        and (not fields or any(path in fields and f1 < 1 for path, (_, _, f1) in fields_of(result).items()))
+        and (not text or says_it(result))
+    ]
+    return paginate(in_order(found, query.sort, result_key), page=query.page, page_size=query.page_size)
+
+
+def result_key(result: Result, word: str) -> Any:
+    """What a result is sorted by."""
+    return value_of(result) if word == "score" else (result.instance_id.casefold(), result.instance_id)
+
+
+def page_object(page: Page[Any]) -> dict[str, int]:
+    """The numbers of a page."""
+    return {key: getattr(page, key) for key in ("page", "page_size", "total_pages", "total_count")}
+
+
+def suite_object(suite: ShownSuite) -> dict[str, Any]:
+    """A suite in a list."""
+    return {
+        "id": suite.id,
+        "name": suite.name,
+        "kind": suite.kind,
+        "description": suite.description,
+        "scoring_method": method_object(suite),
+        "scorers": list(suite.scorers),
+        "created_at": suite.created_at,
+        "updated_at": suite.updated_at,
+        "last_run_time": suite.last_run_time,
+        "num_runs": len(suite.runs),
+    }
+
+
+def method_object(suite: ShownSuite) -> dict[str, Any]:
+    """{name, type, config, output_type, categories} of a suite; gold's own parameters are shown per case."""
+    method = suite.scoring_method
+    categories = method.get("categories")
+    return {
+        "name": str(method.get("name", "")),
+        "type": str(method.get("type") or "built_in"),
+        "config": dict(method.get("config") or {}),
+        "output_type": str(method.get("output_type") or ("categorical" if categories else "continuous")),
+        "categories": categories if isinstance(categories, list) else None,
+    }
+
+
+def case_object(case: ShownCase, *, hidden: bool) -> dict[str, Any]:
+    """A case of a suite; of hidden gold neither the reference nor the parameters that hold it."""
+    checks = [{"scorer": check["scorer"], "parameters": {} if hidden else dict(check["parameters"])} for check in case.checks]
+    return {"id": case.id, "input": case.input, "reference_output": None if hidden else case.reference_output, "checks": checks}
+
+
+def run_object(run: ShownRun) -> dict[str, Any]:
+    """A run in a list."""
+    summary = run.summary
+    return {
+        "id": run.id,
+        "name": run.name,
+        "test_suite_id": run.suite_id,
+        "created_at": run.created_at,
+        "updated_at": run.created_at,
+        "avg_score": run.average(),
+        "interval_95": summary.get("interval_95") if run.is_bounded else None,
+        "score_high": summary.get("score_high") if run.is_bounded else None,
+        "n_cases": summary.get("n_gold"),
+        "n_judged": summary.get("n_judged"),
+        "n_submitted": summary.get("n_submitted"),
+        "rules": run.run["options"].get("rules"),
+        "tags": list(run.tags),
+        **{key: run.metadata.get(key) for key in MODEL_KEYS},
+    }
+
+
+def record_object(run: ShownRun, record: Record) -> dict[str, Any]:
+    """A run with its summary, signature and warnings."""
+    return {
+        **run_object(run),
+        "signature": str(record.run.get("signature", "")),
+        "submission": record.submission,
+        "summary": record.summary.to_json(),
+        "warnings": [str(line) for line in record.run.get("warnings", ())],
+    }
+
+
+def result_object(
+    result: Result, case: ShownCase | None, groups: Sequence[str], *, hidden: bool, output: str | None = None
+) -> dict[str, Any]:
+    """A result with its input, reference and output where they are known; `score_result` is {score, category} as in Bench."""
+    category = result.details.get("category")
+    return {
+        "id": result.instance_id,
+        "status": result.status,
+        "outcome": kind_of(result).name,
+        "input": case.input if case is not None else None,
+        "reference_output": case.reference_output if case is not None and not hidden else None,
+        "output": output,
+        "score": value_of(result),
+        "score_result": {"score": value_of(result), "category": None if category is None else {"name": str(category)}},
+        "official": result.official,
+        "strict": result.strict,
+        "scorer": result.scorer,
+        "groups": list(groups),
+        "reason": result.reason,
+        "fault": result.fault,
+        "seconds": result.seconds,
+    }
+
+
+def case_by_id(suite: ShownSuite) -> dict[str, ShownCase]:
+    """The cases of a suite by id."""
+    return {case.id: case for case in suite.cases()}
+
+
+def one_result(record: Record, instance_id: str) -> Result:
+    """The result of an instance. Raises `NotThereError`."""
+    for result in record.results:
+        if result.instance_id == instance_id:
+            return result
+    raise NotThereError(f"no instance {instance_id[:80]!r} in this run")
+
+
+def summary_item(run: ShownRun) -> dict[str, Any]:
+    """Average and distribution of a run: `N_BINS` bars from 0 (or the least score) to the largest, or counts by category.
+
+    Every score stands in a bar; `n_unjudged` counts the results without one.
+    """
+    results = run.record().results
+    known = [value for value in map(value_of, results) if value is not None]
+    names = [str(result.details["category"]) for result in results if result.details.get("category")]
+    return {
+        "id": run.id,
+        "name": run.name,
+        "avg_score": run.average(),
+        "mean_judged": sum(known) / len(known) if known else None,
+        "n_unjudged": len(results) - len(known),
+        "histogram": [{"count": n, "category": {"name": name}} for name, n in sorted(Counter(names).items())] if names else bars(known),
+    }
+
+
+def bars(values: Sequence[float], n_bins: int = N_BINS) -> list[dict[str, Any]]:
+    """`n_bins` equal bars over [min(0, least), max(1, largest)], the last one closed."""
+    low, high = min([0.0, *values]), max([1.0, *values])
+    counts = [0] * n_bins
+    for value in values:
+        counts[min(n_bins - 1, int((value - low) / (high - low) * n_bins))] += 1
+    edges = [low + (high - low) * i / n_bins for i in range(n_bins + 1)]
+    return [{"count": count, "low": edges[i], "high": edges[i + 1]} for i, count in enumerate(counts)]
+
+
+def chosen_runs(library: Library, ids: Sequence[str], *, least: int = 1, most: int = 4) -> list[ShownRun]:
+    """The runs of these ids, each once. Raises `BadQueryError` for too few or too many, `NotThereError` for one that is not there."""
+    ids = list(dict.fromkeys(ids))
+    if not least <= len(ids) <= most:
+        raise BadQueryError(f"{len(ids)} runs were chosen", hint=f"choose {least} to {most} runs")
+    return [library.run(id_) for id_ in ids]
+
+
+def metadata_rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What was said of the model, as label and text."""
+    return [(key.replace("_", " "), str(metadata[key])) for key in MODEL_KEYS if metadata.get(key)]
+
+
+def as_json(value: Any) -> str:
+    """A value as one line of JSON for people."""
+    return json.dumps(value, ensure_ascii=False, default=str)

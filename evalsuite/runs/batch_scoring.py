@@ -1,0 +1,198 @@
+"""Checks that need the network, or all answers at once, are scored here in the parent: no worker behind walls could reach a judge.
+
+The judge's cache and not this room remembers what was asked: a killed run is started again and asks only for what it lacks.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from evalsuite.core.errors import FaultError
+from evalsuite.core.registry import WholeBatch
+from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.status import BESIDE, results_beside, row_beside
+from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
+from evalsuite.readers.paths import Inode
+from evalsuite.runs.run_folder import JUDGE_BATCHES, JUDGE_CALLS
+from evalsuite.runs.task_execution import applicable, files_of, read_request
+from evalsuite.scorers import SCORERS
+
+if TYPE_CHECKING:
+    from evalsuite.runs.task_execution import Helper, Prediction
+    from evalsuite.scorers.judge import Judge
+
+    Read = tuple[Task, Prediction, dict[str, str]]
+
+
+Execute = Callable[[Sequence[Task]], Iterator[Result]]
+# What an answer may also be read as here. A tree comes here only where its schema asks the judge.
+_HERE = frozenset({"batch", "text", "number", "tree"})
+_QUESTION_KEYS = ("question", "instruction")
+
+
+class Batches:
+    """An executor that scores the tasks of batch scorers with the judge of suite.yaml, and leaves the rest to `others`.
+
+    What a judge gave no verdict on is nobody's score, or wrong where `invalid_as` is "zero". `folder` is the run's: what a judge is
+    paid for is noted there, so that a run that was killed and resumed says what all its tries cost.
+    """
+
+    def __init__(
+        self,
+        others: Execute,
+        gold: Gold,
+        gold_inodes: frozenset[Inode] = frozenset(),
+        *,
+        invalid_as: Literal["zero"] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self._others, self._gold, self._gold_inodes, self._invalid_as = others, gold, gold_inodes, invalid_as
+        self._ledger = folder / JUDGE_CALLS if folder is not None else None
+        self._under_way = folder / JUDGE_BATCHES if folder is not None else None
+        self._judge: Judge | None = None
+
+    def anew(self) -> "Batches":
+        """The same with nothing spent."""
+        return Batches(self._others, self._gold, self._gold_inodes, invalid_as=self._invalid_as)
+
+    def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """One result per task as soon as it is known; the judged ones come last."""
+        suite = self._gold.suite.extra
+        batched = [task for task in tasks if is_batch(task) or ("judge" in suite and asks_judge(task))]
+        names = {task.instance.instance_id for task in batched}
+        yield from self._others([task for task in tasks if task.instance.instance_id not in names])
+        if batched:
+            from evalsuite.scorers.judge import Judge, read_settings
+
+            self._judge = Judge(read_settings(suite.get("judge", {}), folder=self._gold.folder), ledger=self._ledger)
+            if self._judge.settings.batch:
+                self._judge.client.take_batches(self._under_way)
+            for result in score_batches(batched, self._judge, self._gold_inodes):
+                yield _as_wrong(result) if self._invalid_as == "zero" else result
+
+    def spent(self) -> dict[str, Any] | None:
+        """What the judge was asked in this run, all its tries together, what it cost, and what a probe found of it; None for nothing."""
+        if self._judge is None or not self._judge.settings.all_models:
+            return None
+        from evalsuite.scorers.judge.probe import kept_probe
+
+        probes = kept_probe(self._judge.settings)
+        return self._judge.account.to_json() | ({"probe": probes} if probes else {})
+
+
+def _as_wrong(result: Result) -> Result:
+    """The result with 0 where there is no verdict: it counts, and still says why. So too of a scorer beside the score."""
+    if beside := results_beside(result):
+        rows = {name: row_beside(_as_wrong(one)) for name, one in beside.items()}
+        result = result.with_detail(BESIDE, rows)
+    if result.fault != "NO_VERDICT":
+        return result
+    numbers: dict[str, Any] = {which: getattr(result, which) or 0.0 for which in ("score", "official", "strict")}
+    return replace(result, status="scored", **numbers)
+
+
+def is_batch(task: Task) -> bool:
+    """Whether a check that judges this answer is a batch scorer's."""
+    return any(SCORERS.load(check.scorer).marker.reads == "batch" for check in _checks(task))
+
+
+def asks_judge(task: Task) -> bool:
+    """Whether a check of this answer asks a judge beside what it compares itself: a composite's part, a schema's `semantic` fields."""
+    from evalsuite.runs.task_execution import usable_parameters
+
+    for check in _checks(task):
+        entry = SCORERS.load(check.scorer)
+        if entry.marker.asks is None:
+            continue
+        try:
+            if entry.asks_judge(usable_parameters(task, check, entry)):
+                return True
+        except FaultError:
+            if entry.is_foreign:
+                # Its own question failed: where it is asked again, that is its fault.
+                return True
+    return False
+
+
+def _checks(task: Task) -> Sequence[Check]:
+    return () if task.answer is None or task.answer.fault is not None else applicable(task.instance, task.answer)
+
+
+def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[Inode] = frozenset()) -> Iterator[Result]:
+    """One result per task as soon as it is known, `concurrency` at once. Whoever stops taking them ends the calls under way.
+
+    Of a judge that is asked by batches all tasks ask first, then wait together, and ask again until nobody has to wait.
+    """
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
+    threads = ThreadPoolExecutor(max_workers=judge.settings.concurrency, thread_name_prefix="judge")
+    read = [_read(replace(task, instance=_prepared(task.instance)), gold_inodes) for task in tasks]
+    batches = _whole_batches(read)
+
+    def helper(entry: Scorer) -> "Judge | WholeBatch":
+        return batches.get(entry.name, judge)
+
+    try:
+        while (desk := judge.client.desk) is not None and read:
+            waiting = []
+            for one in read:
+                n_before = desk.n_told_to_wait
+                result = _score(*one, helper)
+                if desk.n_told_to_wait > n_before:
+                    waiting.append(one)
+                else:
+                    yield result
+            desk.settle()
+            read = waiting
+        for known in as_completed([threads.submit(_score, *one, helper) for one in read]):
+            yield known.result()
+    finally:
+        judge.close()
+        threads.shutdown(wait=True, cancel_futures=True)
+
+
+def _read(task: Task, gold_inodes: frozenset[Inode]) -> "Read":
+    from evalsuite.runs.task_execution import read_prediction
+
+    request = read_request(task)
+    files = files_of(request, gold_inodes)
+    wanted = tuple(form for form in request.wanted if form in _HERE)
+    return task, read_prediction(replace(request, wanted=wanted), files), files.digests()
+
+
+def _score(task: Task, prediction: "Prediction", digests: dict[str, str], helper: "Helper") -> Result:
+    from evalsuite.runs.task_execution import judge
+
+    return replace(judge(task, prediction, helper), digests=digests)
+
+
+def _whole_batches(read: "Sequence[Read]") -> dict[str, WholeBatch]:
+    """Scorer name -> the values that a plugin's `run_batch` gives to all its answers, in gold order; it runs when first asked."""
+    found: dict[str, WholeBatch] = {}
+    for task, prediction, _ in read:
+        text = prediction.forms.get("batch")
+        for check in _checks(task):
+            made = SCORERS.whole_batch(check.scorer)
+            if made is None or text is None or isinstance(text, Fault) or check.problems:
+                continue
+            found.setdefault(check.scorer, made).add(text, check.parameters)
+    return found
+
+
+def _prepared(instance: GoldInstance) -> GoldInstance:
+    """The instance with its own question in the checks that take one, and with checks that cannot run here marked as gold's fault."""
+    judged = any(SCORERS.load(check.scorer).marker.reads == "batch" for check in instance.checks)
+    return replace(instance, checks=tuple(_prepared_check(check, instance, judged=judged) for check in instance.checks))
+
+
+def _prepared_check(check: Check, instance: GoldInstance, *, judged: bool) -> Check:
+    entry = SCORERS.load(check.scorer)
+    if entry.marker.reads == "tree" and judged:
+        message = f"{check.scorer} cannot stand beside a judged check in one instance"
+        hint = "give each an instance of its own"
+        return replace(check, problems=(*check.problems, Problem(code="BAD_SPEC", message=message, hint=hint, where=check.where)))
+    if "question" in entry.parameters and "question" not in check.parameters:
+        said = next((instance.extra[key] for key in _QUESTION_KEYS if isinstance(instance.extra.get(key), str)), "")
+        return replace(check, parameters={**check.parameters, "question": said})
+    return check

@@ -1,0 +1,454 @@
+"""What a run has to do with databases: its connections, the gold computed through them, and the answers that are queries.
+
+Nothing is read, started or made where no gold and no answer needs a database.
+
+SQL answers: refused unless the suite maps the instance to a connection, run there, and judged by the table they give.
+
+The table is written beside the results (`executed/<id>.csv`) and read from there as any CSV answer is, so that whoever doubts a verdict
+can hand that file in.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.core.errors import EvalsuiteError, FaultError, in_one_sentence, side_of
+from evalsuite.core.scorer_contract import CONNECTION_PARAMETERS
+from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Result, Task
+from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.limits import CLOCK
+from evalsuite.readers.paths import file_name
+from evalsuite.runs import gold_queries
+from evalsuite.runs.batch_scoring import Execute
+from evalsuite.runs.gold_queries import Living, LivingGold, check_as_of, is_judged_by, is_temporal, lacks_gold, query_files
+from evalsuite.runs.task_execution import applicable, asks_pair, faulty, is_pair, skip_unscorable, unjudged
+from evalsuite.sandbox.temp_dirs import ScratchFolder
+from evalsuite.scorers import SCORERS
+
+if TYPE_CHECKING:
+    from evalsuite.gold.connection_files import Connections
+    from evalsuite.sql.execution import ResultCache
+    from evalsuite.sql.query_pool import Answered, Queries, Query
+    from evalsuite.sql.session import Connection, Written
+
+
+FOLDER = "executed"
+# So many are run before their tables are judged: a killed run loses no more.
+_AT_ONCE = 32
+
+
+def has_query(task: Task) -> bool:
+    """Whether the answer of a task is a query that a check can judge the table of."""
+    answer = task.answer
+    if answer is None or not answer.is_query or skip_unscorable(task) is not None:
+        return False
+    return any(SCORERS.load(check.scorer).marker.reads == "table" for check in applicable(task.instance, answer))
+
+
+class SqlAnswers:
+    """An executor that runs the queries among the answers, and leaves all judging to `others`.
+
+    `folder` is where the tables go; it, `connections` and `queries` are asked for only where there is a query to run.
+    """
+
+    def __init__(
+        self,
+        others: Execute,
+        *,
+        connections: "Callable[[], Connections]",
+        queries: "Callable[[], Queries]",
+        folder: Callable[[], Path],
+        gold_inodes: frozenset[tuple[int, int]] = frozenset(),
+        ves: bool = False,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self._others, self._connections, self._queries, self._ves = others, connections, queries, ves
+        self._folder, self._gold_inodes = folder, gold_inodes
+        self._tell, self._estimated = tell, 0
+        self._ran: dict[str, Answered] = {}
+        self._places: dict[str, Path] = {}
+        self._digests: dict[str, dict[str, str]] = {}
+
+    def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """One result per task as soon as it is known."""
+        asked = [task for task in tasks if has_query(task)]
+        pairs = [task for task in tasks if is_pair(task)]
+        names = {task.instance.instance_id for task in (*asked, *pairs)}
+        plain = [task for task in tasks if task.instance.instance_id not in names]
+        to_time: dict[str, Task] = {}
+        for task in map(self.with_databases, pairs):
+            if isinstance(task, Task):
+                plain.append(task)
+                to_time.update({task.instance.instance_id: task} if self._ves else {})
+            else:
+                yield task
+        right: list[Result] = []
+        if asked and self._tell is not None:
+            self._tell_cost(asked, self._tell)
+        for start in range(0, len(asked) or 1, _AT_ONCE):
+            ready: list[Task] = []
+            for done in self._executed(asked[start : start + _AT_ONCE]):
+                if isinstance(done, Task):
+                    ready.append(done)
+                else:
+                    yield self._described(done)
+            # What opens no connection goes first where nothing has to be run for it.
+            for result in self._others([*plain, *ready]):
+                if result.official == 1 and result.instance_id in to_time:
+                    right.append(result)
+                else:
+                    yield self._described(result)
+            plain = []
+        # When nothing else runs any more.
+        yield from self._timed(right, to_time)
+
+    def _tell_cost(self, asked: Sequence[Task], tell: Callable[[str], None]) -> None:
+        """Say what the queries that cost money will bill by their dry runs, before the first of them runs."""
+        from evalsuite.sql import ENGINES
+
+        billing = []
+        for task in asked:
+            with contextlib.suppress(EvalsuiteError):
+                connection = connection_of(task, self._connections())
+                if connection is not None and ENGINES[connection.engine].bills:
+                    billing.append(self.prepared(task))
+        if queries := [query for query in billing if not isinstance(query, Result)]:
+            self._estimated = self._queries().bytes_to_bill(queries)
+            most = int(asked[0].limits["billed_bytes"])
+            many = "1 query" if len(queries) == 1 else f"{len(queries)} queries"
+            tell(f"{many} will read {self._estimated:,} bytes by their dry runs; none may bill more than {most:,} (--max-bytes-billed)")
+
+    def _timed(self, right: Sequence[Result], tasks: Mapping[str, Task]) -> Iterator[Result]:
+        """The results of right answers with gold's time over theirs in `details.time_ratio`, where it could be measured."""
+        pairs = []
+        for task in (tasks[result.instance_id] for result in right):
+            assert task.answer is not None
+            asked = applicable(task.instance, task.answer)[0].parameters
+            pairs.append((str(task.answer.value), str(asked["gold"]), task.databases[0], str(asked.get("evaluator", "bird-ex"))))
+        for result, ratio in zip(right, self._queries().time_ratios(pairs) if pairs else (), strict=True):
+            timed = {} if ratio is None else {"time_ratio": round(ratio, 4)}
+            yield replace(result, details={**result.details, **timed})
+
+    def place_of(self, task: Task) -> Path | None:
+        """Where the table lies that the query of an answer gave; None where it was not run, or gave none."""
+        return self._places.get(task.instance.instance_id)
+
+    def spent(self) -> dict[str, Any] | None:
+        """How many statements were run in this run, how many of them were known, and what they billed; None where there was none."""
+        done = [answered.outcome for answered in self._ran.values() if not isinstance(answered.outcome, Fault)]
+        if not self._ran:
+            return None
+        billed = [executed.cost.billed_bytes for executed in done if executed.cost.billed_bytes is not None and not executed.cost.cached]
+        found = {"statements": len(self._ran), "failed": len(self._ran) - len(done), "known": sum(one.cost.cached for one in done)}
+        estimated = {"estimated_bytes": self._estimated} if self._estimated else {}
+        return found | estimated | ({"billed_bytes": sum(billed)} if billed else {})
+
+    def _executed(self, tasks: Sequence[Task]) -> Iterator[Task | Result]:
+        """Each task with the place of its table, or the result of one whose query gave none."""
+        waiting: dict[str, Task] = {}
+        queries: list[Query] = []
+        for task in tasks:
+            if (place := self._places.get(task.instance.instance_id)) is not None:
+                yield replace(task, executed=place)
+                continue
+            prepared = self.prepared(task)
+            if isinstance(prepared, Result):
+                yield prepared
+            else:
+                waiting[prepared.name] = task
+                queries.append(prepared)
+        for answered in self._queries().answers(queries) if queries else ():
+            task = waiting[answered.query.name]
+            self._ran[answered.query.name] = answered
+            yield self._failed(task, answered) if isinstance(answered.outcome, Fault) else self._kept(task, answered.outcome)
+
+    def with_databases(self, task: Task) -> Task | Result:
+        """The task of a pair of queries with the files that it runs on, or the result of one whose database is not here."""
+        from evalsuite.sql.query_pairs import EVALUATORS, files_of
+
+        assert task.answer is not None
+        asked = applicable(task.instance, task.answer)[0].parameters
+        folder, name = self._connections().databases, str(asked.get("database", ""))
+        if folder is None:
+            return skip_unscorable(task) or task
+        try:
+            found = files_of(name, EVALUATORS[str(asked.get("evaluator", "bird-ex"))], folder)
+        except FaultError as error:
+            return unjudged(task, error.fault)
+        if not found:
+            where = f"{name}/{name}.sqlite and no {name}.sqlite"
+            return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=f"no {where} in the folder of --databases"))
+        return replace(task, databases=tuple(map(str, found)))
+
+    def prepared(self, task: Task) -> "Query | Result":
+        """The query of an answer as it is to be run, or the result of one that cannot be."""
+        from evalsuite.sql.query_pool import Query
+        from evalsuite.sql.session import QueryLimits
+
+        assert task.answer is not None
+        name = task.instance.instance_id
+        try:
+            connection = connection_of(task, self._connections())
+        except EvalsuiteError as error:
+            return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=in_one_sentence(error)))
+        if connection is None:
+            return faulty(task, Fault(code="SQL_NOT_ALLOWED"))
+        files = AnswerFiles(task.submission_folder, name, task.limits, self._gold_inodes)
+        path = task.answer.value if isinstance(task.answer.value, str) else ""
+        from evalsuite.readers.load_answer import read_query
+
+        try:
+            text = read_query(files, path, limit_bytes=QueryLimits.of(task.limits).sql_bytes)
+        except FaultError as error:
+            return faulty(task, error.fault)
+        finally:
+            self._digests[name] = files.digests()
+        return Query(name=name, text=text, connection=connection, place=self._folder() / f"{file_name(name)}.csv")
+
+    def _kept(self, task: Task, written: "Written") -> Task:
+        self._places[task.instance.instance_id] = written.place
+        return replace(task, executed=written.place)
+
+    def _failed(self, task: Task, answered: "Answered") -> Result:
+        fault = answered.outcome
+        assert isinstance(fault, Fault)
+        if side_of(fault) == "setup":
+            return unjudged(task, fault, seconds=answered.seconds)
+        status = {"TIMEOUT": "timeout", "WORKER_DIED": "crashed"}.get(fault.code, "submission_fault")
+        return faulty(task, fault, status=status, seconds=answered.seconds)  # type: ignore[arg-type]
+
+    def _described(self, result: Result) -> Result:
+        """The result with what was read of its query, what that was run on and gave; its time is that of both stages."""
+        if (digests := self._digests.get(result.instance_id)) is not None:
+            result = replace(result, digests=digests)
+        answered = self._ran.get(result.instance_id)
+        if answered is None or isinstance(answered.outcome, Fault):
+            return result
+        written, connection = answered.outcome, answered.query.connection
+        said = {"connection": connection.name, "engine": connection.engine, "rows": written.cost.rows, "columns": len(written.header)}
+        return replace(result, details={**result.details, "sql": said}, seconds=result.seconds + answered.seconds)
+
+
+def connection_of(task: Task, connections: "Connections") -> "Connection | None":
+    """The connection an instance is mapped to: by a check's parameters, else by id, metadata or prefix. Raises `EvalsuiteError`."""
+    assert task.answer is not None
+    checks = applicable(task.instance, task.answer)
+    named = (check.parameters for check in checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS))
+    return connections.of_instance(task.instance, next(named, None))
+
+
+def hangs_on_database(task: Task) -> bool:
+    """Whether more than the bytes of both folders can move a verdict."""
+    return has_query(task) or asks_pair(task.instance.checks) or any(check.computed is not None for check in task.instance.checks)
+
+
+def database_stamps(instances: Iterable[GoldInstance], connections: "Connections") -> dict[str, str]:
+    """What tells the state of each database that a query about these instances runs on, by its name; of files alone, no server is asked.
+
+    A digest of the name, size, time of change and inode of each file: what says that a verdict may be one on other data. A database that
+    is not here is left out.
+    """
+    found: dict[str, str] = {}
+    for instance in instances:
+        for check in instance.checks:
+            with suppress(EvalsuiteError, FaultError, OSError):
+                name, files = _database_of(instance, check, connections, found)
+                if files:
+                    found[name] = _stamp_of(files)
+    return found
+
+
+def _database_of(instance: GoldInstance, check: Check, connections: "Connections", known: Container[str]) -> tuple[str, list[Path]]:
+    """(its name, its files) of the database that answers to a check run on; no files where it is none, on a server, or known."""
+    from evalsuite.sql import is_embedded
+    from evalsuite.sql.query_pairs import EVALUATORS, files_of
+    from evalsuite.sql.session import read_of
+
+    asked = check.parameters
+    if asks_pair([check]):
+        evaluator = str(asked.get("evaluator", "bird-ex"))
+        name = f"{asked['database']} ({evaluator})"
+        if name in known or connections.databases is None:
+            return name, []
+        return name, files_of(str(asked["database"]), EVALUATORS[evaluator], connections.databases)
+    connection = connections.of_instance(instance, asked if any(asked.get(key) for key in CONNECTION_PARAMETERS) else None)
+    if connection is None or connection.name in known or not is_embedded(connection):
+        return "", []
+    place = Path(connection.database)
+    return connection.name, [*map(Path, read_of(connection)), *(place.iterdir() if place.is_dir() else ())]
+
+
+def _stamp_of(files: Sequence[Path]) -> str:
+    """16 hex digits over the files that are there."""
+    found = [(file.name, file.stat()) for file in sorted(files) if file.exists()]
+    stamps = [[os.fsencode(name).hex(), one.st_size, one.st_mtime_ns, one.st_ino] for name, one in found]
+    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16] if stamps else ""
+
+
+class Databases:
+    """The databases of one run; `close` ends whatever was started.
+
+    `submission` is the folder of what was handed in, `folder` is --databases, `cache` where results of statements are kept.
+    Raises `UsageError` where there is no such folder of databases.
+    """
+
+    def __init__(
+        self,
+        gold: Gold,
+        submission: Path,
+        *,
+        limits: Mapping[str, int | float],
+        jobs: int,
+        isolation: str,
+        folder: Path | None = None,
+        cache: Path | None = None,
+    ) -> None:
+        self._gold, self._submission = gold, submission
+        if folder is not None:
+            from evalsuite.gold.connection_files import databases_folder
+
+            folder = databases_folder(folder)
+        self._folder, self._limits, self._jobs, self._isolation = folder, limits, jobs, isolation
+        self._cache = cache
+        self._connections: Connections | None = None
+        self._opened: list[Queries] = []
+        self._place: ScratchFolder | None = None
+
+    def living_gold(
+        self,
+        tasks: Sequence[Task],
+        *,
+        as_of: str | None = None,
+        cache: Path | None = None,
+        resumed: Path | None = None,
+        live: bool = False,
+        submitted: bool = True,
+    ) -> Living:
+        """The tasks with the gold that queries give computed, or taken from `cache` or from the run folder `resumed`.
+
+        `live` computes it where gold exists too. Nothing is computed for an instance without an answer, unless `submitted` is False.
+        Raises `UsageError`.
+        """
+        check_as_of(as_of)
+        checks = [(task, check) for task in tasks for check in task.instance.checks if not submitted or is_judged_by(task, check)]
+        if not any(query_files(task, check, live=live) or (is_temporal(check) and lacks_gold(task, check)) for task, check in checks):
+            return Living(tasks=tasks, notes=("--live-gold changes nothing: no submitted instance has a gold query",) if live else ())
+        computing = LivingGold(
+            connections=self.connections(),
+            # Of a suite that hides its gold nothing stays behind.
+            queries=self._keeping("gold-sql") if self._gold.suite.extra.get("hidden") is not True else self.queries(),
+            place=self.made("gold"),
+            as_of=as_of,
+            clock=int(self._limits.get(CLOCK, 0)),
+            cache=cache,
+            resumed=resumed / gold_queries.FOLDER if resumed is not None else None,
+            live=live,
+            submitted=submitted,
+        )
+        return computing.compute(tasks)
+
+    def sql_answers(
+        self,
+        others: Execute,
+        run_folder: Path | None,
+        gold_inodes: frozenset[tuple[int, int]],
+        *,
+        ves: bool = False,
+        tell: Callable[[str], None] | None = None,
+    ) -> SqlAnswers:
+        """The executor that runs SQL answers and leaves judging to `others`; tables go to the run's folder where there is one.
+
+        With `ves` right answers of pairs are timed beside gold's query. `tell` hears before they run what queries will bill.
+        """
+        return SqlAnswers(
+            others,
+            connections=self.connections,
+            queries=lambda: self._keeping("sql"),
+            folder=lambda: (run_folder / FOLDER).absolute() if run_folder is not None else self.made(FOLDER),
+            gold_inodes=gold_inodes,
+            ves=ves,
+            tell=tell,
+        )
+
+    def stamps(self, tasks: Sequence[Task]) -> dict[str, str] | None:
+        """The `database_stamps` of what the queries among the answers run on, as they are now; None where no answer is a query."""
+        asked = [task.instance for task in tasks if task.answer is not None and (task.answer.is_query or asks_pair(task.instance.checks))]
+        if not asked:
+            return None
+        try:
+            return database_stamps(asked, self.connections())
+        except EvalsuiteError:
+            # Connections that cannot be read: no query runs, and each says why.
+            return {}
+
+    def state_of(self, task: Task) -> str | None:
+        """What the verdict on a task hangs on beside the bytes of both folders, as a digest; empty where that is nothing.
+
+        None where it may be another one tomorrow: of what is computed through connections, and of queries that ask the time.
+        """
+        if not hangs_on_database(task):
+            return ""
+        if not is_pair(task) or has_query(task) or any(check.computed is not None for check in task.instance.checks):
+            return None
+        from evalsuite.sql.query_pairs import EVALUATORS, files_of, state_of
+
+        assert task.answer is not None
+        asked = applicable(task.instance, task.answer)[0].parameters
+        with suppress(EvalsuiteError, FaultError, OSError):
+            folder, evaluator = self.connections().databases, EVALUATORS[str(asked.get("evaluator", "bird-ex"))]
+            files = files_of(str(asked["database"]), evaluator, folder) if folder is not None else []
+            return state_of([str(task.answer.value), str(asked["gold"])], files, task.limits)
+        return None
+
+    def connections(self) -> "Connections":
+        """All connections known to the run; read when first asked for."""
+        from evalsuite.gold.connection_files import read_connections
+
+        if self._connections is None:
+            folder = self._gold.folder
+            self._connections = read_connections(folder, submission=self._submission, databases=self._folder)
+        return self._connections
+
+    def close(self) -> None:
+        """End every statement under way and remove what was made for the run alone."""
+        for queries in self._opened:
+            queries.close()
+        if self._place is not None:
+            self._place.close()
+            self._place = None
+
+    def _keeping(self, name: str) -> "Queries":
+        """What runs statements whose results are kept under this name, by statement and state of their database."""
+        from evalsuite.sql.execution import ResultCache
+
+        return self.queries(ResultCache(self._cache / name) if self._cache is not None else None)
+
+    def queries(self, cache: "ResultCache | None" = None) -> "Queries":
+        """What runs statements, in processes of its own, under the limits of the run."""
+        from evalsuite.sql.query_pool import Queries
+        from evalsuite.sql.session import QueryLimits
+
+        queries = Queries(
+            limits=QueryLimits.of(self._limits),
+            jobs=self._jobs,
+            isolation=self._isolation,
+            submission=self._submission,
+            gold=self._gold.folder,
+            cache=cache,
+        )
+        self._opened.append(queries)
+        return queries
+
+    def made(self, name: str) -> Path:
+        """A folder of that name which is removed with the run's other ones."""
+        if self._place is None:
+            self._place = ScratchFolder()
+        folder = self._place.path / name
+        folder.mkdir(exist_ok=True)
+        return folder

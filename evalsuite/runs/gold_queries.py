@@ -1,0 +1,383 @@
+"""Gold that a query gives, computed when a run starts and frozen into the run with its hash and time.
+
+Gold and answers never share a connection: each statement runs in one of its own, and gold's in other processes than answers'.
+
+Which checks get their gold from a query, and the statements.
+
+Gold that exists is the gold. A query (`<id>/gold.sql`, in the layouts lite and snow `sql/<id>.sql`) is used where a check names nothing but
+`.sql` files, which is what `temporal` without a gold means; where the gold tables that a check names do not exist; or under `--live-gold`.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, cannot_write, describe, in_one_sentence, side_of
+from evalsuite.core.scorer_contract import check_parameters
+from evalsuite.core.types import Check, Fault, Problem, Task
+from evalsuite.gold.spec import GOLD_QUERY, TABLES, TEXTS, names_queries
+from evalsuite.readers.paths import FromRoot, file_name, inside
+from evalsuite.runs.run_files import write_atomically
+from evalsuite.runs.task_execution import applicable, asks_pair
+from evalsuite.scorers import SCORERS
+
+if TYPE_CHECKING:
+    from evalsuite.gold.connection_files import Connections
+    from evalsuite.sql.query_pool import Answered, Queries, Query
+
+
+# `{{as_of}}` stands for the bare day, `:as_of` for it as an SQL text; `x::as_of` is a cast.
+_BARE, _QUOTED = re.compile(r"\{\{\s*as_of\s*\}\}"), re.compile(r"(?<![:\w]):as_of\b")
+
+
+def query_files(task: Task, check: Check, *, live: bool = False) -> list[Path]:
+    """The files of the queries that a check's gold comes from, in the order of its golds; empty where its gold is not a query.
+
+    With `live` (--live-gold) a query replaces gold that exists. A list of tables that must all match needs a query for each.
+    """
+    reads = SCORERS.load(check.scorer).marker.reads
+    if reads not in TABLES | TEXTS or (reads in TEXTS and not is_temporal(check)):
+        return []
+    if names_queries(check) or lacks_gold(task, check):
+        return known_queries(task, check)
+    files = known_queries(task, check) if live else []
+    return [] if reads == "tables" and len(files) != len(_names(check)) else files
+
+
+def is_judged_by(task: Task, check: Check) -> bool:
+    """Whether an answer was submitted that this check can judge: only then is the check's gold needed."""
+    return task.answer is not None and task.answer.fault is None and any(check is one for one in applicable(task.instance, task.answer))
+
+
+def known_queries(task: Task, check: Check) -> list[Path]:
+    """The files of the queries that give a check's gold, whether it is living or stands in files beside them."""
+    if names_queries(check):
+        return list(_files(task, check))
+    folder, name = task.gold_folder, task.instance.instance_id
+    return [place for place in (folder / name / GOLD_QUERY, folder / "sql" / f"{name}.sql") if place.is_file()][:1]
+
+
+def by_the_clock(tasks: Iterable[Task], connections: "Callable[[], Connections]") -> Iterator[str]:
+    """The ids of the instances whose gold query asks the time, as far as its text and its connection's engine tell."""
+    for task in tasks:
+        if any(_asks_time(task, check, connections) for check in task.instance.checks):
+            yield task.instance.instance_id
+
+
+def _asks_time(task: Task, check: Check, connections: "Callable[[], Connections]") -> bool:
+    from evalsuite.readers.load_answer import read_gold_query
+    from evalsuite.sql.frozen_clock import asks_time
+
+    if asks_pair([check]):
+        return asks_time(str(check.parameters.get("gold", "")), "sqlite")
+    try:
+        texts = [read_gold_query(file) for file in query_files(task, check)]
+        connection = connections().of_instance(task.instance, check.parameters) if texts else None
+        return connection is not None and any(asks_time(text, connection.engine) for text in texts)
+    except (EvalsuiteError, FaultError):
+        # What keeps the query from being run is said where it is run.
+        return False
+
+
+def is_temporal(check: Check) -> bool:
+    """Whether gold says that what is right changes with time."""
+    return check.extra.get("temporal") is True
+
+
+def lacks_gold(task: Task, check: Check) -> bool:
+    """Whether a check has nothing to judge by until its query is run."""
+    return names_queries(check) or (
+        SCORERS.load(check.scorer).marker.reads in TABLES and not any(file.is_file() for file in _files(task, check))
+    )
+
+
+def _names(check: Check) -> list[str]:
+    gold = check.parameters.get("gold")
+    return [name for name in (gold if isinstance(gold, list) else [gold]) if isinstance(name, str)]
+
+
+def _files(task: Task, check: Check) -> Iterator[Path]:
+    for name in _names(check):
+        try:
+            yield task.gold_folder / inside(task.instance.instance_id, name)
+        except FaultError:
+            # Whoever reads it as gold says what is wrong with the name.
+            continue
+
+
+def check_as_of(text: str | None, clock: float = 0) -> str:
+    """The day that stands for `as_of`: the one given as YYYY-MM-DD, else that of a frozen `clock`, else today in UTC.
+
+    Raises `UsageError`.
+    """
+    if text is None:
+        return (datetime.fromtimestamp(clock, UTC) if clock else datetime.now(UTC)).date().isoformat()
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise UsageError(f"--as-of cannot be {text!r}", hint="write a day as 2026-05-31") from None
+
+
+def with_as_of(sql: str, day: str) -> tuple[str, bool]:
+    """(the statement with its placeholders filled, whether it has any)."""
+    filled = _QUOTED.sub(f"'{day}'", _BARE.sub(day, sql))
+    return filled, filled != sql
+
+
+FOLDER = "gold"
+# What of a check's problems is over when its gold is there.
+_OF_MISSING_GOLD = frozenset({"NEEDS_CONNECTION", "BAD_GOLD_FILE"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    """One computed gold: its file, the hashes of it and of its statement (12 hex digits), when it was computed (UTC), its `as_of` day."""
+
+    file: Path
+    hash: str
+    sql_hash: str
+    computed_at: str
+    as_of: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Its entry in `run.json`, and the file beside it."""
+        said = {"hash": self.hash, "computed_at": self.computed_at, "sql_hash": self.sql_hash}
+        return said | ({"as_of": self.as_of} if self.as_of else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Living:
+    """The tasks with their computed gold, the golds by instance id (`id/name` where it has several), and notes."""
+
+    tasks: Sequence[Task]
+    frozen: Mapping[str, Frozen] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def hash(self) -> str:
+        """6 hex digits over all computed golds, empty where there is none: part of the signature."""
+        return _digest(json.dumps(sorted((name, one.hash) for name, one in self.frozen.items())).encode())[:6] if self.frozen else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The `living_gold` of `run.json`."""
+        return {name: one.to_json() for name, one in self.frozen.items()}
+
+    def freeze(self, run_folder: Path) -> None:
+        """Copy every computed gold into the run's folder. Raises `OutputError`."""
+        try:
+            for one in self.frozen.values():
+                _keep(one, run_folder / FOLDER)
+        except OSError as error:
+            raise cannot_write(run_folder / FOLDER, error) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """One gold query of a run; `as_of` is the day in it."""
+
+    query: "Query"
+    sql_hash: str
+    as_of: str | None
+
+
+class LivingGold:
+    """Computes the living gold of tasks into `place`, a folder of this run's own.
+
+    What lies in `cache` or in the gold of a `resumed` run is taken over as it was computed then, on the same `clock` where one is frozen;
+    what is new is kept in `cache`. `live` and `submitted` are those of `Databases.living_gold`.
+    """
+
+    def __init__(
+        self,
+        *,
+        connections: "Connections",
+        queries: "Queries",
+        place: Path,
+        as_of: str | None = None,
+        clock: int = 0,
+        cache: Path | None = None,
+        resumed: Path | None = None,
+        live: bool = False,
+        submitted: bool = True,
+    ) -> None:
+        self._connections, self._queries, self._place = connections, queries, place
+        self._live, self._submitted = live, submitted
+        self._day, self._dated, self._cache = check_as_of(as_of, clock), as_of is not None, cache
+        self._clock = [clock] if clock else []
+        self._known = [folder for folder in (resumed, cache) if folder is not None]
+        self._asked: dict[str, _Asked] = {}
+        self._frozen: dict[str, Frozen] = {}
+        self._faults: dict[str, Problem] = {}
+        self._notes: list[str] = []
+
+    def compute(self, tasks: Sequence[Task]) -> Living:
+        """The tasks with every living gold computed once; a query that fails is a problem of its check."""
+        wanted = [[self._wanted(task, check) for check in task.instance.checks] for task in tasks]
+        new = [asked.query for name, asked in self._asked.items() if not self._taken_over(name, asked)]
+        for answered in self._queries.answers(new) if new else ():
+            self._note(answered)
+        if self._dated and not any(asked.as_of for asked in self._asked.values()):
+            self._notes.append("--as-of changes nothing: no gold query has a placeholder {{as_of}} or :as_of")
+        made = []
+        for task, golds in zip(tasks, wanted, strict=True):
+            checks = tuple(self._made(check, gold) for check, gold in zip(task.instance.checks, golds, strict=True))
+            made.append(replace(task, instance=replace(task.instance, checks=checks)))
+        frozen = {name: self._frozen[name] for name in self._asked if name in self._frozen}
+        return Living(tasks=made, frozen=frozen, notes=tuple(self._notes))
+
+    def _wanted(self, task: Task, check: Check) -> list[str] | Problem | None:
+        """The names of the queries a check's gold comes from, what keeps them from being run, or None where no query is needed."""
+        if self._submitted and not is_judged_by(task, check):
+            return None
+        files, lacking = query_files(task, check, live=self._live), lacks_gold(task, check)
+        if not files:
+            return (
+                _needs(check, "the gold is temporal, and there is neither a gold file nor a gold query")
+                if (lacking and is_temporal(check))
+                else None
+            )
+        if lacking and (absent := next((path.name for path in files if not path.is_file()), "")):
+            return Problem(code="BAD_GOLD_FILE", message=f"the gold query {absent} is not there", where=check.where)
+        id_ = task.instance.instance_id
+        try:
+            connection = self._connections.of_instance(task.instance, check.parameters)
+        except EvalsuiteError as error:
+            return _needs(check, in_one_sentence(error).removeprefix(f"{check.where}: "))
+        if connection is None:
+            return _needs(check, f"{files[0].name} has no connection to run through")
+        from evalsuite.readers.load_answer import read_gold_query
+        from evalsuite.sql.query_pool import Query
+
+        names = []
+        for path in files:
+            name = id_ if len(files) == 1 else f"{id_}/{path.stem}"
+            try:
+                text, dated = with_as_of(read_gold_query(path), self._day)
+            except FaultError as error:
+                return Problem(code="BAD_GOLD_FILE", message=f"{path.name}: {describe(error.fault)}", where=check.where)
+            sql_hash = _digest(json.dumps([connection.engine, connection.name, text, *self._clock]).encode())
+            place = self._place / f"{file_name(name)}-{sql_hash}.csv"
+            query = Query(name=name, text=text, connection=connection, place=place)
+            self._asked[name] = _Asked(query=query, sql_hash=sql_hash, as_of=self._day if dated else None)
+            names.append(name)
+        return names
+
+    def _taken_over(self, name: str, asked: _Asked) -> bool:
+        for folder in self._known:
+            file = folder / asked.query.place.name
+            try:
+                said, data = json.loads(file.with_suffix(".json").read_text(encoding="utf-8")), file.read_bytes()
+                computed_at, then = str(said["computed_at"]), said["hash"]
+            except (OSError, ValueError, TypeError, KeyError):
+                continue
+            if then == _digest(data):
+                frozen = Frozen(file=file, hash=then, sql_hash=asked.sql_hash, computed_at=computed_at, as_of=asked.as_of)
+                self._frozen[name] = _keep(frozen, self._place)
+                return True
+        return False
+
+    def _note(self, answered: "Answered") -> None:
+        """Write what a query gave, or note what kept it from giving anything."""
+        name, outcome = answered.query.name, answered.outcome
+        if isinstance(outcome, Fault):
+            absent = side_of(outcome) == "setup"
+            text = outcome.detail if absent else f"the gold query failed: {describe(outcome)}"
+            self._faults[name] = Problem(code=outcome.code if absent else "BAD_GOLD_FILE", message=text)
+            return
+        asked = self._asked[name]
+        with outcome.place.open("rb") as made:
+            hash_ = hashlib.file_digest(made, "sha256").hexdigest()[:12]
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._frozen[name] = Frozen(file=outcome.place, hash=hash_, sql_hash=asked.sql_hash, computed_at=now, as_of=asked.as_of)
+        if self._cache is not None:
+            _keep(self._frozen[name], self._cache)
+
+    def _made(self, check: Check, wanted: list[str] | Problem | None) -> Check:
+        """The check with its computed gold in place of what the spec says."""
+        if wanted is None:
+            return check
+        others = tuple(problem for problem in check.problems if problem.code not in _OF_MISSING_GOLD)
+        if isinstance(wanted, Problem):
+            return replace(check, problems=(*others, wanted))
+        if failed := [self._faults[name] for name in wanted if name in self._faults]:
+            return replace(check, problems=(*others, replace(failed[0], where=check.where)))
+        files = [self._frozen[name].file for name in wanted]
+        if SCORERS.load(check.scorer).marker.reads in TEXTS:
+            return _with_texts(replace(check, problems=others), files, self._place)
+        return replace(check, parameters=_in_place(check, [FromRoot(file.name) for file in files]), computed=self._place, problems=others)
+
+
+def drifts(living: Living, runs: Path, gold_hash: str) -> list[str]:
+    """A note on each computed gold that differs from what the same query gave in the last run of the same gold below `runs`."""
+    if not living.frozen:
+        return []
+    from evalsuite.runs.history import find_runs
+
+    notes, left = [], dict(living.frozen)
+    for entry in sorted(find_runs(runs), key=lambda entry: entry.name, reverse=True):
+        before = entry.run.get("living_gold")
+        if entry.run.get("gold", {}).get("hash") != gold_hash or not isinstance(before, dict):
+            continue
+        for name in [name for name in left if isinstance(before.get(name), dict) and before[name].get("sql_hash") == left[name].sql_hash]:
+            now, then = left.pop(name), before[name]
+            if then.get("hash") != now.hash:
+                notes.append(f"the gold of {name} has changed since {entry.name}: {then.get('hash')} -> {now.hash}")
+        if not left:
+            break
+    return notes
+
+
+def _with_texts(check: Check, files: Sequence[Path], place: Path) -> Check:
+    """A check of texts or numbers whose gold are the cells that its queries gave, one each, below `place`."""
+    cells = [cell for file in files if (cell := _only_cell(file)) is not None]
+    if len(cells) < len(files):
+        if not names_queries(check):
+            # The query is that of another check of this instance, and this one has its own gold.
+            return check
+        problem = Problem(code="BAD_GOLD_FILE", message=f"the gold query of {check.scorer} must give one cell", where=check.where)
+        return replace(check, problems=(*check.problems, problem))
+    parameters = _in_place(check, cells)
+    # Only now can be said whether the gold is one: a NULL is no number.
+    found = check_parameters(SCORERS.load(check.scorer), parameters, where=check.where)
+    kept = [problem for problem in check.problems if problem in found or not problem.blocks]
+    new = [replace(each, code="BAD_GOLD_FILE", message=f"of the gold query: {each.message}") for each in found if each not in kept]
+    return replace(check, parameters=parameters, computed=place, problems=(*kept, *new))
+
+
+def _only_cell(file: Path) -> str | None:
+    """The one cell below a table's header, None where there are none or more."""
+    from evalsuite.readers.csv_table import csv_rows
+
+    with file.open(encoding="utf-8", newline="") as handle:
+        rows = [row for _, row in islice(csv_rows(handle), 3)]
+    return rows[1][0] if len(rows) == 2 and len(rows[1]) == 1 else None
+
+
+def _in_place(check: Check, golds: Sequence[str]) -> dict[str, Any]:
+    """The parameters of a check with what was computed as its gold, a list where it has several."""
+    return {**check.parameters, "gold": list(golds) if isinstance(check.parameters.get("gold"), list) else golds[0]}
+
+
+def _needs(check: Check, why_: str) -> Problem:
+    return Problem(code="NEEDS_CONNECTION", message=why_, hint="configure a connection for this instance", where=check.where)
+
+
+def _keep(frozen: Frozen, folder: Path) -> Frozen:
+    """The gold as it lies in another folder, copied there with what is known of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / frozen.file.name
+    if place != frozen.file:
+        shutil.copyfile(frozen.file, place)
+    write_atomically(place.with_suffix(".json"), json.dumps(frozen.to_json()) + "\n")
+    return replace(frozen, file=place)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]

@@ -1,0 +1,317 @@
+"""Which runs of a history may go: a policy over finished runs, and what killed runs left behind.
+
+The history is the run folders themselves: this finds, reads, tags and removes them.
+"""
+
+import fnmatch
+import json
+import os
+import re
+import shutil
+from collections import Counter, deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalsuite.core.errors import OutputError, UsageError, did_you_mean
+from evalsuite.core.types import Result
+from evalsuite.runs.run_files import UNITS, is_intact, read_json, read_results, write_atomically
+from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_held, is_submission
+
+RUNS_FOLDER = Path(".evalsuite/runs")
+TAGS = "tags.json"
+_BEGAN = re.compile(r"\d{8}-\d{6}")
+# What a suite's run keeps beside its answers: the context of each instance.
+CONTEXTS = "contexts.json"
+# Of a text that was asked or answered; nobody reads on in a report.
+LONGEST = 20_000
+# What else a run writes into its folder, and the key of run.json that says so: tables of queries, gold that a query gave.
+_OWN_FOLDERS = {"sql": "executed", "living_gold": "gold"}
+_SIGNATURE = "signature.json"
+# The folders that were read last, by which a failure is told from one of ours.
+_read_last: deque[Path] = deque(maxlen=100)
+# What a run may say of its model, beside any other key.
+METADATA_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEntry:
+    """A finished run folder: its name, the `run.json` object, and its tags."""
+
+    folder: Path
+    run: Mapping[str, Any]
+    tags: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The folder's name, by which commands know the run."""
+        return self.folder.name
+
+    @property
+    def suite(self) -> str:
+        """The suite's name."""
+        return str(self.run.get("gold", {}).get("name", ""))
+
+    @property
+    def score(self) -> float | None:
+        """The score under the run's rules."""
+        value = self.run.get("summary", {}).get("score")
+        return None if value is None else float(value)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What was said of the model: model_name, model_version, foundation_model, prompt_template, description."""
+        found: Mapping[str, Any] = self.run.get("metadata", {})
+        return found
+
+    def results(self) -> list[Result]:
+        """The n results in gold order. Raises `OutputError` where a line is damaged, or there are not as many as the run says."""
+        results = list(read_results(self.folder / RESULTS))
+        n = self.run.get("summary", {}).get("n_gold")
+        if n is not None and n != len(results):
+            hint = "the file is damaged or half copied: copy it again, or score the submission again"
+            raise OutputError(f"{self.folder / RESULTS}: {len(results)} results of {n}", hint=hint)
+        return results
+
+
+def read_run(folder: Path) -> RunEntry | None:
+    """The run in a folder, None where there is no finished one, and where `run.json` has not the form of a run."""
+    if not holds_run(folder) or not (folder / RESULTS).exists():
+        return None
+    from evalsuite.runs.run_files import why_no_run
+
+    _read_last.append(folder)
+    run, tags = read_run_file(folder), read_json(folder / TAGS)
+    return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags)) if isinstance(tags, list) else ()) if not why_no_run(run) else None
+
+
+def read_run_file(folder: Path) -> Any:
+    """The JSON value of `run.json`, None where none can be read: of ten thousand runs, in a third of the time that `json` takes."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode((folder / RUN).read_bytes())
+    except (OSError, RecursionError):
+        return None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # What Python's own reader is more lenient about.
+        return read_json(folder / RUN)
+
+
+def why_damaged() -> str:
+    """Which of the runs that this process read last is not what was written, by its seal; empty where none is, or none has a seal.
+
+    Asked where what was read of runs made a command fail.
+    """
+    for folder in reversed(_read_last):
+        try:
+            intact = is_intact((folder / RUN).read_bytes(), (folder / RESULTS).read_bytes())
+        except OSError:
+            continue
+        if intact is not None and not all(intact):
+            return f"{folder} is damaged: {RESULTS if intact[0] else RUN} is not what was written"
+    return ""
+
+
+def part_asked_for(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a run's options chose a part of gold; empty where all of it was asked for."""
+    return {key: value for key in ("only", "filter", "group", "shard") if (value := options.get(key))}
+
+
+def find_runs(
+    root: Path = RUNS_FOLDER,
+    *,
+    suite: str | None = None,
+    model: str | None = None,
+    tag: str | None = None,
+    since: str = "",
+    until: str = "~",
+) -> list[RunEntry]:
+    """The finished runs under a folder, oldest first. `suite` and `model` are patterns; dates are prefixes such as 20261121."""
+    return [
+        entry
+        for entry in _all(root)
+        if (suite is None or fnmatch.fnmatchcase(entry.suite, suite))
+        and (model is None or fnmatch.fnmatchcase(str(entry.metadata.get("model_name", "")), model))
+        and (tag is None or tag in entry.tags)
+        and since.replace("-", "") <= entry.name <= until.replace("-", "") + "~"
+    ]
+
+
+def _all(root: Path) -> Iterator[RunEntry]:
+    if root.is_dir():
+        for name in sorted(os.listdir(root)):  # noqa: PTH208 - of ten thousand runs
+            entry = read_run(root / name)
+            if entry is not None:
+                yield entry
+
+
+def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
+    """The run of that name. Raises `UsageError`.
+
+    A name is a path to its folder, that folder's name under `root` or the second it began with, or the name it was given: `suite/name`
+    where runs of several suites were given that one.
+    """
+    entry = named_run(name, root)
+    if entry is not None:
+        return entry
+    refuse_submission(Path(name))
+    from evalsuite.runs.run_files import why_no_run
+
+    for folder in (Path(name), root / name):
+        if holds_run(folder):
+            why = why_no_run(read_run_file(folder)) if (folder / RESULTS).exists() else f"there is no {RESULTS}"
+            raise UsageError(f"no finished run {name!r}: it is damaged, {why}", hint="copy it again, or score the submission again")
+    known = [entry.name for entry in _all(root)]
+    raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, known[-20:]) if known else f"no runs in {root}")
+
+
+def short_name(folder: Path) -> str:
+    """By what `one_run` finds a run of a history: the second in which it began, its whole name where that is another's too."""
+    began = folder.name[: len("20261122-093000")]
+    return began if _BEGAN.fullmatch(began) and len(list(folder.parent.glob(f"{began}*"))) == 1 else folder.name
+
+
+def refuse_submission(folder: Path) -> None:
+    """Raise `UsageError` where a folder that should be a run is a submission."""
+    if is_submission(folder):
+        raise UsageError(f"{folder} is a submission, not a run", hint=f"`evalsuite run {folder}` scores it, whatever else lies in it")
+
+
+def named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:
+    """As `one_run`, but None where there is none. Raises `UsageError` where several runs were given the name in their suites."""
+    for folder in (Path(name), root / name):
+        if (entry := read_run(folder)) is not None:
+            return entry
+    named = [entry for entry in _all(root) if _is_called(entry, name)]
+    if len(named) > 1:
+        suites = Counter(entry.suite for entry in named)
+        own = {entry.suite: name.removeprefix(f"{entry.suite}/") for entry in named}
+        by_suite = [entry.name if suites[entry.suite] > 1 else f"{entry.suite}/{own[entry.suite]}" for entry in named[:5]]
+        raise UsageError(f"{len(named)} runs are named {name!r}", hint=f"say which: {', '.join(by_suite)}")
+    return named[0] if named else None
+
+
+def _is_called(entry: RunEntry, name: str) -> bool:
+    """Whether the name is the one that the run was given (which may hold a slash itself), or means it with its suite or its second."""
+    own = name.removeprefix(f"{entry.suite}/")
+    began = _BEGAN.fullmatch(own) is not None and entry.name.startswith(f"{own}-")
+    return entry.metadata.get("run_name") in (name, own) or began or (own != name and entry.name == own)
+
+
+def last_suite_of(names: Collection[str], root: Path = RUNS_FOLDER) -> str | None:
+    """Of several suites that have a run of each of these names the one that ran last, None where there are not several."""
+    known: dict[str, set[str]] = {}
+    for entry in _all(root):  # oldest first: what ran last stands last
+        known[entry.suite] = known.pop(entry.suite, set()) | {str(entry.metadata.get("run_name") or "")}
+    having = [suite for suite, own in known.items() if own >= set(names)]
+    return having[-1] if len(having) > 1 else None
+
+
+def tag_run(entry: RunEntry, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[str, ...]:
+    """The run's tags after adding and removing some; kept beside `run.json`, which stays as it was written."""
+    tags = tuple(dict.fromkeys([*(tag for tag in entry.tags if tag not in remove), *add]))
+    write_atomically(entry.folder / TAGS, json.dumps(list(tags)) + "\n")
+    return tags
+
+
+def remove_run(entry: RunEntry) -> None:
+    """Delete a run folder; nothing but a run's own files may lie in it."""
+    own = {RUN, RESULTS, TAGS, UNITS, _SIGNATURE, *(folder for key, folder in _OWN_FOLDERS.items() if key in entry.run)}
+    strange = [item.name for item in entry.folder.iterdir() if item.name not in own and not item.name.startswith(".")]
+    if strange:
+        raise UsageError(f"{entry.folder} holds more than a run: {', '.join(sorted(strange)[:5])}", hint="delete it by hand")
+    shutil.rmtree(entry.folder)
+
+
+def submission_folder(run_folder: Path, run: Mapping[str, Any]) -> Path:
+    """The submission's folder: as `run.json` names it, seen from where runs are usually started."""
+    named = Path(str(run["submission"]["folder"]))
+    here = run_folder.resolve()
+    starts = [*(here.parents[at] for at in (2, 1) if at < len(here.parents)), Path.cwd()]
+    return next((start / named for start in starts if (start / named).is_dir()), named)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What goes: finished runs of which `keep` newer ones of the same suite and model exist, and of these only those from before a day.
+
+    `before` is a prefix of folder names such as 20261121, empty for any day. A run with a tag never goes, nor does the best one of a suite
+    where `keeps_best`. `unfinished`: what killed runs left goes too.
+    """
+
+    keep: int
+    before: str = ""
+    keeps_best: bool = True
+    unfinished: bool = False
+
+
+def unreadable(root: Path, known: Collection[str] = ()) -> tuple[list[Path], list[Path]]:
+    """(folders of runs that were begun and not finished, folders that hold a `run.json` and no run), each in the order of names.
+
+    Those with a name that is `known` are runs.
+    """
+    begun, broken = [], []
+    for folder in sorted(root.iterdir()) if root.is_dir() else ():
+        if not folder.is_dir() or is_submission(folder):
+            continue
+        if (folder / STARTED).is_file():
+            begun.append(folder)
+        elif folder.name not in known and (folder / RUN).exists() and read_run(folder) is None:
+            broken.append(folder)
+    return begun, broken
+
+
+def outdated(root: Path, policy: Policy) -> list[RunEntry]:
+    """The finished runs under a folder that a policy lets go, oldest first. Raises `UsageError` for fewer than no runs to keep."""
+    if policy.keep < 0:
+        raise UsageError(f"--keep cannot be {policy.keep}", hint="the number of newest runs of each suite and model that stay")
+    entries = find_runs(root)
+    best = dict(_best(entries)) if policy.keeps_best else {}
+    newer, found = Counter[tuple[str, str]](), []
+    for entry in reversed(entries):
+        if entry.folder.joinpath(STARTED).exists():
+            continue
+        kind = _kind(entry)
+        newer[kind] += 1
+        is_old = newer[kind] > policy.keep and (not policy.before or entry.name < policy.before)
+        if is_old and not entry.tags and best.get(entry.suite) != entry.name:
+            found.append(entry)
+    return found[::-1]
+
+
+def left_behind(root: Path, policy: Policy) -> list[Path]:
+    """The folders of unfinished runs that a policy lets go; none that a process still writes."""
+    begun = unreadable(root)[0] if policy.unfinished else []
+    return [folder for folder in begun if (not policy.before or folder.name < policy.before) and not is_held(folder)]
+
+
+def remove(entries: Sequence[RunEntry], folders: Sequence[Path]) -> Iterator[str]:
+    """Delete them; what could not be deleted, and why, as one line each."""
+    for entry in entries:
+        try:
+            remove_run(entry)
+        except (UsageError, OutputError) as error:
+            yield error.message
+        except OSError as error:
+            yield f"{entry.folder}: {error.strerror or error}"
+    for folder in folders:
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            yield f"{folder}: {error.strerror or error}"
+
+
+def _kind(entry: RunEntry) -> tuple[str, str]:
+    """What a run is one more try of: its suite, and its model or else the folder that was handed in."""
+    said = entry.metadata.get("model_name") or entry.run.get("submission", {}).get("folder")
+    return entry.suite, str(said)
+
+
+def _best(entries: Sequence[RunEntry]) -> Iterator[tuple[str, str]]:
+    """(suite, the name of its run with the highest score, the first of several)."""
+    for suite in dict.fromkeys(entry.suite for entry in entries):
+        own = [(entry.score, entry.name) for entry in entries if entry.suite == suite and entry.score is not None]
+        if own:
+            yield suite, max(own, key=lambda one: one[0])[1]

@@ -1,0 +1,297 @@
+"""One DuckDB file beside the runs that holds what they say in rows, so that a question over thousands of runs reads only what is new.
+
+It saves time and nothing else: one that is lost, broken, of another version or in use by somebody who writes is made anew, or in memory.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.core.errors import OutputError, UsageError
+from evalsuite.core.types import Result
+from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, read_run
+from evalsuite.runs.run_folder import RESULTS, RUN
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+# What may be seen of each result of a run whose gold is hidden, or is not; None for all of it.
+Cut = Callable[[bool], Callable[[Result], Result] | None]
+# What is told of runs that are left out, by name.
+Tell = Callable[[Sequence[str]], None]
+
+INDEX = ".index.duckdb"
+# Among runs there is nothing but runs, where they have a folder around them that is ours.
+_OURS = ".evalsuite"
+# The first column of each table is the run's name.
+_TABLES: Mapping[str, Mapping[str, str]] = {
+    "runs": {
+        **dict.fromkeys(("run", "suite", "rules"), "VARCHAR"),
+        **dict.fromkeys(("score", "official", "strict"), "DOUBLE"),
+        "raw": "DOUBLE",
+        **dict.fromkeys(("n_judged", "n_gold", "n_submitted"), "BIGINT"),
+        **dict.fromkeys(("signature", "submission", "model_name", "model_version"), "VARCHAR"),
+        "tags": "VARCHAR[]",
+        **dict.fromkeys(("run_name", "foundation_model", "prompt_template", "description"), "VARCHAR"),
+    },
+    "results": {
+        **dict.fromkeys(("run", "instance_id", "status"), "VARCHAR"),
+        **dict.fromkeys(("score", "official", "strict"), "DOUBLE"),
+        **dict.fromkeys(("scorer", "reason", "fault", "details"), "VARCHAR"),
+        **dict.fromkeys(("seconds", "raw"), "DOUBLE"),
+    },
+    "fields": {**dict.fromkeys(("run", "instance_id", "path"), "VARCHAR"), **dict.fromkeys(("precision", "recall", "f1"), "DOUBLE")},
+}
+# What is known of which state of a run's files, `hidden` nothing where they are no run; a new layout of the tables has another name.
+_STATE, _STATE_COLUMNS = "state_2", {"run": "VARCHAR", "stamp": "VARCHAR", "hidden": "BOOLEAN"}
+_IN_A_LINE = {name: "JSON" if name == "details" else kind for name, kind in _TABLES["results"].items() if name not in ("run", "raw")}
+# So many files DuckDB reads in one go.
+_AT_ONCE = 500
+
+
+def query(
+    sql: str, root: Path = RUNS_FOLDER, *, cut: Cut | None = None, tell: Tell | None = None
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """(column names, rows) of one SELECT over the tables `runs`, `results` and `fields`. Raises `UsageError` for anything else.
+
+    `cut` says what may be seen of results, `tell` hears of runs that are damaged and left out. `results` has a row per run and instance,
+    `fields` one per run, instance and schema path of the tree scorers. The index is only read, so nothing that is asked can change it.
+    """
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": "2"})
+    try:
+        damaged = _fill(connection, root, cut)
+        if damaged and tell is not None:
+            tell(damaged)
+        for setting in ("enable_external_access = false", "lock_configuration = true"):
+            connection.execute(f"SET {setting}")
+        statements = connection.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise UsageError("only one SELECT statement is answered", hint="tables: runs, results, fields")
+        answer = connection.execute(statements[0])
+        return [column[0] for column in answer.description or ()], answer.fetchall()
+    except duckdb.Error as error:
+        raise UsageError(f"the query failed: {str(error).splitlines()[0]}", hint="tables: runs, results, fields") from error
+    finally:
+        connection.close()
+
+
+def holds_runs(root: Path) -> bool:
+    """Whether a folder holds a finished run."""
+    return any(_stamps(root))
+
+
+def index_of(root: Path) -> Path:
+    """Where the index of a folder of runs lies."""
+    return (root.parent if root.absolute().parent.name == _OURS else root) / INDEX
+
+
+def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list[str]:
+    """Give the connection the three tables: views of the index, or copies of what of it may be seen. The runs that are damaged."""
+    stamps = dict(_stamps(root))
+    name = _attached(connection, root, stamps)
+    if name is None:
+        _make_tables(connection, "memory")
+        _take_over(connection, "memory", root, stamps)
+        name = "memory"
+    states = connection.execute(f"SELECT run, hidden FROM {name}.{_STATE} ORDER BY run").fetchall()
+    damaged = [run for run, hidden in states if hidden is None]
+    shown_as = {is_hidden: cut(is_hidden) for is_hidden in {bool(hidden) for _, hidden in states}} if cut is not None else {}
+    less = {run: shown for run, hidden in states if hidden is not None and (shown := shown_as.get(hidden)) is not None}
+    if name != "memory":
+        kind = "TABLE" if less else "VIEW"
+        for table in _TABLES:
+            connection.execute(f"CREATE {kind} {table} AS FROM {name}.{table}")
+    if not less:
+        return damaged
+    if name != "memory":
+        # What is kept back must not be asked for by another name.
+        connection.execute(f"DETACH {name}")
+    for table in ("results", "fields"):
+        connection.execute(f"DELETE FROM {table} WHERE run IN (SELECT unnest(?))", [list(less)])
+    for run, shown in less.items():
+        entry = read_run(root / run)
+        _insert_rows(connection, "results", run, map(shown, entry.results()) if entry is not None else ())
+    _add_fields(connection, "memory", list(less))
+    return damaged
+
+
+def _attached(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
+    """The name under which the index is attached, to be read, as new as the runs are; None where there can be none."""
+    import duckdb
+
+    place = index_of(root)
+    if not stamps or not os.access(place.parent, os.W_OK if not place.exists() else os.R_OK):
+        return None
+    quoted = str(place).replace("'", "''")
+    for _ in range(2):
+        with contextlib.suppress(duckdb.Error):
+            if place.exists():
+                connection.execute(f"ATTACH '{quoted}' AS index (READ_ONLY)")
+                if dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall()) == stamps:
+                    return "index"
+        connection.execute("DETACH DATABASE IF EXISTS index")
+        try:
+            _update(quoted, root, stamps)
+        except (duckdb.Error, OSError) as error:
+            # Somebody else writes it: this time without.
+            if isinstance(error, duckdb.IOException) and "Could not set lock" in str(error):
+                return None
+            with contextlib.suppress(OSError):
+                place.unlink(missing_ok=True)
+    return None
+
+
+def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> None:
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": "2"})
+    try:
+        connection.execute(f"ATTACH '{quoted}' AS index")
+        _make_tables(connection, "index")
+        known = dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall())
+        fresh = {run: stamp for run, stamp in stamps.items() if known.get(run) != stamp}
+        outdated = [run for run, stamp in known.items() if stamps.get(run) != stamp]
+        # In no transaction, which a run that cannot be read would end. Of whoever is killed here the next finds rows of a run whose state
+        # is not known.
+        for table in (_STATE, *_TABLES):
+            connection.execute(f"DELETE FROM index.{table} WHERE run IN (SELECT unnest(?))", [[*outdated, *fresh]])
+        _take_over(connection, "index", root, fresh)
+    finally:
+        connection.close()
+
+
+def _make_tables(connection: "DuckDBPyConnection", database: str) -> None:
+    for table, columns in {**_TABLES, _STATE: _STATE_COLUMNS}.items():
+        described = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {database}.{table} ({described})")
+
+
+def _stamps(root: Path) -> Iterator[tuple[str, str]]:
+    """(run, the state of its files) of each folder that holds a finished run."""
+    if not root.is_dir():
+        return
+    for folder in sorted(os.scandir(root), key=lambda found: found.name):
+        parts = []
+        for name in (RUN, RESULTS, TAGS):
+            try:
+                status = os.stat(f"{folder.path}/{name}")  # noqa: PTH116 - of ten thousand runs
+                parts.append(f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}")
+            except OSError:
+                parts.append("")
+        if parts[0] and parts[1]:
+            yield folder.name, " ".join(parts)
+
+
+def _take_over(connection: "DuckDBPyConnection", database: str, root: Path, stamps: Mapping[str, str]) -> None:
+    """Add runs to the tables; DuckDB reads the lines itself, so that millions of results never become Python objects."""
+    runs = list(stamps)
+    for at in range(0, len(runs), _AT_ONCE):
+        names = runs[at : at + _AT_ONCE]
+        entries = [entry for run in names if (entry := read_run(root / run)) is not None]
+        read = _insert_results(connection, database, entries) if entries else frozenset()
+        there = _without_cut(connection, database, [entry for entry in entries if entry.name in read])
+        rows = [_run_row(entry) for entry in entries if entry.name in there]
+        if rows:
+            connection.executemany(f"INSERT INTO {database}.runs VALUES ({', '.join('?' * len(_TABLES['runs']))})", rows)
+        _add_fields(connection, database, sorted(there))
+        hidden = {entry.name: bool(entry.run.get("gold", {}).get("hidden")) for entry in entries if entry.name in there}
+        states = [[run, stamps[run], hidden.get(run)] for run in names]
+        connection.executemany(f"INSERT INTO {database}.{_STATE} VALUES (?, ?, ?)", states)
+
+
+def _insert_rows(connection: "DuckDBPyConnection", table: str, run: str, results: Iterable[Result]) -> None:
+    """Insert all results at once: one statement a row costs a hundred times as much."""
+    rows = [
+        [
+            run,
+            r.instance_id,
+            r.status,
+            r.score,
+            r.official,
+            r.strict,
+            r.scorer,
+            r.reason,
+            r.fault,
+            json.dumps(r.details),
+            r.seconds,
+            raw if isinstance(raw := r.details.get("raw"), int | float) else None,
+        ]
+        for r in results
+    ]
+    lists = [[_storable(cell) for cell in column] for column in zip(*rows, strict=True)]
+    if lists:
+        kinds = _TABLES["results"].values()
+        connection.execute(f"INSERT INTO {table} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in kinds)}", lists)
+
+
+def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
+    """The names of the runs whose results were added: one that is damaged, or was deleted or begun anew meanwhile, is not there."""
+    import duckdb
+
+    names = ", ".join(_IN_A_LINE)
+    columns = ", ".join(f"{name}: '{kind}'" for name, kind in _IN_A_LINE.items())
+    code = (
+        f"INSERT INTO {database}.results SELECT parse_path(filename)[-2], {names}, TRY_CAST(details->>'raw' AS DOUBLE) FROM "
+        f"read_json(?, format='newline_delimited', filename=true, columns={{{columns}}})"
+    )
+    try:
+        connection.execute(code, [[str(entry.folder.absolute() / RESULTS) for entry in entries]])
+        return {entry.name for entry in entries}
+    except duckdb.Error:
+        if len(entries) > 1:
+            halves = entries[: len(entries) // 2], entries[len(entries) // 2 :]
+            return {name for half in halves for name in _insert_results(connection, database, half)}
+        try:
+            # Python's own reader is more lenient (NaN), and says whether it is the run that is at fault.
+            _insert_rows(connection, f"{database}.results", entries[0].name, entries[0].results())
+        except (OutputError, OSError, duckdb.Error):
+            return set()
+        return {entries[0].name}
+
+
+def _without_cut(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
+    """The names of runs that have as many results as they say; the results of the others are taken out again."""
+    counted = f"SELECT run, count(*) FROM {database}.results WHERE run IN (SELECT unnest(?)) GROUP BY run"
+    found = dict(connection.execute(counted, [[entry.name for entry in entries]]).fetchall())
+    said = {entry.name: entry.run.get("summary", {}).get("n_gold") for entry in entries}
+    cut = [name for name, n in said.items() if n is not None and n != found.get(name, 0)]
+    connection.execute(f"DELETE FROM {database}.results WHERE run IN (SELECT unnest(?))", [cut])
+    return said.keys() - set(cut)
+
+
+def _add_fields(connection: "DuckDBPyConnection", database: str, runs: Sequence[str]) -> None:
+    numbers = [f"TRY_CAST(field.value->>'{name}' AS DOUBLE)" for name in ("precision", "recall", "f1")]
+    connection.execute(
+        f"INSERT INTO {database}.fields SELECT run, instance_id, field.value->>'path', {', '.join(numbers)} "
+        f"FROM {database}.results, "
+        "json_each(CASE WHEN json_valid(details) THEN details END, '$.fields') AS field "
+        "WHERE details LIKE '%\"fields\"%' AND run IN (SELECT unnest(?))",
+        [list(runs)],
+    )
+
+
+def _run_row(entry: RunEntry) -> list[Any]:
+    summary = entry.run.get("summary", {})
+    raw = summary.get("raw") or {}
+    numbers = [*(summary.get(key) for key in ("score", "official", "strict")), raw.get("mean")]
+    numbers += [raw.get("n_measured", summary.get("n_judged")), summary.get("n_gold"), summary.get("n_submitted")]
+    about = [entry.metadata.get(key) for key in ("model_name", "model_version")]
+    more = [entry.metadata.get(key) for key in ("run_name", "foundation_model", "prompt_template", "description")]
+    places = [entry.run.get("signature"), entry.run.get("submission", {}).get("folder")]
+    row = [entry.name, entry.suite, entry.run.get("options", {}).get("rules"), *numbers, *places, *about, list(entry.tags), *more]
+    return [_storable(value) for value in row]
+
+
+def _storable(value: Any) -> Any:
+    """The value as DuckDB takes it: half of a surrogate pair as its escape, and what a column of texts does not hold as text."""
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return json.dumps(value)
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -1,0 +1,446 @@
+"""Letters for names: what a leaderboard shows of submissions whose makers must not be known.
+
+Where submissions and runs lie: what stands under the folders that a person names.
+
+What a leaderboard is made of: submissions and runs found under folders, each scored unless a finished run says the same already.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, closing, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from evalsuite.core.disk_cache import DiskCache
+from evalsuite.core.errors import OutputError, SubmissionError, UsageError
+from evalsuite.core.status import UNGRADED
+from evalsuite.core.types import METADATA, Rule
+from evalsuite.gold.errata import ERRATA_FILE, read_errata
+from evalsuite.gold.layouts import holds_answers, layout_of, read_gold
+from evalsuite.gold.suite_yaml import judge_line_in
+from evalsuite.readers.archives import OTHER_ENDINGS, is_archive, without_ending
+from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, is_alone
+from evalsuite.readers.limits import moved_limits, resolve_limits
+from evalsuite.readers.paths import why_no_folder
+from evalsuite.readers.submission_files import known_hash, submission_hash
+from evalsuite.runs.archive_submission import Unpacker
+from evalsuite.runs.plan import default_rules, signature_word
+from evalsuite.runs.run_folder import RUN, STARTED, holds_run, is_submission
+from evalsuite.runs.run_scores import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
+from evalsuite.runs.signature import signature
+from evalsuite.runs.submission_reader import HandedInReader, walled_columns
+from evalsuite.scorers import SCORERS
+
+if TYPE_CHECKING:
+    from evalsuite.sandbox.fork_server import ForkServer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A folder to rank: a submission to score or a finished run, by the name it goes by; or one that cannot be read, with its `fault`.
+
+    The files of a run that `is_foreign` were written by others, and are parsed behind walls. Of an archive the folder is the archive
+    itself, until it is unpacked.
+    """
+
+    name: str
+    folder: Path
+    is_run: bool = False
+    is_archive: bool = False
+    fault: str = ""
+    is_foreign: bool = False
+
+
+def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[str]]:
+    """(what is to be ranked, notes on what was left out). Each folder is a submission, as a folder or an archive, a run, or holds several.
+
+    Beside submissions every folder counts as one, so that a broken one is seen, and so that nobody hands in a finished run of his own;
+    hidden folders and gold itself do not. One that is empty or cannot be read ends nothing: it is a place with a fault. Raises
+    `UsageError` for what is no folder, and where there is nothing to rank.
+    """
+    notes: list[str] = []
+    by_files = gold.exists() and layout_of(find_spec(gold)) != "original"
+    found = {folder: _places_in(folder, gold, notes, by_files=by_files) for folder in folders}
+    if not any(not place.fault for places in found.values() for place in places):
+        empty = next((folder for folder, places in found.items() if not places), folders[0])
+        broken = next((f"{place.folder}: {place.fault}" for places in found.values() for place in places), "")
+        raise UsageError(broken or f"{empty}: no submission and no finished run in it", hint=f"a submission holds {METADATA}, a run {RUN}")
+    own: dict[Path, Place] = {}
+    for folder, places in found.items():
+        for place in places or [_broken(folder, f"no submission and no finished run in {folder}")]:
+            own.setdefault(place.folder.resolve(), place)
+    return _with_own_names(list(own.values())), notes
+
+
+def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) -> list[Place]:
+    """The places that a folder is or holds, or an archive or a file of queries is; empty where there is none."""
+    if folder.is_file() and is_archive(folder.name):
+        return [_packed(folder)]
+    if folder.is_file() and gold.exists() and is_alone(find_spec(gold)):
+        return [Place(name=folder.name, folder=folder)]
+    if (why := why_no_folder(folder, "folder")) in ("no such folder", "not a folder"):
+        raise UsageError(f"{folder}: {why}", hint="name folders of submissions or of runs")
+    if why:
+        return [_broken(folder, why)]
+    if (place := _place(folder, by_files=by_files)) is not None:
+        return [place]
+    gold = gold.parent if gold.is_file() else gold
+    seen = [item for item in sorted(folder.iterdir()) if not item.name.startswith(".")]
+    inner = [item for item in seen if (item.is_dir() and not _same(item, gold)) or is_archive(item.name)]
+    notes += [f"{item.name} left out: an archive is .zip, .tar, .tar.gz or .tgz" for item in seen if _is_other_archive(item)]
+    found = {item: _place(item, by_files=by_files) for item in inner}
+    if not any(place is not None and not place.fault for place in found.values()):
+        return [place for place in found.values() if place is not None]
+    unfinished = [item for item in inner if found[item] is None and (item / STARTED).exists()]
+    if unfinished:
+        notes.append(f"unfinished runs left out: {len(unfinished)}")
+    if all(place is None or place.is_run or place.fault for place in found.values()):
+        return [place for place in found.values() if place is not None]
+    runs = [item for item, place in found.items() if place is not None and place.is_run]
+    notes += [f"{item.name} is a run among submissions, and not taken at its word: name it by itself" for item in runs]
+    return [replace(found[item] or Place(name=item.name, folder=item), is_run=False) for item in inner if item not in unfinished]
+
+
+def _place(folder: Path, *, by_files: bool) -> Place | None:
+    """What a folder is to a board, None for neither; `by_files`: one of answer files alone is a submission too, as in lite and snow."""
+    if is_archive(folder.name) and not folder.is_dir():
+        return _packed(folder)
+    if why := why_no_folder(folder, "folder"):
+        return _broken(folder, why)
+    name = folder.resolve().name
+    if is_submission(folder) or (by_files and holds_answers(folder)):
+        return Place(name=name, folder=folder)
+    return Place(name=name, folder=folder, is_run=True) if holds_run(folder) else None
+
+
+def _packed(archive: Path) -> Place:
+    return Place(name=without_ending(archive.name), folder=archive, is_archive=True)
+
+
+def _is_other_archive(item: Path) -> bool:
+    return item.name.casefold().endswith(OTHER_ENDINGS) and not is_archive(item.name) and item.is_file()
+
+
+def _broken(folder: Path, why: str) -> Place:
+    return Place(name=folder.resolve().name, folder=folder, fault=why)
+
+
+def _same(a: Path, b: Path) -> bool:
+    return b.exists() and a.samefile(b)
+
+
+def _with_own_names(places: list[Place]) -> list[Place]:
+    """The places, those of one name told apart by the folder they lie in, or by a number."""
+    names = [place.name for place in places]
+    longer = [f"{place.folder.resolve().parent.name}/{place.name}" if names.count(place.name) > 1 else place.name for place in places]
+    seen: dict[str, int] = {}
+    own = []
+    for place, name in zip(places, longer, strict=True):
+        seen[name] = seen.get(name, 0) + 1
+        own.append(replace(place, name=name if seen[name] == 1 else f"{name} ({seen[name]})"))
+    return own
+
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How submissions are scored: the options of a run that a board has, with the same meaning."""
+
+    rules: Rule | None = None
+    limits: Mapping[str, int | float] = field(default_factory=dict)
+    runs_folder: Path = Path(".evalsuite/runs")
+    isolation: str = "process"
+    jobs: int | None = None
+    cache: Path | None = None
+    databases: Path | None = None
+    allow_programs: bool = False
+    invalid_as: Literal["zero"] | None = None
+    judge: Path | None = None
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A place with its scores, or with the `fault` that kept it from being read. `is_new`: it was scored in this call.
+
+    The run of one that `is_foreign` was written by others.
+    """
+
+    name: str
+    scores: RunScores | None
+    fault: str = ""
+    is_new: bool = False
+    is_run: bool = False
+    is_foreign: bool = False
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+# Submission hash by name -> the names that are not taken, for nothing is scored of them.
+Admit = Callable[[Mapping[str, str]], Collection[str]]
+
+
+def score_places(
+    places: Sequence[Place],
+    gold_dir: Path,
+    settings: Settings,
+    memo: DiskCache,
+    *,
+    metadata: Mapping[str, Mapping[str, str]] | None = None,
+    anew: bool = False,
+    progress: Progress | None = None,
+    admit: Admit | None = None,
+) -> list[Entry]:
+    """One entry a place, in order. A submission is scored and saved as `run` does it, unless a finished run under `settings.runs_folder`
+    has its signature, errata and submission hash; `anew` scores all. `metadata` by name is kept with new runs. What `admit` turns away has
+    no entry.
+
+    Raises what `run` raises, but for a submission that cannot be read: that is an entry with its fault.
+    """
+    about = metadata or {}
+    submissions = [place for place in places if not place.is_run and not place.fault]
+    scoring = _Scoring(submissions, gold_dir, settings, memo, about, anew, admit) if submissions else None
+    entries = []
+    with scoring.workers if scoring is not None else nullcontext():
+        for place in places:
+            own = about.get(place.name, {})
+            if place.fault:
+                entries.append(Entry(name=place.name, scores=None, fault=place.fault, metadata=own))
+            elif place.is_run or scoring is None:
+                scores = run_scores(place.folder, memo, read=walled_columns if place.is_foreign else None)
+                fault = "" if scores is not None else f"{RUN} or the results beside it cannot be read"
+                more = {"is_run": True, "is_foreign": place.is_foreign}
+                entries.append(Entry(name=place.name, scores=scores, fault=fault, metadata=own, **more))
+            elif place.name not in scoring.turned_away:
+                entries.append(replace(scoring.entry(place, progress), metadata=own))
+    return entries
+
+
+class _Scoring:
+    """The submissions of one board: what each one's hash is, what is known already, and the scoring of the rest."""
+
+    def __init__(
+        self,
+        places: Sequence[Place],
+        gold_dir: Path,
+        settings: Settings,
+        memo: DiskCache,
+        metadata: Mapping[str, Mapping[str, str]],
+        anew: bool,
+        admit: Admit | None,
+    ) -> None:
+        self._gold_dir, self._settings, self._memo, self._metadata = gold_dir, settings, memo, metadata
+        self.workers = ExitStack()
+        self._zygote: ForkServer | None = None
+        self._judges: ForkServer | None = None
+        spec = find_spec(gold_dir)
+        content, inodes = gold_hash(spec.parent, spec), gold_inodes(spec.parent)
+        facts = _gold_facts(gold_dir, content, memo)
+        limits = resolve_limits(facts["limits"], settings.limits)
+        chosen: Rule | None = settings.rules or facts["rules"]
+        layout = facts["layout"]
+        word = signature_word(chosen, facts["defaults"].values())
+        more: dict[str, Any] = {"programs": settings.allow_programs, "invalid_as": settings.invalid_as}
+        more["judge"] = judge_line_in(None if is_alone(spec) else spec.parent, settings.judge)
+        line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, **more)
+        errata = read_errata(read_gold(gold_dir)) if (spec.parent / ERRATA_FILE).is_file() else None
+        corrected = errata_line(errata.hash, (entry.id for entry in errata.of_state("applied"))) if errata is not None else ""
+        self._faults: dict[str, str] = {}
+        self._places = self._unpacked(places, limits)
+        self._folders = [place.folder for place in self._places.values()]
+        hashes: dict[str, str] = {}
+        reading = HandedInReader(gold_dir, self._folders, limits, settings.isolation)
+        with closing(reading):
+            for name, place in self._places.items():
+                try:
+                    if layout == "original":
+                        read = partial(reading.read, place.folder)
+                        hashes[name] = known_hash(place.folder, memo, limits=limits, gold_inodes=inodes, gold_hash=content, read=read)
+                    else:
+                        # Without metadata a new file is a new answer, and no stamp of known files would show it.
+                        hashes[name] = submission_hash(reading.read(place.folder), inodes)
+                except (SubmissionError, UsageError) as error:
+                    # No option says of one submission among many what its files are.
+                    self._faults[name] = error.message.replace(str(place.folder), name)
+        self.turned_away = frozenset(admit(hashes) if admit is not None else ())
+        only = digest_of_ids(settings.only)
+        self._keys = {name: key_of(line, corrected, own, only=only) for name, own in hashes.items() if name not in self.turned_away}
+        wanted = set() if anew or not facts["is_bundled"] else set(self._keys.values())
+        scored = find_scored(settings.runs_folder, wanted, memo)
+        # One whose results cannot be read says nothing.
+        self._scores = {folder: scores for folder in scored.values() if (scores := run_scores(folder, memo)) is not None}
+        found = {key: folder for key, folder in scored.items() if folder in self._scores}
+        if facts["defaults"]:
+            rules = {name: chosen or default for name, default in facts["defaults"].items()}
+            found = {key: folder for key, folder in found.items() if _follows(self._scores[folder], rules)}
+        self._known, self._asked = self._on_todays_databases(found), set[str]()
+        self._n_new = len({key for key in self._keys.values() if key not in self._known})
+        self._n_done = 0
+
+    def _on_todays_databases(self, found: Mapping[str, Path]) -> dict[str, Path]:
+        """The runs whose databases are as they were; of a server nobody can say, and its answers stand."""
+        ran = {key: self._scores[folder].databases for key, folder in found.items()}
+        if not any(ran.values()):
+            return dict(found)
+        from evalsuite.runs.databases import Databases, database_stamps
+
+        gold = read_gold(self._gold_dir)
+        with closing(Databases(gold, gold.folder, limits={}, jobs=1, isolation="none", folder=self._settings.databases)) as databases:
+            now = database_stamps(gold.instances, databases.connections())
+        return {key: folder for key, folder in found.items() if all(now.get(name) == state for name, state in ran.get(key, {}).items())}
+
+    def _unpacked(self, places: Sequence[Place], limits: Mapping[str, int | float]) -> dict[str, Place]:
+        """The places by name, archives as the folders that they hold; of one that is refused the fault is noted."""
+        found = {}
+        with closing(Unpacker(self._memo, limits, self._settings.isolation)) as unpacker:
+            for place in places:
+                try:
+                    found[place.name] = replace(place, folder=unpacker.folder_of(place.folder)) if place.is_archive else place
+                except SubmissionError as error:
+                    self._faults[place.name] = f"{place.folder.name}: {error.message}"
+        return found
+
+    def entry(self, place: Place, progress: Progress | None) -> Entry:
+        """The entry of a submission; two of the same content are scored once."""
+        if place.name in self._faults:
+            return Entry(name=place.name, scores=None, fault=self._faults[place.name])
+        place, key = self._places[place.name], self._keys[place.name]
+        is_new = key not in self._known
+        try:
+            folder = self._score(place, progress) if is_new else self._known[key]
+            if not is_new and key not in self._asked:
+                self._ask_again(place, folder)
+        except SubmissionError as error:
+            return Entry(name=place.name, scores=None, fault=error.message.replace(str(place.folder), place.name))
+        self._asked.add(key)
+        scores = self._scores.get(folder) or run_scores(folder, self._memo)
+        if scores is not None and key.endswith(f"|submission:{scores.submission_hash}"):
+            self._known[key] = folder
+        if scores is None:
+            return Entry(name=place.name, scores=None, fault="its run was deleted while the leaderboard was made")
+        return Entry(name=place.name, scores=scores, is_new=is_new)
+
+    def _ask_again(self, place: Place, folder: Path) -> None:
+        """Have a known run's instances judged that nobody could judge, in its own folder; where it cannot be written it stays as it is."""
+        run = self._scores.get(folder)
+        if run is not None and any(value is None and status in UNGRADED for value, status in zip(run.score, run.status, strict=True)):
+            del self._scores[folder]
+            with suppress(OutputError):
+                self._run(place, metadata=run.metadata, resume=folder)
+
+    def _score(self, place: Place, progress: Progress | None) -> Path:
+        def shown(done: int, total: int) -> None:
+            if progress is not None:
+                progress(self._n_done * total + done, self._n_new * total)
+
+        folder = self._run(place, metadata=self._metadata.get(place.name, {}), label=place.name.rpartition("/")[2], progress=shown)
+        self._n_done += 1
+        return folder
+
+    def _run(self, place: Place, *, progress: Progress | None = None, **options: Any) -> Path:
+        # Here, because a board with nothing new to score is a third faster without.
+        from evalsuite.runs.run_options import RunOptions
+        from evalsuite.runs.scoring import run
+        from evalsuite.sandbox.fork_server import forking
+
+        self._zygote = self._zygote or self.workers.enter_context(forking(*self._folders))
+        settings = {name: getattr(self._settings, name) for name in Settings.__slots__}
+        how = RunOptions(**settings, **options)
+        done = run(place.folder, self._gold_dir, how, progress=progress, zygote=self._zygote, judges=self._with_gold())
+        assert done.folder is not None, "a leaderboard saves its runs"
+        return done.folder
+
+    def _with_gold(self) -> "ForkServer | None":
+        """What judges are forked from that hold gold, where more than one submission is to be scored behind walls: gold is read once."""
+        from evalsuite.runs.task_execution import takes_big_tables
+        from evalsuite.sandbox.fork_server import forking
+
+        if self._judges is None and self._n_new > 1 and self._settings.isolation != "none":
+            gold = read_gold(self._gold_dir)
+            orders = [
+                (entry.marker.reads, check.parameters, instance.instance_id)
+                for instance in gold.instances
+                for check in instance.checks
+                if takes_big_tables(entry := SCORERS.load(check.scorer)) and check.computed is None and not check.problems
+            ]
+            if (judges := self.workers.enter_context(forking(*self._folders, is_shareable=False))) is None:
+                return None
+            self._judges = judges
+            names = {check.scorer for instance in gold.instances for check in instance.checks}
+            judges.load(sorted({SCORERS.load(name).function.__module__ for name in names if name in SCORERS.bundled}))
+            judges.read_gold(gold.folder.absolute(), resolve_limits(gold.suite.limits, self._settings.limits), orders)
+        return self._judges
+
+
+def _gold_facts(gold_dir: Path, content: str, memo: DiskCache) -> dict[str, Any]:
+    """What a board asks of gold: its `layout`, `limits` and `rules` of its suite, whether all scorers are bundled, and `defaults`.
+
+    `defaults` are the default rules by instance where some are strict, else empty. A plugin's code is in no signature, so a run with
+    one is never taken over, and such facts are not kept.
+    """
+    known: dict[str, Any] | None = memo.get("gold", content)
+    if known is not None and "layout" in known:
+        return known
+    gold = read_gold(gold_dir)
+    defaults = {instance.instance_id: default_rules(instance) for instance in gold.instances}
+    facts = {
+        "limits": dict(gold.suite.limits),
+        "rules": gold.suite.rules,
+        "layout": gold.layout,
+        "is_bundled": all(check.scorer in SCORERS.bundled for instance in gold.instances for check in instance.checks),
+        "defaults": defaults if "strict" in defaults.values() else {},
+    }
+    if facts["is_bundled"]:
+        memo.put("gold", content, facts)
+    return facts
+
+
+def _follows(run: RunScores, rules: Mapping[str, Rule]) -> bool:
+    """Whether each score follows its instance's rules: the signature of a suite with trees does not tell `--rules official` from none."""
+    if set(run.ids) != set(rules):
+        return False
+    rows = zip(run.ids, run.score, run.official, run.strict, strict=True)
+    return all(score == (official if rules[name] == "official" else strict) for name, score, official, strict in rows)
+
+
+# No vowels, so no words; five of them keep a thousand submissions apart.
+_LETTERS, _N_LETTERS = "BCDFGHJKLMNPQRSTVWXZ", 5
+
+
+def without_names(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries under letters, without metadata, paths and the words of a fault.
+
+    The letters come from the content of a submission: they stay when others are added and say nothing of the name, but who has the
+    folder can work them out. Two of the same content are told apart by a number.
+    """
+    digests = [_content(entry.scores) if entry.scores is not None else "" for entry in entries]
+    distinct = sorted(set(digests) - {""})
+    length = next(n for n in range(_N_LETTERS, 26) if len({_letters(digest, n) for digest in distinct}) == len(distinct))
+    seen: Counter[str] = Counter()
+    hidden = []
+    for entry, digest in zip(entries, digests, strict=True):
+        name = _letters(digest, length) if digest else "unreadable"
+        seen[name] += 1
+        name = name if digest and seen[name] == 1 else f"{name} {seen[name]}"
+        scores = replace(entry.scores, metadata={}, folder="", submission="") if entry.scores is not None else None
+        hidden.append(replace(entry, name=name, scores=scores, fault="cannot be read" if entry.fault else "", metadata={}))
+    # In the order of the letters: that of the names would tell.
+    return sorted(hidden, key=lambda entry: entry.name)
+
+
+def _content(scores: RunScores) -> str:
+    given = scores.submission_hash or json.dumps([scores.ids, scores.score, scores.status])
+    return hashlib.sha256(f"leaderboard|{given}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _letters(digest: str, length: int) -> str:
+    number, letters = int(digest, 16), ""
+    for _ in range(length):
+        number, at = divmod(number, len(_LETTERS))
+        letters += _LETTERS[at]
+    return letters

@@ -1,0 +1,252 @@
+"""What a run is to score and how, made of two folders and the run's options before any answer is opened.
+
+Gold + submission -> tasks: one task per gold instance, in gold order, nothing opened yet.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+
+from evalsuite.core.errors import UsageError, did_you_mean, listed
+from evalsuite.core.status import UNJUDGED, results_beside
+from evalsuite.core.types import Gold, GoldInstance, Result, Rule, Submission, Task
+from evalsuite.gold.errata import Errata, read_errata
+from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.spec import check_ids
+from evalsuite.gold.suite_yaml import judge_line, with_judge
+from evalsuite.readers.gold_files import GoldFiles, read_gold_files
+from evalsuite.readers.limits import Limits, moved_limits, resolve_limits
+from evalsuite.readers.paths import Inode
+from evalsuite.runs.batch_scoring import is_batch
+from evalsuite.runs.databases import Databases
+from evalsuite.runs.executors import default_jobs
+from evalsuite.runs.gold_queries import Living, drifts
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.signature import signature
+from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.task_execution import asks_pair, modules_of, opens_files, scorer_modules, skip_unscorable
+from evalsuite.sandbox.budget import Budget, answer_seconds, size_of
+from evalsuite.sandbox.fork_server import ForkServer
+from evalsuite.sandbox.machine_limits import check_limits, jobs_that_fit
+from evalsuite.scorers import SCORERS
+
+
+def plan(
+    gold: Gold,
+    submission: Submission,
+    *,
+    rules: Rule | None,
+    limits: Mapping[str, int | float],
+    only: Sequence[str] = (),
+    pattern: str | None = None,
+    group: str | None = None,
+    allow_programs: bool = False,
+) -> list[Task]:
+    """n tasks in gold order; raises `UsageError` for an id or group that gold does not have, and where no instance fits all that is asked.
+
+    `rules` None takes each instance's default: official, and strict where the tree scorers judge.
+    """
+    gold_folder, submission_folder = gold.folder.absolute(), submission.folder.absolute()
+    return [
+        Task(
+            instance=instance,
+            answer=submission.answers.get(instance.instance_id),
+            gold_folder=gold_folder,
+            submission_folder=submission_folder,
+            rules=rules or default_rules(instance),
+            limits=limits,
+            allow_programs=allow_programs,
+        )
+        for instance in select(gold, only=only, pattern=pattern, group=group)
+    ]
+
+
+def rules_of(gold: Gold, chosen: Rule | None) -> Rule:
+    """The rules that a run's score follows: the chosen ones, else those of all its instances where they agree, else the official ones."""
+    return chosen or ("strict" if {default_rules(instance) for instance in gold.instances} == {"strict"} else "official")
+
+
+def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | float], living: str = "", **allowed: Any) -> str:
+    """The signature of a run of this gold, whose `hash` is known, under the rules that were chosen (None: each instance's default).
+
+    `allowed` is the rest that the signature takes.
+    """
+    word = signature_word(chosen, map(default_rules, gold.instances))
+    plugins = SCORERS.code_hash(check.scorer for instance in gold.instances for check in instance.checks)
+    more: dict[str, Any] = {"layout": gold.layout, "living": living, "plugins": plugins, "judge": judge_line(gold)}
+    return signature(rules=word, gold_hash=gold.hash, limits=moved_limits(limits), **allowed, **more)
+
+
+def signature_word(chosen: Rule | None, defaults: Iterable[Rule]) -> Rule | Literal["default"]:
+    """What the signature calls the rules: the chosen ones; `default` where those of the instances are strict somewhere, else official."""
+    return chosen or ("default" if "strict" in defaults else "official")
+
+
+def default_rules(instance: GoldInstance) -> Rule:
+    """The rules that give an instance's score unless some are chosen: the sound ones for trees, the compatible ones for the rest."""
+    return "strict" if any(SCORERS.load(check.scorer).marker.reads == "tree" for check in instance.checks) else "official"
+
+
+def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, group: str | None = None) -> list[GoldInstance]:
+    """The gold instances that were asked for, in gold order; all of them where nothing was asked."""
+    instances: Iterable[GoldInstance] = gold.instances
+    if only:
+        check_ids(gold, only)
+        instances = [instance for instance in instances if instance.instance_id in set(only)]
+    if group is not None:
+        tags = sorted({tag for instance in gold.instances for tag in instance.groups})
+        if group not in tags:
+            hint = did_you_mean(group, tags) if tags else "groups are set in suite.yaml"
+            raise UsageError(f"no group {group!r} in this suite", hint=hint)
+        instances = [instance for instance in instances if group in instance.groups]
+    among = list(instances)
+    chosen = among if pattern is None else [instance for instance in among if fnmatchcase(instance.instance_id, pattern)]
+    if chosen or not gold.instances:
+        return chosen
+    if not among:
+        raise UsageError(f"none of the instances asked for is in the group {group!r}", hint="an instance must fit all that is asked")
+    what = "in gold" if len(among) == len(gold.instances) else "of those asked for"
+    raise UsageError(f"no instance {what} fits {pattern!r}", hint=f"known: {listed([instance.instance_id for instance in among])}")
+
+
+def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:
+    """Tag -> the ids of its instances, both in gold order."""
+    found: dict[str, list[str]] = {}
+    for task in tasks:
+        for tag in task.instance.groups:
+            found.setdefault(tag, []).append(task.instance.instance_id)
+    return found
+
+
+def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], results: Sequence[Result]) -> list[str]:
+    """What a person should know that is no instance's fault: notes of both readers, ids that gold lacks, lenient gold entries.
+
+    And what a scorer said of gold's files, which nobody reads before.
+    """
+    unknown = [f"{where}: {name!r} is not in gold (UNKNOWN_ID)" for where, name in submission.unknown]
+    if more := submission.n_unknown - len(unknown):
+        unknown.append(f"{more} more {'answer is' if more == 1 else 'answers are'} to ids that gold does not have (UNKNOWN_ID)")
+    problems = [
+        f"{problem.where}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
+        for task in tasks
+        for check in task.instance.checks
+        for problem in check.problems
+        # Where nothing was submitted nothing has to be computed.
+        if problem.code != "NEEDS_CONNECTION" or task.answer is not None
+    ]
+    known = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
+    said = [f"{one.instance_id}: {text}" for one in results for text in one.detail("warnings") or () if text not in known]
+    return [*gold.notes, *submission.notes, *unknown, *problems, *said, *_columns_left_open(results)]
+
+
+def _columns_left_open(results: Sequence[Result]) -> Iterator[str]:
+    """What a column of a further scorer lacks, and why: the score lacks nothing."""
+    open_ones: dict[str, list[str]] = {}
+    for result in results:
+        for name, one in results_beside(result).items():
+            if one.status in UNJUDGED:
+                open_ones.setdefault(name, []).append(one.reason)
+    for name, reasons in open_ones.items():
+        yield f"{name}: {len(reasons)} of {len(results)} not judged: {reasons[0]}"
+
+
+# About the length of a line of results.jsonl.
+_LINE_BYTES = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What is to be scored and how. Both sides are read as far as they name things; no answer is opened yet."""
+
+    options: RunOptions
+    gold: Gold
+    gold_files: GoldFiles
+    errata: Errata | None
+    gold_inodes: frozenset[Inode]
+    limits: Limits
+    budget: Budget
+    submission: Submission
+    databases: Databases
+    living: Living
+    stamps: Mapping[str, str] | None
+    tasks: Sequence[Task]
+    rules: Rule
+    signature: str
+    drift: Sequence[str]
+
+
+@contextmanager
+def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, zygote: ForkServer | None) -> Iterator[Planned]:
+    """The plan; what computed its gold is closed after the block."""
+    gold = with_judge(read_gold(gold_dir, layout=options.layout, questions=options.questions), options.judge)
+    # Where nothing is known before, a zygote imports while this process goes on.
+    ahead = zygote if options.executor == "local" and options.cache is None and options.resume is None else None
+    is_whole = ahead is not None and not (options.only or options.pattern or options.group)
+    early = scorer_modules({check.scorer for instance in gold.instances for check in instance.checks}) if is_whole else ()
+    errata = read_errata(gold, day=options.errata_day)
+    limits = resolve_limits(gold.suite.limits, options.limits)
+    check_limits(limits)
+    budget = Budget(limits)
+    submission = read_handed_in(result_dir, gold, limits, mode=options.mode, isolation=options.isolation, zygote=zygote, modules=early)
+    chosen = options.rules or gold.suite.rules
+    wanted = plan(
+        gold,
+        submission,
+        rules=chosen,
+        limits=limits,
+        only=options.only,
+        pattern=options.pattern,
+        group=options.group,
+        allow_programs=options.allow_programs,
+    )
+    jobs = _jobs(options, wanted, limits)
+    if ahead is not None:
+        ahead.load(modules_of([task for task in wanted if skip_unscorable(task) is None and not is_batch(task)]))
+    files = read_gold_files(gold.folder, gold.spec_file)
+    gold = replace(gold, hash=files.hash)
+    allowed: dict[str, Any] = {"programs": options.allow_programs, "invalid_as": options.invalid_as}
+    isolation = options.isolation
+    databases = Databases(gold, result_dir, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache)
+    with closing(databases):
+        places: dict[str, Any] = {"cache": options.gold_cache, "resumed": options.resume}
+        living = databases.living_gold(wanted, as_of=options.as_of, live=options.live_gold, **places)
+        yield Planned(
+            options=replace(options, jobs=jobs),
+            gold=gold,
+            gold_files=files,
+            errata=errata,
+            gold_inodes=files.inodes | (errata.inodes if errata is not None else frozenset()),
+            limits=limits,
+            budget=budget,
+            submission=submission,
+            databases=databases,
+            living=living,
+            stamps=databases.stamps(living.tasks),
+            tasks=list(living.tasks) if options.shard is None else options.shard.of(living.tasks),
+            rules=rules_of(gold, chosen),
+            signature=signature_of(gold, chosen=chosen, limits=limits, living=living.hash, **allowed),
+            drift=drifts(living, options.runs_folder, gold.hash),
+        )
+
+
+def _jobs(options: RunOptions, tasks: Sequence[Task], limits: Limits) -> int:
+    """How many answers are scored side by side: what was asked for, or less where this machine has no room for so many, which is said.
+
+    Raises `UsageError` where it has too little for one, or gives a process less than these answers may take.
+    """
+    jobs, sizes = options.jobs or default_jobs(), [size_of(task) for task in tasks]
+    beside_gold = any(asks_pair(task.instance.checks) for task in tasks)
+    check_limits(
+        limits,
+        seconds=answer_seconds(limits, max(sizes, default=0), beside_gold=beside_gold),
+        n_bytes=max([_LINE_BYTES * len(tasks), *(size for task, size in zip(tasks, sizes, strict=True) if opens_files(task))]),
+    )
+    if options.executor != "local":
+        return jobs
+    fits, why = jobs_that_fit(jobs, sizes, limits)
+    if fits < jobs and options.tell is not None:
+        options.tell(f"--jobs {fits} instead of {jobs}: {why}")
+    return fits

@@ -1,0 +1,560 @@
+"""The files of a run as they are written and read back: lines of results, JSON beside them, the seal by which `run.json` knows both.
+
+The form of a saved run's files, as far as what reads them relies on it: a file of another form is damaged, and is not read.
+
+Keys on which no reader relies are not looked at.
+
+Units of results beside the lines: what one result has more than 10,000 of stands in `units.parquet`, with its digest in the line.
+"""
+
+import hashlib
+import json
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from functools import cache, lru_cache
+from pathlib import Path
+from types import GenericAlias, SimpleNamespace
+from typing import Annotated, Any, BinaryIO, Final, Literal, TypedDict, TypeVar
+
+from evalsuite.compare.characters import MOST_MARKS, is_seen
+from evalsuite.core.errors import FAULTS, OutputError
+from evalsuite.core.types import RULES, Fault, Result, Status
+
+_LONGEST_WHY: Final = 200
+_ABOUT_ERRATA: Final = ("applied", "stale", "expired")
+_SHARES: Final = ("score", "official", "strict")
+
+
+def why_no_run(run: Any) -> str:
+    """What in the value of a `run.json` is not as a run writes it, with its place; empty where all is."""
+    import msgspec
+
+    try:
+        msgspec.convert(run, run_form())
+    except UnicodeEncodeError:
+        return why_no_run(without_halves(run))
+    except (msgspec.ValidationError, RecursionError) as error:
+        return str(error)[:_LONGEST_WHY]
+    return ""
+
+
+def without_halves(value: Any) -> Any:
+    """A JSON value of the same form in which `?` stands for half of a surrogate pair, which msgspec does not take."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+@cache
+def run_form() -> Any:
+    """The type of a `run.json`, for msgspec."""
+    number, count, share = _numbers()
+    texts, some_text, by_name = list[str], str | None, dict[str, Any]
+    corrections = _form(
+        "Corrections",
+        {**dict.fromkeys(("n_gold", "n_waived", "n_patched"), int), "hash": str, "score": share},
+        {"n_judged": count, "interval_95": list[float] | None, **dict.fromkeys(_ABOUT_ERRATA, _of(list, _entry()))},
+    )
+    raw = _form("RawMean", {"scorer": str, "mean": number, "n_measured": int}, {})
+    rows = _of(dict, str, _form("Row", {}, {"score": share, "raw": number}))
+    summary = _form(
+        "Summary",
+        {},
+        {
+            **dict.fromkeys(_SHARES, share),
+            **dict.fromkeys(("n_gold", "n_judged", "n_submitted"), count),
+            **{"raw": raw | None, "scorers": texts, "flips": _of(list, _entry()), "by_scorer": rows, "by_group": rows},
+        },
+    )
+    words = ("filter", "group", "layout", "mode", "shard", "as_of", "questions", "invalid_as")
+    options = {"only": texts, "limits": dict[str, float], **dict.fromkeys(words, some_text)}
+    gold = {"layout": str, "n_instances": count, "clusters": texts, "hidden": bool}
+    return _form(
+        "Run",
+        {
+            "signature": str,
+            "options": _form("Options", {"rules": Literal[RULES]}, options),
+            "submission": _form("Submission", {"folder": str}, {"hash": str, "unsure": texts}),
+            "gold": _form("Gold", dict.fromkeys(("folder", "name", "hash"), str), gold),
+            "summary": summary,
+        },
+        {
+            **{"corrections": corrections, "metadata": by_name, "warnings": texts},
+            **dict.fromkeys(("groups", "notes"), dict[str, list[str]]),
+            **{"receipt": _form("Receipt", {}, {"isolation": str}), "databases": dict[str, str] | None, "judge": by_name | None},
+            **{"living_gold": dict[str, dict[str, Any]], "sql": by_name | None},
+        },
+    )
+
+
+class _Late(TypedDict):
+    """Why a line has no strict verdict."""
+
+    code: Literal[(*FAULTS,)]  # type: ignore[valid-type]
+    detail: str
+
+
+@cache
+def line_form() -> Any:
+    """The type of a line of `results.jsonl`: the very keys and kinds that a run writes."""
+    from msgspec import Meta, Raw
+
+    share = _numbers()[2]
+    seconds = Annotated[int, Meta(ge=0, le=1 << 53)] | Annotated[float, Meta(ge=0, le=1e300)]
+    words = {"scorer": str | None, "reason": str, "fault": Literal[(None, *FAULTS)]}
+    kinds = {"instance_id": str, "status": Status, **dict.fromkeys(_SHARES, share), **words, "details": Raw, "seconds": seconds}
+    return _form("Line", kinds, {"digests": dict[str, str] | None, "strict_fault": _Late | None}, forbid_unknown_fields=True)
+
+
+@cache
+def details_form() -> Any:
+    """The type of a line's `details`, as far as all reports show them."""
+    kinds = {"flip": str, "reasons": dict[str, str], "notes": list[str], "warnings": list[str], "raw": _numbers()[0]}
+    return _form("Details", {}, kinds)
+
+
+@cache
+def _entry() -> Any:
+    """An instance in a list: a flip, an erratum."""
+    return _form("Entry", {"instance_id": str}, {})
+
+
+@cache
+def _numbers() -> tuple[Any, Any, Any]:
+    """(a number, how many, a share) of which each may be null; none that DuckDB or a reader of JSON would not hold."""
+    from msgspec import Meta
+
+    share = Annotated[int, Meta(ge=0, le=1)] | Annotated[float, Meta(ge=0, le=1)] | None
+    return Annotated[float, Meta(ge=-1e300, le=1e300)] | None, Annotated[int, Meta(ge=0, le=1 << 53)] | None, share
+
+
+def _form(name: str, required: Mapping[str, Any], optional: Mapping[str, Any], **settings: Any) -> Any:
+    from msgspec import defstruct
+
+    return defstruct(name, [*required.items(), *((key, kind, None) for key, kind in optional.items())], **settings)
+
+
+def _of(kind: type, *inner: Any) -> Any:
+    return GenericAlias(kind, inner)
+
+
+UNITS: Final = "units.parquet"
+MOST_IN_LINE: Final = 10_000
+# The column `path` of what is no field: the units of a whole instance, and those that a scorer left as a bare list.
+_WHOLE, _LIST = "", "[]"
+# The end of a finished `run.json`: the digests of what stands beside it, and its own.
+SEAL: Final = re.compile(
+    rb'"digests": \{\s*"results": "(?P<results>[0-9a-f]{64})",\s*(?:"units": "(?P<units>[0-9a-f]{64})",\s*)?'
+    rb'"run": "(?P<run>[0-9a-f]{64})"\s*\}\s*\}\s*\Z'
+)
+Row = tuple[str, Sequence[float | None], Sequence[float | None] | None]
+Reader = Callable[[BinaryIO, Path, str], Iterable[Row]]
+
+
+def set_apart(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
+    """The results as their lines have them, while the many units go to `units.parquet`, which is whole when the last one was given.
+
+    Its rows are instance_id, path (of a schema; empty: the record as a whole), unit (from 1), score (of a field F1; under the strict rules)
+    and official, where that differs. The line keeps `{"n", "file", "sha256"}`: the digest is that of the units, whoever wrote the file.
+    """
+    connection: Any = None
+    beside, file = folder / f".{UNITS}.{os.getpid()}.part", folder / UNITS
+    try:
+        for result in results:
+            columns = _columns(result.detail("units"))
+            n = len(next(iter(columns.values()))[0]) if columns else 0
+            if n <= MOST_IN_LINE:
+                yield result
+                continue
+            if connection is None:
+                import duckdb
+
+                connection = duckdb.connect(config={"threads": "2"})
+                connection.execute("CREATE TABLE u (instance_id VARCHAR, path VARCHAR, unit BIGINT, score DOUBLE, official DOUBLE)")
+            for path, (scores, official) in columns.items():
+                given = [result.instance_id, path, len(scores), scores, official if official is not None else [None] * len(scores)]
+                into = "INSERT INTO u SELECT ?, ?, unnest(range(1, ? + 1)), unnest(?::DOUBLE[]), unnest(?::DOUBLE[])"
+                connection.execute(into, given)
+            apart = {"n": n, "file": UNITS, "sha256": _units_digest(result.details["units"])}
+            yield replace(result, details={**result.details, "units": apart})
+        if connection is None:
+            file.unlink(missing_ok=True)
+            return
+        written = str(beside).replace("'", "''")
+        connection.execute(f"COPY u TO '{written}' (FORMAT parquet, COMPRESSION zstd)")
+        beside.replace(file)
+    finally:
+        if connection is not None:
+            connection.close()
+        beside.unlink(missing_ok=True)
+
+
+def units_digest(folder: Path) -> str:
+    """The SHA-256 of the bytes of `units.parquet` in a folder; empty where there is none."""
+    file = folder / UNITS
+    if not file.is_file():
+        return ""
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None = None) -> Iterator[Result]:
+    """The results with their units, those of `units.parquet` among them; `read` is what parses it, None: `unit_columns` in this process.
+
+    A file without the digest that `run.json` is sealed with is not parsed. Raises `OutputError` where these are not what was set apart.
+    """
+    file, sealed = folder / UNITS, False
+    with ExitStack() as stack:
+        handle: BinaryIO | None = None
+        for result in results:
+            apart = result.detail("units")
+            if not isinstance(apart, Mapping) or "sha256" not in apart:
+                yield result
+                continue
+            if handle is None and file.is_file():
+                handle = stack.enter_context(file.open("rb"))
+                said = _sealed_digest(folder)
+                sealed = said is None or said == hashlib.file_digest(handle, "sha256").hexdigest()
+            units = None
+            if handle is not None and sealed:
+                rows = read(handle, file, result.instance_id) if read is not None else _columns_in(handle, file, result.instance_id)
+                units = _units_of(rows, apart.get("n"))
+            if isinstance(units, dict) and "official" not in units and _units_digest(units) != apart["sha256"]:
+                # Official scores of which none was judged stand in the file as none at all.
+                units["official"] = [None] * len(units["scores"])
+            if units is None or _units_digest(units) != apart["sha256"]:
+                hint = "score the submission again: the records' scores are in no other place"
+                raise OutputError(f"{file}: the units of {result.instance_id!r} are not what the run wrote", hint=hint)
+            yield replace(result, details={**result.details, "units": units})
+
+
+def _sealed_digest(folder: Path) -> str | None:
+    """The digest of `units.parquet` in the seal of the run in a folder; None where there is none, as in runs of earlier versions."""
+    try:
+        found = SEAL.search((folder / "run.json").read_bytes())
+    except OSError:
+        return None
+    return found["units"].decode() if found is not None and found["units"] is not None else None
+
+
+def _columns_in(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
+    from evalsuite.sandbox.temp_dirs import descriptor_path
+
+    # What was opened, whatever stands there by now; Windows has no place for that.
+    return unit_columns(str(file), instance_id, private=descriptor_path(handle.fileno()) if os.name == "posix" else None)
+
+
+Column = tuple[list[float | None], list[float | None] | None]
+
+
+def _columns(units: Any) -> dict[str, Column]:
+    """Path -> (scores, official ones where they differ) of the units in a result's details, empty where there are none."""
+    if isinstance(units, list):
+        numbers = all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in units)
+        return {_LIST: (units, None)} if units and numbers else {}
+    if not isinstance(units, Mapping) or not isinstance(units.get("scores"), list):
+        return {}
+    return {_WHOLE: (units["scores"], units.get("official")), **{path: (column, None) for path, column in units.get("fields", {}).items()}}
+
+
+def unit_columns(file: str, instance_id: str, *, private: Path | None = None) -> Iterator[Row]:
+    """The columns of one instance in a `units.parquet`, as (path, scores, official ones or None); `private` is where it stands open.
+
+    Nothing where it is no such file. The file may be anybody's: who parses it for somebody else does so in a worker.
+    """
+    import duckdb
+
+    ask = (
+        "SELECT path, list(score ORDER BY unit), list(official ORDER BY unit), count(official)"
+        " FROM read_parquet(?, file_row_number = true) WHERE instance_id = ? GROUP BY path ORDER BY min(file_row_number)"
+    )
+    off = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions"), "false")
+    connection = duckdb.connect(config={"threads": "1", **off})
+    try:
+        found = connection.execute(ask, [str(private) if private is not None else file, instance_id])
+        while (row := found.fetchone()) is not None:
+            path, scores, official, n_known = row
+            yield path, scores, official if n_known else None
+    except duckdb.Error:
+        return
+    finally:
+        connection.close()
+
+
+def _units_of(rows: Iterable[Row], n: Any) -> Any:
+    """The units of one instance from its columns, None where there are none of them, or not `n`."""
+    short = {path: ([_short(value) for value in scores], official) for path, scores, official in rows}
+    if any(len(scores) != n for scores, _ in short.values()):
+        return None
+    if _LIST in short:
+        return short[_LIST][0]
+    if _WHOLE not in short:
+        return None
+    scores, official = short.pop(_WHOLE)
+    units: dict[str, Any] = {"n": n, "scores": scores}
+    if official is not None:
+        units["official"] = [_short(value) for value in official]
+    if short:
+        units["fields"] = {path: column for path, (column, _) in short.items()}
+    return units
+
+
+def _short(value: float | None) -> float | None:
+    return int(value) if value is not None and value in (0, 1) else value
+
+
+def _units_digest(units: Any) -> str:
+    """The SHA-256 of the units as JSON, in which 1 and 1.0 are one number."""
+    return hashlib.sha256(json.dumps(_plain(units), sort_keys=True).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: item if key == "n" else _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else None if value is None else float(value)
+
+
+RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
+_BEFORE_DETAILS: Final = RESULT_KEYS[: RESULT_KEYS.index("details")]
+# Nearly every answer is a text, of which no file is read.
+_NONE: Final[dict[str, str]] = {}
+_BLANK: Final = "0" * 64
+Text = TypeVar("Text", str, bytes)
+_SHORT: Final = 1 << 10
+_FOREIGN: Final = re.compile(r"[^\x00-\x7f]+")
+
+
+def result_line(result: Result) -> str:
+    """One line of `results.jsonl`: the result as JSON in the documented order of keys; whole numbers are written as such."""
+    row = {key: getattr(result, key) for key in _BEFORE_DETAILS}
+    for key in ("score", "official", "strict"):
+        row[key] = int(row[key]) if row[key] is not None and row[key] == int(row[key]) else row[key]
+    if (late := result.strict_fault) is not None:
+        row["strict_fault"] = late.to_json()
+    text = result.details_text
+    details = text.decode() if text is not None else _as_line(result.details)
+    line = f'{_as_line(row)[:-1]}, "details": {details}, "seconds": {round(result.seconds, 6)!r}}}'
+    return _in_sight(line)
+
+
+def _in_sight(text: str) -> str:
+    """A JSON text in which everything can be seen: what cannot stands as its escape of JSON, and is the same when it is read back."""
+    return text if text.isascii() else _FOREIGN.sub(_as_seen, text)
+
+
+def _as_seen(run: re.Match[str]) -> str:
+    out, marks = [], 0
+    for char in run[0]:
+        marks = marks + 1 if unicodedata.category(char)[0] == "M" else 0
+        out.append(char if is_seen(char) and marks <= MOST_MARKS else json.dumps(char)[1:-1])
+    return "".join(out)
+
+
+def whole_line(result: Result) -> str:
+    """The line with what was read of the answer's files: what journals, the score cache and workers say of a result."""
+    line = result_line(result)
+    return f'{line[:-1]}, "digests": {json.dumps(dict(result.digests))}}}' if result.digests else line
+
+
+def read_results(path: Path, *, read: Reader | None = None) -> Iterator[Result]:
+    """The results of a finished `results.jsonl`, in its order, with the units that stand beside it, which `read` parses.
+
+    Raises `OutputError` for a line that no run wrote.
+    """
+    # Bytes that are no UTF-8 are met by the line that holds them.
+    with path.open(encoding="utf-8", errors="surrogateescape") as lines:
+        yield from whole_units(path.parent, _results_of(lines, path), read=read)
+
+
+def _results_of(lines: Iterable[str], path: Path) -> Iterator[Result]:
+    for number, line in enumerate(lines, 1):
+        try:
+            result = result_of(line)
+            _check_details(result)
+        except (ValueError, TypeError):
+            hint = "the file is damaged or half copied: copy it again, or score the submission again"
+            raise OutputError(f"{path}:{number}: no result that a run wrote", hint=hint) from None
+        yield result
+
+
+def _check_details(result: Result) -> None:
+    """Raise ValueError where a detail that readers rely on is of another type than runs write."""
+    import msgspec
+
+    try:
+        if (text := result.details_text) is not None:
+            _details_decoder()(text)
+        else:
+            msgspec.convert(without_halves(result.details), details_form())
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+@cache
+def _details_decoder() -> Callable[[bytes], Any]:
+    import msgspec
+
+    return msgspec.json.Decoder(details_form()).decode
+
+
+def reported_result(frame: bytes, instance_id: str) -> Result | None:
+    """The result of an instance as its worker reports it; None for a frame that is not such a result."""
+    try:
+        result = result_of(frame, instance_id=instance_id)
+        return result if isinstance(result.details, Mapping) else None
+    except (ValueError, TypeError):
+        return None
+
+
+def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
+    """The result of a line, its details as they stand there. Raises ValueError or TypeError for a line that no run wrote.
+
+    With an `instance_id` it is that instance's, and has this very text for its id.
+    """
+    import msgspec
+
+    if isinstance(line, bytes):
+        # All of it, for the details are read by others, later.
+        line = line.decode()
+    try:
+        said, text = _line_decoder()(line), None
+    except RecursionError:
+        raise ValueError("the line nests too deep") from None
+    except msgspec.DecodeError:
+        # A line that is no strict JSON: NaN, of which nothing but details may be, or half of a surrogate pair, as paths and texts hold it.
+        said, text = _lenient_line(line)
+    if instance_id not in (None, said.instance_id):
+        raise ValueError("the line of another instance")
+    text = bytes(said.details) if text is None else text
+    return Result(
+        instance_id=instance_id or said.instance_id,
+        # The words of a hundred thousand results are held once.
+        status=sys.intern(said.status),  # type: ignore[arg-type]
+        score=said.score,
+        official=said.official,
+        strict=said.strict,
+        scorer=None if said.scorer is None else sys.intern(said.scorer),
+        reason=_once(said.reason),
+        fault=None if said.fault is None else sys.intern(said.fault),
+        details=_once(text) if isinstance(text, bytes) else text,  # type: ignore[arg-type]
+        seconds=said.seconds,
+        digests=said.digests or _NONE,
+        strict_fault=None if said.strict_fault is None else Fault(**said.strict_fault),
+    )
+
+
+def _once(text: Text) -> Text:
+    """The text, or an equal one that is held already: many answers are right or wrong in the same words."""
+    return _held(text) if len(text) < _SHORT else text
+
+
+@lru_cache(maxsize=1 << 12)
+def _held(text: Text) -> Text:
+    return text
+
+
+@cache
+def _line_decoder() -> Callable[[str], Any]:
+    """What reads a line of the very keys and kinds that a run writes."""
+    import msgspec
+
+    return msgspec.json.Decoder(line_form()).decode
+
+
+def _lenient_line(line: str) -> tuple[Any, Any]:
+    """(the line of a run, its details) as Python's own reader has them. Raises ValueError."""
+    import msgspec
+
+    try:
+        whole = json.loads(line)
+        details = whole.pop("details", {}) if isinstance(whole, dict) else None
+        if not isinstance(details, dict):
+            raise ValueError("not the line of a result")
+        row = {"details": {}, "seconds": 0.0, "digests": None, "strict_fault": None, **whole}
+        # The form is that of the text without halves of pairs; the values are those of the line.
+        _line_decoder()(json.dumps(without_halves(row)))
+        return SimpleNamespace(**row), details
+    except (RecursionError, msgspec.DecodeError) as error:
+        raise ValueError(str(error)) from None
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value of a file that this program or its like wrote; None where there is none, or none that can be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def keep_out_of_git(folder: Path) -> None:
+    """Write the `.gitignore` of the `.evalsuite` that a folder lies in, where it has none: what is kept there is no source."""
+    for root in (folder, *folder.parents):
+        if root.name == ".evalsuite" and not (root / ".gitignore").exists():
+            with suppress(OSError):
+                write_atomically(root / ".gitignore", "*\n")
+
+
+def write_atomically(path: Path, text: str | Iterable[str]) -> str:
+    """The SHA-256 of what was written: a text, or pieces of one that is held nowhere as a whole.
+
+    It is written beside and renamed, so that a reader sees the old file or the whole new one.
+    """
+    beside, digest = path.with_name(f".{path.name}.{os.getpid()}.part"), hashlib.sha256()
+    try:
+        with beside.open("wb") as file:
+            for piece in [text] if isinstance(text, str) else text:
+                file.write(data := _as_written(piece))
+                digest.update(data)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return digest.hexdigest()
+
+
+def _as_written(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def sealed(run: Mapping[str, Any], results: str = "", *, digest: str = "", units: str = "") -> str:
+    """The text of `run.json` with `digests` at its end: the SHA-256 of `results.jsonl`, and its own, taken with zeros in its place.
+
+    `results` is the text of `results.jsonl` where its `digest` is not known; `units` the digest of `units.parquet`, empty without one.
+    """
+    digests = {"results": digest or _digest(_as_written(results)), **({"units": units} if units else {}), "run": _BLANK}
+    rest = {key: value for key, value in run.items() if key != "digests"}
+    text = _in_sight(json.dumps({**rest, "digests": digests}, ensure_ascii=False, indent=2, default=json_safe)) + "\n"
+    before, _, after = text.rpartition(_BLANK)
+    return before + _digest(_as_written(text)) + after
+
+
+def seal_of(run: bytes) -> str | None:
+    """The digest that a `run.json` gives itself, None where it gives none: it holds that of `results.jsonl` too."""
+    found = SEAL.search(run)
+    return None if found is None else found["run"].decode()
+
+
+def is_intact(run: bytes, results: bytes) -> tuple[bool, bool] | None:
+    """Whether `run.json` and `results.jsonl` hold the bytes that were written, each by itself; None where there is no seal."""
+    found = SEAL.search(run)
+    if found is None:
+        return None
+    own = _digest(run[: found.start("run")] + _BLANK.encode() + run[found.end("run") :])
+    return own == found["run"].decode(), _digest(results) == found["results"].decode()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def json_safe(value: object) -> object:
+    """What JSON cannot say, as text; sets and tuples come out as lists."""
+    if isinstance(value, set | frozenset | tuple):
+        return list(value)
+    return str(value)
+
+
+# Made once: of a hundred thousand results each would make an encoder of its own.
+_as_line = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), default=json_safe).encode

@@ -1,0 +1,338 @@
+"""Where a run is written: the folder that was named, or a new one below the folder of runs.
+
+A run is a folder: `results.jsonl` grows while running and is rewritten in gold order, then `run.json` is written, both atomically.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from evalsuite.core.errors import OutputError, cannot_write
+from evalsuite.core.status import is_left_open
+from evalsuite.core.types import Result
+from evalsuite.readers.paths import metadata_like
+from evalsuite.runs.run_files import (
+    UNITS,
+    keep_out_of_git,
+    read_json,
+    result_line,
+    result_of,
+    sealed,
+    set_apart,
+    units_digest,
+    whole_line,
+    whole_units,
+    write_atomically,
+)
+from evalsuite.sandbox.temp_dirs import lock
+
+RESULTS, RUN = "results.jsonl", "run.json"
+# What a judge was paid for, a line of tokens each, over all tries of a run.
+JUDGE_CALLS = "judge_calls.jsonl"
+# The batches of judge's questions that are under way, while they are.
+JUDGE_BATCHES = "judge_batches.json"
+# Folders of a run: the tables that SQL answers gave, and the gold that was computed for it.
+SIDE_FOLDERS = ("executed", "gold")
+# Stands in the folder while a run is unfinished: what it was started on, so that --resume can tell.
+STARTED = ".started.json"
+SCHEMA_VERSION = 1
+# Whether a submission is not the one these results are of, which tell what was read for them; where they do not, by the hash of all of it.
+IsOther = Callable[[Mapping[str, Result], str], bool]
+
+
+def labels_beside(run_folder: Path) -> Path:
+    """Where the labels that people gave a run's answers stand: beside its folder, whose files are sealed."""
+    return run_folder.with_name(f"{run_folder.name}.labels.csv")
+
+
+def is_submission(folder: Path) -> bool:
+    """Whether a folder holds a submission's metadata, under that or a like name, be it a file, a folder or a dead link.
+
+    Then it is a submission and nothing else.
+    """
+    return bool(metadata_like(folder))
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether a folder is a finished run. In a submission `run.json` is one more file of its author, and never taken at its word."""
+    return (folder / RUN).is_file() and not is_submission(folder)
+
+
+class RunFolder:
+    """A run folder being written: a journal first, then the two final files.
+
+    Every result is flushed as one line, so a killed run leaves whole lines and at most one half-written last one. Killed at any moment,
+    the folder says by `.started.json` what it is: absent in an empty folder, nothing is done yet; with `replaces`, what else lies there
+    belongs to an earlier run; else the journal is this run's; absent beside `run.json`, the run is finished.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notes: list[str] = []
+        self._journal: BinaryIO | None = None
+        self._lock: int | None = None
+
+    def open(self, plan: Mapping[str, Any]) -> "RunFolder":
+        """Make the folder and an empty journal; raises `OutputError` where that cannot be done."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock_folder()
+            for part in half_written(self.path):
+                part.unlink()
+            if any((self.path / name).exists() for name in (RUN, RESULTS)):
+                write_atomically(self.path / STARTED, json.dumps({**plan, "replaces": True}) + "\n")
+                for name in (RUN, RESULTS, UNITS, JUDGE_CALLS, JUDGE_BATCHES):
+                    (self.path / name).unlink(missing_ok=True)
+                for name in SIDE_FOLDERS:
+                    shutil.rmtree(self.path / name, ignore_errors=True)
+            write_atomically(self.path / STARTED, json.dumps(plan) + "\n")
+            self._journal = (self.path / RESULTS).open("wb", buffering=0)
+        except OSError as error:
+            self.close()
+            raise cannot_write_run(self.path, error) from error
+        return self
+
+    def reopen(self, plan: Mapping[str, Any], is_other: IsOther | None = None) -> tuple["RunFolder", dict[str, Result]]:
+        """Go on with an interrupted run, or with one that left instances unjudged: the folder, and the results that stay by instance id.
+
+        What nobody could judge does not stay. An empty folder is a run that was killed before its first file: it starts from the beginning.
+        A half-written last line is cut off with a note.
+
+        Raises `OutputError` where the folder is no unfinished run of this plan, or where it is being written.
+        """
+        try:
+            results = self._take_over(plan, is_other)
+        except OSError as error:
+            self.close()
+            raise cannot_write_run(self.path, error) from error
+        except OutputError:
+            self.close()
+            raise
+        self.notes.append(f"resumed with {len(results)} results taken over")
+        return self, results
+
+    def _take_over(self, plan: Mapping[str, Any], is_other: IsOther | None) -> dict[str, Result]:
+        if is_submission(self.path) or not self.path.is_dir():
+            raise _no_unfinished(self.path, "is a submission, not a run folder" if self.path.is_dir() else "is not a run folder")
+        self._lock_folder()
+        if not set(self.path.iterdir()) - set(half_written(self.path)):
+            self.open(plan)
+            return {}
+        started, unsure = self._started()
+        if changed := list(_changed(started, plan)):
+            raise started_otherwise(self.path, changed)
+        if started.get("replaces"):
+            self.open(plan)
+            return {}
+        path = self.path / RESULTS
+        data = path.read_bytes() if path.exists() else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        results = _parse_journal(path, whole)
+        if is_other is not None and is_other(results, started.get("whole", "")):
+            raise started_otherwise(self.path, ["submission"])
+        if whole != data:
+            self.notes.append(f"{RESULTS}: a half-written last line was dropped")
+        stay = {name: result for name, result in results.items() if not is_left_open(result) and name not in unsure}
+        for part in half_written(self.path):
+            part.unlink()
+        write_atomically(self.path / STARTED, json.dumps({**plan, **({"whole": started["whole"]} if "whole" in started else {})}) + "\n")
+        (self.path / RUN).unlink(missing_ok=True)
+        if len(stay) < len(results) or whole != data:
+            write_atomically(path, "".join(whole_line(result) + "\n" for result in stay.values()))
+        self._journal = path.open("ab", buffering=0)
+        return stay
+
+    def _started(self) -> tuple[Mapping[str, Any], frozenset[str]]:
+        """(what the run was started on, the instances whose verdict cannot be taken over because it may be one on other bytes)."""
+        started = read_json(self.path / STARTED)
+        if started is None and not (self.path / STARTED).exists():
+            return self._started_once()
+        if not isinstance(started, dict):
+            raise OutputError(f"cannot read {self.path / STARTED}", hint="start a new run")
+        return started, frozenset()
+
+    def _started_once(self) -> tuple[Mapping[str, Any], frozenset[str]]:
+        """The same of a finished run, whose rows do not say any more what was read of their files."""
+        run = read_json(self.path / RUN)
+        if not isinstance(run, dict):
+            raise _no_unfinished(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder")
+        rows = _parse_journal(self.path / RESULTS, (self.path / RESULTS).read_bytes()).values()
+        if not any(map(is_left_open, rows)):
+            raise _no_unfinished(self.path, "is a finished run, of which every instance was judged")
+        submission = run.get("submission", {})
+        stopped = {row.instance_id for row in rows if row.status in ("timeout", "crashed")}
+        started = {"signature": run.get("signature"), "whole": str(submission.get("hash")), "options": run.get("options")}
+        return started, frozenset(stopped.union(submission.get("unsure", ())))
+
+    def _lock_folder(self) -> None:
+        """Lock the folder until `close`, so that two processes never write one journal; the kernel unlocks it when a run is killed."""
+        try:
+            self._lock = _locked(self.path) if self._lock is None else self._lock
+        except BlockingIOError:
+            raise OutputError(f"{self.path} is being written by another run", hint="wait for its end, or name another folder") from None
+
+    def n_saved(self) -> int:
+        """How many results stand in the folder as whole lines; 0 where it cannot be read."""
+        try:
+            return (self.path / RESULTS).read_bytes().count(b"\n")
+        except OSError:
+            return 0
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether --resume can go on with it."""
+        return (self.path / STARTED).exists()
+
+    def append(self, result: Result) -> None:
+        """Add one result to the journal."""
+        assert self._journal is not None
+        line = memoryview((whole_line(result) + "\n").encode("utf-8", "backslashreplace"))
+        try:
+            while line:
+                line = line[self._journal.write(line) :]
+        except OSError as error:
+            raise cannot_write_run(self.path, error, begun=True) from error
+
+    def finish(self, results: Sequence[Result], run: Mapping[str, Any]) -> None:
+        """Rewrite the results in the given (gold) order, then write `run.json`."""
+        try:
+            self._close_journal()
+            lines = (result_line(result) + "\n" for result in set_apart(self.path, results))
+            digest = write_atomically(self.path / RESULTS, lines)
+            write_atomically(self.path / RUN, sealed(run, digest=digest, units=units_digest(self.path)))
+            (self.path / STARTED).unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write_run(self.path, error, begun=True) from error
+
+    def close(self) -> None:
+        """Close the journal and let others have the folder; what was appended stays."""
+        self._close_journal()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _close_journal(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process writes the run in a folder; False where the system has no such locks."""
+    try:
+        descriptor = _locked(folder)
+    except BlockingIOError:
+        return True
+    if descriptor is not None:
+        os.close(descriptor)
+    return False
+
+
+def _locked(folder: Path) -> int | None:
+    """What holds the lock of a folder until it is closed; None where there are no such locks, and a run is no worse without.
+
+    Raises BlockingIOError where another process holds it.
+    """
+    try:
+        # Windows opens no folder.
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        lock(descriptor)
+    except OSError as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            raise
+        return None
+    return descriptor
+
+
+def started_otherwise(path: Path, changed: Sequence[str]) -> OutputError:
+    """What is said of an unfinished run that was started with something else."""
+    return OutputError(f"{path} was started with other {' and '.join(changed)}", hint="give what it was started with, or start a new run")
+
+
+def half_written(folder: Path) -> list[Path]:
+    """What a killed run left of files that it was writing beside the real ones."""
+    return [part for name in (RUN, RESULTS, STARTED, UNITS) for part in folder.glob(f".{name}.*.part")]
+
+
+def _changed(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
+    """What differs between the plan a run was started on and this one, in the user's words; rules and limits stand in the signature."""
+    before, after = (dict(part.partition(":")[::2] for part in str(side.get("signature")).split("|")) for side in (started, plan))
+    yield from (name for name in {**before, **after} if before.get(name) != after.get(name))
+    if "whole" not in started and started.get("submission") != plan["submission"]:
+        yield "submission"
+    # A database that was not there then is no other one.
+    then, now = started.get("databases", {}), plan.get("databases", {})
+    yield from (f"database {name}" for name in now if then.get(name, now[name]) != now[name])
+    options = started.get("options")
+    for name, value in plan["options"].items():
+        if name not in ("rules", "limits") and (not isinstance(options, dict) or options.get(name) != value):
+            yield f"--{name}"
+
+
+def _parse_journal(path: Path, data: bytes) -> dict[str, Result]:
+    """The results of whole journal lines by instance id. Raises `OutputError` for a line that no run wrote, and for an id twice."""
+    results: dict[str, Result] = {}
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        try:
+            result = result_of(line)
+        except (ValueError, TypeError):
+            result = None
+        if result is None or not isinstance(result.instance_id, str) or result.instance_id in results:
+            why = f"{result.instance_id!r} stands there twice" if result is not None else "not the line of a result"
+            raise OutputError(
+                f"{path}:{number}: {why}", hint="no run writes that; remove the line to have it scored anew, or start a new run"
+            )
+        results[result.instance_id] = result
+    return {result.instance_id: result for result in whole_units(path.parent, results.values())}
+
+
+def cannot_write_run(path: Path, error: OSError, *, begun: bool = False) -> OutputError:
+    """What is said of a run folder that cannot be written, or not any more."""
+    ways = "name another with --out, or name another folder of runs with --runs, or use --no-save, or look whether you may write there"
+    hint = f"make room and go on with --resume {path}" if begun else ways
+    return cannot_write(f"the run folder {path}", error, hint=hint)
+
+
+def _no_unfinished(path: Path, what: str) -> OutputError:
+    return OutputError(f"{path} {what}", hint="--resume takes the folder of a run that was interrupted, or that left instances unjudged")
+
+
+def claim(out: Path) -> Path:
+    """The folder to write a run to: `out` itself. An earlier run folder there is replaced, any other non-empty folder refused."""
+    try:
+        if out.is_dir():
+            held = {entry.name for entry in set(out.iterdir()) - set(half_written(out))}
+            if is_submission(out):
+                raise OutputError(f"{out} is a submission, not a run folder", hint="name a new folder, or one that holds an earlier run")
+            if held and not held & {RUN, RESULTS, STARTED}:
+                raise OutputError(f"{out} is not empty and not a run folder", hint="name a new folder, or one that holds an earlier run")
+        elif out.exists():
+            raise OutputError(f"{out} is a file, not a folder", hint="--out names the run folder itself")
+    except OSError as error:
+        raise cannot_write_run(out, error) from error
+    return out
+
+
+def new_folder(root: Path, label: str, *, now: datetime | None = None) -> Path:
+    """A free folder name `<root>/<yyyymmdd-hhmmss>-<label>`; made at once, so that two runs never share one."""
+    stamp = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
+    slug = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in label).strip("-.")[:40] or "run"
+    for attempt in range(1, 10_000):
+        folder = root / (f"{stamp}-{slug}" if attempt == 1 else f"{stamp}-{slug}-{attempt}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise cannot_write_run(folder, error) from error
+        keep_out_of_git(root)
+        return folder
+    raise OutputError(f"no free run folder name under {root}")

@@ -1,0 +1,248 @@
+"""One scoring of one submission, from two folders to a `Run`: plan, open, execute, summarise, save."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalsuite.core.errors import UsageError
+from evalsuite.core.gc_tuning import not_looking
+from evalsuite.core.types import Result
+from evalsuite.readers.submission_files import file_contents, has_changed, hash_of, named_hash, read_of, submission_hash, unsure_of
+from evalsuite.runs.batch_scoring import Batches, is_batch
+from evalsuite.runs.databases import SqlAnswers, hangs_on_database
+from evalsuite.runs.errata_scores import correct, unapplied
+from evalsuite.runs.executors import Executor, Work, check_executor, open_executor
+from evalsuite.runs.plan import Planned, by_tag, planned_run, warnings_of
+from evalsuite.runs.run_folder import RunFolder, claim, new_folder
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.score_cache import ScoreCache
+from evalsuite.runs.signature import receipt
+from evalsuite.runs.signing import root_of
+from evalsuite.runs.submission_checks import with_notes
+from evalsuite.runs.summary import summarise
+from evalsuite.runs.task_execution import is_pair, skip_unscorable
+from evalsuite.sandbox.fork_server import ForkServer, forking
+
+__all__ = ["InterruptedRun", "Progress", "Run", "RunOptions", "run"]
+
+Progress = Callable[[int, int], None]
+
+
+def run(
+    result_dir: Path,
+    gold_dir: Path,
+    options: RunOptions | None = None,
+    *,
+    progress: Progress | None = None,
+    zygote: ForkServer | None = None,
+    judges: ForkServer | None = None,
+) -> Run:
+    """Score `result_dir` against `gold_dir` and save the run. For one run after the other there may be one `zygote` for all their workers
+    (None: one of its own, for which `result_dir` is hostile), and one for their `judges` that has read gold ahead.
+
+    Raises `GoldError`, `SubmissionError` (a folder that cannot be read as a whole), `UsageError` and `OutputError`; before any of the
+    first three no run folder is made. A KeyboardInterrupt comes out as `InterruptedRun`, when all workers are dead.
+    """
+    started, options = time.perf_counter(), options or RunOptions()
+    _check(options)
+    try:
+        # The zygote imports while gold is read.
+        with (
+            not_looking(),
+            nullcontext(zygote) if zygote is not None and zygote.alive else forking(result_dir) as zygote,
+            planned_run(result_dir, gold_dir, options, zygote) as planned,
+            _opened(planned, zygote, judges) as opened,
+        ):
+            finished = _summarise(planned, opened, _execute(planned, opened, progress), started)
+            if opened.folder is not None:
+                opened.folder.finish(finished.results, finished.to_json())
+            return finished
+    except KeyboardInterrupt as stop:
+        if isinstance(stop, InterruptedRun) or options.resume is not None:
+            raise
+        raise InterruptedRun(_saved(None, 0)) from stop
+
+
+class InterruptedRun(KeyboardInterrupt):
+    """A run that was asked to stop, when it has: its text says what is saved and how to go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """Who scores a plan, from the one that asks a judge to the pool of workers, and where its results go.
+
+    `known` are the results that an interrupted run left in `folder`, by instance id.
+    """
+
+    pool: Executor
+    sql: SqlAnswers
+    batches: Batches
+    cache: ScoreCache | None
+    folder: RunFolder | None
+    known: Mapping[str, Result]
+
+
+@contextmanager
+def _opened(planned: Planned, zygote: ForkServer | None, judges: ForkServer | None) -> Iterator[Opened]:
+    """The run folder and who scores. Whatever happens inside, every worker is dead and every file closed after it."""
+    options, gold, inodes = planned.options, planned.gold, planned.gold_inodes
+    assert options.jobs is not None
+    folder, known = _open_folder(planned)
+    work = Work(
+        jobs=options.jobs,
+        isolation=options.isolation,
+        gold=gold,
+        gold_inodes=inodes,
+        scheduler=options.scheduler,
+        zygote=zygote,
+        judges=judges,
+        budget=planned.budget,
+    )
+    pool = open_executor(options.executor, work)
+    cache = None
+    if options.cache is not None:
+        # Who asks how fast queries are has them run.
+        state_of = (lambda task: None if hangs_on_database(task) else "") if options.ves else planned.databases.state_of
+        base = planned.signature.replace(gold.hash, "")
+        cache = ScoreCache(options.cache, base=base, gold=planned.gold_files, gold_inodes=inodes, state_of=state_of)
+    place = folder.path if folder is not None else None
+    sql = planned.databases.sql_answers(pool.results, place, inodes, ves=options.ves, tell=options.tell)
+    batches = Batches(sql.results, gold, inodes, invalid_as=options.invalid_as, folder=place)
+    try:
+        if folder is not None and not gold.suite.extra.get("hidden"):
+            planned.living.freeze(folder.path)
+        yield Opened(pool=pool, sql=sql, batches=batches, cache=cache, folder=folder, known=known)
+    except KeyboardInterrupt as stop:
+        raise InterruptedRun(_saved(folder, len(planned.tasks))) from stop
+    finally:
+        pool.close()
+        if cache is not None:
+            cache.close()
+        if folder is not None:
+            folder.close()
+
+
+def _open_folder(planned: Planned) -> tuple[RunFolder | None, Mapping[str, Result]]:
+    """The run folder to write to, and the results that an earlier run left in it. Raises `OutputError`."""
+    options, submission = planned.options, planned.submission
+    if not options.save:
+        return None, {}
+    plan_line = {
+        "signature": planned.signature,
+        "submission": named_hash(submission),
+        "options": options.to_json(),
+        # For who looks at it meanwhile.
+        "suite": planned.gold.suite.name,
+        "n_instances": len(planned.tasks),
+        **({"databases": dict(planned.stamps)} if planned.stamps is not None else {}),
+    }
+    if options.resume is not None:
+
+        def is_other(known: Mapping[str, Result], whole: str) -> bool:
+            if whole:
+                return submission_hash(submission) != whole
+            return has_changed(submission, read_of(planned.tasks, known))
+
+        return RunFolder(options.resume).reopen(plan_line, is_other)
+    if options.out is not None:
+        return RunFolder(claim(options.out)).open(plan_line), {}
+    place = options.origin.rstrip("/") or str(submission.folder.resolve())
+    return RunFolder(new_folder(options.runs_folder, options.label or place.rpartition("/")[2])).open(plan_line), {}
+
+
+def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Iterator[Result]:
+    """The results in gold order; those of an earlier try or of the cache are taken over, every new one is journalled as it is known.
+
+    All of them are known when this returns; each is let go of as it is taken.
+    """
+    tasks, folder, cache = planned.tasks, opened.folder, opened.cache
+    results = {name: opened.known[name] for task in tasks if (name := task.instance.instance_id) in opened.known}
+    rest = [task for task in tasks if task.instance.instance_id not in results]
+    cached = dict[str, Result]()
+    if cache is not None:
+        cached = cache.known([t for t in rest if is_pair(t) or (skip_unscorable(t) is None and not is_batch(t))])
+
+    def note(result: Result) -> None:
+        if folder is not None:
+            folder.append(result)
+        results[result.instance_id] = result
+        if progress is not None:
+            progress(len(results), len(tasks))
+
+    for result in cached.values():
+        note(result)
+    for result in opened.batches.results([task for task in rest if task.instance.instance_id not in cached]):
+        note(result)
+        if cache is not None:
+            cache.keep(result)
+    if cache is not None:
+        # Before anything is noted at the results: until then what it holds are the very same.
+        cache.close()
+    # The table of names goes when this returns.
+    ordered = [results[task.instance.instance_id] for task in reversed(tasks)]
+    return (ordered.pop() for _ in tasks)
+
+
+def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], started: float) -> Run:
+    """All that is said of a run: its results with notes on how answers were made, every number, and which bytes they are about."""
+    options, gold, tasks, folder = planned.options, planned.gold, planned.tasks, opened.folder
+    files = planned.gold_files
+    results = with_notes(tasks, scored, planned.gold_inodes, among=planned.living.tasks, gold_digests=files.digests)
+    corrections = correct(tasks, results, planned.errata, opened.batches.anew().results, rules=planned.rules)
+    read = read_of(tasks, {result.instance_id: result for result in results})
+    contents = file_contents(planned.submission, known=read) if options.save else {}
+    made = receipt(isolation=options.isolation, walls=opened.pool.walls, jobs=opened.pool.jobs, executor=options.executor)
+    return Run(
+        gold=gold,
+        submission=planned.submission,
+        rules=planned.rules,
+        signature=planned.signature,
+        options=options,
+        results=results,
+        summary=summarise(
+            results,
+            rules=planned.rules,
+            groups={task.instance.instance_id: task.instance.groups for task in tasks if task.instance.groups},
+            submitted=[task.instance.instance_id for task in tasks if task.answer is not None],
+            clusters=gold.suite.extra.get("clusters", ()),
+            n_instances=len(gold.instances),
+        ),
+        groups=by_tag(tasks),
+        judge=opened.batches.spent(),
+        sql=opened.sql.spent(),
+        living_gold=planned.living.to_json(),
+        databases=planned.stamps,
+        warnings=(
+            *warnings_of(gold, planned.submission, tasks, results),
+            *planned.living.notes,
+            *planned.drift,
+            *unapplied(planned.errata, tasks),
+        ),
+        folder=folder.path if folder is not None else None,
+        receipt={**made, **({"resume": folder.notes} if folder is not None and folder.notes else {})},
+        corrections=corrections,
+        submission_hash=hash_of(contents) if options.save else None,
+        unsure=unsure_of(tasks, results, contents, changed_gold=files.changed()),
+        root=root_of(tasks, results, files.digests, contents),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _check(options: RunOptions) -> None:
+    """Raise `UsageError` where options exclude each other, or no executor can be meant."""
+    check_executor(options.executor, options.scheduler)
+    if options.resume is not None and options.out is not None:
+        raise UsageError("--resume and --out exclude each other", hint="--resume names the folder to write to")
+    if options.resume is not None and not options.save:
+        raise UsageError("--resume and --no-save exclude each other", hint="a resumed run goes on in its folder")
+
+
+def _saved(folder: RunFolder | None, n_instances: int) -> str:
+    if folder is None:
+        return "interrupted: nothing is saved"
+    if not folder.unfinished:
+        return f"interrupted: the finished run is saved in {folder.path}"
+    return f"interrupted: {folder.n_saved()} of {n_instances} instances are saved in {folder.path}; go on with --resume {folder.path}"

@@ -1,0 +1,195 @@
+"""A run signed with the key of the host that made it (Ed25519), so that others can tell who says what it says.
+
+Keys are OpenSSH files: `ssh-keygen -t ed25519` makes usable ones too. What is signed is the digest of `run.json`, which holds the digest of
+`results.jsonl` and the root over all instances.
+
+The root of a run: one digest over what each instance was held to, what was handed in for it, and what came out.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.core.errors import FaultError, MissingExtraError, OutputError, UsageError, cannot_write
+from evalsuite.core.types import Result, Task
+from evalsuite.readers.paths import inside
+from evalsuite.runs.run_files import read_json, seal_of, write_atomically
+from evalsuite.runs.run_folder import RUN
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+
+def root_of(tasks: Sequence[Task], results: Sequence[Result], gold: Mapping[str, str], contents: Mapping[str, str]) -> str:
+    """The Merkle root (64 hex digits) over n leaves in gold order: instance, gold digest, answer digest, verdict.
+
+    `gold` has the digest of each file below the gold folder, `contents` that of each file of the submission; of a file that was read, what
+    was read counts. Leaves and nodes are hashed apart (a byte in front), a node without a neighbour goes up as it is: as in RFC 6962.
+    """
+    of_instance: dict[str, list[tuple[str, str]]] = {}
+    for name, digest in sorted(gold.items()):
+        of_instance.setdefault(name.partition("/")[0], []).append((name, digest))
+    # Height and root of the whole trees so far, each higher than the next.
+    trees: list[tuple[int, bytes]] = []
+    for task, result in zip(tasks, results, strict=True):
+        height, node = 0, _leaf(task, result, of_instance, contents)
+        while trees and trees[-1][0] == height:
+            height, node = height + 1, _hash(b"\x01" + trees.pop()[1] + node)
+        trees.append((height, node))
+    nodes = [node for _, node in trees] or [_hash(b"")]
+    return reduce(lambda right, left: _hash(b"\x01" + left + right), reversed(nodes)).hex()
+
+
+def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str]]], contents: Mapping[str, str]) -> bytes:
+    name, answer = task.instance.instance_id, task.answer
+    checks = [[check.scorer, dict(check.parameters)] for check in task.instance.checks]
+    handed_in: list[object] = [] if answer is None else [answer.answer_type, answer.value]
+    if answer is not None and answer.fault is None and answer.answer_type != "answer":
+        for path in [answer.value] if isinstance(answer.value, str) else answer.value:
+            # A path that is refused as such is never opened.
+            with suppress(FaultError):
+                file = inside(name, path)
+                handed_in.append(result.digests.get(path) or contents.get(file))
+    # A row that was read back says 1 where it was 1.0.
+    numbers = [None if value is None else float(value) for value in (result.score, result.official, result.strict)]
+    verdict = [result.status, *numbers, result.fault]
+    leaf = [name, _digest([checks, gold.get(name, [])]), _digest(handed_in), verdict]
+    return _hash(b"\x00" + _as_leaf(leaf).encode("utf-8", "surrogatepass"))
+
+
+def _digest(value: object) -> str:
+    return _hash(_sorted(value).encode("utf-8", "surrogatepass")).hex()
+
+
+def _hash(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+# Made once: of a hundred thousand leaves each would make three encoders of its own.
+_as_leaf, _sorted = json.JSONEncoder(default=str).encode, json.JSONEncoder(sort_keys=True, default=str).encode
+
+
+SIGNATURE = "signature.json"
+_WHAT = b"evalsuite run\0"
+
+
+def new_key(path: Path) -> Path:
+    """The file of the public key of a new pair, `path` with `.pub` at its end; the private one is for its owner alone.
+
+    Raises `OutputError` where a file of either name is there already, or cannot be written.
+    """
+    _need_library()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key, public = Ed25519PrivateKey.generate(), path.with_name(f"{path.name}.pub")
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
+    shown = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for place, data, mode in ((path, private, 0o600), (public, shown + b" evalsuite\n", 0o644)):
+            with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+                file.write(data)
+    except FileExistsError as error:
+        raise OutputError(f"{error.filename} is there already", hint="a key is never replaced: name another file") from None
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    return public
+
+
+def read_key(path: Path) -> "Ed25519PrivateKey":
+    """The private key in a file. Raises `UsageError` for any other file, and for one that is locked by a passphrase."""
+    _need_library()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_ssh_private_key
+
+    data = _bytes_of(path)
+    try:
+        key = load_ssh_private_key(data, None)
+    except Exception as error:  # the library raises many kinds for what is no key
+        raise UsageError(f"{path}: not a private key without a passphrase", hint="`evalsuite keys new FILE` makes one") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise UsageError(f"{path}: not an Ed25519 key", hint="`evalsuite keys new FILE` makes one")
+    return key
+
+
+def read_public_key(path: Path) -> "Ed25519PublicKey":
+    """The public key in a file. Raises `UsageError` for any other file."""
+    _need_library()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_ssh_public_key
+
+    hint = "give the .pub file that `evalsuite keys new` wrote"
+    data = _bytes_of(path)
+    try:
+        key = load_ssh_public_key(data)
+    except Exception as error:  # the library raises many kinds for what is no key
+        raise UsageError(f"{path}: not a public key", hint=hint) from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise UsageError(f"{path}: not an Ed25519 key", hint=hint)
+    return key
+
+
+def sign_run(folder: Path, key: "Ed25519PrivateKey") -> None:
+    """Write the signature of the finished run in a folder beside it."""
+    seal = seal_of((folder / RUN).read_bytes())
+    assert seal is not None, "a run that was just finished is sealed"
+    made = {"public_key": public_text(key.public_key()), "signature": key.sign(_WHAT + seal.encode()).hex()}
+    try:
+        write_atomically(folder / SIGNATURE, json.dumps(made, indent=2) + "\n")
+    except OSError as error:
+        raise cannot_write(folder / SIGNATURE, error) from error
+
+
+def claimed_signer(folder: Path) -> str:
+    """The public key by which the run in a folder says it is signed, not checked; empty where it says nothing."""
+    said = read_json(folder / SIGNATURE)
+    return str(said.get("public_key", "")) if isinstance(said, dict) else ""
+
+
+def why_not_signed(folder: Path, key: "Ed25519PublicKey") -> str:
+    """Why the run in a folder is not known to be signed with the key that belongs to this public one; empty where it is."""
+    try:
+        seal = seal_of((folder / RUN).read_bytes())
+    except OSError:
+        seal = None
+    return why_not_sealed(read_json(folder / SIGNATURE), seal or "", key)
+
+
+def why_not_sealed(said: Any, seal: str, key: "Ed25519PublicKey") -> str:
+    """Why what is `said` of a signature is none by this key under the seal of a run; empty where it is."""
+    from cryptography.exceptions import InvalidSignature
+
+    if said is None:
+        return "not signed"
+    try:
+        key.verify(bytes.fromhex(said["signature"]), _WHAT + seal.encode())
+    except (InvalidSignature, KeyError, TypeError, ValueError):
+        return "not signed with this key, or changed since"
+    return ""
+
+
+def public_text(key: "Ed25519PublicKey") -> str:
+    """The public key as one line of text, as it stands in its file."""
+    from cryptography.hazmat.primitives import serialization
+
+    return key.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH).decode()
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: no key can be read there", hint="`evalsuite keys new FILE` makes one") from error
+
+
+def _need_library() -> None:
+    try:
+        import cryptography  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("signatures need the package cryptography", extra="sign") from error

@@ -1,0 +1,209 @@
+"""What was handed in, read in a worker: the parent parses nothing of it, and is told of no answer but those to its gold's instances."""
+
+import json
+import os
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, OutputError, SubmissionError, UsageError, describe
+from evalsuite.core.scorer_contract import fits
+from evalsuite.core.types import Answer, Fault, Gold, Submission
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.gold.question_texts import Exchanges, question_of
+from evalsuite.readers.limits import Limits, resolve_limits
+from evalsuite.readers.paths import FromRoot, metadata_like, metadata_name, open_confined
+from evalsuite.runs.history import CONTEXTS, LONGEST, RunEntry, submission_folder
+from evalsuite.runs.run_files import Row
+from evalsuite.runs.run_folder import RUN
+from evalsuite.sandbox.fork_server import ForkServer, forking
+from evalsuite.sandbox.rpc_client import WorkerCalls
+
+_TELL, _TELL_CONTEXTS = "evalsuite.runs.metadata_worker:tell_handed_in", f"{__name__}:tell_contexts"
+_COLUMN = list[float | None]
+_UNITS = "evalsuite.runs.run_files:unit_columns"
+
+
+def read_handed_in(
+    folder: Path,
+    gold: Gold | None,
+    limits: Limits,
+    *,
+    layout: str = "original",
+    ids: Collection[str] | None = None,
+    hidden: Sequence[Path] = (),
+    mode: str | None = None,
+    isolation: str = "process",
+    zygote: ForkServer | None = None,
+    modules: Collection[str] = (),
+) -> Submission:
+    """The submission in `folder`, as `read_submission` gives it for the ids of `gold`.
+
+    `zygote` forks the worker, None: one of its own; it imports `modules` meanwhile. `layout`, `ids` (None: every answer is kept) and
+    `hidden` (what its worker may not read) count without gold, which has its own.
+
+    Raises `SubmissionError` and `UsageError` as `read_submission` does, the first one also where the worker dies or takes too long.
+    """
+    # Each id is held once.
+    wanted = ids if gold is None else [instance.instance_id for instance in gold.instances]
+    own = {name: name for name in wanted} if wanted is not None else None
+    known = frozenset(own) if own is not None else None
+    layout, hidden = (gold.layout, [gold.folder]) if gold is not None else (layout, hidden)
+    here, there = folder.resolve(), [place.resolve() for place in hidden]
+    inside = any(here.is_relative_to(place) for place in there)
+    around = any(place.is_relative_to(here) for place in there)
+    if (inside or around) and not metadata_like(folder) and folder.is_dir():
+        # What is no submission at all is told as such; in a worker one side could not be looked at.
+        read_submission(folder, limits, layout=layout, mode=mode, ids=known)
+    if inside:
+        # Its files would be gold's own. The reverse is kept apart by walls.
+        raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
+    if isolation == "none":
+        if zygote is not None:
+            zygote.load(modules)
+        return _as_gold_has_it(read_submission(folder, limits, layout=layout, mode=mode, ids=known), gold)
+    place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
+    try:
+        n_bytes = min((place / metadata_name(place) if folder.is_dir() else place).stat().st_size, int(limits["metadata_bytes"]))
+    except OSError:
+        n_bytes = 0
+    names = None if known is None else sorted(known)
+    try:
+        with WorkerCalls(readable=[place], hidden=hidden, hostile=place, limits=limits, zygote=zygote, modules=modules) as calls:
+            for told in calls.stream(_TELL, str(place), dict(limits), layout, mode, names, n_bytes=n_bytes):
+                if isinstance(told, dict):
+                    rest = {**told, "notes": tuple(told["notes"]), "unknown": tuple(map(tuple, told["unknown"]))}
+                else:
+                    of = [row[0] if own is None else own.get(row[0]) for row in told]
+                    answers.update((name, _answer(name, row)) for name, row in zip(of, told, strict=True) if name is not None)
+    except FaultError as error:
+        raises_it = "--limit NAME=VALUE, or `limits` in suite.yaml, raises it"
+        hint = raises_it if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
+        raise SubmissionError(
+            f"{folder.name}{'/' + metadata_name(folder) if folder.is_dir() else ''}: {describe(error.fault)}", hint=hint
+        ) from None
+    except SubmissionError as error:
+        raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
+    return _as_gold_has_it(Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest), gold)
+
+
+def _as_gold_has_it(submission: Submission, gold: Gold | None) -> Submission:
+    """The submission. Raises `SubmissionError` for databases without metadata where gold asks for anything but databases."""
+    checks = [] if submission.metadata or gold is None else [check for instance in gold.instances for check in instance.checks]
+    if any(check.scorer != "duckdb_match" for check in checks):
+        from evalsuite.readers.submission import no_metadata
+
+        raise no_metadata(submission.folder)
+    return submission
+
+
+def read_unchanged(run: Mapping[str, Any], run_folder: Path, ids: Collection[str]) -> Submission | None:
+    """The submission of a saved run (its `run.json` object and folder) for these ids.
+
+    None where its metadata was written after the run, or cannot be read any more.
+    """
+    folder = submission_folder(run_folder, run)
+    try:
+        if (folder / metadata_name(folder)).stat().st_mtime_ns > (run_folder / RUN).stat().st_mtime_ns:
+            return None
+        options, gold = run["options"], Path(str(run["gold"]["folder"]))
+        limits = resolve_limits(options.get("limits") or {})
+        return read_handed_in(folder, None, limits, ids=ids, hidden=[gold], mode=options.get("mode"))
+    except (OSError, EvalsuiteError, KeyError, TypeError):
+        return None
+
+
+def saved_exchanges(entry: RunEntry) -> Exchanges:
+    """What was asked and answered in a saved run, as far as its gold and submission are there and not written after its `run.json`."""
+    return Exchanges(lambda: _read_sides(entry))
+
+
+def _read_sides(entry: RunEntry) -> tuple[Gold | None, Submission | None]:
+    try:
+        gold = read_gold(Path(str(entry.run["gold"]["folder"])), layout=entry.run["options"].get("layout"), plugins=False)
+        is_newer = gold.spec_file.stat().st_mtime_ns > (entry.folder / RUN).stat().st_mtime_ns
+    except (OSError, EvalsuiteError, KeyError, TypeError):
+        return None, None
+    if is_newer or not any(map(question_of, gold.instances)):
+        # Nothing is shown of answers to what has no question, and no worker is started for them.
+        return None, None
+    return gold, read_unchanged(entry.run, entry.folder, [instance.instance_id for instance in gold.instances])
+
+
+class HandedInReader:
+    """Reads submissions for one gold. Where all are known already nothing is read, gold neither, and no worker is started."""
+
+    def __init__(self, gold_dir: Path, folders: Sequence[Path], limits: Mapping[str, int | float], isolation: str) -> None:
+        self._gold_dir, self._folders, self._limits, self._isolation = gold_dir, folders, limits, isolation
+        self._gold: Gold | None = None
+        self._workers = ExitStack()
+        self._zygote: ForkServer | None = None
+
+    def read(self, folder: Path) -> Submission:
+        """One of the submissions."""
+        self._gold = self._gold or read_gold(self._gold_dir)
+        self._zygote = self._zygote or self._workers.enter_context(forking(*self._folders))
+        return read_handed_in(folder, self._gold, self._limits, isolation=self._isolation, zygote=self._zygote)
+
+    def close(self) -> None:
+        """End what was started."""
+        self._workers.close()
+
+
+def _answer(name: str, row: Sequence[Any]) -> Answer:
+    _, kind, value, where, fault, unread, from_root = row
+    answer = Answer(
+        instance_id=name,
+        answer_type=sys.intern(kind),
+        value=tuple(value) if isinstance(value, list) else value,
+        where=where,
+        unread=tuple(unread),
+    )
+    if from_root:
+        answer = replace(answer, value=FromRoot(value))
+    return replace(answer, fault=Fault(code=fault[0], detail=fault[1], where=fault[2])) if fault else answer
+
+
+def walled_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
+    """Of these instances by id, the context that a suite's run kept beside its answer, cut at 20,000 characters, as a worker reads it.
+
+    Empty where none was kept or none can be read.
+    """
+    place, limits = folder.absolute(), resolve_limits()
+    try:
+        n_bytes = min((place / CONTEXTS).lstat().st_size, int(limits["file_bytes"]))
+        with WorkerCalls(readable=[place], hostile=place, limits=limits) as calls:
+            told = list(calls.stream(_TELL_CONTEXTS, str(place), dict(limits), list(ids), n_bytes=n_bytes))
+    except (OSError, EvalsuiteError, FaultError):
+        return {}
+    # What the file made of the worker is not known.
+    return {row[0]: row[1] for row in told if fits(row, list[str]) and len(row) == 2}
+
+
+def tell_contexts(folder: str, limits: Limits, ids: Sequence[str]) -> Iterator[list[str]]:
+    """In the worker: [instance id, context] of each that has one."""
+    with open_confined(Path(folder), CONTEXTS, limit_bytes=limits["file_bytes"]) as handle:
+        found = json.load(handle)
+    yield from ([name, str(found[name])[:LONGEST]] for name in ids if isinstance(found, dict) and name in found)
+
+
+def walled_columns(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
+    """The columns of an instance in the `units.parquet` of somebody else's run, parsed in a worker.
+
+    Raises `OutputError` where the worker dies or takes too long.
+    """
+    path, n_bytes = file.absolute(), os.fstat(handle.fileno()).st_size
+    try:
+        with WorkerCalls(readable=[path], hostile=path.parent, limits=resolve_limits()) as calls:
+            for row in calls.stream(_UNITS, str(path), instance_id, copy=handle, n_bytes=n_bytes):
+                # What the file made of the worker is not known either.
+                match row:
+                    case [str(name), list(scores), official] if fits(scores, _COLUMN) and fits(official, _COLUMN | None):
+                        yield name, scores, official
+                    case _:
+                        raise FaultError("WORKER_DIED", "the worker told no columns")
+    except FaultError as error:
+        raise OutputError(f"{file}: {describe(error.fault)}", hint="score the submission again") from None

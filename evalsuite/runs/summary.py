@@ -1,0 +1,295 @@
+"""Results -> Summary: every number of every report is computed here, once."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsuite.core.errors import GoldError
+from evalsuite.core.status import STATUSES, is_ungraded, raw_value, results_by, scorers_of
+from evalsuite.core.types import Result, Rule
+from evalsuite.stats.intervals import interval_of_units, score_interval, t_interval
+from evalsuite.stats.query_rewards import pair_numbers
+from evalsuite.stats.samples import Mean, mean_under
+from evalsuite.stats.units import n_units, pooled_fields, units_of
+
+N_BINS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The numbers of a run. All shares lie in [0, 1] and are None where there is nothing to divide by.
+
+    `n_gold` are the instances that were scored, `n_instances` all those of gold: more, where a part of gold was asked for.
+
+    `interval` is the 95 % interval of the score over the instances that it is over, or over the units of the only one: Wilson's for 0/1
+    scores, `stats.bounded_interval` for graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR2
+    standard error and interval where the suite names clusters: {n_clusters, se, interval_95, note}, what few clusters cannot say.
+    `n_units` counts records where an instance holds many; `by_field` pools their fields. `histogram` counts the judged scores in ten
+    equal bins over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing
+    was left of what the whole run might take, by limit (run_seconds, run_bytes). `pairs` is what `stats.query_rewards` says of answers that
+    are queries, by group too; empty where there is none.
+
+    `scorers` are those of a suite of several, the one that makes the score first, else empty; `by_scorer` has a row for each of them.
+
+    What a metric without a fixed range measured is in no score. `raw` is what there is in the score's place where nothing else was asked
+    for: {scorer, n, n_measured, mean, se, interval_95} on the metric's own scale, over what was measured; None else.
+    """
+
+    rules: Rule
+    n_gold: int
+    n_instances: int
+    n_submitted: int
+    counts: Mapping[str, int]
+    n_right: int
+    n_wrong: int
+    chosen: Mean
+    official: Mean
+    strict: Mean | None
+    se: float | None
+    interval: tuple[float, float] | None
+    interval_method: str
+    n_units: int
+    clusters: Mapping[str, Any] | None
+    histogram: tuple[int, ...] | None
+    reference_ratio: float | None
+    n_reference: int
+    flips: tuple[Mapping[str, Any], ...]
+    by_scorer: Mapping[str, Mapping[str, Any]]
+    by_group: Mapping[str, Mapping[str, Any]]
+    by_field: Mapping[str, Mapping[str, Any]]
+    over_budget: Mapping[str, int]
+    pairs: Mapping[str, Any]
+    raw: Mapping[str, Any] | None = None
+    scorers: tuple[str, ...] = ()
+
+    @property
+    def is_part(self) -> bool:
+        """Whether less than all of gold was asked for."""
+        return self.n_gold < self.n_instances
+
+    @property
+    def score(self) -> float | None:
+        """The score under the run's rules over what could be judged, None where nothing was."""
+        return self.chosen.value
+
+    @property
+    def other_rules(self) -> Rule:
+        """The rules that do not make the score."""
+        return "strict" if self.rules == "official" else "official"
+
+    @property
+    def other(self) -> Mean | None:
+        """The mean under the other rules, None where they judged nothing."""
+        return self.strict if self.rules == "official" else self.official
+
+    def to_json(self) -> dict[str, Any]:
+        """The `summary` object of `run.json`."""
+        low = high = None
+        if self.n_gold:
+            low, high = self.chosen.low, self.chosen.high
+        return {
+            "counts": dict(self.counts),
+            "score": self.score,
+            "n_judged": self.chosen.n_judged if self.score is not None else 0,
+            "score_low": low,
+            "score_high": high,
+            "official": self.official.value,
+            "strict": self.strict.value if self.strict is not None else None,
+            "se": self.se,
+            "interval_95": list(self.interval) if self.interval else None,
+            "interval_method": self.interval_method,
+            "n_units": self.n_units,
+            "clusters": dict(self.clusters) if self.clusters else None,
+            "histogram": list(self.histogram) if self.histogram else None,
+            "reference_ratio": self.reference_ratio,
+            "n_gold": self.n_gold,
+            "n_submitted": self.n_submitted,
+            **({"raw": dict(self.raw)} if self.raw else {}),
+            **({"scorers": list(self.scorers)} if self.scorers else {}),
+            **({"pairs": dict(self.pairs)} if self.pairs else {}),
+            **({"over_budget": dict(self.over_budget)} if self.over_budget else {}),
+            "flips": [dict(flip) for flip in self.flips],
+            "by_scorer": {name: dict(row) for name, row in self.by_scorer.items()},
+            "by_group": {name: dict(row) for name, row in self.by_group.items()},
+            "by_field": {path: dict(row) for path, row in self.by_field.items()},
+        }
+
+
+def summarise(
+    results: Sequence[Result],
+    *,
+    rules: Rule,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    submitted: Iterable[str] | None = None,
+    clusters: Sequence[str] = (),
+    n_instances: int | None = None,
+) -> Summary:
+    """The summary of n results in gold order; `groups` maps instance ids to their tags, and gold has `n_instances` (None: these).
+
+    `submitted` names the gold instances that were handed in (default: all that are not missing). `clusters` are the tags that part the
+    instances into clusters: every instance bears exactly one of them. Raises `GoldError` where one does not.
+    """
+    handed_in = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
+    all_results, results = results, _with_range(results)
+    scorers = scorers_of(all_results)
+    chosen = mean_under(results, "score")
+    strict_known = any(r.strict is not None and r.status == "scored" for r in results) or not results
+    reference = [r for r in results if r.instance_id in handed_in and not is_ungraded(r)]
+    se, interval, method = _spread(results)
+    return Summary(
+        rules=rules,
+        n_gold=len(all_results),
+        n_instances=len(all_results) if n_instances is None else n_instances,
+        n_submitted=len(handed_in),
+        counts=_counts(all_results),
+        n_right=sum(r.status == "scored" and r.score == 1 for r in results),
+        n_wrong=sum(r.status == "scored" and r.score == 0 for r in results),
+        chosen=chosen,
+        official=mean_under(results, "official"),
+        strict=mean_under(results, "strict") if strict_known else None,
+        se=se,
+        interval=interval,
+        interval_method=method,
+        n_units=n_units(results),
+        clusters=_clustered(results, groups or {}, clusters),
+        histogram=_histogram([r.score for r in results if r.score is not None]),
+        reference_ratio=sum(r.official == 1 for r in reference) / len(reference)
+        if any(r.official is not None for r in reference)
+        else None,
+        n_reference=len(reference),
+        flips=tuple(_flips(results)),
+        by_scorer=_by(all_results, lambda r: (r.scorer,) if r.scorer else ()) | _by_further(all_results, scorers),
+        by_group=_by(all_results, lambda r: (groups or {}).get(r.instance_id, ())),
+        by_field=pooled_fields(all_results),
+        over_budget=Counter(str(r.detail("budget")) for r in all_results if r.status == "timeout" and "budget" in r.details),
+        pairs=pair_numbers(all_results),
+        raw=_raw(all_results) if not results else None,
+        scorers=scorers,
+    )
+
+
+def _with_range(results: Sequence[Result]) -> Sequence[Result]:
+    """The results that a score is made over: without what was measured on a scale that has no range, handed in or not."""
+    names = {r.scorer for r in results if raw_value(r) is not None}
+    return [r for r in results if r.scorer not in names or (r.score is not None and r.status == "scored")] if names else results
+
+
+def _raw(results: Sequence[Result]) -> dict[str, Any] | None:
+    """The mean of the values on a metric's own scale with Student's interval; None of nothing measured, or by more than one scorer."""
+    values = [value for r in results if (value := raw_value(r)) is not None]
+    names = {r.scorer for r in results if r.scorer}
+    if not values or len(names) > 1:
+        return None
+    found = t_interval(values)
+    ends = None if found.low is None or found.high is None else [found.low, found.high]
+    mean = {"n": len(results), "n_measured": len(values), "mean": sum(values) / len(values), "se": found.se, "interval_95": ends}
+    return {"scorer": names.pop(), **mean}
+
+
+def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float] | None, str]:
+    """Standard error, 95 % interval and its method for the mean of the scores; nothing of nothing judged."""
+    if all(result.score is None for result in results):
+        return None, None, ""
+    judged = [result for result in results if not is_ungraded(result)]
+    units = units_of(judged[0]) if len(judged) == 1 else None
+    known = [score for score in units or () if score is not None]
+    found = interval_of_units(judged[0].score or 0.0, known) if known else score_interval([result.score or 0.0 for result in judged])
+    interval = None if found.low is None or found.high is None else (found.low, found.high)
+    return found.se, interval, found.method
+
+
+def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], clusters: Sequence[str]) -> dict[str, Any] | None:
+    """The clustered standard error (CR2) and interval, None where no clusters are named."""
+    if not clusters or not results:
+        return None
+    from evalsuite.stats.intervals import clustered_score_interval, said_of_few
+
+    names = [[tag for tag in groups.get(r.instance_id, ()) if tag in clusters] for r in results]
+    for result, found in zip(results, names, strict=True):
+        if len(found) != 1:
+            said = " and ".join(found) or "none"
+            raise GoldError(f"suite.yaml: instance {result.instance_id!r} is in {said} of the clusters", hint="each must be in exactly one")
+    tags = [found[0] for found in names]
+    if all(r.score is None for r in results):
+        return {"n_clusters": len(set(tags)), "se": None, "interval_95": None, "note": ""}
+    judged = [(r.score or 0.0, tag) for r, tag in zip(results, tags, strict=True) if not is_ungraded(r)]
+    interval = clustered_score_interval([score for score, _ in judged], [tag for _, tag in judged])
+    ends = None if interval.low is None or interval.high is None else [interval.low, interval.high]
+    n_clusters = len({tag for _, tag in judged})
+    return {"n_clusters": n_clusters, "se": interval.se, "interval_95": ends, "note": interval.note or said_of_few(n_clusters)}
+
+
+def _histogram(scores: Sequence[float]) -> tuple[int, ...] | None:
+    if all(score in (0, 1) for score in scores):
+        return None
+    bins = [0] * N_BINS
+    for score in scores:
+        bins[min(N_BINS - 1, max(0, int(score * N_BINS)))] += 1
+    return tuple(bins)
+
+
+def _counts(results: Sequence[Result]) -> dict[str, int]:
+    seen = Counter(r.status for r in results)
+    return {status: seen.get(status, 0) for status in STATUSES}
+
+
+def _flips(results: Sequence[Result]) -> Iterable[dict[str, Any]]:
+    for r in results:
+        if r.official is not None and r.strict is not None and r.official != r.strict:
+            cause = str(r.detail("flip") or "")
+            yield {
+                "instance_id": r.instance_id,
+                "official": r.official,
+                "strict": r.strict,
+                "kind": cause.partition(":")[0],
+                "cause": cause,
+            }
+
+
+def _by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> dict[str, dict[str, Any]]:
+    buckets: dict[str, list[Result]] = {}
+    for r in results:
+        for key in keys(r):
+            buckets.setdefault(key, []).append(r)
+    return {key: _row_of_bucket(bucket) for key, bucket in buckets.items()}
+
+
+def _by_further(results: Sequence[Result], scorers: Sequence[str]) -> dict[str, dict[str, Any]]:
+    buckets: dict[str, list[Result]] = {name: [] for name in scorers[1:]}
+    for r in results if buckets else ():
+        by = results_by(r, scorers)
+        for name in buckets.keys() & by.keys():
+            buckets[name].append(by[name])
+    return {name: _row_of_bucket(bucket) for name, bucket in buckets.items()}
+
+
+def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:
+    raw, bucket = _raw(bucket), _with_range(bucket)
+    chosen, official, strict = mean_under(bucket, "score"), mean_under(bucket, "official"), mean_under(bucket, "strict")
+    se, interval, _ = _spread(bucket)
+    pairs = pair_numbers(bucket)
+    return {
+        "n": raw["n"] if raw else chosen.n,
+        "n_units": raw["n"] if raw else n_units(bucket),
+        "n_judged": chosen.n_judged if chosen.value is not None else 0,
+        "n_right": sum(r.score == 1 for r in bucket),
+        "n_right_official": None if official.value is None else sum(r.official == 1 for r in bucket),
+        "n_right_strict": None if strict.value is None else sum(r.strict == 1 for r in bucket),
+        "score": chosen.value,
+        "score_low": chosen.low,
+        "score_high": chosen.high,
+        "se": se,
+        "interval_95": list(interval) if interval else None,
+        "official": official.value,
+        "strict": strict.value,
+        "raw": raw["mean"] if raw else _raw_mean(bucket),
+        **({"n_measured": raw["n_measured"], "raw_interval_95": raw["interval_95"]} if raw else {}),
+        **({"pairs": pairs} if pairs else {}),
+    }
+
+
+def _raw_mean(bucket: Sequence[Result]) -> float | None:
+    """The mean of the values on the metric's own scale, None where no result has one: all that a metric without a fixed range has."""
+    values = [raw for r in bucket if isinstance(raw := r.detail("raw"), int | float)]
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,456 @@
+"""Namespaces of its own for a process that meets hostile work: no network, no memory or queues shared with others, and nothing to write.
+
+All file systems are read-only inside, and the process keeps no right of a superuser but, where it had it, that of reading all files.
+The numbers are the kernel's own (`linux/sched.h`, `linux/mount.h`, `linux/capability.h`), which never change.
+
+Which files a process may read: Landlock, through its three kernel calls, and the paths that an interpreter and its libraries need.
+
+The kernel calls that a walled process may still make: a seccomp filter, written through ctypes.
+
+Everything that is not listed fails with EPERM: new sockets of every kind, new processes, changes of owner, mode, times and attributes,
+signals and limits of other processes, mounts, namespaces, tracing, keys, io_uring. What is listed reads, computes, waits, and writes to
+descriptors that are open already; which files may be opened is Landlock's to say.
+
+The numbers are the kernel's own (`asm/unistd_64.h`, `asm-generic/unistd.h`), which never change.
+"""
+
+import ctypes
+import os
+import platform
+import signal
+import struct
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import evalsuite
+
+# The same numbers on every architecture since Linux 5.13.
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_PR_SET_NO_NEW_PRIVS = 38
+_RULE_PATH_BENEATH = 1
+_READ_FILE, _READ_DIR, _EXECUTE = 1 << 2, 1 << 3, 1 << 0
+_WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
+_OF_FILES = _EXECUTE | _READ_FILE | _WRITE_FILE | _TRUNCATE
+# ABI version -> every file-system right it knows, all of which the worker gives up but reading.
+_ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
+_NEWEST_RIGHTS = (1 << 16) - 1
+# TCP bind and connect (version 4); abstract sockets and signals to processes outside (version 6).
+_NET_RIGHTS, _SCOPES = 0b11, 0b11
+_O_PATH = 0o10000000
+PACKAGE = Path(evalsuite.__file__).resolve().parent
+# What duckdb asks of the system; without the first two it aborts.
+SYSTEM = ("/proc/self", "/sys/fs/cgroup", "/dev/null", "/dev/urandom")
+
+
+@cache
+def landlock_version() -> int:
+    """The kernel's Landlock ABI version, 0 where it has none."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    try:
+        return max(0, _syscall(_CREATE_RULESET, None, 0, 1))
+    except OSError:
+        return 0
+
+
+def restrict_files(
+    readable: Iterable[str], *, listed: Iterable[str] = (), writable: Iterable[str] = (), system: Iterable[str] = SYSTEM
+) -> bool:
+    """Allow this process (and its children) to read below these paths, to do all below `writable`, and nothing else: no TCP either.
+
+    Below `listed` names may be seen, and no file is opened. `system` are the files of the system that may be read besides. False without
+    Landlock.
+    """
+    version = landlock_version()
+    if not version:
+        return False
+    rights = _ALL_RIGHTS.get(version, _NEWEST_RIGHTS)
+    words = [rights, *([_NET_RIGHTS] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]
+    attributes = struct.pack(f"{len(words)}Q", *words)
+    ruleset = _syscall(_CREATE_RULESET, attributes, len(attributes), 0)
+    try:
+        for path in [*readable, *system]:
+            _allow(ruleset, path, _READ_FILE | _EXECUTE | _READ_DIR)
+        for path in listed:
+            _allow(ruleset, path, _READ_DIR)
+        for path in writable:
+            _allow(ruleset, path, rights)
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        _syscall(_RESTRICT_SELF, ruleset, 0)
+    finally:
+        os.close(ruleset)
+    return True
+
+
+def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
+    """`path`, or, where one of the `hidden` paths lies in it, the parts of it that hold none of them.
+
+    A rule of Landlock can only allow, and what it allows holds for everything below. `hidden` are paths without links. A path that lies
+    itself below a hidden one is kept: whoever names it means it.
+    """
+    place = Path(path).resolve()
+    inside = [other for other in map(Path, hidden) if other.is_relative_to(place)]
+    if not inside:
+        return [str(place)]
+    if place in inside:
+        return []
+    try:
+        # A link would allow what it points to, wherever that is.
+        children = [child.path for child in os.scandir(place) if not child.is_symlink()]
+    except OSError:
+        return []
+    return [kept for child in sorted(children) for kept in parts_without(child, map(str, inside))]
+
+
+def library_paths() -> list[str]:
+    """What an interpreter needs to read to import its packages late.
+
+    The current folder and a folder of sources that holds this package can hold anything, gold too: of them only the package counts.
+    """
+    sources = PACKAGE.parent
+    broad = {Path.cwd().resolve(), *([] if sources.name in ("site-packages", "dist-packages") else [sources])}
+    own = {sys.prefix, sys.base_prefix, sys.exec_prefix, *(path for path in sys.path if path and Path(path).resolve() not in broad)}
+    return [
+        *sorted(own),
+        str(PACKAGE),
+        "/usr",
+        "/lib",
+        "/lib64",
+        "/etc/localtime",
+        "/etc/ld.so.cache",
+    ]
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        descriptor = os.open(path, _O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        # What only a folder can have is refused for a file.
+        rights &= ~0 if os.path.isdir(path) else _OF_FILES  # noqa: PTH112
+        rule = struct.pack("=Qi", rights, descriptor)
+        _syscall(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
+    finally:
+        os.close(descriptor)
+
+
+def _syscall(number: int, *arguments: int | bytes | None) -> int:
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    call.restype = ctypes.c_long
+    converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    answer = int(call(ctypes.c_long(number), *converted))
+    if answer < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+    return answer
+
+
+# name, its number on x86_64 and on aarch64 (`-`: it has none there).
+_QUIET: Final = """
+    read 0 63 · write 1 64 · readv 19 65 · writev 20 66 · pread64 17 67 · pwrite64 18 68 · preadv 295 69 · pwritev 296 70 · open 2 -
+    openat 257 56 · close 3 57 · close_range 436 436 · stat 4 - · fstat 5 80 · lstat 6 - · newfstatat 262 79 · statx 332 291
+    lseek 8 62 · mmap 9 222 · mprotect 10 226 · munmap 11 215 · mremap 25 216 · madvise 28 233 · brk 12 214 · msync 26 227
+    mincore 27 232 · rt_sigaction 13 134 · rt_sigprocmask 14 135 · rt_sigreturn 15 139 · sigaltstack 131 132 · rt_sigtimedwait 128 137
+    rt_sigpending 127 136 · rt_sigsuspend 130 133 · access 21 - · faccessat 269 48 · faccessat2 439 439 · pipe 22 - · pipe2 293 59
+    select 23 - · pselect6 270 72 · poll 7 - · ppoll 271 73 · epoll_create 213 - · epoll_create1 291 20 · epoll_ctl 233 21
+    epoll_wait 232 - · epoll_pwait 281 22 · eventfd 284 - · eventfd2 290 19 · timerfd_create 283 85 · timerfd_settime 286 86
+    timerfd_gettime 287 87 · sched_yield 24 124 · sched_getaffinity 204 123 · sched_getparam 143 121 · sched_getscheduler 145 120
+    sched_get_priority_max 146 125 · sched_get_priority_min 147 126 · dup 32 23 · dup2 33 - · dup3 292 24 · nanosleep 35 101
+    clock_nanosleep 230 115 · clock_gettime 228 113 · clock_getres 229 114 · gettimeofday 96 169 · time 201 - · times 100 153
+    getitimer 36 102 · setitimer 38 103 · alarm 37 - · pause 34 - · getpid 39 172 · getppid 110 173 · gettid 186 178 · getuid 102 174
+    geteuid 107 175 · getgid 104 176 · getegid 108 177 · getgroups 115 158 · getresuid 118 148 · getresgid 120 150 · getpgrp 111 -
+    getpgid 121 155 · getsid 124 156 · uname 63 160 · sysinfo 99 179 · getcwd 79 17 · chdir 80 49 · fchdir 81 50 · readlink 89 -
+    readlinkat 267 78 · getdents 78 - · getdents64 217 61 · fcntl 72 25 · flock 73 32 · fsync 74 82 · fdatasync 75 83 · ftruncate 77 46
+    statfs 137 43 · fstatfs 138 44 · getrusage 98 165 · getrlimit 97 163 · arch_prctl 158 - · set_tid_address 218 96
+    set_robust_list 273 99 · get_robust_list 274 100 · futex 202 98 · futex_waitv 449 449 · membarrier 324 283 · rseq 334 293
+    getrandom 318 278 · exit 60 93 · exit_group 231 94 · restart_syscall 219 128 · wait4 61 260 · waitid 247 95 · getcpu 309 168
+    recvfrom 45 207 · recvmsg 47 212 · sendto 44 206 · sendmsg 46 211 · shutdown 48 210 · getsockopt 55 209 · setsockopt 54 208
+    getsockname 51 204 · getpeername 52 205 · umask 95 166
+"""
+# In a jail with a folder of its own: making and removing what lies in it.
+_OWN_FILES: Final = """
+    mkdir 83 - · mkdirat 258 34 · rmdir 84 - · unlink 87 - · unlinkat 263 35 · rename 82 - · renameat 264 38 · renameat2 316 276
+    truncate 76 45
+"""
+# Allowed for some arguments only.
+_SOME: Final = """
+    clone 56 220 · clone3 435 435 · ioctl 16 29 · prctl 157 167 · prlimit64 302 261 · socketpair 53 199 · tgkill 234 131
+"""
+_MACHINES: Final = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+_NO_NEW_PRIVILEGES, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
+_LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
+_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_EPERM, _ENOSYS = 1, 38
+_CLONE_THREAD, _AF_UNIX = 0x00010000, 1
+# Whether a descriptor is a terminal, how much can be read, blocking and closing: what opening a file asks.
+_IOCTLS: Final = (0x5401, 0x541B, 0x5421, 0x5450, 0x5451)
+# Names of threads.
+_PRCTLS: Final = (15, 16)
+_NUMBER, _MACHINE = 0, 4
+_PROT_EXEC, _MAP_ANONYMOUS = 4, 0x20
+
+
+def can_filter() -> bool:
+    """Whether this machine is one whose calls are known here; the kernel itself is asked when a filter is built."""
+    return sys.platform.startswith("linux") and platform.machine() in _MACHINES and struct.calcsize("P") == 8
+
+
+def restrict_calls(*, own_files: bool = False, native: bool = True) -> bool:
+    """Allow this process and its children the listed calls and no other, for good. False where the kernel or machine has no filter.
+
+    `own_files` allows to make, rename and remove files where Landlock lets it; without `native` no memory is executed but that of files.
+    """
+    if not can_filter():
+        return False
+    code = b"".join(_program(own_files=own_files, native=native))
+    buffer = ctypes.create_string_buffer(code)
+    header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    return bool(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0) == 0)
+
+
+def _numbers(table: str) -> dict[str, int]:
+    at = _MACHINES[platform.machine()][1]
+    rows = (row.split() for line in table.strip().splitlines() for row in line.split("·"))
+    return {name: int(numbers[at]) for name, *numbers in rows if numbers[at] != "-"}
+
+
+def _program(*, own_files: bool, native: bool) -> Iterator[bytes]:
+    """The filter in classic BPF, 8 bytes an instruction."""
+    yield _instruction(_LOAD, _MACHINE)
+    yield _instruction(_EQUAL, _MACHINES[platform.machine()][0], yes=1)
+    yield _instruction(_RETURN, _KILL)
+    yield _instruction(_LOAD, _NUMBER)
+    some = _numbers(_SOME)
+    # glibc asks clone3 first, whose arguments no filter can see, and falls back to clone.
+    yield from _when(some["clone3"], [_instruction(_RETURN, _ERROR | _ENOSYS)])
+    # Threads, and no processes.
+    yield from _when(some["clone"], [*_if_bits(0, _CLONE_THREAD), _refuse()])
+    yield from _when(some["ioctl"], [*_if_one_of(1, _IOCTLS), _refuse()])
+    yield from _when(some["prctl"], [*_if_one_of(0, _PRCTLS), _refuse()])
+    yield from _when(some["socketpair"], [*_if_one_of(0, [_AF_UNIX]), _refuse()])
+    # Signals to this process alone: it is told by number, so a child that could not be made anyway would have none.
+    yield from _when(some["tgkill"], [*_if_one_of(0, [os.getpid()]), _refuse()])
+    # Asking for its own limits, not setting any.
+    asks = [*_unless_zero(0), *_unless_zero(2), _instruction(_RETURN, _ALLOW), _refuse()]
+    yield from _when(some["prlimit64"], asks)
+    allowed = [*_numbers(_QUIET).values(), *(_numbers(_OWN_FILES).values() if own_files else ())]
+    if not native:
+        quiet = _numbers(_QUIET)
+        # Executable memory comes from files, which lie where nothing can be written, and stays as it was mapped.
+        yield from _when(quiet["mmap"], [*_unless_both(2, _PROT_EXEC, 3, _MAP_ANONYMOUS), _instruction(_RETURN, _ALLOW)])
+        yield from _when(quiet["mprotect"], [*_unless_bits(2, _PROT_EXEC), _instruction(_RETURN, _ALLOW)])
+    for number in allowed:
+        yield _instruction(_EQUAL, number, no=1)
+        yield _instruction(_RETURN, _ALLOW)
+    yield _refuse()
+
+
+def _instruction(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, yes, no, value)
+
+
+def _refuse() -> bytes:
+    return _instruction(_RETURN, _ERROR | _EPERM)
+
+
+def _when(number: int, then: list[bytes]) -> Iterator[bytes]:
+    """The instructions for one call; each of them ends in a verdict."""
+    yield _instruction(_EQUAL, number, no=len(then))
+    yield from then
+
+
+def _argument(at: int) -> int:
+    """Where the low half of an argument lies (little end first)."""
+    return 16 + 8 * at
+
+
+def _if_one_of(at: int, values: Iterable[int]) -> Iterator[bytes]:
+    yield _instruction(_LOAD, _argument(at))
+    for value in values:
+        yield _instruction(_EQUAL, value, no=1)
+        yield _instruction(_RETURN, _ALLOW)
+
+
+def _if_bits(at: int, bits: int) -> Iterator[bytes]:
+    yield _instruction(_LOAD, _argument(at))
+    yield _instruction(_ANY_BIT, bits, no=1)
+    yield _instruction(_RETURN, _ALLOW)
+
+
+def _unless_zero(at: int) -> Iterator[bytes]:
+    """Refuse where an argument is not 0, both halves."""
+    for half in (0, 4):
+        yield _instruction(_LOAD, _argument(at) + half)
+        yield _instruction(_EQUAL, 0, yes=1)
+        yield _refuse()
+
+
+def _unless_bits(at: int, bits: int) -> Iterator[bytes]:
+    """Refuse where an argument has any of these bits."""
+    yield _instruction(_LOAD, _argument(at))
+    yield _instruction(_ANY_BIT, bits, no=1)
+    yield _refuse()
+
+
+def _unless_both(at: int, bits: int, other: int, others: int) -> Iterator[bytes]:
+    """Refuse where two arguments have bits of these."""
+    yield _instruction(_LOAD, _argument(at))
+    yield _instruction(_ANY_BIT, bits, no=3)
+    yield _instruction(_LOAD, _argument(other))
+    yield _instruction(_ANY_BIT, others, no=1)
+    yield _refuse()
+
+
+MOUNTS, IPC, USERS, PROCESSES, NETWORK = 0x00020000, 0x08000000, 0x10000000, 0x20000000, 0x40000000
+PRIVATE: Final = (1 << 18) | (1 << 14)
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_CHILD_SUBREAPER: Final = 36
+# The same number on every architecture since Linux 5.12; everything below a folder; read-only and without set-uid.
+_MOUNT_SETATTR, _HERE, _RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1 | 2
+_CAPABILITIES_3: Final = 0x20080522
+_FROM_OUTSIDE: Final = frozenset(
+    signal.Signals[name] for name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGXCPU") if hasattr(signal, name)
+)
+_READ_ALL, _SET_GROUPS, _SET_USERS = 1 << 2, 1 << 6, 1 << 7
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent dies, where it can (Linux): a killed run leaves no worker behind."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def was_killed(status: int) -> bool:
+    """Whether a process that ended by itself, with this status, was ended by the system or by somebody, and by no limit of a run.
+
+    None of those sends these signals: memory, files and time of a worker end as errors in it, or by the hand of the parent.
+    """
+    return -status in _FROM_OUTSIDE
+
+
+def adopt_orphans() -> None:
+    """Have the kernel give this process, where it can (Linux), what its children leave behind: then it can wait for all of it."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+@cache
+def can_enter_namespaces() -> bool:
+    """Whether this machine lets a process have namespaces of its own; tried once, by a child."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        child = os.fork()
+    except OSError:
+        # Inside other walls no process can be started.
+        return False
+    if child == 0:
+        entered = False
+        try:
+            entered = enter_namespaces()
+        finally:
+            os._exit(not entered)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def enter_namespaces() -> bool:
+    """Whether this process stands now in namespaces of its own for users, network, IPC and mounts; to be called in its only thread.
+
+    It stays the same user to files outside. A superuser's process keeps the users and the right to read that it had, because it may read
+    what other users handed in; without the right to set users, which that takes, nothing is entered.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    libc, held = ctypes.CDLL(None, use_errno=True), _capabilities()
+    if not _enter(libc, USERS | NETWORK | IPC | MOUNTS):
+        return False
+    libc.mount(b"none", b"/", None, PRIVATE, None)
+    attributes = struct.pack("4Q", _READ_ONLY, 0, 0, 0)
+    libc.syscall(_MOUNT_SETATTR, _HERE, b"/", _RECURSIVE, attributes, len(attributes))
+    drop_capabilities(libc, kept=held & _READ_ALL)
+    # What a process becomes may end its tie to its parent.
+    die_with_parent()
+    return True
+
+
+def drop_capabilities(libc: ctypes.CDLL, *, kept: int = 0) -> bool:
+    """Whether this process has no rights of a superuser from now on, in no namespace, but those `kept`."""
+    return bool(libc.capset(struct.pack("Ii", _CAPABILITIES_3, 0), struct.pack("6I", kept, kept, 0, 0, 0, 0)) == 0)
+
+
+def enter_process_namespace() -> bool:
+    """Whether this process goes on as process 1 of a namespace of its own: when it ends, however that is, the kernel kills all in it.
+
+    Who called stays outside as its parent, waits, and ends when it does; a kill of either ends both. To be called in the only thread.
+    """
+    if not sys.platform.startswith("linux") or not _enter(ctypes.CDLL(None, use_errno=True), USERS | PROCESSES):
+        return False
+    die_with_parent()
+    inside = os.fork()
+    if inside:
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        os.waitpid(inside, 0)
+        os._exit(0)
+    die_with_parent()
+    return True
+
+
+def number_outside() -> int:
+    """The number of this process for who mounted /proc, which a namespace of processes does not change."""
+    try:
+        return int(Path("/proc/self").readlink().name)
+    except (OSError, ValueError):
+        return os.getpid()
+
+
+def _enter(libc: ctypes.CDLL, kinds: int) -> bool:
+    """Whether this process is in new namespaces of these kinds, one of users among them, as the user that it was."""
+    needed = _SET_USERS | _SET_GROUPS
+    if os.geteuid() == 0:
+        return _capabilities() & needed == needed and _enter_as_superuser(libc, kinds)
+    uid, gid = os.geteuid(), os.getegid()
+    if libc.unshare(kinds) != 0:
+        return False
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        Path(f"/proc/self/{name}").write_text(text)
+    return True
+
+
+def _enter_as_superuser(libc: ctypes.CDLL, kinds: int) -> bool:
+    """Enter with all users of today's namespace, which only a process that stayed outside may write down."""
+    maps = {name: Path(f"/proc/self/{name}").read_text().splitlines() for name in ("uid_map", "gid_map")}
+    same = {name: "".join("{0} {0} {2}\n".format(*line.split()) for line in lines) for name, lines in maps.items()}
+    pid, (told, tell) = number_outside(), os.pipe()
+    outside = os.fork()
+    if outside == 0:
+        done = 1
+        try:
+            os.close(tell)
+            if os.read(told, 1):
+                for name, text in same.items():
+                    Path(f"/proc/{pid}/{name}").write_text(text)
+                done = 0
+        finally:
+            os._exit(done)
+    os.close(told)
+    entered = libc.unshare(kinds) == 0
+    if entered:
+        os.write(tell, b"!")
+    os.close(tell)
+    _, status = os.waitpid(outside, 0)
+    if entered and was_killed(os.waitstatus_to_exitcode(status)):
+        # Without its users this process would read no file, and blame the answer for it.
+        raise OSError("the process that writes down the users of a namespace was killed")
+    return entered and status == 0
+
+
+def _capabilities() -> int:
+    """The lower 32 effective capabilities of this process as bits."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next((int(line.split()[1], 16) for line in lines if line.startswith("CapEff")), 0) & 0xFFFFFFFF

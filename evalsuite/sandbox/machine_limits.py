@@ -1,0 +1,126 @@
+"""What this machine gives to a run: the limits that were set from outside, on each process and on its control group.
+
+They are read before anything is scored. A worker that may take less than `memory_mib` fails at answers that are right, and nobody could
+tell its fault from theirs; so less than a run needs is said at once.
+"""
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from evalsuite.core.errors import UsageError
+from evalsuite.sandbox.cpu_clock import memory_limit
+
+_MIB: Final = 1 << 20
+# What a worker takes of its address space before it reads anything: the interpreter and the libraries of every scorer (270 MiB measured).
+LEAST_MEMORY_MIB: Final = 320
+# Files that a process opens beside those of its workers, and of each pair of them.
+_FILES, _FILES_A_JOB = 64, 12
+# Memory of the process that runs the others, and of a pair of workers, in use and not shared (76 MiB measured).
+_RUN_BYTES, _JOB_BYTES = 160 * _MIB, 96 * _MIB
+# A table takes so many times the bytes of its file, in its reader and in its judge together.
+_TIMES_FILE: Final = 12
+
+
+def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_bytes: int = 0) -> None:
+    """Raise `UsageError` where the system gives a process less than the limits of a run let an answer take.
+
+    Args:
+        limits: the limits of the run.
+        seconds: the longest that one answer may take, where that is more than the limit `seconds`.
+        n_bytes: the largest file that is written or copied.
+    """
+    memory = int(limits["memory_mib"])
+    if memory < LEAST_MEMORY_MIB:
+        said = f"limit memory_mib is {memory}: a worker takes {LEAST_MEMORY_MIB} MiB of address space before it reads an answer"
+        raise UsageError(said, hint=f"--limit memory_mib={LEAST_MEMORY_MIB} or more")
+    wanted = max(seconds, limits["seconds"])
+    needed: dict[str, tuple[float, str, str]] = {
+        "AS": (memory * _MIB, "ulimit -v", f"of address space: a worker may take {memory} MiB (limit memory_mib)"),
+        "DATA": (memory * _MIB, "ulimit -d", f"of data: a worker may take {memory} MiB (limit memory_mib)"),
+        "CPU": (wanted, "ulimit -t", f"of CPU time: one answer may take {wanted:g} s (limit seconds)"),
+        "FSIZE": (n_bytes, "ulimit -f", f"a file: this run writes one of {n_bytes} bytes"),
+        "NOFILE": (_FILES + _FILES_A_JOB, "ulimit -n", f"open files: a run needs {_FILES + _FILES_A_JOB}"),
+    }
+    for name, (least, command, what) in needed.items():
+        if (most := _soft_limit(name)) is not None and most < least:
+            raise UsageError(f"this machine gives a process {_shown(name, most)} {what}", hint=_cure(name, command, most))
+
+
+def jobs_that_fit(jobs: int, sizes: list[int], limits: Mapping[str, int | float]) -> tuple[int, str]:
+    """(how many answers can be scored side by side, why that is less than `jobs`); raises `UsageError` where not even one can.
+
+    Args:
+        jobs: how many were asked for.
+        sizes: the bytes of each answer.
+        limits: the limits of the run.
+    """
+    fits, why = jobs, ""
+    if (most := _soft_limit("NOFILE")) is not None and (n := (most - _FILES) // _FILES_A_JOB) < fits:
+        fits, why = max(1, n), f"{most} open files (ulimit -n)"
+    if (room := memory_room()) is None:
+        return fits, why
+    n_bytes, where = room
+    largest = sorted(sizes, reverse=True)
+    most_bytes = 2 * int(limits["memory_mib"]) * _MIB
+    needs = [min(_JOB_BYTES + _TIMES_FILE * size, most_bytes) for size in (largest + [0] * fits)[:fits]]
+    n = fits
+    while n and _RUN_BYTES + sum(needs[:n]) > n_bytes:
+        n -= 1
+    if not n:
+        least = (_RUN_BYTES + needs[0]) // _MIB
+        said = f"this machine has {n_bytes // _MIB} MiB of memory left ({where}), and the largest answer needs about {least} MiB"
+        raise UsageError(said, hint="score on a machine, or in a group, with more memory")
+    return (n, f"{n_bytes // _MIB} MiB of memory left ({where})") if n < fits else (fits, why)
+
+
+def memory_room() -> tuple[int, str] | None:
+    """(bytes that may still be taken, which file says so) of this process's groups and of the machine; None where nothing says."""
+    found = []
+    if (limit := memory_limit()) is not None:
+        n_bytes, file = limit
+        found.append((max(0, n_bytes - _used(file.parent)), str(file)))
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        available = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+        swap = next(int(line.split()[1]) for line in lines if line.startswith("SwapFree:"))
+        found.append(((available + swap) << 10, "/proc/meminfo"))
+    return min(found, default=None)
+
+
+def _used(group: Path) -> int:
+    """The bytes that a group holds and cannot let go of."""
+    for name, key in (("memory.current", "inactive_file"), ("memory.usage_in_bytes", "total_inactive_file")):
+        with suppress(OSError, ValueError):
+            stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+            return max(0, int((group / name).read_text()) - int(stat.get(key, 0)))
+    return 0
+
+
+def _soft_limit(name: str) -> int | None:
+    """The limit of the system on each process, None where there is none."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    # The system of a Mac does not keep the first two.
+    kind = getattr(resource, f"RLIMIT_{name}", None)
+    if kind is None or (name in ("AS", "DATA") and sys.platform == "darwin"):
+        return None
+    soft = resource.getrlimit(kind)[0]
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def _shown(name: str, most: int) -> str:
+    if name in ("AS", "DATA"):
+        return f"{most // _MIB} MiB"
+    return f"{most} s" if name == "CPU" else f"{most} bytes for" if name == "FSIZE" else str(most)
+
+
+def _cure(name: str, command: str, most: int) -> str:
+    raised = f"raise it ({command})"
+    if name in ("AS", "DATA") and most // _MIB >= LEAST_MEMORY_MIB:
+        return f"{raised}, or score under it: --limit memory_mib={most // _MIB}, which the run's signature then says"
+    return f"{raised}, or --limit seconds={most}" if name == "CPU" and most else raised

@@ -1,0 +1,201 @@
+"""A channel between a program's process and its test's: either side asks for operations on the other's objects and answers them.
+
+While one side waits for its answer it carries out what the other asks meanwhile, so that a callback runs in the middle of a call.
+"""
+
+import struct
+import sys
+import threading
+import types
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final, NoReturn, Protocol
+
+from evalsuite.sandbox.program_proxies import Proxies
+from evalsuite.sandbox.program_values import STANDARD, MessageError, Values, arguments_of, is_known, new_exception, without_frames
+
+_LENGTH: Final = struct.Struct("=I")
+_CHUNK: Final = 1 << 20
+_FUNCTIONS: Final = (types.FunctionType, types.BuiltinFunctionType, type(str.upper), type(str.__len__), type)
+
+
+class Side(Protocol):
+    """What differs between the side of the program and that of the test."""
+
+    strict: bool
+
+    def perform(self, target: Any, operation: str, parts: list[Any]) -> Any:
+        """Carry out an operation on an object of this side."""
+
+    def command(self, name: str, parts: list[Any]) -> Any:
+        """Carry out what is asked of no object."""
+
+    def check(self, value: Any) -> None:
+        """Refuse an object that cannot be sent."""
+
+    def news(self) -> list[tuple[Any, ...]]:
+        """Pairs that the other side is to hear before anything else of a message."""
+
+    def hear(self, what: str, value: Any) -> None:
+        """Take one pair of the other side's news."""
+
+    def refuse(self, reason: str) -> NoReturn:
+        """End the test, which failed."""
+
+    def give_up(self, reason: str) -> NoReturn:
+        """End the test, of which nothing is known."""
+
+
+class Channel:
+    """One end: `read` gives up to so many bytes, none at the end; `write` takes some and says how many."""
+
+    def __init__(self, read: Callable[[int], bytes], write: Callable[[Any], int], side: Side) -> None:
+        self._read, self._write, self._side = read, write, side
+        from msgspec import msgpack
+
+        first = int(side.strict)
+        self._proxies = Proxies(first, strict=side.strict, ask=self.ask, refuse=side.refuse, give_up=side.give_up)
+        self._values = Values(first, self)
+        self._lock = threading.RLock()
+        self._decode = msgpack.Decoder(Any).decode
+        self._encode = msgpack.Encoder().encode
+
+    def ask(self, operation: str, number: int, *parts: Any) -> Any:
+        """What an operation on an object of the other side gives or raises."""
+        with self._lock:
+            self._send("ask", operation, number, *map(self._values.encode, parts))
+            while True:
+                kind, answer = self._receive()
+                if kind == "value":
+                    return answer[0]
+                if kind == "raise":
+                    error = answer[0]
+                    answer.clear()
+                    error.__from_other_side__ = True
+                    raise error
+                self._answer(*answer)
+
+    def command(self, name: str, *parts: Any) -> Any:
+        """What the other side gives to what is asked of none of its objects."""
+        return self.ask(name, -1, *parts)
+
+    def serve(self) -> None:
+        """Answer until the other side is gone."""
+        while True:
+            kind, asked = self._receive()
+            if kind != "ask":
+                raise MessageError(kind)
+            self._answer(*asked)
+            del asked
+
+    def _answer(self, operation: str, number: int, parts: list[Any]) -> None:
+        kind = "value"
+        try:
+            if number == -1:
+                found = self._side.command(operation, parts)
+            else:
+                found = self._side.perform(self._proxies.own(number), operation, parts)
+        except BaseException as error:
+            kind, found = "raise", without_frames(error)
+        # Nothing of the call is held any more when the containers are looked through for those that nobody needs.
+        parts.clear()
+        try:
+            wire = self._values.encode(found)
+        except Exception as error:
+            kind, wire = "raise", self._values.encode(TypeError(f"{type(found).__name__}: {error}"))
+        del found
+        self._send(kind, wire)
+
+    def _send(self, kind: str, *wires: Any) -> None:
+        news = [(what, self._values.encode(value)) for what, value in self._side.news()]
+        changed, gone = self._values.changes()
+        released, self._proxies.released = self._proxies.released, []
+        data = self._encode([news, changed, gone, released, kind, wires])
+        left = memoryview(_LENGTH.pack(len(data)) + data)
+        while left:
+            left = left[self._write(left) :]
+
+    def _receive(self) -> tuple[str, list[Any]]:
+        (length,) = _LENGTH.unpack(self._take(_LENGTH.size))
+        message: Any = self._decode(self._take(length))
+        news, changed, gone, released, kind, wires = message
+        decode = self._values.decode
+        body = [*wires[:2], [decode(wire) for wire in wires[2:]]] if kind == "ask" else [decode(wire) for wire in wires]
+        heard = [(what, decode(wire)) for what, wire in news]
+        self._values.apply(changed, gone)
+        self._proxies.release(released)
+        for what, value in heard:
+            self._side.hear(what, value)
+        return kind, body
+
+    def _take(self, size: int) -> bytes:
+        got = bytearray()
+        while len(got) < size:
+            piece = self._read(min(size - len(got), _CHUNK))
+            if not piece:
+                raise EOFError
+            got += piece
+        return bytes(got)
+
+    def send(self, value: Any) -> list[Any]:
+        """The wire form of a value that is no data."""
+        known = self._proxies.wire_of_known(value)
+        if known is not None:
+            return known
+        if type(value) is float:
+            return ["nan", self._proxies.number(value)]
+        if isinstance(value, BaseException) and is_known(type(value)):
+            fields = {name: one for name, one in vars(value).items() if name != "__from_other_side__"}
+            return [
+                "error",
+                self._proxies.class_wire(type(value)),
+                *map(self._values.encode, (arguments_of(value), fields, value.__cause__)),
+            ]
+        if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value and value.__name__ != "__main__":
+            return ["module", value.__name__]
+        if self._side.strict and isinstance(value, _FUNCTIONS) and (place := _library_place(value)):
+            return ["named", self._proxies.number(value), *place]
+        if isinstance(value, type):
+            return self._proxies.class_wire(value)
+        self._side.check(value)
+        kind = self._proxies.class_wire(type(value))
+        data = arguments_of(value) if isinstance(value, BaseException) else self._proxies.data_of(value)
+        return ["object", self._proxies.number(value), kind, self._values.encode(data)]
+
+    def receive(self, wire: list[Any]) -> Any:
+        """The value of a wire form that `send` gave on the other side."""
+        tag = wire[0]
+        if tag == "yours":
+            return self._proxies.own(wire[1])
+        if tag == "nan":
+            return self._proxies.borrow(wire[1], float("nan"))
+        if tag == "module":
+            return import_module(wire[1])
+        if tag == "object":
+            return self._proxies.proxy(wire[1], self._proxies.class_of(wire[2]), self._values.decode(wire[3]))
+        if tag == "error":
+            kind = self._proxies.class_of(wire[1])
+            arguments, fields, cause = map(self._values.decode, wire[2:])
+            error = new_exception(kind, kind, arguments)
+            vars(error).update(fields)
+            error.__cause__ = cause
+            return error
+        if tag == "named" and not self._side.strict:
+            found: Any = import_module(wire[2])
+            for name in wire[3].split("."):
+                found = getattr(found, name)
+            return self._proxies.borrow(wire[1], found)
+        return self._proxies.class_of(wire)
+
+
+def _library_place(value: Any) -> tuple[str, str] | None:
+    """Module and name under which the standard library has a function or class."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+    if module is None:
+        module = getattr(getattr(value, "__objclass__", None), "__module__", None)
+    if not isinstance(module, str) or module.partition(".")[0] not in STANDARD or (isinstance(value, type) and is_known(value)):
+        return None
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return (module, name) if found is value else None

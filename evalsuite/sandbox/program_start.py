@@ -1,0 +1,305 @@
+"""The first process of a program and its test: it builds the walls and divides itself into the two sides of a channel.
+
+The test's process is process 1 of a namespace of processes, the program's process 1 of one below it: when the test's ends, however that
+is, the kernel kills the program's. The program's process is divided off before the test's has read what it is to run.
+"""
+
+import ctypes
+import os
+import socket
+import struct
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from evalsuite.sandbox.linux_layers import (
+    IPC,
+    MOUNTS,
+    NETWORK,
+    PRIVATE,
+    PROCESSES,
+    USERS,
+    die_with_parent,
+    drop_capabilities,
+    parts_without,
+    restrict_calls,
+    restrict_files,
+    was_killed,
+)
+from evalsuite.sandbox.program_channel import Channel
+from evalsuite.sandbox.program_runner import clear_traces, prepare
+from evalsuite.sandbox.program_test import judge
+
+# Lengths of program and test.
+HEADER: Final = struct.Struct("=II")
+READY: Final = b"!"
+# The verdict, and the exit code, where the system killed a process of the jail.
+KILLED, EXIT_KILLED = b"killed", 77
+# How near to the limit of CPU time SIGKILL may mean that.
+_CPU_MARGIN_SECONDS: Final = 0.5
+_NO_SUID, _NO_DEVICES, _NO_PROGRAMS = 1 << 1, 1 << 2, 1 << 3
+# Where the folder that both sides can write is mounted: the first that hides nothing of the interpreter.
+_OWN_FOLDERS: Final = ("/tmp", "/var/tmp", "/mnt")
+_OWN_FOLDER_MIB: Final = 16
+# What the test's process may have more than the program's: the values of both meet there.
+_TEST_MIB: Final = 256
+_ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Limits:
+    """What each of the two processes may have, and the folders of installed packages that both may read."""
+
+    def __init__(self, memory_mib: int, seconds: float, installed: Sequence[str]) -> None:
+        self.memory_mib, self.seconds, self.installed = memory_mib, seconds, list(installed)
+        self.cpu_seconds = int(seconds) + 1
+
+    def set(self, more_mib: int = 0) -> None:
+        """Set them round this process; its own start is not counted against the program."""
+        try:
+            import resource
+        except ImportError:
+            return
+        most = (self.memory_mib + more_mib << 20) + _address_space()
+        for name, value in {"AS": most, "CPU": self.cpu_seconds, "FSIZE": 1 << 20, "CORE": 0, "NOFILE": 256, "NPROC": 256}.items():
+            kind = getattr(resource, f"RLIMIT_{name}", None)
+            if kind is None or (name in ("AS", "NPROC") and sys.platform == "darwin"):
+                continue
+            hard = resource.getrlimit(kind)[1]
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(kind, (value, value))
+
+
+def begin(memory_mib: int, seconds: float, installed: Sequence[str], *, jailed: bool) -> NoReturn:
+    """Entry point: run the program and the test that standard input gives, and tell on standard output how that ended."""
+    # Both sides need it, and one of them cannot read where it lies.
+    from msgspec import msgpack  # noqa: F401
+
+    limits = Limits(memory_mib, seconds, installed)
+    for name in _ONE_THREAD:
+        os.environ[name] = "1"
+    if not jailed:
+        _divide(limits, None)
+    die_with_parent()
+    libc = ctypes.CDLL(None, use_errno=True)
+    uid, gid = os.getuid(), os.getgid()
+    _must(libc.unshare(USERS | PROCESSES | NETWORK | MOUNTS | IPC))
+    for name, text in (("setgroups", "deny"), ("uid_map", f"65534 {uid} 1"), ("gid_map", f"65534 {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - one line of the kernel's
+            file.write(text)
+    os._exit(EXIT_KILLED if _in_child(limits, lambda: _divide(limits, _Walls(libc, limits))) else 0)
+
+
+def _in_child(limits: Limits, run: Callable[[], Any]) -> bool:
+    """Run something in a child process and wait until that is gone; whether the system killed it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            die_with_parent()
+            run()
+        finally:
+            os._exit(1)
+    for descriptor in (0, 1):
+        os.close(descriptor)
+    os.closerange(3, 1 << 16)
+    return _was_killed(child, limits)
+
+
+def _was_killed(child: int, limits: Limits, *, by_code: bool = False) -> bool:
+    """Whether a child, when it has ended, was killed by the system, and not for the CPU time that it had; `by_code`: as its exit code says.
+
+    A side of a jail is process 1 of its namespace, which no signal from inside kills.
+    """
+    _, status, used = os.wait4(child, 0)
+    if os.WIFEXITED(status):
+        return by_code and os.WEXITSTATUS(status) == EXIT_KILLED
+    is_late = used.ru_utime + used.ru_stime > limits.cpu_seconds - _CPU_MARGIN_SECONDS
+    return was_killed(-os.WTERMSIG(status)) and not is_late
+
+
+class _Walls:
+    """The walls of a jail: a folder in memory from which nothing is executed, and what each side gives up for good."""
+
+    def __init__(self, libc: ctypes.CDLL, limits: Limits) -> None:
+        self._libc, self._library = libc, [*_standard_library(), *limits.installed]
+        self.own = next(
+            folder
+            for folder in _OWN_FOLDERS
+            if not any(Path(path).is_relative_to(folder) for path in self._library) and Path(folder).is_dir()
+        )
+        _must(libc.mount(b"none", b"/", None, PRIVATE, None))
+        flags, room = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS, f"size={_OWN_FOLDER_MIB}m,nr_inodes=4096"
+        _must(libc.mount(b"none", self.own.encode(), b"tmpfs", flags, room.encode()))
+        os.chdir(self.own)
+
+    def divide_processes(self) -> None:
+        """Give the children of this process a namespace of processes of their own."""
+        _must(self._libc.unshare(PROCESSES))
+
+    def enter(self) -> None:
+        """Stand behind the walls from here on."""
+        readable = restrict_files(
+            self._library, listed=[sysconfig.get_path("stdlib")], writable=[self.own, "/dev/null"], system=["/dev/urandom"]
+        )
+        # No rights of a superuser, not even inside; no memory that is written and executed.
+        if not (readable and drop_capabilities(self._libc) and restrict_calls(own_files=True, native=False)):
+            os._exit(1)
+
+
+def _divide(limits: Limits, walls: _Walls | None) -> NoReturn:
+    """Become the test's process, with the program's below it."""
+    read: Callable[[int], bytes]
+    write: Callable[[Any], int]
+    program = -1
+    try:
+        if hasattr(os, "fork"):
+            ours, theirs = socket.socketpair()
+            program = _fork_program(limits, walls, theirs, ours)
+            read, write = ours.recv, ours.send
+        else:
+            read, write = _spawn_program(limits)
+        _be_test(limits, walls, read, write, program)
+    finally:
+        os._exit(1)
+
+
+def _fork_program(limits: Limits, walls: _Walls | None, theirs: socket.socket, ours: socket.socket) -> int:
+    """The process id of a child that is, or waits for, the program's process."""
+    if child := os.fork():
+        theirs.close()
+        return child
+    try:
+        die_with_parent()
+        ours.close()
+        if walls is None:
+            be_program(limits, None, theirs.recv, theirs.send)
+        walls.divide_processes()
+        if _in_child(limits, lambda: be_program(limits, walls, theirs.recv, theirs.send)):
+            os._exit(EXIT_KILLED)
+    finally:
+        os._exit(1)
+
+
+def _spawn_program(limits: Limits) -> tuple[Callable[[int], bytes], Callable[[Any], int]]:
+    """The program's process where no process can be divided; a clock ends both, since nothing else would end that one."""
+    import subprocess
+
+    words = f"{limits.memory_mib}, {limits.seconds}, {limits.installed}"
+    code = (
+        f"import sys; sys.path[:0] = {sys.path}; from evalsuite.sandbox.program_start import Limits, be_program; import os; "
+        f"to, back = os.dup(1), os.dup(0); be_program(Limits({words}), None, lambda n: os.read(back, n), lambda data: os.write(to, data))"
+    )
+    program = subprocess.Popen([sys.executable, "-I", "-S", "-X", "utf8", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert program.stdin is not None
+    assert program.stdout is not None
+
+    def stop() -> None:
+        program.kill()
+        os._exit(1)
+
+    clock = threading.Timer(limits.seconds, stop)
+    clock.daemon = True
+    clock.start()
+    to, back = program.stdin.fileno(), program.stdout.fileno()
+    return lambda size: os.read(back, size), lambda data: os.write(to, data)
+
+
+def be_program(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes], write: Callable[[Any], int]) -> NoReturn:
+    """Be the program's process, whose only way out is the channel."""
+    try:
+        _leave_standard_streams()
+        channel = Channel(read, write, prepare())
+        limits.set()
+        _see_installed(limits)
+        if walls is not None:
+            walls.enter()
+        clear_traces(walled=walls is not None)
+        channel.serve()
+    finally:
+        os._exit(1)
+
+
+def _be_test(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes], write: Callable[[Any], int], program: int) -> NoReturn:
+    source, tell = os.dup(0), os.dup(1)
+    _leave_standard_streams()
+    prepare()
+    limits.set(_TEST_MIB)
+    _see_installed(limits)
+    if walls is not None:
+        walls.enter()
+        read, write = (_watched(use, program, limits, tell) for use in (read, write))
+    os.write(tell, READY)
+    sizes = HEADER.unpack(_take(source, HEADER.size))
+    source_code, test = (_take(source, size).decode("utf-8", "surrogatepass") for size in sizes)
+    judge(read, write, lambda verdict: os.write(tell, verdict[:4000] + b"\n"), source_code, test)
+    os._exit(0)
+
+
+def _watched(use: Callable[[Any], Any], program: int, limits: Limits, tell: int) -> Callable[[Any], Any]:
+    """One direction of the channel; where it ends because the system killed the program's process, that is the verdict."""
+
+    def end() -> None:
+        with suppress(ChildProcessError):
+            if _was_killed(program, limits, by_code=True):
+                os.write(tell, KILLED + b"\n")
+                os._exit(0)
+
+    def watched(what: Any) -> Any:
+        try:
+            done = use(what)
+        except (BrokenPipeError, ConnectionResetError):
+            end()
+            raise
+        if not done:
+            end()
+        return done
+
+    return watched
+
+
+def _leave_standard_streams() -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+
+
+def _see_installed(limits: Limits) -> None:
+    own = [path for path in sys.path if path.startswith(sys.base_prefix)]
+    sys.path[:] = [*own, *limits.installed]
+
+
+def _take(source: int, size: int) -> bytes:
+    got = b""
+    while len(got) < size:
+        piece = os.read(source, min(size - len(got), 1 << 16))
+        if not piece:
+            os._exit(1)
+        got += piece
+    return got
+
+
+def _address_space() -> int:
+    """How much this process has of what RLIMIT_AS counts, 0 where that cannot be read."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+def _standard_library() -> list[str]:
+    """What a bare interpreter reads: its standard library without what was installed beside it, the system's libraries."""
+    library, own = Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix).resolve() / "lib"
+    installed = [folder / name for folder in (library, Path("/usr/lib/python3")) for name in ("site-packages", "dist-packages")]
+    hidden = [str(path.resolve()) for path in installed]
+    shared = [str(path) for path in own.glob("*.so*")]
+    system = [path for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo") if Path(path).is_dir()]
+    kept = [part for path in (str(library), *system) for part in parts_without(path, hidden)]
+    return [*shared, *kept, "/etc/localtime", "/etc/ld.so.cache"]
+
+
+def _must(answer: int) -> None:
+    if answer != 0:
+        os._exit(1)

@@ -1,0 +1,440 @@
+"""The test's side: an interpreter that holds the asserts and meets the program's values as data and as proxies.
+
+The test's names are its own; those that it does not define are the program's. It passes when it comes to its end.
+
+What a test says of the names that it does not define: which are the program's, and which are Python's whatever the program defines.
+
+What a test does to its own interpreter for the program to see: replaced module attributes, seeds, variables of the environment.
+
+Program and test stood in one interpreter once, and tests are written as if they still did (`sys.stdin = ...`, `mock.patch`,
+`random.seed`). Before each call the program's interpreter hears of what has changed here.
+"""
+
+import ast
+import builtins
+import collections
+import functools
+import io
+import operator
+import os
+import random
+import re
+import symtable
+import sys
+import types
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from importlib import import_module
+from typing import Any, Final, NoReturn
+
+from evalsuite.sandbox.program_channel import Channel
+from evalsuite.sandbox.program_proxies import RemoteClass
+from evalsuite.sandbox.program_values import STANDARD
+from evalsuite.sandbox.special_methods import FORWARDED, perform
+
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+_ANY_NAME: Final = re.compile(r"\b(?:globals|vars|locals|dir|getmembers|__main__|__dict__)\b")
+_BUILTINS: Final = frozenset(vars(builtins))
+# With these a test finds a program's names that it does not say.
+_LOOKS_UP: Final = frozenset({"eval", "exec", "compile", "globals", "locals", "vars", "getattr", "__import__"})
+# Short names under which everybody imports a package.
+_ALIASES: Final = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "dt": "datetime"}
+
+
+class TestNames:
+    """The names of a test, read from its text."""
+
+    __test__ = False
+
+    def __init__(self, text: str) -> None:
+        self.text, self.tree = text, ast.parse(text)
+        table = symtable.symtable(text, "<test>", "exec")
+        self.bound = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported() or one.is_namespace()}
+        self.imported = {one.get_name() for one in table.get_symbols() if one.is_imported()}
+        self.read = set(_names_read(table))
+        self.free = self.read - self.bound
+
+    def wanted(self) -> tuple[str, ...] | None:
+        """The names that may be the program's: every word of the test, or all names where it looks through them."""
+        return None if _ANY_NAME.search(self.text) else tuple(sorted({*_WORD.findall(self.text)}))
+
+    def tested_builtin(self) -> str | None:
+        """The one name of a built-in that this test is about, as `sum` in `assert sum(1, 2) == 3`; None where it is about other names."""
+        used = self.free & _BUILTINS
+        if not used or used & _LOOKS_UP or self.free - _BUILTINS:
+            return None
+        if len(used) == 1:
+            return next(iter(used))
+        passed = [one.id for call in self._calls_of_own() for one in call.args if isinstance(one, ast.Name) and one.id in used]
+        if passed:
+            return passed[0]
+        called = [
+            node.func.id
+            for part in ast.walk(self.tree)
+            if isinstance(part, ast.Assert)
+            for node in ast.walk(part.test)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in used
+        ]
+        # `ast.walk` gives the outermost call first.
+        return called[0] if called else None
+
+    def _calls_of_own(self) -> Iterator[ast.Call]:
+        """Calls in the module itself of functions that the test defines, such as `check(candidate)`."""
+        for statement in self.tree.body:
+            for node in ast.walk(statement) if isinstance(statement, ast.Expr) else ():
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.bound:
+                    yield node
+
+    def own_module(self, name: str) -> str | None:
+        """The module that a free name stands for, where the test uses the name for nothing but what that module has."""
+        module = _ALIASES.get(name, name if name in sys.stdlib_module_names else None)
+        if module is None or name not in self.free:
+            return None
+        attributes = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
+                attributes.append(node.attr)
+        uses = sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(self.tree))
+        if uses != len(attributes):
+            return None
+        try:
+            found: Any = __import__(module, fromlist=["*"])
+        except ImportError:
+            return None
+        return module if all(hasattr(found, one) for one in attributes) else None
+
+    def modules(self) -> set[str]:
+        """The modules that the test imports or names in a text such as `time.sleep`."""
+        found = {"builtins", "sys"}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                found |= {one.name for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
+                parts = node.value.split(".")
+                found |= {".".join(parts[:end]) for end in range(1, len(parts)) if parts[0].isidentifier()}
+        return {name for name in found if name.partition(".")[0] in sys.stdlib_module_names or name in sys.modules}
+
+    def set_for_program(self) -> set[str]:
+        """Names that the test sets and never reads: nothing but the program can use them. What it also reads stays with the test."""
+        return self.bound - self.read - self.imported - self._defined()
+
+    def _defined(self) -> set[str]:
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        return {node.name for node in self.tree.body if isinstance(node, kinds)}
+
+
+def _names_read(table: symtable.SymbolTable) -> Iterator[str]:
+    """The names of the module that any part of it reads."""
+    for one in table.get_symbols():
+        if one.is_referenced() and (table.get_type() == "module" or one.is_global()):
+            yield one.get_name()
+    for child in table.get_children():
+        yield from _names_read(child)
+
+
+# Attributes of `sys` that a test may set; the others change by themselves.
+_SYS: Final = frozenset({"stdin", "stdout", "stderr", "argv", "maxsize", "platform", "version_info"})
+# Modules whose attributes are their own memory.
+_NOISY: Final = frozenset({"random._inst", "warnings.filters", "warnings._filters_version", "warnings.onceregistry", "asyncio.events"})
+# What a test says that is seen by neither way.
+_UNSEEN: Final = {
+    "assertLogs": "asks for the program's log records",
+    "caplog": "asks for the program's log records",
+    "setlocale": "sets a locale",
+    "gettrace": "traces the program",
+    "settrace": "traces the program",
+    "tracemalloc": "measures the program's memory",
+    "getsource": "reads the program's source",
+}
+
+
+def unseen_use(text: str) -> str | None:
+    """Why a test cannot be run apart from its program, as its text shows; None where nothing speaks against it."""
+    return next((why for word, why in _UNSEEN.items() if re.search(rf"\b{word}\b", text)), None)
+
+
+class State:
+    """The changes of this interpreter since the last call."""
+
+    def __init__(self, text: str, modules: set[str]) -> None:
+        self._modules: dict[str, dict[str, Any]] = {}
+        self._replaced: dict[tuple[str, str], Any] = {}
+        for name in sorted(modules):
+            try:
+                module = import_module(name)
+            except Exception:
+                continue
+            self._modules[name] = dict(vars(module))
+        words = {"random": "random", "numpy": "np.random|numpy", "decimal": "context", "recursion": "setrecursionlimit", "folder": "chdir"}
+        self._read = {what: _READERS[what] for what, word in words.items() if re.search(word, text)}
+        self._last = {what: read() for what, read in self._read.items()}
+        self._environ = dict(os.environ) if re.search("environ|putenv|setenv", text) else None
+        self._warns = re.search(r"warn", text) is not None
+
+    def news(self) -> Iterator[tuple[Any, ...]]:
+        """What changed, as `ProgramSide.hear` takes it."""
+        for module, before in self._modules.items():
+            yield from self._attributes(module, before)
+        for what, read in self._read.items():
+            now = read()
+            if now != self._last[what]:
+                self._last[what] = now
+                yield what, (now,)
+        if self._environ is not None and self._environ != dict(os.environ):
+            self._environ = dict(os.environ)
+            yield "environ", (self._environ,)
+        if self._warns:
+            self._warns = False
+            yield "warnings", (_warn,)
+
+    def _attributes(self, module: str, before: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+        place = vars(sys.modules[module]) if module in sys.modules else before
+        for name, value in list(place.items()):
+            own, key = before.get(name, place), (module, name)
+            if own is value:
+                if self._replaced.pop(key, place) is not place:
+                    yield "restore", key
+            elif own is place:
+                # A submodule that was imported meanwhile, or a memory of the module's own.
+                before[name] = value
+            elif self._replaced.get(key, place) is not value and not name.startswith("_") and self._is_set(module, name, own):
+                self._replaced[key] = value
+                yield "replace", (*key, value)
+
+    def _is_set(self, module: str, name: str, own: Any) -> bool:
+        return name in _SYS if module == "sys" else f"{module}.{name}" not in _NOISY
+
+
+def _random() -> Any:
+    module = sys.modules.get("random")
+    return None if module is None else module.getstate()
+
+
+def _numpy() -> Any:
+    module = sys.modules.get("numpy.random")
+    if module is None:
+        return None
+    kind, keys, *rest = module.get_state()
+    return (kind, tuple(keys.tolist()), *rest)
+
+
+def _decimal() -> Any:
+    module = sys.modules.get("decimal")
+    if module is None:
+        return None
+    context = module.getcontext()
+    return (context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp)
+
+
+_READERS: Final[dict[str, Callable[[], Any]]] = {
+    "random": _random,
+    "numpy": _numpy,
+    "decimal": _decimal,
+    "recursion": sys.getrecursionlimit,
+    "folder": os.getcwd,
+}
+
+
+def _warn(message: str, category: Any) -> None:
+    import warnings
+
+    warnings.warn(message, category if isinstance(category, type) and issubclass(category, Warning) else UserWarning, stacklevel=2)
+
+
+PASSED, FAILED, UNKNOWN = b"passed", b"failed ", b"unknown "
+_FUNCTIONS: Final = (
+    *(types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType, functools.partial),
+    *(operator.itemgetter, operator.attrgetter, operator.methodcaller, type(functools.lru_cache(int))),
+)
+# Objects of the library that a test may give to a program, which calls their methods.
+_GIVEN: Final = (io.IOBase, random.Random, re.Pattern, re.Match, types.SimpleNamespace)
+_CONTAINERS: Final = (list, dict, set, bytearray, collections.deque, collections.UserDict, collections.UserList)
+_OF_FUNCTIONS: Final = frozenset({"__name__", "__qualname__", "__doc__", "__module__", "__code__", "__signature__", "cache_clear"})
+_OF_GENERATORS: Final = frozenset({"send", "throw", "close", "asend", "athrow", "aclose"})
+_OF_MOCKS: Final = ("assert", "_", "mock_", "call", "method_calls", "return_value", "side_effect", "configure", "attach", "reset")
+
+
+class TestSide:
+    """Runs a test; `tell` sends its one verdict."""
+
+    __test__ = False
+    strict = True
+
+    def __init__(self, tell: Callable[[bytes], Any], text: str) -> None:
+        self._tell = tell
+        self.names = TestNames(text)
+        self.space = types.ModuleType("__main__")
+        vars(self.space)["__builtins__"] = sys.modules["builtins"]
+        # Names of the program that stand among the test's own, with the values that they had there.
+        self._given: dict[str, Any] = {}
+        self._set: dict[str, Any] = {}
+        self._asked = 0
+        self._program = ""
+        self._state: State | None = None
+
+    def refuse(self, reason: str) -> NoReturn:
+        """End the test, which failed."""
+        self._end(FAILED + reason.encode())
+
+    def give_up(self, reason: str) -> NoReturn:
+        """End the test, of which nothing is known."""
+        self._end(UNKNOWN + reason.encode("utf-8", "replace"))
+
+    def _end(self, verdict: bytes) -> NoReturn:
+        self._tell(verdict)
+        os._exit(0)
+
+    def run(self, channel: Channel, program: str) -> None:
+        """Run the program in its process and the test in this one."""
+        why = unseen_use(self.names.text)
+        if why is not None:
+            self.give_up(f"the test {why}, and it runs in a process of its own")
+        self._program = program
+        channel.command("run", program)
+        sys.modules["__main__"] = self.space
+        self._state = State(self.names.text, self.names.modules())
+        for name, value in channel.command("names", self.names.wanted()):
+            self._take(name, value)
+        exec(compile(self.names.tree, "<test>", "exec", dont_inherit=True), vars(self.space))
+
+    def _take(self, name: str, value: Any) -> None:
+        """Let a name of the program stand among the test's, unless it would stand for one of Python's own."""
+        if name.startswith("__"):
+            return
+        module = self.names.own_module(name)
+        if module is not None:
+            value = sys.modules[module]
+        elif name in vars(sys.modules["builtins"]) and name != self.names.tested_builtin():
+            return
+        if isinstance(value, RemoteClass):
+            # A class under a function's name is no class that the test knows of.
+            value._class_.known = name[:1].isupper()
+        self._given[name] = vars(self.space)[name] = value
+
+    def news(self) -> list[tuple[Any, ...]]:
+        """What the test has changed that the program sees."""
+        if self._state is None:
+            return []
+        found = list(self._state.news())
+        space = vars(self.space)
+        for name in self._program_names():
+            if name in self.names.imported and not _is_of_library(space.get(name)):
+                continue
+            if name in space and self._set.get(name, space) is not space[name] and space[name] is not self._given.get(name, space):
+                self._set[name] = space[name]
+                found.append(("name", (name, space[name])))
+            elif name in self._set and name in self._given and space.get(name) is self._given[name]:
+                del self._set[name]
+                found.append(("name", (name, space[name])))
+        return found
+
+    @functools.cache  # noqa: B019 - one of these lives as long as its process
+    def _program_names(self) -> list[str]:
+        patched = re.findall(r"__main__\.(\w+)", self.names.text)
+        # What the program does not mention it does not use, and need not import.
+        imported = self.names.imported.intersection(re.findall(r"\w+", self._program))
+        return sorted(one for one in {*self.names.set_for_program(), *patched, *imported} if not one.startswith("__"))
+
+    def hear(self, name: str, value: Any) -> None:
+        """A name of the program has another value; the test's own value of that name stays."""
+        space = vars(self.space)
+        if name in self._given and space.get(name) is self._given[name]:
+            self._take(name, value)
+
+    def command(self, name: str, parts: list[Any]) -> NoReturn:
+        """The program asks for nothing but operations on what it was given."""
+        raise ValueError(name)
+
+    def perform(self, target: Any, operation: str, parts: list[Any]) -> Any:
+        """Carry out an operation that any holder of the object may ask for; an assert that fails in it fails the test."""
+        self._allow(target, operation, parts)
+        if operation == "await":
+            return self._driven(target)
+        if operation == "get" and parts[0] == "__signature__":
+            import inspect
+
+            return inspect.signature(target)
+        self._asked += operation == "get"
+        try:
+            return perform(target, operation, parts)
+        except AssertionError as error:
+            if not hasattr(error, "__from_other_side__"):
+                self.refuse("an assertion failed in what the program called")
+            raise
+        finally:
+            self._asked -= operation == "get"
+
+    def _driven(self, awaitable: Awaitable[Any]) -> Any:
+        """What a coroutine of the test comes to, which the program awaits."""
+        steps = awaitable.__await__()
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                return end.value
+            if step is not None:
+                self.give_up("the program waits for a coroutine of the test, which waits for another")
+
+    def _allow(self, target: Any, operation: str, parts: list[Any]) -> None:
+        name = parts[0] if parts and isinstance(parts[0], str) else ""
+        if operation in ("call", "copy", "await") or (operation == "operate" and name in FORWARDED):
+            return
+        if operation == "get" and self._may_read(target, name):
+            return
+        own = _is_of_test(type(target)) or isinstance(target, types.SimpleNamespace)
+        if operation in ("set", "delete") and own and not name.startswith("_") and not callable(getattr(type(target), name, None)):
+            return
+        raise AttributeError(f"{type(target).__name__!r} object has no attribute {name!r} for the program")
+
+    def _may_read(self, target: Any, name: str) -> bool:
+        if _is_mock(target):
+            return not name.startswith(_OF_MOCKS)
+        if isinstance(target, _FUNCTIONS):
+            return name in _OF_FUNCTIONS
+        if isinstance(target, Iterator | Awaitable | AsyncIterator) and not _is_of_test(type(target)) and not isinstance(target, io.IOBase):
+            return name in _OF_GENERATORS
+        return not name.startswith("_")
+
+    def check(self, value: Any) -> None:
+        """Refuse to send an object that would not be on the other side what it is here."""
+        kind = value if isinstance(value, type) else type(value)
+        own = _is_of_test(kind) and not issubclass(kind, _CONTAINERS)
+        if own or kind is object or isinstance(value, (*_FUNCTIONS, *_GIVEN, Iterator, Awaitable, AsyncIterator)) or _is_mock(value):
+            return
+        if self._asked:
+            raise TypeError(f"the program cannot have a {kind.__name__}")
+        self.give_up(
+            f"the test gives the program an object of {kind.__module__}.{kind.__qualname__}, which cannot leave the test's process"
+        )
+
+
+def _is_of_library(value: Any) -> bool:
+    """Whether a value is a module of the library or of numpy, or a function or class: a program may use what its test imports."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__.partition(".")[0] in {*STANDARD, "numpy"}
+    return isinstance(value, types.FunctionType | types.BuiltinFunctionType | type)
+
+
+def _is_of_test(kind: type) -> bool:
+    return kind.__module__ == "__main__" and not isinstance(kind, RemoteClass)
+
+
+def _is_mock(value: Any) -> bool:
+    mock = sys.modules.get("unittest.mock")
+    return mock is not None and isinstance(value, mock.NonCallableMock)
+
+
+def judge(read: Callable[[int], bytes], write: Callable[[Any], int], tell: Callable[[bytes], Any], program: str, test: str) -> None:
+    """Run a test on a program at the other end of a channel, and tell how it ended."""
+    try:
+        side = TestSide(tell, test)
+        side.run(Channel(read, write, side), program)
+    except SystemExit as end:
+        # `unittest.main()` ends so. The program's exits come from the other side.
+        passed = not end.code and not hasattr(end, "__from_other_side__")
+        tell(PASSED if passed else FAILED)
+    except BaseException:
+        tell(FAILED)
+    else:
+        tell(PASSED)

@@ -1,0 +1,457 @@
+"""Values as data: what a program's process and its test's process send each other, as msgpack and never as a pickle.
+
+Types are kept apart (a tuple is no list, True is no 1). A list, dict, set or another mutable container is one object on both sides: each
+message carries the contents that have changed, so that a change in place is seen where the object came from. What is no data goes as a
+number that the other side holds a proxy for (`program_objects`).
+
+The contents of mutable containers as lists, and what msgpack holds as it is.
+
+Exceptions on their way from one side of a channel to the other: Python's own arrive as what they are, with their arguments.
+"""
+
+import array
+import builtins
+import collections
+import datetime
+import decimal
+import fractions
+import inspect
+import math
+import operator
+import pathlib
+import sys
+import types
+import uuid
+import zoneinfo
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Protocol
+
+ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes})
+MAPPINGS: Final = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+# Mutable containers by the tag under which they travel.
+CONTAINERS: Final[dict[str, Any]] = {
+    "list": list, "dict": dict, "set": set, "bytearray": bytearray, "deque": collections.deque, "ordered": collections.OrderedDict,
+    "default": collections.defaultdict, "counter": collections.Counter, "array": array.array,
+}  # fmt: skip
+_LEAST_INT, _MOST_INT = -(1 << 63), (1 << 64) - 1
+
+
+class ByIdentity:
+    """Something for each of some objects, whatever they say of being equal; the objects are held."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[Any, Any]] = {}
+
+    def get(self, value: Any) -> Any:
+        """What is kept for an object, None where nothing is."""
+        found = self._held.get(_identity(value))
+        return None if found is None else found[1]
+
+    def put(self, value: Any, kept: Any) -> None:
+        """Keep something for an object."""
+        self._held[_identity(value)] = (value, kept)
+
+    def drop(self, value: Any) -> None:
+        """Forget an object."""
+        del self._held[_identity(value)]
+
+
+def _identity(value: Any) -> int:
+    return id(value)
+
+
+class MessageError(Exception):
+    """Raised where a message is not of the form that this project sends."""
+
+
+def fits(value: Any) -> bool:
+    """Whether msgpack holds an atom as it is: a number of 64 bits, no NaN (which is itself alone), text without a lone surrogate."""
+    kind = type(value)
+    if kind is int:
+        return bool(_LEAST_INT <= value <= _MOST_INT)
+    if kind is float:
+        return not math.isnan(value)
+    return kind is not str or value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def is_block(value: Any) -> bool:
+    """Whether a value is an array of numpy that holds its numbers itself."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is numpy.ndarray and not value.dtype.hasobject and not value.dtype.names
+
+
+def are_plain(items: Sequence[Any]) -> bool:
+    """Whether all items are atoms that msgpack holds as they are."""
+    return set(map(type, items)) <= ATOMS and all(map(fits, items))
+
+
+def contents(value: Any) -> list[Any]:
+    """The items of a container in a list, those of a mapping as key, value, key, value; of a block of numbers its type and its bytes."""
+    if isinstance(value, MAPPINGS):
+        return [part for pair in value.items() for part in pair]
+    if isinstance(value, bytearray):
+        return [bytes(value)]
+    if isinstance(value, array.array):
+        return [value.typecode, value.tobytes()]
+    if isinstance(value, list | set | collections.deque):
+        return list(value)
+    return [value.dtype.str, *value.shape, value.tobytes()]
+
+
+def are_same(now: list[Any], before: list[Any]) -> bool:
+    """Whether contents are the same objects, or the same bytes."""
+    if len(now) != len(before):
+        return False
+    return all(map(operator.is_, now, before)) or (type(now[-1]) is bytes and are_plain(now) and now == before)
+
+
+def fill(value: Any, items: list[Any]) -> None:
+    """Give a container these contents, in place."""
+    if isinstance(value, list):
+        value[:] = items
+        return
+    if isinstance(value, bytearray):
+        value[:] = items[0]
+        return
+    if not isinstance(value, (*MAPPINGS, set, collections.deque)):
+        _fill_numbers(value, items)
+        return
+    value.clear()
+    if isinstance(value, MAPPINGS):
+        for key, one in zip(items[::2], items[1::2], strict=True):
+            value[key] = one
+    else:
+        (value.update if isinstance(value, set) else value.extend)(items)
+
+
+def _fill_numbers(value: Any, items: list[Any]) -> None:
+    if isinstance(value, array.array):
+        value[:] = array.array(value.typecode, items[1])
+    else:
+        import numpy
+
+        value[...] = numpy.frombuffer(items[-1], dtype=value.dtype).reshape(value.shape)
+
+
+def numpy_wire(value: Any, encode: Callable[[Any], Any]) -> list[Any] | None:
+    """A scalar of numpy, or an array of objects, as data; None for everything else."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.ndarray | numpy.generic) or value.dtype.names:
+        return None
+    if value.dtype.hasobject:
+        return ["numpy", "O", list(value.shape), [encode(item) for item in value.ravel().tolist()]]
+    return ["numpy", value.dtype.str, None, value.tobytes()]
+
+
+def numpy_value(kind: str, shape: list[int] | None, data: Any, decode: Callable[[Any], Any]) -> Any:
+    """What `numpy_wire` told of: an array where it has a shape."""
+    import numpy
+
+    if shape is None:
+        return new_array([kind, data])[()]
+    made = numpy.empty(len(data), dtype=object)
+    made[:] = [decode(item) for item in data]
+    return made.reshape(shape)
+
+
+def new_array(items: list[Any]) -> Any:
+    """An array of these contents: its type, its shape, its bytes."""
+    import numpy
+
+    dtype = numpy.dtype(items[0])
+    if dtype.hasobject:
+        raise MessageError("an array of addresses")
+    return numpy.frombuffer(bytearray(items[-1]), dtype=dtype).reshape(items[1:-1])
+
+
+STANDARD: Final = sys.stdlib_module_names | {"builtins"}
+# Their exceptions say how a test ended, as `unittest.SkipTest` does.
+_OF_TESTS: Final = frozenset({"unittest", "doctest", "bdb"})
+
+
+def is_known(kind: type) -> bool:
+    """Whether a class of exceptions is Python's own."""
+    return issubclass(kind, BaseException) and kind.__module__.partition(".")[0] in STANDARD
+
+
+def native_name(kind: type) -> str:
+    """The built-in exception that a class is or derives from."""
+    return next(one.__name__ for one in kind.__mro__ if one.__module__ == "builtins")
+
+
+def known_exception(module: str, qualname: str, native: str) -> type[BaseException]:
+    """The class of that name where its module was imported here, else the built-in one that it derives from; nothing is imported."""
+    found = getattr(sys.modules.get(module), qualname, None) if module.partition(".")[0] in STANDARD - _OF_TESTS else None
+    for one in (found, getattr(builtins, native, None)):
+        if isinstance(one, type) and issubclass(one, BaseException):
+            return one
+    return Exception
+
+
+def arguments_of(error: BaseException) -> tuple[Any, ...]:
+    """What an exception is made again from."""
+    try:
+        made = error.__reduce__()[1]
+    except Exception:
+        made = error.args
+    return made if isinstance(made, tuple) else error.args
+
+
+def new_exception(native: type[BaseException], kind: type[BaseException], arguments: Any) -> BaseException:
+    """An exception of a class with these arguments, made by the built-in class alone."""
+    arguments = arguments if isinstance(arguments, tuple) else ()
+    try:
+        made = native.__new__(kind, *arguments)
+        native.__init__(made, *arguments)
+    except Exception:
+        made = BaseException.__new__(kind)
+        made.args = arguments
+    return made
+
+
+def without_frames(error: BaseException) -> BaseException:
+    """The exception without the frames that hold what it passed through, nor those of its causes."""
+    seen: list[BaseException] = []
+    at: BaseException | None = error
+    while at is not None and not any(at is one for one in seen):
+        seen.append(at)
+        at.__traceback__ = None
+        at = at.__cause__ or at.__context__
+    return error
+
+
+_TAGS: Final = {kind: tag for tag, kind in CONTAINERS.items()}
+_NONE = type(None)
+_PATHS: Final = (pathlib.PurePosixPath, pathlib.PureWindowsPath, type(pathlib.Path()))
+# Classes that both sides have and that a message may name. None of them runs code that it is given.
+SAFE_CLASSES: Final[dict[str, type]] = {
+    kind.__name__: kind
+    for kind in (
+        *(bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, _NONE),
+        *(collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter, array.array),
+        *(decimal.Decimal, fractions.Fraction, uuid.UUID, datetime.date, datetime.time, datetime.datetime, datetime.timedelta),
+        *_PATHS,
+    )
+}
+# Values of these classes are rebuilt by calling the class with plain arguments.
+REBUILT: Final[dict[type, Callable[[Any], Sequence[Any]]]] = {
+    complex: lambda v: (v.real, v.imag),
+    decimal.Decimal: lambda v: (str(v),),
+    fractions.Fraction: lambda v: (v.numerator, v.denominator),
+    range: lambda v: (v.start, v.stop, v.step),
+    slice: lambda v: (v.start, v.stop, v.step),
+    frozenset: lambda v: (tuple(v),),
+    uuid.UUID: lambda v: (str(v),),
+    datetime.date: lambda v: (v.year, v.month, v.day),
+    datetime.time: lambda v: (v.hour, v.minute, v.second, v.microsecond, v.tzinfo),
+    datetime.datetime: lambda v: (v.year, v.month, v.day, v.hour, v.minute, v.second, v.microsecond, v.tzinfo),
+    datetime.timedelta: lambda v: (v.days, v.seconds, v.microseconds),
+    **{kind: (lambda v: (str(v),)) for kind in _PATHS},
+}
+_OF_CODE: Final = (
+    *("co_name", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
+    *("co_varnames", "co_flags", "co_filename", "co_firstlineno"),
+)
+_CONSTANTS: Final = {"...": Ellipsis, "not implemented": NotImplemented}
+_VIEWS: Final = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
+_FOLDED: Final = {datetime.time, datetime.datetime}
+_ZONE: Final = zoneinfo.ZoneInfo
+_TIMEZONE: Final = datetime.timezone
+
+
+class Objects(Protocol):
+    """What sends and receives the values that are no data."""
+
+    def send(self, value: Any) -> list[Any]:
+        """The wire form of a value that is no data."""
+
+    def receive(self, wire: list[Any]) -> Any:
+        """The value of a wire form that `send` gave on the other side."""
+
+
+class Values:
+    """The values of one side of a channel; `first` is 0 or 1, so that the two sides number their containers apart."""
+
+    def __init__(self, first: int, objects: Objects) -> None:
+        self._objects, self._next = objects, first
+        # number -> [container, its contents when they were last the same on both sides].
+        self._shared: dict[int, list[Any]] = {}
+        self._numbers = ByIdentity()
+        self._sent: set[int] = set()
+
+    def encode(self, value: Any) -> Any:
+        """A value as what msgpack can hold."""
+        kind = type(value)
+        if kind in ATOMS:
+            return value if fits(value) else self._odd_atom(value)
+        if kind is tuple:
+            plain = are_plain(value)
+            return ["tuple", plain, list(value) if plain else [self.encode(item) for item in value]]
+        if kind in _TAGS:
+            return self._container(value, _TAGS[kind])
+        if is_block(value):
+            return self._container(value, "ndarray")
+        if kind in REBUILT:
+            fold = [value.fold] if kind in _FOLDED else []
+            return ["value", kind.__name__, [self.encode(part) for part in REBUILT[kind](value)], *fold]
+        for name, constant in _CONSTANTS.items():
+            if value is constant:
+                return ["constant", name]
+        return self._rare(value, kind)
+
+    def _odd_atom(self, value: Any) -> list[Any]:
+        if isinstance(value, int):
+            return ["int", f"{value:x}"]
+        if isinstance(value, str):
+            return ["text", value.encode("utf-8", "surrogatepass")]
+        return self._objects.send(value)
+
+    def _rare(self, value: Any, kind: type) -> Any:
+        if kind is _TIMEZONE:
+            return ["zone", self.encode(value.utcoffset(None)), value.tzname(None)]
+        if kind is _ZONE and value.key:
+            return ["zoneinfo", value.key]
+        if kind is types.CodeType:
+            shown = (
+                "co_name",
+                "co_argcount",
+                "co_posonlyargcount",
+                "co_kwonlyargcount",
+                "co_varnames",
+                "co_flags",
+                "co_filename",
+                "co_firstlineno",
+            )
+            return ["code", [[name, self.encode(getattr(value, name))] for name in shown]]
+        if kind is inspect.Signature:
+            missing = inspect.Parameter.empty
+            defaults = [["no"] if p.default is missing else ["yes", self.encode(p.default)] for p in value.parameters.values()]
+            return ["signature", [[p.name, int(p.kind), d] for p, d in zip(value.parameters.values(), defaults, strict=True)]]
+        if kind is types.TracebackType:
+            return None
+        for name, view in _VIEWS.items():
+            if kind is view:
+                return ["view", name, [self.encode(item) for item in value]]
+        return numpy_wire(value, self.encode) or self._objects.send(value)
+
+    def _container(self, value: Any, tag: str) -> list[Any]:
+        number = self._numbers.get(value)
+        if number is None:
+            number, self._next = self._next, self._next + 2
+            items = contents(value)
+            self._share(number, value, items)
+            self._sent.add(number)
+            extra = {"deque": lambda: value.maxlen, "default": lambda: self.encode(value.default_factory)}.get(tag, lambda: None)()
+            return [tag, number, *self._items(items), extra]
+        self._sent.add(number)
+        return ["same", number]
+
+    def _items(self, items: list[Any]) -> tuple[bool, list[Any]]:
+        plain = are_plain(items)
+        return plain, items if plain else [self.encode(item) for item in items]
+
+    def _share(self, number: int, value: Any, items: list[Any]) -> None:
+        self._shared[number] = [value, items]
+        self._numbers.put(value, number)
+
+    def changes(self) -> tuple[list[Any], list[int]]:
+        """The containers that differ from when they were last the same on both sides, and those that this side does not need any more.
+
+        To be called when the rest of a message is encoded. A container that only this table holds is not shared any longer.
+        """
+        changed, gone = [], []
+        for number in list(self._shared):
+            entry = self._shared[number]
+            now = contents(entry[0])
+            if not are_same(now, entry[1]):
+                entry[1] = now
+                changed.append([number, *self._items(now)])
+        for number in list(self._shared):
+            entry = self._shared[number]
+            # Two references are the tables', one is the argument's.
+            if number not in self._sent and sys.getrefcount(entry[0]) <= 3:
+                gone.append(number)
+                self._forget(number)
+        self._sent.clear()
+        return changed, gone
+
+    def _forget(self, number: int) -> None:
+        entry = self._shared.pop(number, None)
+        if entry is not None:
+            self._numbers.drop(entry[0])
+
+    def apply(self, changed: Iterable[Any], gone: Iterable[int]) -> None:
+        """Make the changes that the other side sent to the containers of this one."""
+        for number, plain, wire in changed:
+            items = wire if plain else [self.decode(item) for item in wire]
+            entry = self._shared.get(number)
+            if entry is not None:
+                fill(entry[0], items)
+                entry[1] = contents(entry[0])
+        for number in gone:
+            self._forget(number)
+
+    def decode(self, wire: Any) -> Any:
+        """The value that the other side encoded."""
+        if type(wire) is not list:
+            return wire
+        tag = wire[0]
+        if tag in CONTAINERS or tag == "ndarray":
+            return self._new_container(*wire)
+        if tag == "tuple":
+            return tuple(wire[2]) if wire[1] else tuple([self.decode(item) for item in wire[2]])
+        if tag == "same":
+            return self._shared[wire[1]][0]
+        known = getattr(self, f"_of_{tag}", None)
+        return self._objects.receive(wire) if known is None else known(*wire[1:])
+
+    def _new_container(self, tag: str, number: int, plain: bool, wire: list[Any], extra: Any) -> Any:
+        if type(number) is not int or number % 2 == self._next % 2 or number in self._shared:
+            raise MessageError("a container under a number that is taken")
+        arguments: dict[str, Any] = {"deque": lambda: ((), extra), "default": lambda: (self.decode(extra),), "array": lambda: (wire[0],)}
+        made: Any = new_array(wire) if tag == "ndarray" else CONTAINERS[tag](*arguments.get(tag, tuple)())
+        self._share(number, made, [])
+        fill(made, wire if plain else [self.decode(item) for item in wire])
+        self._shared[number][1] = contents(made)
+        return made
+
+    def _of_int(self, digits: str) -> int:
+        return int(digits, 16)
+
+    def _of_text(self, data: bytes) -> str:
+        return data.decode("utf-8", "surrogatepass")
+
+    def _of_value(self, name: str, parts: list[Any], fold: int = 0) -> Any:
+        kind = SAFE_CLASSES[name]
+        if kind not in REBUILT:
+            raise MessageError("a class whose values are not rebuilt")
+        made = kind(*[self.decode(part) for part in parts])
+        return made.replace(fold=1) if fold else made
+
+    def _of_constant(self, name: str) -> Any:
+        return _CONSTANTS[name]
+
+    def _of_zone(self, offset: Any, name: str) -> datetime.timezone:
+        zone = datetime.timezone(self.decode(offset))
+        return zone if zone.tzname(None) == name else datetime.timezone(self.decode(offset), name)
+
+    def _of_zoneinfo(self, key: str) -> zoneinfo.ZoneInfo:
+        return zoneinfo.ZoneInfo(key)
+
+    def _of_code(self, fields: list[Any]) -> types.SimpleNamespace:
+        return types.SimpleNamespace(**{name: self.decode(one) for name, one in fields})
+
+    def _of_signature(self, fields: list[Any]) -> inspect.Signature:
+        made = []
+        for name, kind, default in fields:
+            value = self.decode(default[1]) if default[0] == "yes" else inspect.Parameter.empty
+            made.append(inspect.Parameter(name, inspect._ParameterKind(kind), default=value))
+        return inspect.Signature(made)
+
+    def _of_view(self, name: str, wire: list[Any]) -> Any:
+        items = [self.decode(item) for item in wire]
+        made = {"keys": dict.fromkeys, "values": lambda them: dict(enumerate(them)), "items": dict}[name](items)  # type: ignore[operator]
+        return getattr(made, name)()
+
+    def _of_numpy(self, *wire: Any) -> Any:
+        return numpy_value(wire[0], wire[1], wire[2], self.decode)

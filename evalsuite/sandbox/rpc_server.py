@@ -1,0 +1,50 @@
+"""The inside of a worker that calls functions for `calls`, apart from it: a worker needs nothing of what starts one."""
+
+import json
+import os
+import pickle
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+from evalsuite.core.errors import EvalsuiteError, FaultError
+from evalsuite.core.plugin_calls import failure
+from evalsuite.sandbox.framing import COPY, LONGEST_RESULT, receive, send
+from evalsuite.sandbox.temp_dirs import descriptor_path
+
+# What is told of a call that gives many values: one of them, or that there are no more.
+ITEM, END = "item", "end"
+
+
+def named(function: str) -> Callable[..., Any]:
+    """The function behind `module:name`."""
+    module, _, name = function.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
+
+
+def serve_calls(parent: socket.socket) -> None:
+    """Call what the parent names until it closes the socket."""
+    while (frame := receive(parent, most=LONGEST_RESULT)) is not None:
+        function, arguments, copied = pickle.loads(frame)
+        copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if copied else ()
+        private = {"private": descriptor_path(copies[0])} if copies else {}
+        try:
+            told = ["value", named(function)(*arguments, **private)]
+            if isinstance(told[1], Iterator):
+                for item in told[1]:
+                    send(parent, json.dumps([ITEM, item], default=str).encode())
+                told = [END, None]
+        except FaultError as error:
+            told = ["fault", [error.fault.code, error.fault.detail, error.fault.where, error.fault.side]]
+        except EvalsuiteError as error:
+            told = ["error", [error.message, error.hint, type(error).__name__]]
+        except (MemoryError, RecursionError):
+            told = ["fault", ["LIMIT", "the file does not fit into memory_mib or nests too deep", "", ""]]
+        except Exception as error:  # a fault of the tool, recorded as such: no file ends a command
+            fault = failure(function, error).fault
+            told = ["fault", [fault.code, fault.detail, "", ""]]
+        for copy in copies:
+            os.close(copy)
+        send(parent, json.dumps(told, default=str).encode())

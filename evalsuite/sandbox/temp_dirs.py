@@ -1,0 +1,107 @@
+"""Folders for temporary files that do not outlive their process: the next command that opens workers removes what a killed one left."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from evalsuite.core.errors import OutputError, reason_of
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows
+    CAN_LOCK = False
+else:
+    CAN_LOCK = True
+
+PREFIX: Final = "evalsuite-scratch-"
+_DESCRIPTORS: Final = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"
+
+
+def descriptor_path(descriptor: int) -> Path:
+    """The path by which this process, and no other, opens a file that has no name."""
+    return Path(_DESCRIPTORS, str(descriptor))
+
+
+class ScratchFolder:
+    """An empty folder of this process; it goes with `close`, with the block, or with the command that follows its death.
+
+    It is held by a lock on it, which the kernel takes back when the process ends, however that is. Raises `OutputError` where none can be
+    made.
+    """
+
+    def __init__(self) -> None:
+        self._lock: int | None = None
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+            while CAN_LOCK and not self._locked():
+                self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        except OSError as error:
+            raise OutputError(f"cannot make a temporary folder: {reason_of(error)}", hint="set TMPDIR to a folder with room") from error
+
+    def _locked(self) -> bool:
+        """Whether the folder is held and still there: between its making and the lock another run may have taken it for a dead one's."""
+        self._lock = _open_locked(self.path, wait=True)
+        if self._lock is None:
+            return False
+        if self.path.is_dir():
+            return True
+        os.close(self._lock)
+        return False
+
+    def close(self) -> None:
+        """Remove the folder with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def lock(descriptor: int, *, wait: bool = False) -> None:
+    """Hold a file or folder until its descriptor is closed; nothing where the system has no such locks.
+
+    Raises BlockingIOError where another process holds it, OSError where the file system cannot say.
+    """
+    if CAN_LOCK:
+        flock(descriptor, LOCK_EX | (0 if wait else LOCK_NB))
+
+
+def sweep_scratch() -> None:
+    """Remove the folders that nobody holds any more: those of processes that were killed."""
+    for place in _left() if CAN_LOCK else ():
+        lock = _open_locked(place, wait=False)
+        if lock is not None:
+            shutil.rmtree(place, ignore_errors=True)
+            os.close(lock)
+
+
+def _left() -> Iterator[Path]:
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
+                yield Path(entry.path)
+
+
+def _open_locked(place: Path, *, wait: bool) -> int | None:
+    """The descriptor of a folder of this user under an exclusive lock, None where it is somebody else's or gone."""
+    try:
+        folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if os.fstat(folder).st_uid == os.geteuid():
+            lock(folder, wait=wait)
+            return folder
+    except OSError:
+        pass
+    os.close(folder)
+    return None

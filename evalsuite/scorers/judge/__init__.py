@@ -1,0 +1,7 @@
+"""Judges: models that are asked what an answer is worth, over any OpenAI-compatible chat endpoint."""
+
+from evalsuite.scorers.judge.judge import Decision, Judge, Question, needed
+from evalsuite.scorers.judge.scorers import semantic_comparator
+from evalsuite.scorers.judge.settings import Settings, read_settings
+
+__all__ = ["Decision", "Judge", "Question", "Settings", "needed", "read_settings", "semantic_comparator"]

@@ -1,0 +1,535 @@
+"""The client of a model's endpoint: what is known is not asked again, what fails for a moment is asked again.
+
+Threads may share one client. The key is read from the environment at each call's start and appears in nothing that leaves here.
+
+How fast an endpoint is asked: how many calls at once, how many requests and tokens a minute.
+
+The endpoint of a judge, spoken to with its key: which goes out in one header, and into nothing that is shown or kept.
+
+A provider's batch API as a desk: what is asked there waits, goes out together, and is answered when the batch is done.
+
+Who asks first is told to wait, and asks again once `settle` came back. What is under way is noted in a file, so that a run which was killed
+looks for its batches again and sends nothing twice.
+"""
+
+import contextlib
+import json
+import logging
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from evalsuite.core.disk_cache import DiskCache
+from evalsuite.core.errors import FaultError
+from evalsuite.core.import_ref import ImportRef
+from evalsuite.scorers.judge.providers import BatchApi, Provider
+from evalsuite.scorers.judge.settings import Settings
+from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, Response, TransportError, reply_of, send
+
+_MINUTE = 60.0
+_STEP = 0.5  # seconds after which a waiting call looks again whether it was ended
+
+
+class Pace:
+    """Lets calls out. A refusal for haste (429, 529) halves the number that may be under way; each reply lets half a call more out again.
+
+    Args:
+        concurrency: how many may be under way at most.
+        requests_per_minute: 0 sets no limit.
+        tokens_per_minute: tokens of prompts and replies together, told when a reply is there; 0 sets no limit.
+        wait: waits so many seconds, true where the calls were ended meanwhile.
+        clock: seconds.
+    """
+
+    def __init__(
+        self,
+        concurrency: int,
+        requests_per_minute: float = 0,
+        tokens_per_minute: float = 0,
+        *,
+        wait: Callable[[float], Any] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.allowed = float(concurrency)
+        self._most, self._under_way = concurrency, 0
+        self._free = threading.Condition()
+        self._wait, self._clock = wait, clock
+        self._gap = _MINUTE / requests_per_minute if requests_per_minute else 0.0
+        self._per_token = _MINUTE / tokens_per_minute if tokens_per_minute else 0.0
+        self._next = 0.0
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """One call, from where it may go out until its reply is there."""
+        with self._free:
+            while self._under_way >= max(1, int(self.allowed)):
+                self._free.wait(_STEP)
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._under_way -= 1
+                self._free.notify()
+
+    def turn(self) -> None:
+        """Wait for this request's turn by the limits of a minute; each try is a request."""
+        if not (self._gap or self._per_token):
+            return
+        with self._free:
+            now = self._clock()
+            at = max(now, self._next)
+            self._next = at + self._gap
+        if at > now:
+            self._wait(at - now)
+
+    def replied(self, n_tokens: int) -> None:
+        """A reply came: its tokens put the next turn off, and more calls may be under way."""
+        with self._free:
+            self._next = max(self._next, self._clock()) + n_tokens * self._per_token if self._per_token else self._next
+            self.allowed = min(float(self._most), self.allowed + 0.5)
+            self._free.notify()
+
+    def refused(self) -> None:
+        """The endpoint says that it is asked too fast."""
+        with self._free:
+            self.allowed = max(1.0, self.allowed / 2)
+
+
+Wait = Callable[[float], Any]
+
+AGAIN = frozenset({408, 409, 425, 429})
+TOO_FAST = frozenset({429, 503, 529})
+# Every other call would be refused for the same reason.
+REFUSED = {401: "the key is not accepted", 403: "the key has no right to this", 404: "no such address or model"}
+LONGEST_BACKOFF, LONGEST_RETRY_AFTER = 30.0, 300.0
+_SHORTEST_SECRET = 8
+_LONGEST_ERROR = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request as it went over the wire, its key aside, and what came back: status 0 says that nothing whole did."""
+
+    address: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    seconds: float = 0.0
+    status: int = 0
+    said: str = ""
+
+
+class Endpoint:
+    """One address with its key, its provider's way of speaking, and how long to wait between tries."""
+
+    def __init__(self, settings: Settings, provider: Provider, wait: Wait | None) -> None:
+        self.settings, self.provider = settings, provider
+        self.heard: Callable[[Exchange], None] = lambda _: None
+        self._stopped = threading.Event()
+        self.wait: Wait = wait or self._stopped.wait
+        self._held: set[socket.socket] = set()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether no further call may go out."""
+        return self._stopped.is_set()
+
+    def stop(self) -> None:
+        """Let no further call out, and end those under way."""
+        self._stopped.set()
+        for held in list(self._held):
+            with contextlib.suppress(OSError):
+                held.shutdown(socket.SHUT_RDWR)
+
+    def ask(self, model: str, body: Mapping[str, Any]) -> Response:
+        """The response to one body, which is heard with what came back. Raises `TransportError`."""
+        headers, keyed = self._headers("application/json")
+        address = self.provider.address(self.settings.base_url, model)
+        shown = Exchange(address=address, headers={**headers, **dict.fromkeys(keyed, "[key]")}, body=body)
+        started = time.monotonic()
+        try:
+            data, timeout = json.dumps(body).encode(), self.settings.timeout_seconds
+            response = send(address, data, headers | keyed, timeout_seconds=timeout, held=self._held)
+        except TransportError as error:
+            self.heard(replace(shown, seconds=time.monotonic() - started, status=0, said=error.kind))
+            raise
+        said = self.hidden(response.body.decode("utf-8", "replace"))
+        self.heard(replace(shown, seconds=time.monotonic() - started, status=response.status, said=said))
+        return response
+
+    def call(self, method: str, address: str, data: bytes = b"", *, kind: str = "application/json", most_bytes: int = 8 << 20) -> Response:
+        """The response of another of the provider's addresses, with retries. Raises `FaultError` for any status but 200."""
+        why = ""
+        for attempt in range(1 + self.settings.retries):
+            if attempt and self.pause(min(LONGEST_BACKOFF, self.settings.backoff_seconds * 2**attempt)):
+                break
+            headers, keyed = self._headers(kind)
+            try:
+                timeout = self.settings.timeout_seconds
+                response = send(
+                    address, data, headers | keyed, timeout_seconds=timeout, held=self._held, method=method, most_bytes=most_bytes
+                )
+            except TransportError as error:
+                why = error.kind
+                continue
+            if response.status in (200, 201):
+                return response
+            why = f"the judge answered HTTP {response.status}"
+            why += f": {told}" if (told := REFUSED.get(response.status) or self.error_in_words(response.body)) else ""
+            if response.status not in AGAIN and response.status < 500:
+                break
+        raise FaultError("JUDGE_FAILED", why or "the run was ended before the judge replied")
+
+    def _headers(self, kind: str) -> tuple[dict[str, str], dict[str, str]]:
+        """(headers without the key, the header that holds it)."""
+        key = self.settings.key()
+        headers = {"Content-Type": kind, "Accept": "application/json", "User-Agent": "evalsuite", **self.provider.headers}
+        name = self.settings.key_header or self.provider.key_header
+        return headers, {name: f"Bearer {key}" if name.lower() == "authorization" else key} if key else {}
+
+    def read(self, said: object) -> Reply | None:
+        """The reply in the JSON of a response, without the key; None where it is none."""
+        reply = self.provider.reply_in(said)
+        return None if reply is None else replace(reply, text=self.hidden(reply.text))
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; true where the calls were ended meanwhile."""
+        return bool(self.wait(seconds)) or self._stopped.is_set()
+
+    def error_in_words(self, body: bytes) -> str:
+        """What an error's body says, on one line, without the key."""
+        text = body[:_LONGEST_ERROR].decode("utf-8", "replace")
+        with contextlib.suppress(ValueError, RecursionError, AttributeError):
+            said = json.loads(body[: 16 * _LONGEST_ERROR])
+            error = said.get("error", said)
+            text = str(error.get("message", text) if isinstance(error, dict) else error)
+        return " ".join(self.hidden(text).split())[:_LONGEST_ERROR]
+
+    def hidden(self, text: str) -> str:
+        """A text without the key: an endpoint may echo what it was sent. A key of a few characters is none to hide."""
+        key = self.settings.key()
+        return text.replace(key, "[key]") if len(key) >= _SHORTEST_SECRET else text
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """The seconds that `Retry-After` asks for, as a number or a date; 0 without one."""
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    value = headers.get("retry-after", "").strip()
+    if value.isascii() and value.replace(".", "", 1).isdigit():
+        return float(value)
+    try:
+        when = parsedate_to_datetime(value)
+    except ValueError:
+        return 0.0
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+log = logging.getLogger(__name__)
+# Below what each provider takes in one batch (OpenAI: 50,000 and 200 MB; Anthropic: 100,000 and 256 MB).
+MOST_REQUESTS, MOST_BYTES = 20_000, 100 << 20
+_LONGEST_RESULTS, _LONGEST_PAUSE = 1 << 30, 60.0
+# What came of a batch whose provider says no more of it.
+_GONE: Final = frozenset({400, 401, 403, 404, 410})
+
+
+class Desk:
+    """Where requests wait for a batch. `n_told_to_wait` counts those who asked for what is not there yet.
+
+    Args:
+        endpoint: whose key, address and retries are used.
+        api: the provider's batches.
+        file: what is under way, a JSON list of {id, keys}; None notes nothing.
+    """
+
+    def __init__(self, endpoint: Endpoint, api: BatchApi, file: Path | None) -> None:
+        self._endpoint, self._api, self._file = endpoint, api, file
+        self._wanted: dict[str, Request] = {}
+        self._replies: dict[str, Reply] = {}
+        self._failed: dict[str, str] = {}
+        self.n_told_to_wait = 0
+
+    def reply(self, request: Request) -> Reply:
+        """The reply that a batch brought; `known` from the second time on. Raises `FaultError`: wait, or why there is none."""
+        key = request.key()
+        if (found := self._replies.get(key)) is not None:
+            self._replies[key] = replace(found, known=True)
+            return found
+        if key in self._failed:
+            raise FaultError("JUDGE_FAILED", self._failed[key])
+        self._wanted[key] = request
+        self.n_told_to_wait += 1
+        raise FaultError("JUDGE_FAILED", "waits for a batch")
+
+    def settle(self) -> None:
+        """Have all that waits answered: with what is under way, the rest by new batches. Takes as long as the provider does."""
+        under_way = self._noted()
+        sent = {key for batch in under_way for key in batch["keys"]}
+        for some in _portions([request for key, request in self._wanted.items() if key not in sent], self._endpoint.provider.body):
+            try:
+                under_way.append({"id": self._api.start(self._endpoint.call, self._endpoint.settings.base_url, some), "keys": list(some)})
+            except FaultError as error:
+                self._failed |= dict.fromkeys(some, error.fault.detail)
+            except (ValueError, LookupError, TypeError):
+                self._failed |= dict.fromkeys(some, "the provider's answer to a batch is none")
+            self._note(under_way)
+        for batch in list(under_way):
+            if self._collected(batch):
+                under_way.remove(batch)
+                self._note(under_way)
+        for key in self._wanted.keys() - self._replies.keys() - self._failed.keys():
+            self._failed[key] = "the batch gave no reply to it"
+        self._wanted.clear()
+
+    def _collected(self, batch: Mapping[str, Any]) -> bool:
+        """Whether there is no more to come of a batch, whose replies are taken in."""
+        pause, why = self._endpoint.settings.backoff_seconds, ""
+        try:
+            while not (state := self._api.look(self._endpoint.call, self._endpoint.settings.base_url, batch["id"])).is_over:
+                log.info("batch %s: %d requests wait", batch["id"], len(batch["keys"]))
+                if self._endpoint.pause(pause):
+                    raise FaultError("JUDGE_FAILED", "the run was ended before the judge replied")
+                pause = min(_LONGEST_PAUSE, 2 * pause)
+            why = self._endpoint.hidden(state.why)
+            for place in state.places:
+                for line in self._endpoint.call("GET", place, most_bytes=_LONGEST_RESULTS).body.splitlines():
+                    with suppress(ValueError, LookupError, TypeError, AttributeError):
+                        self._take(*self._api.line(json.loads(line)))
+        except FaultError as error:
+            self._failed |= {key: error.fault.detail for key in batch["keys"] if key not in self._replies}
+            return any(f"HTTP {status}" in error.fault.detail for status in _GONE)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            why = "the provider's answer to a batch is none"
+        self._failed |= {key: why for key in batch["keys"] if why and key not in self._replies and key not in self._failed}
+        return True
+
+    def _take(self, key: str, body: object, why: str) -> None:
+        reply = None if why else self._endpoint.read(body)
+        if reply is not None:
+            self._replies[key] = reply
+        else:
+            self._failed[key] = self._endpoint.hidden(why) or f"the reply is none of {self._endpoint.settings.provider}'s"
+
+    def _noted(self) -> list[dict[str, Any]]:
+        """What was under way when the run was killed; a file that is broken says nothing."""
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            if self._file is not None:
+                return [{"id": str(one["id"]), "keys": list(one["keys"])} for one in json.loads(self._file.read_bytes())]
+        return []
+
+    def _note(self, under_way: Sequence[Mapping[str, Any]]) -> None:
+        if self._file is None:
+            return
+        if not under_way:
+            self._file.unlink(missing_ok=True)
+            return
+        beside = self._file.with_name(f".{self._file.name}.part")
+        beside.write_text(json.dumps(under_way), encoding="utf-8")
+        beside.replace(self._file)
+
+
+def _portions(requests: Sequence[Request], body_of: Any) -> Iterator[dict[str, dict[str, Any]]]:
+    """The requests as {key: body}, of one model each and no more than a batch takes."""
+    for model in dict.fromkeys(request.model for request in requests):
+        bodies = ((request.key(), body_of(request)) for request in requests if request.model == model)
+        while some := dict(islice(bodies, MOST_REQUESTS)):
+            while some:
+                size, part = 0, dict[str, dict[str, Any]]()
+                for key, body in some.items():
+                    size += len(json.dumps(body))
+                    if part and size > MOST_BYTES:
+                        break
+                    part[key] = body
+                yield part
+                some = {key: body for key, body in some.items() if key not in part}
+
+
+PROVIDERS: Final[Mapping[str, ImportRef]] = {
+    "openai": ImportRef(
+        "evalsuite.scorers.judge.providers.openai_chat:PROVIDER", "OpenAI's chat completions, and whatever speaks that protocol"
+    ),
+    "responses": ImportRef("evalsuite.scorers.judge.providers.openai_responses:PROVIDER", "OpenAI's responses"),
+    "azure": ImportRef("evalsuite.scorers.judge.providers.azure:PROVIDER", "Azure OpenAI: `model` is the deployment"),
+    "anthropic": ImportRef("evalsuite.scorers.judge.providers.anthropic:PROVIDER", "Anthropic's messages"),
+    "gemini": ImportRef("evalsuite.scorers.judge.providers.gemini:PROVIDER", "Gemini's generateContent"),
+}
+
+# After so many calls in a row that failed for good, the judge is held to be down and no more are tried.
+_MOST_FAILURES = 5
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a client did: calls that went out, replies that were known, retries, tokens."""
+
+    n_calls: int = 0
+    n_known: int = 0
+    n_retries: int = 0
+    n_prompt_tokens: int = 0
+    n_completion_tokens: int = 0
+
+
+class Client:
+    """Asks one endpoint; `ask` may be called from any number of threads, `concurrency` calls are under way at once."""
+
+    def __init__(self, settings: Settings, *, wait: Wait | None = None) -> None:
+        self.settings = settings
+        self.usage = Usage()
+        self.desk: Desk | None = None
+        self.endpoint = Endpoint(settings, PROVIDERS[settings.provider].load(), wait)
+        limits = settings.requests_per_minute, settings.tokens_per_minute
+        self._pace = Pace(settings.concurrency, *limits, wait=self.endpoint.wait)
+        self._renamed: set[str] = set()
+        self._lock = threading.Lock()
+        self._asking: dict[str, threading.Lock] = {}
+        self._failures = 0
+        self._refusal: str | None = None
+        self._errors: set[str] = set()
+        self._memo = DiskCache(Path(settings.cache), at_once=True) if settings.cache else None
+        self._cassette = RecordedReplies(Path(settings.cassette), settings.cassette_mode) if settings.cassette else None
+
+    def ask(self, request: Request, *, says: Callable[[Reply], bool] = lambda _: True) -> Reply:
+        """The reply to a request, out of the cassette, the cache or the endpoint. With a cache the same request goes out once.
+
+        A reply that `says` nothing is not kept: whoever comes next asks again.
+
+        Raises:
+            FaultError: NO_JUDGE where the settings name none, JUDGE_FAILED where it gave no reply after all retries.
+        """
+        self.settings.require()
+        with self._alone(request):
+            reply = self._kept_reply(request, says)
+            if reply is None:
+                if self.desk is not None:
+                    reply = self.desk.reply(request)
+                else:
+                    with self._pace.call():
+                        reply = self._post(request)
+                if self._cassette is not None:
+                    self._cassette.put(request, reply)
+                if self._memo is not None and says(reply):
+                    self._memo.put("reply", request.key(self.settings.base_url), reply.to_json())
+            self._count_reply(reply)
+            return reply
+
+    def take_batches(self, file: Path | None) -> Desk:
+        """From here on everything waits at this desk for the provider's batches; `file` notes those under way."""
+        assert self.endpoint.provider.batches is not None
+        self.desk = Desk(self.endpoint, self.endpoint.provider.batches, file)
+        return self.desk
+
+    def close(self) -> None:
+        """Let no further call out, and end those under way."""
+        self.endpoint.stop()
+
+    def _alone(self, request: Request) -> threading.Lock:
+        with self._lock:
+            return self._asking.setdefault(request.key(), threading.Lock())
+
+    def _kept_reply(self, request: Request, says: Callable[[Reply], bool]) -> Reply | None:
+        if self._cassette is not None:
+            return self._cassette.get(request)
+        if self._memo is None:
+            return None
+        reply = reply_of(self._memo.get("reply", request.key(self.settings.base_url)))
+        return reply if reply is not None and says(reply) else None
+
+    def _count_reply(self, reply: Reply) -> None:
+        with self._lock:
+            if reply.known:
+                self.usage.n_known += 1
+            else:
+                self.usage.n_calls += 1
+                self.usage.n_prompt_tokens += reply.n_prompt_tokens
+                self.usage.n_completion_tokens += reply.n_completion_tokens
+
+    def _post(self, request: Request) -> Reply:
+        """A fresh reply, with retries. Raises `FaultError`."""
+        why = ""
+        n_attempts = 1 + self.settings.retries
+        for attempt in range(n_attempts):
+            if self._refusal is not None:
+                raise FaultError("JUDGE_FAILED", self._refusal)
+            if self.endpoint.is_stopped:
+                raise FaultError("JUDGE_FAILED", "the run was ended before the judge replied")
+            delay = min(LONGEST_BACKOFF, self.settings.backoff_seconds * 2**attempt) * random.uniform(0.5, 1)
+            try:
+                response = self._send(request)
+            except TransportError as error:
+                why = error.kind
+            else:
+                reply, why = self._reply(response)
+                if reply is not None:
+                    self._failures = 0
+                    return reply
+                asked_for = retry_after(response.headers)
+                if asked_for > LONGEST_RETRY_AFTER:
+                    raise FaultError("JUDGE_FAILED", f"{why}: it asks for a pause of {asked_for:.0f} s")
+                delay = max(delay, asked_for)
+            log.debug("judge call failed (%s), attempt %d of %d", why, attempt + 1, n_attempts)
+            if attempt + 1 < n_attempts:
+                with self._lock:
+                    self.usage.n_retries += 1
+                self.endpoint.wait(delay)
+        raise self._failed(f"{why} ({n_attempts} tries)")
+
+    def _send(self, request: Request) -> Response:
+        """One response. A model that wants the bound of its reply under the other name gets it so, from then on."""
+        body = self._body(request)
+        response = self._sent(request, body)
+        usual, other = self.endpoint.provider.limit_key or ("", "")
+        if response.status == 400 and usual in body and other.encode() in response.body:
+            self._renamed.add(request.model)
+            response = self._sent(request, self._body(request))
+        return response
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body = self.endpoint.provider.body(request)
+        if request.model in self._renamed and self.endpoint.provider.limit_key:
+            usual, other = self.endpoint.provider.limit_key
+            body = {other if key == usual else key: value for key, value in body.items()}
+        return body
+
+    def _sent(self, request: Request, body: dict[str, Any]) -> Response:
+        self._pace.turn()
+        return self.endpoint.ask(request.model, body)
+
+    def _reply(self, response: Response) -> tuple[Reply | None, str]:
+        """(the reply, "") or (None, why to ask again). Raises `FaultError` where asking again cannot help."""
+        status = response.status
+        if status == 200:
+            reply = self.endpoint.provider.reply(response.body)
+            if reply is None:
+                return None, f"the reply is none of {self.settings.provider}'s"
+            self._pace.replied(reply.n_prompt_tokens + reply.n_completion_tokens)
+            return replace(reply, text=self.endpoint.hidden(reply.text)), ""
+        why = f"the judge answered HTTP {status}"
+        told = self.endpoint.error_in_words(response.body)
+        if status in AGAIN or status >= 500:
+            if status in TOO_FAST:
+                self._pace.refused()
+            return None, f"{why}: {told}" if told else why
+        with self._lock:
+            if status in REFUSED:
+                self._refusal = why = f"{why}: {REFUSED[status]}"
+            elif told in self._errors:
+                # The same error for another request: it is the way of asking that is refused, not what was asked.
+                self._refusal = f"not asked: {why} before"
+            self._errors.add(told)
+        raise FaultError("JUDGE_FAILED", f"{why}: {told}" if told else why)
+
+    def _failed(self, why: str) -> FaultError:
+        with self._lock:
+            self._failures += 1
+            if self._failures >= _MOST_FAILURES:
+                self._refusal = f"not asked, because {_MOST_FAILURES} calls in a row had failed: {why}"
+        return FaultError("JUDGE_FAILED", why)

@@ -1,0 +1,337 @@
+"""The judge: one question -> one decision, out of one verdict or of several by models and repeats.
+
+What a judge is asked: the messages, how the reply is read, and how it is asked for again where it cannot be read.
+"""
+
+import hashlib
+import json
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from evalsuite.core.errors import FaultError
+from evalsuite.scorers.judge.client import Client, Wait
+from evalsuite.scorers.judge.replies import Reading, Verdict
+from evalsuite.scorers.judge.settings import Message, Settings
+from evalsuite.scorers.judge.transport import Reply, Request
+
+_LONGEST_REPLY = 4000
+# What providers say of a reply that was ended for the model: it is never a verdict, whatever stands in it.
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"})
+_STOPPED = frozenset({
+    *("content_filter", "refusal", "safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety", "language"),
+    *("malformed_function_call", "pause_turn", "abort", "error"),
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a judge is asked and how its reply is read. `choice` says that verdicts are kinds (yes, no) and no points on a scale.
+
+    `wanted` names what a second request asks for where the first reply could not be read.
+    """
+
+    messages: tuple[Message, ...]
+    read: Reading
+    prompt: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    choice: bool = False
+    wanted: str = "the verdict"
+
+    def verdict(self, reply: Reply) -> Verdict:
+        """What the reply says: none where it was cut or stopped, else what `read` makes of its text."""
+        finish = reply.finish.lower()
+        if finish in _CUT:
+            return Verdict(value=None, why="it was cut at max_tokens")
+        if finish in _STOPPED:
+            return Verdict(value=None, why=f"it was ended by the provider ({finish})")
+        return self.read(reply.text)
+
+    def again(self, reply: Reply, why: str) -> tuple[Message, ...]:
+        """The messages of a second request: the question with the reply that could not be read, why, and what is wanted alone."""
+        *before, last = self.messages
+        said = reply.text[:_LONGEST_REPLY].strip()
+        mark = hashlib.sha256(f"{last['content']}\0{said}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        quoted = f"Your first reply was:\n<reply {mark}>\n{said}\n</reply {mark}>\n" if said else "Your first reply was empty.\n"
+        asked = f"It could not be read as a verdict: {why or 'it holds none'}. Reply with {self.wanted} alone."
+        return *before, {**last, "content": f"{last['content']}\n\n{quoted}{asked}"}
+
+
+log = logging.getLogger(__name__)
+
+# How often a reply that cannot be read is asked for again.
+_SECOND_TRIES = 1
+_LONGEST_RAW = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One verdict with the model that gave it, what it was asked, its raw reply, and what it took.
+
+    `unreadable`: a first reply that was asked for again, and why.
+    """
+
+    model: str
+    verdict: Verdict
+    raw: str
+    finish: str
+    n_prompt_tokens: int
+    n_completion_tokens: int
+    n_known: int
+    messages: tuple[Message, ...] = ()
+    unreadable: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the verdicts come to: a value in [0, 1] or None, and the share of verdicts that agree with the commonest one.
+
+    `agreement` is None for a single verdict. `cost` is 0 where no price is set; replies that were known cost nothing.
+    """
+
+    value: float | None
+    asked: tuple[Asked, ...]
+    agreement: float | None = None
+    why: str = ""
+    cost: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict to quote: the first one with the decision's value, else the first that says anything."""
+        ranked = sorted(self.asked, key=lambda a: (a.verdict.value != self.value, a.verdict.value is None))
+        return ranked[0].verdict
+
+    def details(self, prompt: str) -> dict[str, Any]:
+        """The JSON-safe account of it: models, prompt version, verdicts, agreement, tokens, cost; the raw text where nothing was read.
+
+        `transcript` has what was asked and replied for each verdict, with a first reply that could not be read as
+        `unreadable` and `why`; messages that are those of the verdict before are left out.
+        """
+        verdicts, transcript = [], []
+        before: tuple[Message, ...] = ()
+        for asked in self.asked:
+            row: dict[str, Any] = {"model": asked.model, "value": asked.verdict.value, "label": asked.verdict.label}
+            if asked.verdict.value is None:
+                row["raw"] = asked.raw[:_LONGEST_RAW]
+            verdicts.append(row)
+            messages = {} if asked.messages == before else {"asked": [dict(message) for message in asked.messages]}
+            first = {} if asked.unreadable is None else dict(zip(("unreadable", "why"), asked.unreadable, strict=True))
+            transcript.append({**messages, **first, "reply": asked.raw[:_LONGEST_REPLY]})
+            before = asked.messages
+        prompt_tokens, completion_tokens = (sum(counts) for counts in zip(*map(_tokens, self.asked), strict=True))
+        return {
+            "prompt": prompt,
+            "verdicts": verdicts,
+            "transcript": transcript,
+            "agreement": self.agreement,
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "known_replies": sum(asked.n_known for asked in self.asked),
+            "cost": round(self.cost, 9),
+        }
+
+
+class Account:
+    """What a judge was asked and what it took: replies paid for, replies known before, tokens, and their cost in the settings' currency.
+
+    With a `ledger`, a file, each reply that is paid for is noted there at once, and what an earlier try of the same run noted counts too.
+    """
+
+    def __init__(self, settings: Settings, ledger: Path | None = None) -> None:
+        self._settings, self._ledger = settings, ledger
+        self._lock = threading.Lock()
+        self._n_calls = self._n_known = self._n_prompt_tokens = self._n_completion_tokens = 0
+        self._served: dict[str, None] = {}
+        with suppress(FileNotFoundError):
+            for line in ledger.read_bytes().splitlines() if ledger is not None else []:
+                with suppress(ValueError, TypeError):  # the last line of a killed run may be half a one
+                    self._add_paid(*json.loads(line))
+
+    def add(self, reply: Reply) -> None:
+        """Count one reply; what was known costs nothing."""
+        with self._lock:
+            if reply.served:
+                self._served[reply.served] = None
+            if reply.known:
+                self._n_known += 1
+                return
+            self._add_paid(reply.n_prompt_tokens, reply.n_completion_tokens)
+            if self._ledger is not None:
+                with suppress(OSError), self._ledger.open("ab", buffering=0) as file:
+                    file.write(b"\n[%d, %d]" % (reply.n_prompt_tokens, reply.n_completion_tokens))
+
+    def _add_paid(self, n_prompt_tokens: int, n_completion_tokens: int) -> None:
+        self._n_calls += 1
+        self._n_prompt_tokens += n_prompt_tokens
+        self._n_completion_tokens += n_completion_tokens
+
+    def to_json(self) -> dict[str, Any]:
+        """The `judge` object of `run.json`; `cost` is None where no price is set."""
+        priced = self._settings.price_per_1k_prompt or self._settings.price_per_1k_completion
+        return {
+            "models": list(self._settings.all_models),
+            **({"served": list(self._served)} if self._served else {}),
+            "calls": self._n_calls,
+            "known_replies": self._n_known,
+            "prompt_tokens": self._n_prompt_tokens,
+            "completion_tokens": self._n_completion_tokens,
+            "cost": round(self.cost, 9) if priced else None,
+        }
+
+    @property
+    def cost(self) -> float:
+        """What was paid so far; 0 where no price is set."""
+        settings = self._settings
+        tokens = self._n_prompt_tokens * settings.price_per_1k_prompt + self._n_completion_tokens * settings.price_per_1k_completion
+        return tokens / 1000
+
+
+class Judge:
+    """Asks the models of its settings. Threads may share one; `account` counts what was asked."""
+
+    def __init__(self, settings: Settings, *, wait: Wait | None = None, ledger: Path | None = None) -> None:
+        self.settings = settings
+        self.account = Account(settings, ledger)
+        self.client = Client(settings, wait=wait)
+
+    def __reduce__(self) -> tuple[type["Judge"], tuple[Settings]]:
+        """A copy for another process: the settings, and a client of its own."""
+        return Judge, (self.settings,)
+
+    def ask(self, question: Question, *, model: str = "", sample: int = 0) -> Asked:
+        """One verdict. A reply that cannot be read is asked for once more, saying why; then the verdict is None. Raises `FaultError`."""
+        self.settings.require()
+        model = model or self.settings.all_models[0]
+        parameters = {**question.parameters, **self.settings.parameters}
+        replies: list[Reply] = []
+        messages, why = question.messages, ""
+        for attempt in range(1 + _SECOND_TRIES):
+            request = Request(
+                model=model,
+                messages=messages,
+                parameters=parameters,
+                sample=sample * (1 + _SECOND_TRIES) + attempt,
+                prompt=question.prompt,
+            )
+            if 0 < self.settings.max_cost <= self.account.cost:
+                raise FaultError("JUDGE_FAILED", f"not asked: judge.max_cost, {self.settings.max_cost:g}, is spent")
+            replies.append(self.client.ask(request, says=lambda reply: question.verdict(reply).is_read))
+            self.account.add(replies[-1])
+            verdict = question.verdict(replies[-1])
+            if verdict.is_read or attempt == _SECOND_TRIES:
+                break
+            log.debug("the judge's reply holds no verdict (%s): %r", verdict.why, replies[-1].text)
+            why = verdict.why
+            messages = question.again(replies[-1], why)
+        paid = [reply for reply in replies if not reply.known]
+        return Asked(
+            model=model,
+            verdict=verdict,
+            raw=replies[-1].text,
+            finish=replies[-1].finish,
+            n_prompt_tokens=sum(reply.n_prompt_tokens for reply in paid),
+            n_completion_tokens=sum(reply.n_completion_tokens for reply in paid),
+            n_known=len(replies) - len(paid),
+            messages=question.messages,
+            unreadable=(replies[0].text[:_LONGEST_REPLY], why) if len(replies) > 1 else None,
+        )
+
+    def decide(self, question: Question, *, models: Sequence[str] = (), repeats: int | None = None) -> Decision:
+        """The decision over all models and repeats. Raises `FaultError` where no model could be asked; one that could not has no vote."""
+        self.settings.require()
+        asked: list[Asked] = []
+        failure: FaultError | None = None
+        for model in models or self.settings.all_models:
+            for sample in range(repeats or self.settings.repeats):
+                try:
+                    asked.append(self.ask(question, model=model, sample=sample))
+                except FaultError as error:
+                    failure = error
+                    silent = Verdict(value=None)
+                    counts: Any = {"n_prompt_tokens": 0, "n_completion_tokens": 0, "n_known": 0}
+                    asked.append(Asked(model=model, verdict=silent, raw="", finish="", messages=question.messages, **counts))
+        if failure is not None and all(not a.raw and a.verdict.value is None for a in asked):
+            raise failure
+        how = self.settings.aggregate
+        return self._settle(asked, majority=how == "majority" or (how == "auto" and question.choice))
+
+    def pairwise(self, ask_in: Callable[[bool], Question]) -> tuple[Decision, bool]:
+        """(the decision for the second thing shown, whether the judge contradicts itself when the order is swapped).
+
+        `ask_in(swapped)` makes the question; its verdicts are 1.0 for what stands second in it, 0.0 for what stands first, 0.5 for
+        equal. The value is the mean of both orders, so that a liking for one place cancels out; without both it is None.
+        """
+        try:
+            straight = self.decide(ask_in(False))
+        except FaultError:
+            if self.client.desk is not None:
+                # Both orders wait for the same batch.
+                self.decide(ask_in(True))
+            raise
+        crossed = self.decide(ask_in(True))
+        asked = straight.asked + tuple(_mirrored(a) for a in crossed.asked)
+        cost = straight.cost + crossed.cost
+        if straight.value is None or crossed.value is None:
+            why = straight.why or crossed.why
+            return Decision(value=None, asked=asked, why=why, cost=cost), False
+        values = [straight.value, 1 - crossed.value]
+        disagrees = values[0] != values[1]
+        return Decision(value=sum(values) / 2, asked=asked, agreement=_agreement([a.verdict.value for a in asked]), cost=cost), disagrees
+
+    def close(self) -> None:
+        """Let no further call out."""
+        self.client.close()
+
+    def _settle(self, asked: Sequence[Asked], *, majority: bool) -> Decision:
+        """Several verdicts as one: silent ones have no vote, and less than half of them heard is no decision."""
+        values = [a.verdict.value for a in asked if a.verdict.value is not None]
+        agreement = _agreement([a.verdict.value for a in asked]) if len(asked) > 1 else None
+        price = sum(a.n_prompt_tokens for a in asked) * self.settings.price_per_1k_prompt
+        price += sum(a.n_completion_tokens for a in asked) * self.settings.price_per_1k_completion
+        decision = Decision(value=None, asked=tuple(asked), agreement=agreement, cost=price / 1000)
+        if 2 * len(values) < len(asked) or not values:
+            return replace(decision, why=_why_silent(asked))
+        if not majority:
+            # Exact, so that three times 0.8 is 0.8.
+            return replace(decision, value=mean(values))
+        ranked = Counter(values).most_common(2)
+        if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
+            return replace(decision, why=f"the verdicts are split {ranked[0][1]} to {ranked[1][1]}")
+        return replace(decision, value=ranked[0][0])
+
+
+def needed(judge: Judge | None) -> Judge:
+    """The judge, able to be asked. Raises `FaultError` NO_JUDGE, saying which key is missing."""
+    judge = judge or Judge(Settings())
+    judge.settings.require()
+    return judge
+
+
+def _agreement(values: Sequence[float | None]) -> float | None:
+    """The share of the commonest verdict among those that were given, None below two."""
+    given = [value for value in values if value is not None]
+    return Counter(given).most_common(1)[0][1] / len(given) if len(given) > 1 else None
+
+
+def _why_silent(asked: Sequence[Asked]) -> str:
+    silent = [a.verdict for a in asked if a.verdict.value is None]
+    if len(asked) > 1:
+        return f"{len(silent)} of {len(asked)} verdicts could not be read"
+    if silent[0].declines:
+        return "the judge says that it cannot decide"
+    return f"the judge's reply holds no verdict: {silent[0].why}" if silent[0].why else "the judge's reply holds no verdict"
+
+
+def _mirrored(asked: Asked) -> Asked:
+    value = asked.verdict.value
+    return replace(asked, verdict=replace(asked.verdict, value=None if value is None else 1 - value))
+
+
+def _tokens(asked: Asked) -> tuple[int, int]:
+    return asked.n_prompt_tokens, asked.n_completion_tokens

@@ -1,0 +1,722 @@
+"""A judge's reply -> a verdict. What cannot be read is None and never a number: silence is neither praise nor blame.
+
+JSON is what is asked for; fences, text around it and statements in words (`[[4]]`, `Score: 4`, `4/5`, a lone `4`) are read too. Where a
+reply says two different things it says nothing. Thoughts (`<think>`) are removed first. The named variants give what earlier tools made
+of the same text, faults included.
+
+What a reply says in words: its text without thoughts, markup and quotations, whether it refuses, and the yes or no that it states.
+
+Only a statement counts. `No problem`, `no errors` and `the answer says yes` state nothing about the answer; a yes and a no in one reply,
+a refusal and a reply that breaks off are no verdict. `stated_scores` reads numbers out of the same text.
+
+The score that a reply states in words: `Score: 4`, `Rating (1-5): 4`, `I would give it a 4`, `4/5`, a line that is the number alone.
+
+A number counts where it stands in the place of a verdict and nothing takes that back. One that counts something else (`3 errors`,
+`item 3`, `3 out of 5 facts`), a range, an arrow, a guess, and one on another scale are no verdict, and two different verdicts are none.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsuite.core import plugin_calls
+
+# A verdict is short; a longer reply is not read.
+LONGEST = 20_000
+UNFINISHED = "its thoughts do not end"
+BREAKS_OFF = "it breaks off"
+_THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|thoughts|reasoning|scratchpad)\b[^<>]{0,80}>", re.IGNORECASE)
+_MARKUP = (
+    (re.compile(r"```[\w-]*"), "\n"),
+    (re.compile(r"\\(?:boxed|text|textbf|mathbf|mathrm)\s*\{([^{}]*)\}"), r"\1"),
+    (re.compile(r"<(score|rating|grade|verdict|answer|result|final_answer|final_score)\s*>", re.IGNORECASE), r"\n\1: "),
+    (re.compile(r"<(\d+(?:\.\d+)?)>"), r"\1"),
+    (re.compile(r"</?[A-Za-z][\w-]*[^<>\n]{0,80}>"), "\n"),
+    (re.compile(r"(?m)^[ \t]*#{1,6}[ \t]+"), ""),
+    (re.compile(r"(?<![\w])_+(?=\w)|(?<=\w)_+(?!\w)"), ""),
+    (re.compile(r"\$([^$\n]*)\$"), r"\1"),
+    (re.compile(r"[*`\u200b\ufeff]|~~~"), ""),
+    (re.compile(r"final_(?=score|rating|answer|verdict)", re.IGNORECASE), "final "),
+    (re.compile(r"[\u00a0\u2009\u202f]"), " "),
+    (re.compile(r"[\u2018\u2019]"), "'"),
+    (re.compile(r"[^\S\n]+"), " "),
+    (re.compile(r" ?\n[ \n]*"), "\n"),
+)
+# A quotation of more than one word says what somebody else said.
+_QUOTED = re.compile(r"\"[^\"\n]*\s[^\"\n]*\"|\u201c[^\u201d\n]*\s[^\u201d\n]*\u201d|\u00ab[^\u00bb\n]*\s[^\u00bb\n]*\u00bb")
+_QUOTED_LINE = re.compile(r"(?m)^[ \t]*>.*$")
+_UNABLE = (
+    r"(?:can\s?not|can't|could\s?n[o']t|could not|won't|will not|am not|'m not|unable|not able|refuse|decline|not possible|impossible"
+    r"|not comfortable)"
+)
+_JUDGING = (
+    r"(?:rate|score|grade|judge|evaluate|assess|compare|choose|answer|comply|help|assist|decide|determine|(?:give|provide|assign|offer|make|produce)\s+"
+    r"(?:you\s+)?(?:it\s+)?(?:an?\s+|any\s+|the\s+|this\s+|your\s+)?(?:\w+\s+)?(?:scores?|ratings?|grades?|verdicts?|judge?ments?|assessments?|"
+    r"evaluations?|numbers?|decisions?)(?!\s+of\s+\d))"
+)
+_REFUSAL = re.compile(
+    rf"\b{_UNABLE}\b(?:\s+(?:to|able|in|a|position|really|fairly|reliably|comfortable|with|be|yet|properly|please|you)\b){{0,5}}\s*\b"
+    rf"(?:{_JUDGING}\b(?!(?:\s+\w+){{0,2}}\s+(?:higher|lower|better)\b)|rating\b|scoring\b|grading\b|judging\b|evaluating\b|assessing\b|(?:giving|providing|assigning)\b)"
+    r"|\bas an ai\b|\b(?:score|rating|verdict|answer|grade|it)\s+(?:can\s?not|could not)\s+be\s+\w+|\bnot enough information\s+to\b"
+    r"|\binsufficient (?:information|context)\s+to\b|\bcannot be (?:determined|rated|scored|graded|judged|evaluated|assessed)\b",
+    re.IGNORECASE,
+)
+_ECHO = re.compile(r"\b(?:yes\s*(?:/|or|\|)\s*no|no\s*(?:/|or|\|)\s*yes)\b", re.IGNORECASE)
+_WORD = re.compile(r"(?<![\w'-])([Yy][Ee][Ss]|[Nn][Oo])(?![\w']|-\w)", re.ASCII)
+# What stands before a yes or no that is the judge's own: a begin of a clause, or words that announce it.
+_ANNOUNCED = re.compile(
+    r"(?:^|[.!?:;,\n\u2014\u2013(\[{|>\"\u201c=]|(?:^|\s)-|\b(?:so|thus|hence|therefore|well|then|again|still|but|and|actually|wait|rather)"
+    r"|\b(?:answer|verdict|judge?ment|conclusion|decision|result|this|that|it|final)\s*(?:is|'s|would be|=)"
+    r"(?:\s+(?:an?|clearly|clear|definite|simply))*"
+    r"|\b(?:answer|verdict|judge?ment|conclusion|decision|result)"
+    r"|\bI(?:'d| would| will|'ll)?(?: have to)?\s+(?:say|mean|answer|vote|conclude|judge|reply|respond|go with)"
+    r"(?:\s+(?:an?|it is|that))?)\s*$",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"(?:\bnot|n't|\bcannot|\bnever|\bneither|\bnor|\bif|\bwhether|\bno way|\bno reason|\bmaybe|\bperhaps|\bprobably)\b[^.!?\n;]{0,25}$",
+    re.IGNORECASE,
+)
+# `no` before another word is its article ("no errors"), unless a clause of its own begins there ("no it is not").
+_CLAUSE = re.compile(
+    r"[ \t]+(?:it|its|the|this|that|these|those|they|he|she|there|because|since|as|i|we|you|"
+    r"and|but|so|sorry|both|not|does|from me|wait|actually|hold on)\b",
+    re.IGNORECASE,
+)
+_SPOKEN_OF = re.compile(r"[ \t]+(?:would|is|was|could|might|may|should|seems|means)\b", re.IGNORECASE)
+_DOUBT = re.compile(
+    r"\s*\?|[\s,]+(?:and no\b|if\b|unless\b|assuming\b|provided\b|depending\b|"
+    r"partially\b|partly\b|in part\b|to some extent\b|maybe\b|perhaps\b)",
+    re.IGNORECASE,
+)
+_SUBJECT = r"(?:it|this|that|answer|response|prediction|candidate|they)"
+_WRONG = re.compile(
+    r"(?<!nothing )(?<!none )\b(?:is|are|was|were|seems|'s)\s+(?:\w+ly\s+)?"
+    r"(?:wrong|incorrect|inaccurate|false|mistaken|not (?:correct|right|accurate))\b"
+    rf"|\b{_SUBJECT}\s+(?:isn't|does not|doesn't|do not|don't|did not|didn't|fails to)\s+(?:\w+ly\s+)?"
+    r"(?:correct|right|accurate|agree|match|answer)"
+    rf"|\b{_SUBJECT}\s+(?:\w+ly\s+)?(?:contradicts|disagrees)\b"
+    r"|\b(?:but|however|although|though|except|yet)\b[^.!?\n]*"
+    r"(?:\bnot\b|n't\b|\bwrong\b|\bincorrect\b|\bmissing\b|\blacks\b|\bomits\b|\bmisses\b|\bonly\b)",
+    re.IGNORECASE,
+)
+_RIGHT = re.compile(
+    rf"\b{_SUBJECT}\s+(?:is|are|was|seems)\s+(?:\w+ly\s+)?(?:correct|right|accurate)\b|\b{_SUBJECT}\s+(?:\w+ly\s+)?(?:agrees|matches)\b",
+    re.IGNORECASE,
+)
+_OPEN_END = re.compile(
+    r"(?:[:=,(\[{/\u2192]|->|=>|[-\u2013\u2014]|\b(?:is|are|the|an?|of|to|and|or|because|but|with|for))\s*$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a text states: `number` or `word`, or why it states nothing that can be read. `is_silent`: it does not touch the verdict."""
+
+    number: float | None = None
+    word: str = ""
+    why: str = ""
+    is_silent: bool = False
+
+
+def without_thoughts(text: str) -> str | None:
+    """The text without its finished `<think>...</think>`; None where one does not end.
+
+    An end without a begin is the end of thoughts that began in the prompt, as some chat templates have it.
+    """
+    kept: list[str] = []
+    depth = begin = 0
+    for tag in _THOUGHT.finditer(text):
+        if not tag[1]:
+            kept += [text[begin : tag.start()]] if not depth else []
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:
+            kept.clear()
+        begin = tag.end()
+    return None if depth else "".join(kept) + text[begin:]
+
+
+def plain(text: str) -> str:
+    """The text without markup, and without quotations where more than these is said."""
+    for pattern, by in _MARKUP:
+        text = pattern.sub(by, text)
+    for pattern in (_QUOTED, _QUOTED_LINE):
+        less = pattern.sub(" ", text)
+        text = less if re.search(r"\w", less) else text
+    return text.strip()
+
+
+def unreadable(text: str) -> str:
+    """Why a whole text gives no verdict whatever it names: it refuses, or breaks off; empty where neither is so."""
+    if len(text) > LONGEST:
+        return "it is too long"
+    if _REFUSAL.search(text):
+        return "it refuses"
+    open_marks = any(text.count(begin) > text.count(end) for begin, end in ("()", "[]", "{}"))
+    return BREAKS_OFF if open_marks or _OPEN_END.search(text) else ""
+
+
+def stated_answer(text: str) -> Stated:
+    """The yes or no of a text, out of the places where it is the judge's own answer."""
+    text = plain(text)
+    if why := unreadable(text):
+        return Stated(why=why)
+    echoes = bool(_ECHO.search(text))
+    text = _ECHO.sub(lambda match: " " * len(match[0]), text)
+    said = [match for match in _WORD.finditer(text) if _is_answer(text, match)]
+    words = {match[1].lower() for match in said}
+    if len(words) > 1:
+        return Stated(why="it says both yes and no")
+    if not words:
+        return Stated(why="it names both yes and no" if echoes else "it holds no yes or no", is_silent=not echoes)
+    word, after = words.pop(), text[said[0].end() :]
+    if any(_DOUBT.match(text, match.end()) for match in said):
+        return Stated(why=f"its {word} is in doubt")
+    if (_WRONG if word == "yes" else _RIGHT).search(after):
+        return Stated(why=f"its {word} is contradicted by what follows")
+    return Stated(word=word)
+
+
+def _is_answer(text: str, match: re.Match[str]) -> bool:
+    before, after = text[max(0, match.start() - 120) : match.start()], text[match.end() : match.end() + 120]
+    if match.start() > 120:
+        before = f"x{before}"
+    if not _ANNOUNCED.search(before) or _NEGATED.search(before):
+        return False
+    if _SPOKEN_OF.match(after):
+        return False
+    if match[1].lower() == "no":
+        is_article = re.match(r"[ \t]+\w", after) and not _CLAUSE.match(after)
+        if is_article or re.match(r"-\w|\.?\s*\d", after):
+            return False
+    return True
+
+
+_DIGITS = r"\d+(?:\.\d+)?"
+_NUMBER = rf"(?P<n>(?<![\w.,/#$\u20ac\u00a3<>~\u2248\u2264\u2265+\u2212-])-?{_DIGITS}(?![\w%\u2030\u00b0\u00bd+]|[.,:]\d|\s*%))"
+_TO = r"\s*(?:-|\u2013|\u2014|\u2212|to|through|and|\.\.+|\u2026)\s*"
+_LABEL = (
+    r"score|rating|grade|mark|verdict|judge?ment|evaluation|assessment|overall|final|total|bewertung|punktzahl|wertung|puntuaci\u00f3n|"
+    r"calificaci\u00f3n|puntaje|punteggio|valutazione|pontua\u00e7\u00e3o|note|nota|\u043e\u0446\u0435\u043d\u043a\u0430|"
+    r"\u8bc4\u5206|\u5f97\u5206|\u5206\u6570|\u8a55\u4fa1|\uc810\uc218"
+)
+_ARTICLES = r"(?:(?:an?|the|just|exactly|only|clearly|definitely|solid|strong|clear|full|perfect|good|firm)\s+)*"
+_LINK = (
+    r"[\"']?(?:\s*[(\[][^()\[\]\n]{0,80}[)\]])?\s*"
+    r"(?:(?:[:\uff1a=|\u2192\u21d2\u2794]|->|=>|[-\u2013\u2014](?=\s)|\b(?:is|was|of|would be|should be|will be|must be|be)\b)\s*)*"
+)
+_BEFORE = r"(?:(?<!\w)(?P<before>[^\W\d_]{1,20}(?:'s)?)[ \t-]+)?"
+_LABELLED = re.compile(
+    rf"{_BEFORE}\b(?P<label>{_LABEL})\b(?:\s+(?:given|assigned|awarded|for\s+(?:the|this)\s+\w+)(?=\s*[:=]|\s+is\b))?"
+    rf"{_LINK}{_ARTICLES}[(\[\"']*{_NUMBER}",
+    re.IGNORECASE,
+)
+_ANSWER = re.compile(rf"(?:\A|\n)\s*(?P<label>(?:my\s+)?(?:final\s+)?answer)\s*[:=]\s*{_NUMBER}(?=[ \t.!]*\Z)", re.IGNORECASE)
+_RATED = (
+    r"rat(?:e[sd]?|ing)|giv(?:e|ing)|gave|assign(?:ed)?|award(?:ed)?|grade[sd]?|scored?|mark(?:ed)?|say|judged?|go with|went with|"
+    r"settled? on|choose|chose|picked|pick|consider|put|call"
+)
+_OWN = re.compile(
+    rf"\bI(?:'d|'ll|'m|'ve| would| will| shall| have| must| am going to)?(?: \w+ly| hereby| therefore| thus| hence)? (?:{_RATED})\b"
+    rf"(?P<middle>[^.\n;:\d]{{0,60}}?){_NUMBER}",
+    re.IGNORECASE,
+)
+_EARNED = re.compile(
+    rf"\b(?:deserves?|merits?|warrants?|earns?|earned|receives?|gets(?: an?)?|rated|rating it|scores?|worth"
+    rf"|(?:this|that|it)(?:'s| is) an?|makes? (?:it|this|that) an?)\s+(?:at\s+|as\s+)?{_ARTICLES}{_NUMBER}",
+    re.IGNORECASE,
+)
+_CONCLUDED = re.compile(
+    rf"\b(?:so|thus|hence|therefore|conclusion|finally|altogether|or rather|(?<=\. )or|make (?:it|that))\b[,:]?\s*"
+    rf"(?:it is|it's|i'd say|i say)?\s*{_ARTICLES}{_NUMBER}(?=\s*(?:[.!\n]|\Z|/|out of))",
+    re.IGNORECASE,
+)
+_LINE = re.compile(rf"(?m)^[ \t]*(?:[-\u2022|>:(\[\"']+[ \t]*)?{_NUMBER}(?=(?P<rest>[^\n]*)$)")
+_BRACKETS = re.compile(rf"\[\[\s*(?P<n>[+-]?{_DIGITS})\s*\]\]")
+_FRACTION = re.compile(rf"{_NUMBER}\s*(?:/|out of)\s*{_DIGITS}", re.IGNORECASE)
+
+_UNIT = r"(?:\s*-?\s*(?:points?|stars?|pts?|marks?)\b|\s*[\u2605\u2b50\u5206\u70b9\uc810])?"
+_OF = re.compile(
+    rf"{_UNIT}(?:\s*,?\s*(?:/|out of|of|von|sur|de|di)\s*(?:a\s+)?(?:possible\s+|maximum\s+(?:of\s+)?|total\s+(?:of\s+)?)?"
+    rf"(?P<top>{_DIGITS})(?![\w%]|[.,]\d|\s*/)){{0,1}}{_UNIT}",
+    re.IGNORECASE,
+)
+# A range, an arrow, a second number: what stands before is not the verdict, or not all of it.
+_AND_MORE = re.compile(
+    rf"[ \t]*(?:(?P<tight>[-\u2013\u2014\u2212/]|\u2192|->|=>|\u27f6|\u21d2|\u2794|~|\u00b1|\.\.+|\u2026|\bto\b|\bthrough\b)[ \t]*"
+    rf"|(?:[,;(&|]|\.(?=[ \t])|[ \t][-\u2013\u2014][ \t]|\band\b|\b)[ \t]*"
+    rf"(?:(?:or|maybe|perhaps|possibly|even|almost|nearly|close to|rather|and|probably)\s+)*(?:an?\s+)?)"
+    rf"[+-]?(?P<more>{_DIGITS})(?!\d|\.\d|\s*%)"
+    rf"(?P<noun>\s+(?!(?:or|and|to|out|of|points?|stars?|pts|marks?)\b)[^\W\d_]{{2,}})?",
+    re.IGNORECASE,
+)
+# What may follow a verdict in its clause; any other word makes the number a count or part of another sentence.
+_MAY_FOLLOW = re.compile(
+    r"\s*(?:\Z|[.,;:!)\]}|\"'\u201d\n\u3002\uff0c]|[-\u2013\u2014](?=\s)|\(|=\s*\d"
+    r"|(?:because|since|as|but|with|due|given|overall|while|though|although|which|from me|"
+    r"to (?:it|this|the)|on (?:the|a|this)|is (?:fair|appropriate|warranted|justified|my|the right|what|given|deserved)|"
+    r"and (?:the|it|this|that|i|not))\b)",
+    re.IGNORECASE,
+)
+# What stands right before `4/5` in a sentence where it is the verdict and no page or count.
+_GIVES = re.compile(
+    r"(?:\b(?:is|are|be|an?|at|as|makes|it|this|that|worth|say|with|of|solid|stars?|gets?|scores?)|[,=(\u2605\u2606\u2b50\u2013\u2014-])\s*$",
+    re.I,
+)
+_COUNTS = re.compile(
+    r"\b(?:cover|includ|mention|has\b|have\b|had\b|get|got|list|contain|miss|match|name|identif|captur|correct|right\b|fact|found|find|"
+    r"answered|errors?|claims?|items?|steps?|points?\b)[^.!?\n;:]*$",
+    re.IGNORECASE,
+)
+_DOUBTED_SCORE = re.compile(
+    r"\b(?:not|never|cannot|neither|nor|if|unless|otherwise|had|might|may|could|say between|instead of|rather than|less than|more than|"
+    r"at least|at most|above|below|up to|almost|nearly|around|about|approximately|roughly|between|somewhere|closer)\b|n't\b",
+    re.IGNORECASE,
+)
+# Who says or gets the number, where it is not the judge of this answer.
+_OTHERS = re.compile(
+    r"\b(?:reference|gold|expected|maximum|max|confidence|other|says|said|"
+    r"(?:demand|ask|request|claim|want|tell|instruct|order|insist)(?:s|ed|ing)?)\b",
+    re.IGNORECASE,
+)
+_FINAL = frozenset({"final", "overall", "definitive", "ultimate", "total", "combined"})
+_NOT_MINE = re.compile(
+    r"confidence|certainty|maximum|max|minimum|min|highest|lowest|top|best|worst|possible|perfect|full|passing|reference|"
+    r"reference's|gold|expected|previous|prior|initial|first|earlier|old|original|baseline|average|mean|human|credit|f1|bleu|"
+    r"rouge|sub|user's|other|true|no|any|each|every|what|which|whose|default|starting|tentative|draft|demanded|requested|"
+    r"claimed"
+)
+_NEUTRAL = re.compile(
+    r"my|the|a|an|this|that|its|of|with|it|is|i|and|so|thus|hence|therefore|as|to|give|gives|given|giving|assign|assigned|"
+    r"assigns|award|awarded|deserves|deserve|receives|receive|merits|earns|gets|numeric|numerical|suggested|recommended|judge|"
+    r"judge's|answer's|response's|here|resulting|quality|correctness|agreement|similarity|your|get|was"
+)
+_ON = r"(?:\b(?:on|using|by|with|per|from)\s+(?:an?|the|your|this)\s+(?:given\s+)?)?"
+_SCALES = (
+    re.compile(
+        rf"{_ON}\bscale\b\s*(?:\(|is|of|from|:|=|goes|runs)?\s*(?:from\s+|of\s+)?(?P<low>{_DIGITS}){_TO}(?P<high>{_DIGITS})(?!\w)",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"{_ON}(?<![\w.])(?P<low>{_DIGITS}){_TO}(?P<high>{_DIGITS})[\s-]+(?:scale|range)\b", re.IGNORECASE),
+    re.compile(
+        rf"(?P<adjacent>\b(?:{_LABEL})\s*|\d\s*)[(\[]\s*(?:from\s+)?(?P<low>{_DIGITS}){_TO}(?P<high>{_DIGITS})\s*[)\]]", re.IGNORECASE
+    ),
+    re.compile(rf"[(\[]\s*(?:out of|of|max(?:imum)?\.?|/)\s*(?P<high>{_DIGITS})\s*(?:points?|stars?)?\s*[)\]]", re.IGNORECASE),
+    re.compile(rf"{_ON}(?<![\w.])(?P<high>{_DIGITS})[\s-]points?\s+(?:\w+\s+)?scale\b", re.IGNORECASE),
+    re.compile(rf"(?:\A|\n|[.;] )out of (?P<high>{_DIGITS})(?=\s*[,:])", re.IGNORECASE),
+    re.compile(rf"{_ON}\bscale of (?P<high>{_DIGITS})(?!\w|\s*(?:to|-|\u2013))", re.IGNORECASE),
+)
+_SAME_SCALE = re.compile(rf"(?:\bfrom\s+)?(?<![\w.,+-])(?P<low>{_DIGITS}){_TO}(?P<high>{_DIGITS})(?![\w%]|[.,]\d)", re.IGNORECASE)
+_CORRECTION = re.compile(
+    r"\b(?:wait|actually|sorry|i mean|no(?=,)|hmm|on reflection|on second thoughts?|scratch that|correction|reconsider\w*|revis\w+|"
+    r"changed my mind|should be)\b",
+    re.IGNORECASE,
+)
+_LONGEST_CLAUSE = 200
+_SENTENCE_END = re.compile(r"[.!?;\n](?=\s|$)|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One number in the place of a verdict; `rank`: 0 is called final, 1 is the reply's own, 2 is one of several kinds."""
+
+    value: float
+    top: float | None
+    rank: int
+    end: int
+
+
+def stated_score(text: str, low: float, high: float) -> Stated:
+    """The one number that a text gives as its verdict on the scale from `low` to `high`; it may lie off the scale."""
+    text = plain(text)
+    if why := unreadable(text):
+        return Stated(why=why)
+    text, other_scale = _without_scales(text, low, high)
+    if other_scale:
+        return Stated(why="it names another scale")
+    found = list(_found(text))
+    if any(one.top not in (None, high) for one in found):
+        return Stated(why="its number stands on another scale")
+    if any(_more(text, one.end) for one in found):
+        return Stated(why="it names more than one number")
+    if not found:
+        return Stated(why="it states no score", is_silent=True)
+    ranked = [one for one in found if one.rank == min(one.rank for one in found)]
+    values = {one.value for one in ranked}
+    value, last = ranked[-1].value, max(one.end for one in ranked)
+    later = (float(match["n"]) for match in re.compile(_NUMBER).finditer(text, last) if _MAY_FOLLOW.match(text, match.end()))
+    if len(values) > 1 or (_CORRECTION.search(text, last) and any(number != value and low <= number <= high for number in later)):
+        return Stated(why="it gives more than one score")
+    return Stated(number=value)
+
+
+def _without_scales(text: str, low: float, high: float) -> tuple[str, bool]:
+    """(the text with mentions of the scale blanked out, whether it names another one)."""
+    other = False
+    for pattern in _SCALES:
+        for match in list(pattern.finditer(text)):
+            bottom = match.groupdict().get("low")
+            other |= float(match["high"]) != high or (bottom is not None and float(bottom) != low)
+            begin = match.end("adjacent") if "adjacent" in match.groupdict() else match.start()
+            text = text[:begin] + " " * (match.end() - begin) + text[match.end() :]
+    text = _SAME_SCALE.sub(lambda match: " " if (float(match["low"]), float(match["high"])) == (low, high) else match[0], text)
+    return re.sub(r"[(\[]\s*[)\]]", " ", text), other
+
+
+def _found(text: str) -> Iterator[_Found]:
+    for match in _BRACKETS.finditer(text):
+        yield _Found(float(match["n"]), None, 0, match.end())
+    for match in _LABELLED.finditer(text):
+        before = (match["before"] or "").lower()
+        is_final = before in _FINAL or match["label"].lower() in _FINAL
+        own = bool(not before or _NEUTRAL.fullmatch(before) or match.start("label") == 0)
+        clause = _clause(text, match.start())
+        if not _NOT_MINE.fullmatch(before) and not _DOUBTED_SCORE.search(clause) and not _OTHERS.search(clause):
+            yield from _kept(text, match, 0 if is_final else 1 if own else 2)
+    for match in _OWN.finditer(text):
+        about = _clause(text, match.start()) + match["middle"]
+        if (
+            not _DOUBTED_SCORE.search(about)
+            and not _OTHERS.search(match["middle"])
+            and not _DOUBTED_SCORE.search(_rest(text, match.end())[:40])
+        ):
+            yield from _kept(text, match, 1)
+    for pattern in (_ANSWER, _EARNED, _CONCLUDED, _FRACTION):
+        for match in pattern.finditer(text):
+            clause = _clause(text, match.start())
+            clause = clause.rpartition(":")[2] if pattern is _FRACTION else clause
+            counts = pattern is _FRACTION and clause.strip() and (_COUNTS.search(clause) or not _GIVES.search(clause))
+            if not counts and not _DOUBTED_SCORE.search(clause) and not _OTHERS.search(clause.rpartition(",")[2]):
+                yield from _kept(text, match, 2 if pattern is _FRACTION and clause.strip() else 1)
+    first_place = re.match(r"[ \t\n\u2022|>:(\[\"'-]*", text)
+    for match in _LINE.finditer(text):
+        first = first_place is not None and match.start("n") <= first_place.end()
+        if first or not match["rest"].strip(" \t.!)]|\"'") or _OF.fullmatch(match["rest"].strip(" .!")):
+            yield from _kept(text, match, 1, is_line=True)
+
+
+def _kept(text: str, match: re.Match[str], rank: int, *, is_line: bool = False) -> Iterator[_Found]:
+    """The number of a match, unless what follows makes it something else than a verdict."""
+    end = match.end("n")
+    of = _OF.match(text, end)
+    end = of.end() if of is not None else end
+    if is_line and of is not None and re.match(r"\s*of\b", text[match.end("n") :]):
+        return
+    top = float(of["top"]) if of is not None and of["top"] else None
+    begins_list = (
+        is_line
+        and re.match(r"[.)]\s*\w", text[end:])
+        and (match["n"] == "1" or re.search(rf"(?m)^\s*{int(float(match['n'])) - 1}[.)]", text))
+    )
+    if (_MAY_FOLLOW.match(text, end) and not begins_list) or _more(text, end):
+        yield _Found(float(match["n"]), top, rank, end)
+
+
+def _more(text: str, end: int) -> bool:
+    """Whether a second number follows that makes a range, a change or a choice of the first."""
+    match = _AND_MORE.match(text, end)
+    if match is None:
+        return False
+    return bool(match["tight"]) or not match["noun"]
+
+
+def _clause(text: str, start: int) -> str:
+    """What stands before a place in its sentence."""
+    begin = max(0, start - _LONGEST_CLAUSE)
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, begin, start)]
+    return text[ends[-1] if ends else begin : start]
+
+
+def _rest(text: str, end: int) -> str:
+    """What stands behind a place in its sentence."""
+    match = _SENTENCE_END.search(text, end, end + _LONGEST_CLAUSE)
+    return text[end : match.start() if match else end + _LONGEST_CLAUSE]
+
+
+_MOST_OBJECTS = 200
+_ASCII_SPACE = " \t\n\v\f\r\0"
+# Keys are compared in lower case without spaces and underscores; where an object has several, the first one here is the verdict.
+_SCORE_KEYS = ("score", "rating", "finalscore", "finalrating", "overallscore", "overallrating", "overall", "grade", "verdict")
+_VERDICT_KEYS = ("verdict", "answer", "finalverdict", "finalanswer", "decision", "judgment", "judgement", "score", "result")
+_SCALE_KEYS = ("max", "maxscore", "maximum", "outof", "scale", "top", "scalemax", "scoremax", "maxrating", "range")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a reply says: a value in [0, 1] or None, its label, and the judge's own reason. `details` is JSON-safe.
+
+    `why` says what could not be read. `declines`: the judge says, in the form that was offered, that it cannot decide.
+    """
+
+    value: float | None
+    label: str = ""
+    reason: str = ""
+    why: str = ""
+    declines: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the reply could be read, so that it is kept and not asked for again."""
+        return self.value is not None or self.declines
+
+
+Reading = Callable[[str], Verdict]
+NOTHING = Verdict(value=None, why="it is not the JSON that was asked for")
+
+
+def json_objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """(begin, end, object) of each JSON object in a text, outermost first; the ones inside an object follow it.
+
+    A key that an object gives two different values counts as null. A flat Python dict counts as an object.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_object)
+    text = text[:LONGEST]
+    for begin in [match.start() for match in re.finditer(r"\{", text)][:_MOST_OBJECTS]:
+        try:
+            value, end = decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            end = text.find("}", begin) + 1
+            value = _python_dict(text[begin:end])
+        if isinstance(value, dict):
+            yield begin, end, value
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    return made if len(made) == len(pairs) else {key: made[key] if _same([v for k, v in pairs if k == key]) else None for key in made}
+
+
+def _python_dict(text: str) -> object:
+    try:
+        return ast.literal_eval(text) if "'" in text else None
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def _same(values: Sequence[Any]) -> bool:
+    return len({json.dumps(value, default=str) for value in values}) <= 1
+
+
+@dataclass(slots=True)
+class _Fields:
+    """What the JSON objects with one of some keys say: `values` of each one's first key, `others` of its further keys, its scale."""
+
+    values: list[Any] = field(default_factory=list)
+    others: list[Any] = field(default_factory=list)
+    scales: list[Any] = field(default_factory=list)
+    reason: str = ""
+    rest: str = ""
+
+
+def _fields(text: str, keys: Sequence[str]) -> _Fields:
+    """The fields of a text. An object inside one that has a key is part of it and says nothing of its own."""
+    found, passed = _Fields(), 0
+    for begin, end, entry in json_objects(text):
+        if begin < passed:
+            continue
+        named = {re.sub(r"[\W_]", "", str(key)).lower(): value for key, value in entry.items()}
+        present = [named[key] for key in keys if key in named]
+        if present:
+            found.rest += text[passed:begin] + "\n"
+            passed = end
+            found.values.append(present[0])
+            found.others.extend(present[1:])
+            found.scales.extend(named[key] for key in _SCALE_KEYS if key in named)
+            reason = named.get("reason") or named.get("explanation")
+            found.reason = found.reason or (reason if isinstance(reason, str) else "")
+    found.rest += text[passed:]
+    return found
+
+
+def field_of(text: str, keys: Sequence[str]) -> tuple[bool, Any, str]:
+    """(whether a JSON object of the text has one of the keys, its value, the object's `reason`); two different values count as null."""
+    found = _fields(text, keys)
+    return bool(found.values), found.values[0] if found.values and _same(found.values) else None, found.reason
+
+
+def score_reading(
+    *, scale: tuple[float, float] = (1, 5), from_zero: bool = False, variant: str = "tolerant", extractor: str | Callable[[str], Any] = ""
+) -> Reading:
+    """A reading of scores on a scale: n becomes n/top as the seed has it, or (n - bottom)/(top - bottom) with `from_zero`.
+
+    A number off the scale is no verdict. `extractor` is a regular expression whose first group (or the whole match) is the number, or a
+    function of the reply. `variant` issue_default: the first lone digit from 1 to 5, by 5; 0.0 where there is none.
+    """
+    low, high = scale
+
+    def verdict(number: float | None, reason: str = "", why: str = "it holds no number") -> Verdict:
+        if number is None:
+            return Verdict(value=None, reason=reason, why=why)
+        value = (number - low) / (high - low) if from_zero else number / high
+        if not (low <= number <= high and 0 <= value <= 1):
+            return Verdict(value=None, reason=reason, why=f"its number {number:g} is not on the scale")
+        return Verdict(value=value, label=f"{number:g}", reason=reason)
+
+    def read(text: str) -> Verdict:
+        if variant == "issue_default" and not extractor:
+            match = re.search(r"\b[1-5]\b", text)
+            return Verdict(value=int(match[0]) / 5 if match else 0.0, label=match[0] if match else "")
+        said = without_thoughts(text)
+        if said is None:
+            return Verdict(value=None, why=UNFINISHED)
+        if extractor:
+            return verdict(_number(_extracted(extractor, said)), why="nothing in it has the form that is read")
+        found = _fields(said, _SCORE_KEYS)
+        stated = stated_score(found.rest, low, high)
+        if not found.values:
+            return verdict(stated.number, why=stated.why)
+        numbers = [_score_in(value, low, high) for value in found.values]
+        others = [number for number in (_score_in(value, low, high) for value in found.others) if number is not None]
+        why = _spoilt(stated, numbers[0] if numbers[0] == stated.number else None)
+        if any(not _is_scale(value, low, high) for value in found.scales):
+            why = "it names another scale"
+        if None in numbers:
+            why = "its JSON holds no score"
+        elif len({*numbers, *others}) > 1:
+            why = "it gives more than one score"
+        return verdict(None if why else numbers[0], found.reason, why)
+
+    return read
+
+
+def yes_no_reading(*, variant: str = "tolerant") -> Reading:
+    """A reading of yes and no: 1.0, 0.0, or None. `variant` issue_literal: 1.0 for a bare YES in any case, 0.0 for all else."""
+
+    def read(text: str) -> Verdict:
+        if variant == "issue_literal":
+            return Verdict(value=float(text.strip(_ASCII_SPACE).upper() == "YES"))
+        said = without_thoughts(text)
+        if said is None:
+            return Verdict(value=None, why=UNFINISHED)
+        found = _fields(said, _VERDICT_KEYS)
+        stated = stated_answer(found.rest)
+        word, why = stated.word, stated.why
+        if found.values:
+            words = {_word_in(value) for value in found.values} | {_word_in(value) for value in found.others} - {""}
+            word = "" if len(words) > 1 else words.pop()
+            why = _spoilt(stated, word if word == stated.word else None) or ("" if word else "its JSON says neither yes nor no, or both")
+        if why or not word:
+            return Verdict(value=None, reason=found.reason, why=why)
+        return Verdict(value=float(word == "yes"), label=word, reason=found.reason)
+
+    return read
+
+
+def choice_reading(choices: Mapping[str, tuple[float | None, str]], *, upstream_length: int | None = None) -> Reading:
+    """A reading of one word out of `choices`: word -> (value, label), compared without case, quotes and a closing dot.
+
+    In words it is the whole reply, or a line of its own. A word without a value declines. `upstream_length` compares the reply's first n
+    characters (0: all of them) exactly, and what is no choice is -1.0 `invalid`.
+    """
+
+    def read(text: str) -> Verdict:
+        if upstream_length is not None:
+            value, label = choices.get(text[: upstream_length or None], (None, ""))
+            return Verdict(value=-1.0, label="invalid") if value is None else Verdict(value=value, label=label)
+        said = without_thoughts(text)
+        if said is None:
+            return Verdict(value=None, why=UNFINISHED)
+        found = _fields(said, _VERDICT_KEYS)
+        given = [_choice_in(value) for value in found.values]
+        rest = plain(found.rest)
+        given += [word for word in map(_choice_in, rest.splitlines()) if word in choices]
+        refusal = unreadable(rest)
+        if len(set(given)) > 1 or (refusal and refusal != BREAKS_OFF):
+            return Verdict(value=None, reason=found.reason, why=refusal or "it gives more than one verdict")
+        if not given or given[0] not in choices:
+            return Verdict(value=None, reason=found.reason, why="it is none of the words that were offered")
+        value, label = choices[given[0]]
+        return Verdict(value=value, label=label, reason=found.reason, declines=value is None)
+
+    return read
+
+
+def claims_reading() -> Reading:
+    """A reading of claims: 1.0 where each is supported, 0.0 where one is not. An overall verdict that contradicts them is none."""
+
+    def read(text: str) -> Verdict:
+        said = without_thoughts(text)
+        if said is None:
+            return Verdict(value=None, why=UNFINISHED)
+        _, claims, _ = field_of(said, ("claims",))
+        _, overall, reason = field_of(said, ("verdict",))
+        word = str(overall).strip().lower() if overall is not None else ""
+        stated = {"supported": 1.0, "no hallucination": 1.0, "hallucination": 0.0, "not supported": 0.0}.get(word)
+        if not isinstance(claims, list):
+            return NOTHING
+        usable = [claim for claim in claims if isinstance(claim, dict) and isinstance(claim.get("supported"), bool)]
+        if len(usable) != len(claims):
+            return Verdict(value=None, why="a claim in it is neither supported nor not")
+        listed = float(all(claim["supported"] for claim in usable)) if usable else stated
+        if listed is None or (stated is not None and stated != listed):
+            return Verdict(value=None, why="its claims and its verdict disagree, or it has neither")
+        rows = [{"claim": str(claim.get("claim", "")), "supported": claim["supported"]} for claim in usable]
+        label = "no hallucination" if listed else "hallucination"
+        return Verdict(value=listed, label=label, reason=reason, details={"claims": rows})
+
+    return read
+
+
+def read_results(text: str) -> list[float | None] | None:
+    """The list `results` of a reply with each entry as 1.0, 0.0 or None; None where there is no such list."""
+    _, results, _ = field_of(without_thoughts(text) or "", ("results",))
+    return [_zero_or_one(value) for value in results] if isinstance(results, list) else None
+
+
+def _zero_or_one(value: Any) -> float | None:
+    word = value.strip().lower() if isinstance(value, str) else value
+    if word in (1, "1", "true"):
+        return 1.0
+    return 0.0 if word in (0, "0", "false") else None
+
+
+def _spoilt(stated: Stated, same: object) -> str:
+    """Why the text around a JSON verdict takes it back; empty where it says nothing or `same`. It may end where the JSON begins."""
+    if stated.is_silent or stated.why == BREAKS_OFF:
+        return ""
+    return stated.why or ("" if same else "its text contradicts its JSON")
+
+
+def _score_in(value: Any, low: float, high: float) -> float | None:
+    number = _number(value)
+    return stated_score(value, low, high).number if number is None and isinstance(value, str) else number
+
+
+def _is_scale(value: Any, low: float, high: float) -> bool:
+    numbers = [float(n) for n in re.findall(r"\d+(?:\.\d+)?", str(value))]
+    return not numbers or (numbers[-1] == high and (len(numbers) == 1 or numbers[0] == low))
+
+
+def _word_in(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return {"true": "yes", "false": "no"}.get(str(value).strip().lower()) or stated_answer(str(value)).word
+
+
+def _choice_in(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = re.sub(r"(?i)^\W*(?:(?:final\s+)?(?:verdict|answer)\s*[:=])", "", str(value))
+    return "" if isinstance(value, bool) else text.strip().strip("\"'`*.!()[]").strip().lower()
+
+
+def _extracted(extractor: str | Callable[[str], Any], text: str) -> Any:
+    if callable(extractor):
+        return plugin_calls.call_plugin("extractor", extractor, text)
+    match = re.search(extractor, text[:LONGEST])
+    return match and match[1 if match.re.groups else 0]
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None

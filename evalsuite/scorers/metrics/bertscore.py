@@ -1,0 +1,195 @@
+"""BERTScore: greedy cosine matching of token vectors, without idf weights and without rescaling; negative is 0.
+
+The vectors come from a transformers model in a local folder, or from anything with `embed`.
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+
+from evalsuite.core.errors import MissingExtraError
+from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError, best
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+TINY: Final = "tiny"
+MODEL_HINT: Final = "nothing is downloaded: config={'model': FOLDER} of a suite, model in gold; 'tiny' compares spellings, to try it out"
+
+
+class Embedder(Protocol):
+    """Anything that turns a text into token vectors and names itself for the signature."""
+
+    @property
+    def signature(self) -> str:
+        """A name that changes whenever the vectors may."""
+
+    def embed(self, text: str) -> "NDArray[Any]":
+        """n tokens x d numbers; 0 x d for a text without tokens."""
+
+
+@dataclass(frozen=True)
+class TransformersEmbedder:
+    """The last hidden layer of a model in a local folder; nothing is ever downloaded. Needs the extra `bertscore`.
+
+    Special tokens are left out and texts are cut at the model's longest input. bert-score lets them be matched and takes an inner layer
+    for some models: name it by `layer`.
+    """
+
+    folder: str
+    layer: int = -1
+
+    @property
+    def signature(self) -> str:
+        """The folder's name and the layer."""
+        return f"{Path(self.folder).name}-L{self.layer}"
+
+    def embed(self, text: str) -> "NDArray[Any]":
+        """One vector for each token that is not special."""
+        tokenizer, model = self._loaded
+        import numpy as np
+        import torch  # type: ignore[import-not-found, unused-ignore]
+
+        longest = min(int(tokenizer.model_max_length), int(getattr(model.config, "max_position_embeddings", 512)))
+        encoded = tokenizer(text, return_tensors="pt", truncation=True, max_length=longest, return_special_tokens_mask=True)
+        special = encoded.pop("special_tokens_mask")[0].numpy().astype(bool)
+        with torch.inference_mode():
+            hidden = model(**encoded, output_hidden_states=True).hidden_states[self.layer][0]
+        vectors: NDArray[Any] = np.asarray(hidden.numpy(), dtype=float)[~special]
+        return vectors
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        if not Path(self.folder).is_dir():
+            raise MetricError("bertscore: the model is no local folder", code="no_model", hint=MODEL_HINT)
+        try:
+            import torch  # noqa: F401
+            from transformers import AutoModel, AutoTokenizer  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise MissingExtraError("bertscore needs transformers and torch", extra="bertscore") from error
+        tokenizer = AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
+        return tokenizer, AutoModel.from_pretrained(self.folder, local_files_only=True).eval()
+
+
+@dataclass(frozen=True)
+class TinyEmbedder:
+    """Vectors out of the letters of each word, without any model: to try things out. It knows spellings and no meaning."""
+
+    size: int = 256
+
+    @property
+    def signature(self) -> str:
+        """`tiny-256`."""
+        return f"{TINY}-{self.size}"
+
+    def embed(self, text: str) -> "NDArray[Any]":
+        """One vector for each word, which counts its runs of three letters."""
+        import numpy as np
+
+        words = re.findall(r"\w+", text.casefold())
+        rows = np.zeros((len(words), self.size))
+        for row, word in zip(rows, words, strict=True):
+            padded = f"^{word}$"
+            for start in range(len(padded) - 2):
+                row[zlib.crc32(padded[start : start + 3].encode("utf-8", "surrogatepass")) % self.size] += 1
+        return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greedy:
+    """How well two sets of token vectors cover each other, as mean best cosines; usually 0 to 1, at the lowest -1."""
+
+    precision: float
+    recall: float
+    f1: float
+
+    def weighted(self, precision_weight: float | None) -> float:
+        """`w * precision + (1 - w) * recall`, which is Arthur Bench's score at 0.1; F1 for None."""
+        return self.f1 if precision_weight is None else precision_weight * self.precision + (1 - precision_weight) * self.recall
+
+
+def greedy_match(prediction: Any, reference: Any) -> Greedy:
+    """Each row of one n x d matrix with its nearest of the other: the mean over rows is precision, over columns recall.
+
+    Nothing against nothing is 1, nothing against something 0; a zero vector is near to nothing.
+    """
+    import numpy as np
+
+    own, other = np.asarray(prediction, dtype=float), np.asarray(reference, dtype=float)
+    if not len(own) or not len(other):
+        share = float(len(own) == len(other))
+        return Greedy(precision=share, recall=share, f1=share)
+    cosines = _unit_rows(own) @ _unit_rows(other).T
+    precision, recall = float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean())
+    total = precision + recall
+    return Greedy(precision=precision, recall=recall, f1=2 * precision * recall / total if total else 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertScore(Metric):
+    """`w * precision + (1 - w) * recall` of greedily matched token vectors, the best over several references.
+
+    Nothing is downloaded; needs the extra `bertscore`, but for the model `tiny`, which compares spellings and is there to try things out.
+
+    Args:
+        model: the folder of a local model, or `tiny`.
+        layer: the hidden layer whose vectors are taken.
+        precision_weight: w; null scores F1.
+        embedder: anything with `embed`, in the place of a model.
+
+    Example:
+        `{"func": "bertscore", "parameters": {"gold": "the cat is on the mat", "model": "models/deberta-v3-base"}}`
+    """
+
+    name: ClassVar[str] = "bertscore"
+
+    model: str | None = field(default=None, metadata={"gold": str})
+    layer: int = -1
+    precision_weight: float | None = 0.1
+    embedder: Embedder | None = field(default=None, metadata=IN_PYTHON)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The options alone: no model travels to another process."""
+        return {option.name: getattr(self, option.name) for option in fields(self)}
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The score, with precision, recall and F1 in the details."""
+        rows = self._embedded(prediction)
+        matches = [greedy_match(rows, self._embedded(reference)) for reference in references]
+        return best([Measure(value=min(1.0, max(0.0, m.weighted(self.precision_weight))), details=asdict(m)) for m in matches])
+
+    @cached_property
+    def _embedded(self) -> Callable[[str], Any]:
+        # A text that stands against many others goes through the model once.
+        return lru_cache(maxsize=256)(self.vectors.embed)
+
+    @cached_property
+    def vectors(self) -> Embedder:
+        """The embedder in use; raises `MetricError` where none was given."""
+        if self.embedder is not None:
+            return self.embedder
+        return embedder_of(self.model, self.layer)
+
+    @property
+    def label(self) -> str:
+        """The name, and that no meaning was compared where that is so."""
+        return f"{self.name} ({TINY}: spellings only)" if self.embedder is None and self.model == TINY else self.name
+
+
+def embedder_of(model: str | None, layer: int = -1) -> Embedder:
+    """The embedder of a model's name. Raises `MetricError` where there is none."""
+    if model is None:
+        raise MetricError("bertscore needs `model`, the folder of a local model", code="no_model", hint=MODEL_HINT)
+    return TinyEmbedder() if model == TINY else TransformersEmbedder(model, layer)
+
+
+def _unit_rows(matrix: Any) -> Any:
+    import numpy as np
+
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)

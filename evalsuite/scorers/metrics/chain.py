@@ -1,0 +1,101 @@
+"""Metrics put together as a chain in Python, and a metric out of any function.
+
+MetricBuilder().exact_match(weight=0.3).f1(weight=0.3).llm_judge(weight=0.4, model="m").custom(fn).build()
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from evalsuite.core import plugin_calls
+from evalsuite.core.metric import Measure, Metric, MetricError
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.composite import Composite, OnMissing, Part, normalised
+
+Function = Callable[[Any, Any], float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Custom(Metric):
+    """What `function(prediction, reference)` returns: a number in [0, 1] where more is better, or None for undefined.
+
+    The function sees prediction and reference as they were given, records and lists of references too; it may ignore the reference.
+    """
+
+    name: ClassVar[str] = "custom"
+    needs_reference: ClassVar[bool] = False
+
+    function: Function
+
+    @property
+    def label(self) -> str:
+        """The function's own name."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    @property
+    def signature(self) -> str:
+        """`custom|function:module.name|version:...`: of the function only the name is known."""
+        return "|".join([self.name, f"function:{getattr(self.function, '__module__', '?')}.{self.label}", *self.versions()])
+
+    def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
+        """The function's value; raises `MetricError` where it is no number in [0, 1], `FaultError` where the function fails."""
+        value = plugin_calls.call_plugin(self.label, self.function, prediction, reference)
+        if value is None:
+            return Measure(value=None, reason=f"{self.label} gave no value")
+        if not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+            raise MetricError(f"{self.label} returned {value!r}, which is no number in [0, 1]", code="bad_value")
+        return Measure(value=float(value))
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The function's value for a plain text against all references."""
+        return self.detailed_evaluate(prediction, list(references) or None)
+
+
+class MetricBuilder:
+    """Collects parts in order; `build` makes one metric of them. One part is that metric itself, several are a `Composite`."""
+
+    def __init__(self) -> None:
+        self._parts: list[Part] = []
+
+    def add(
+        self, metric: str | Metric, /, *, weight: float = 1.0, as_name: str = "", scale: tuple[float, float] | None = None, **options: Any
+    ) -> Self:
+        """A part by name with its options, or a metric made before; `as_name` shows it under another name."""
+        made = get_metric(metric, **options) if isinstance(metric, str) else metric
+        self._parts.append(Part(metric=made, weight=weight, name=as_name, scale=scale))
+        return self
+
+    def exact_match(self, *, weight: float = 1.0, **options: Any) -> Self:
+        """An `exact_match` part."""
+        return self.add("exact_match", weight=weight, **options)
+
+    def f1(self, *, weight: float = 1.0, **options: Any) -> Self:
+        """An `f1` part."""
+        return self.add("f1", weight=weight, **options)
+
+    def bleu(self, *, weight: float = 1.0, **options: Any) -> Self:
+        """A `bleu` part, counted as score / 100."""
+        return self.add("bleu", weight=weight, **options)
+
+    def rouge(self, *, weight: float = 1.0, kind: str = "rougeL", **options: Any) -> Self:
+        """A ROUGE part: `rouge1`, `rouge2`, `rougeL` or `rougeLsum`."""
+        return self.add(kind, weight=weight, **options)
+
+    def llm_judge(self, *, weight: float = 1.0, **options: Any) -> Self:
+        """An `llm_judge` part; raises `MetricError` where the judge is not there."""
+        return self.add("llm_judge", weight=weight, **options)
+
+    def custom(self, function: Function, *, weight: float = 1.0, as_name: str = "") -> Self:
+        """A part out of a function (prediction, reference) -> number in [0, 1]; shown under the function's name."""
+        made = Custom(function=function)
+        return self.add(made, weight=weight, as_name=as_name or made.label)
+
+    def build(self, *, aggregation: str = "weighted_mean", on_missing: OnMissing = "null") -> Metric:
+        """The metric; raises `MetricError` where there is no part, or for weights and an aggregation that cannot be meant."""
+        if not self._parts:
+            raise MetricError("the builder holds no metric", code="empty")
+        normalised([part.weight for part in self._parts], len(self._parts))
+        if len(self._parts) == 1 and self._parts[0].scale is None:
+            return self._parts[0].metric
+        return Composite(parts=tuple(self._parts), aggregation=aggregation, on_missing=on_missing)  # type: ignore[arg-type]

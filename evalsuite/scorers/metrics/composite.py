@@ -1,0 +1,176 @@
+"""A composite: several metrics of one pair combined to one score on [0, 1], each part visible; and the arithmetic of combining."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
+
+from evalsuite.core.errors import did_you_mean
+from evalsuite.core.metric import Measure, Metric, MetricError, on_unit
+
+if TYPE_CHECKING:
+    from evalsuite.scorers.judge.judge import Judge
+
+
+Aggregation = Literal["weighted_mean", "min", "max", "geometric_mean", "weighted_geometric_mean", "harmonic_mean", "median"]
+AGGREGATIONS: Final = get_args(Aggregation)
+OnMissing = Literal["null", "renormalise", "zero"]
+
+
+def normalised(weights: Sequence[float], n: int) -> list[float]:
+    """The weights over their sum; raises `MetricError` (length, negative, zero_sum, empty) for n weights that cannot be meant."""
+    if not n:
+        raise MetricError("there is nothing to combine", code="empty")
+    if len(weights) != n:
+        raise MetricError(f"{n} parts but {len(weights)} weights", code="length")
+    if not all(weight >= 0 and math.isfinite(weight) for weight in weights):
+        raise MetricError("weights must be finite numbers of at least 0", code="negative")
+    total = math.fsum(weights)
+    if total <= 0:
+        raise MetricError("the weights sum to 0", code="zero_sum")
+    return [weight / total for weight in weights]
+
+
+def check_aggregation(aggregation: str) -> None:
+    """Raise `MetricError` for a name that is no aggregation."""
+    if aggregation not in AGGREGATIONS:
+        raise MetricError(
+            f"unknown aggregation {aggregation!r}", code="unknown_aggregation", hint=did_you_mean(str(aggregation), AGGREGATIONS)
+        )
+
+
+def combine(scores: Sequence[float], weights: Sequence[float] | None = None, aggregation: str = "weighted_mean") -> float:
+    """One score out of n, equal weights by default; the weights are always normalised.
+
+    min, max, geometric_mean and median ignore the weights. harmonic_mean is sum(w) / sum(w/x); it and both geometric means are 0 where a
+    score is 0 (a score of weight 0 does not count in the weighted ones) and raise `MetricError` (negative_score) below 0.
+    """
+    check_aggregation(aggregation)
+    shares = normalised([1.0] * len(scores) if weights is None else weights, len(scores))
+    if aggregation == "min":
+        return min(scores)
+    if aggregation == "max":
+        return max(scores)
+    if aggregation == "median":
+        import statistics
+
+        return statistics.median(scores)
+    if aggregation == "weighted_mean":
+        return math.fsum(share * score for share, score in zip(shares, scores, strict=True))
+    if min(scores) < 0:
+        raise MetricError(f"{aggregation} is not defined for a negative score", code="negative_score")
+    if aggregation == "geometric_mean":
+        shares = [1 / len(scores)] * len(scores)
+    counted = [(score, share) for score, share in zip(scores, shares, strict=True) if share > 0]
+    if any(score == 0 for score, _ in counted):
+        return 0.0
+    if aggregation == "harmonic_mean":
+        low = min(score for score, _ in counted)  # in units of the smallest, whose own reciprocal may be beyond every float
+        return low / math.fsum(share * (low / score) for score, share in counted)
+    return math.exp(math.fsum(share * math.log(score) for score, share in counted))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One metric of a composite with its raw weight. `scale` is the (low, high) that maps its values to [0, 1], by default its range."""
+
+    metric: Metric
+    weight: float = 1.0
+    name: str = ""
+    scale: tuple[float, float] | None = None
+
+    @property
+    def signature(self) -> str:
+        """The metric's signature in brackets, with weight, name and scale where they were given."""
+        scale = f" scale {self.scale[0]:g}..{self.scale[1]:g}" if self.scale else ""
+        return f"{self.weight:g}*{self.name}[{self.metric.signature}]{scale}"
+
+    def unit(self, value: float | None) -> float | None:
+        """The part's value on [0, 1] where more is better."""
+        if value is None or self.scale is None:
+            return self.metric.unit(value)
+        return on_unit(value, *self.scale, self.metric.direction)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composite(Metric):
+    """Parts on [0, 1], more is better, combined by `aggregation`; each part is scored once.
+
+    `on_missing`, for a part without a value: `null` makes the composite undefined, `renormalise` leaves the part out, `zero` counts it 0.
+    An unbounded part (TER, readability) needs a `scale`. A part of the same name as an earlier one becomes `name#2`.
+    """
+
+    name: ClassVar[str] = "composite"
+    # A reference is asked for by the parts that need one.
+    needs_reference: ClassVar[bool] = False
+
+    parts: tuple[Part, ...]
+    aggregation: Aggregation = "weighted_mean"
+    on_missing: OnMissing = "null"
+
+    def __post_init__(self) -> None:
+        """Name the parts apart; raise `MetricError` for weights, an aggregation or a part that cannot be meant."""
+        check_aggregation(self.aggregation)
+        super().__post_init__()
+        object.__setattr__(self, "parts", _named_apart(self.parts))
+        normalised([part.weight for part in self.parts], len(self.parts))
+        for part in self.parts:
+            unbounded = part.metric.low is None or part.metric.high is None
+            if part.scale is None and unbounded:
+                message = f"{part.name} is unbounded and needs a scale"
+                raise MetricError(message, code="no_scale", hint="name the values that count as 0 and 1: scale: [0, 100]")
+            if part.scale is not None and not part.scale[0] < part.scale[1]:
+                raise MetricError(f"{part.name}: the scale's low must be below its high", code="no_scale")
+
+    def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
+        """The composite with, for each part in `details.parts`, its raw value, its value on [0, 1], both weights and its details."""
+        shares = normalised([part.weight for part in self.parts], len(self.parts))
+        shown: dict[str, dict[str, Any]] = {}
+        for part, share in zip(self.parts, shares, strict=True):
+            measure = part.metric.detailed_evaluate(prediction, reference)
+            if measure.fault is not None:
+                # Not this answer's lack but the grader's: nothing stands in for such a part, whatever `on_missing` says.
+                return Measure(value=None, reason=f"{part.name}: {measure.reason}", fault=measure.fault)
+            seen = {"value": part.unit(measure.value), "raw": measure.value, "weight": part.weight, "share": share}
+            note = {"reason": measure.reason} if measure.reason else {}
+            shown[part.name] = seen | note | ({"details": dict(measure.details)} if measure.details else {})
+        details = {"parts": shown, "aggregation": self.aggregation}
+        missing = [name for name, part in shown.items() if part["value"] is None]
+        counted = [part for part in shown.values() if part["value"] is not None or self.on_missing == "zero"]
+        weights = [part["weight"] for part in counted]
+        if (missing and self.on_missing == "null") or not counted or not sum(weights):
+            return Measure(value=None, reason=f"no value for {', '.join(missing)}", details=details)
+        value = combine([part["value"] or 0.0 for part in counted], weights, self.aggregation)
+        return Measure(value=value, reason=f"no value for {', '.join(missing)}" if missing else "", details=details)
+
+    @property
+    def asks(self) -> bool:
+        """Whether a part asks a judge."""
+        return any(part.metric.asks for part in self.parts)
+
+    @property
+    def at_once(self) -> int:
+        """As many as the part that waits most."""
+        return max(part.metric.at_once for part in self.parts)
+
+    def asking(self, judge: "Judge") -> "Composite":
+        """The composite with this judge for every part that asks one."""
+        return replace(self, parts=tuple(replace(part, metric=part.metric.asking(judge)) for part in self.parts))
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The composite of a plain text."""
+        return self.detailed_evaluate(prediction, list(references) or None)
+
+
+def _named_apart(parts: Sequence[Part]) -> tuple[Part, ...]:
+    taken: set[str] = set()
+    named = []
+    for part in parts:
+        name = wanted = part.name or part.metric.name
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{wanted}#{number}"
+        taken.add(name)
+        named.append(replace(part, name=name))
+    return tuple(named)

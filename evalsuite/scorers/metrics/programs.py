@@ -1,0 +1,164 @@
+"""Whether a program passes tests, run in a jail; and pass@k, the chance that one of k does."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from evalsuite.core.errors import describe, machine_fault
+from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError
+from evalsuite.core.plugin_calls import PROGRAM_BUDGET, PROGRAMS_ALLOWED
+from evalsuite.core.types import Fault
+from evalsuite.sandbox.program_sandbox import Ended, can_jail, run_program
+
+# Less than this no interpreter needs to start.
+_LEAST_SECONDS = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonUnitTesting(Metric):
+    """1 where the answer is a Python program that passes every test, else 0.
+
+    Program and test run in two processes of one jail (`walls.jail`), with the interpreter's installed packages; the test reads the names
+    of the program as if it stood behind it in one file. The program's values reach the asserts as data: an object of the program's own
+    class equals no plain value. All programs of one answer share the answer's seconds; what they do not reach fails. The answer is
+    `unscored` (NO_JAIL) where the machine has no jail, unless the run has `--allow-programs`, and where a test uses what cannot leave
+    its process.
+
+    Args:
+        gold: the code of one test, or of several.
+        timeout_seconds: the longest one test may run.
+        memory_mib: the most memory one test may take.
+        allow_programs: run the program where there is no jail, without being asked from outside.
+
+    Example:
+        `{"func": "python_unit_testing", "parameters": {"gold": "assert add(1, 2) == 3"}}`
+    """
+
+    name: ClassVar[str] = "python_unit_testing"
+
+    timeout_seconds: float = 3.0
+    memory_mib: int = 512
+    allow_programs: bool = field(default=False, metadata=IN_PYTHON)
+
+    def __post_init__(self) -> None:
+        """Raise `MetricError` for limits under which nothing can run."""
+        super().__post_init__()
+        if self.timeout_seconds <= 0 or self.memory_mib < 64:
+            raise MetricError("python_unit_testing: timeout_seconds must be positive and memory_mib at least 64", code="bad_option")
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """1.0 or 0.0, with the category, and how the first failing test ended."""
+        if not can_jail() and not (self.allow_programs or PROGRAMS_ALLOWED.get()):
+            fault = Fault(code="NO_JAIL")
+            return Measure(value=None, reason=describe(fault), fault=fault)
+        unknown = ""
+        for place, test in enumerate(references):
+            try:
+                ended = self._run_program(prediction, test)
+            except OSError:
+                # Behind the walls of a worker no process starts, jailed or not.
+                unknown = "behind the walls of a worker no program is started: --allow-programs asks for --isolation none here"
+                break
+            if ended.how == "unrun":
+                fault = machine_fault(f"this machine did not run test {place} to its end: {ended.why}")
+                return Measure(value=None, reason=describe(fault), fault=fault)
+            if ended.how == "unknown":
+                unknown = unknown or f"test {place} cannot be run in a process apart from the program: {ended.why}"
+            elif ended.how != "passed":
+                reason = f"test {place} {ended.why}" if ended.why else ""
+                return Measure(value=0.0, reason=reason, details={"category": "fail", "ended": ended.how, "test": place})
+        if unknown:
+            fault = Fault(code="NO_JAIL", detail=unknown)
+            return Measure(value=None, reason=describe(fault), fault=fault)
+        return Measure(value=1.0, details={"category": "pass"})
+
+    def _run_program(self, program: str, test: str) -> Ended:
+        """How the program ends, within its own seconds and what is left for all programs of the answer."""
+        budget = PROGRAM_BUDGET.get()
+        seconds = self.timeout_seconds if budget is None else min(self.timeout_seconds, budget.seconds)
+        if seconds < _LEAST_SECONDS:
+            return Ended("timeout")
+        ended = run_program(program, test, timeout_seconds=seconds, memory_mib=self.memory_mib, jailed=can_jail())
+        if budget is not None:
+            budget.seconds -= ended.seconds
+        return ended
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """`1 - C(n-c, k) / C(n, k)`, the unbiased estimate of Chen et al. (2021); raises `MetricError` unless 0 <= c <= n and 1 <= k <= n."""
+    if not (0 <= c <= n and 1 <= k <= n):
+        raise MetricError(f"pass@k needs 0 <= c <= n and 1 <= k <= n, found n={n}, c={c}, k={k}", code="bad_counts")
+    return 1.0 - math.comb(n - c, k) / math.comb(n, k)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassAtK(Metric):
+    """The chance that one of k programs passes: `1 - C(n-c, k) / C(n, k)` for n programs of which c pass every test.
+
+    The answer is a JSON list of programs; any other text is one program. Fewer than k programs count as if the missing ones failed.
+    Each program runs in a jail, as in `python_unit_testing`.
+
+    Args:
+        gold: the code of one test, or of several.
+        k: how many one may draw.
+        timeout_seconds: the longest one test may run.
+        memory_mib: the most memory one test may take.
+        allow_programs: run the programs where there is no jail, without being asked from outside.
+
+    Example:
+        `{"func": "pass_at_k", "parameters": {"gold": "assert add(1, 2) == 3", "k": 5}}`
+    """
+
+    name: ClassVar[str] = "pass_at_k"
+
+    k: int = 1
+    timeout_seconds: float = 3.0
+    memory_mib: int = 512
+    allow_programs: bool = field(default=False, metadata=IN_PYTHON)
+
+    def __post_init__(self) -> None:
+        """Raise `MetricError` for a k or limits that cannot be meant."""
+        super().__post_init__()
+        if self.k < 1:
+            raise MetricError("pass_at_k: k must be at least 1", code="bad_option")
+        self._one_program()
+
+    def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
+        """The estimate over a text, a list of programs, or counts `{"n": 10, "c": 6}`, with n and c in the details."""
+        if isinstance(prediction, Mapping) and {"n", "c"} <= set(prediction):
+            return self._estimate(int(prediction["n"]), int(prediction["c"]))
+        if isinstance(prediction, str):
+            return self.measure(prediction, self.references_of(reference))
+        programs = list(prediction) if isinstance(prediction, Sequence) else [prediction]
+        test, n_passed = self._one_program(), 0
+        for program in programs:
+            measure = test.detailed_evaluate(program, reference)
+            if measure.fault is not None:
+                return measure
+            n_passed += measure.value == 1
+        return self._estimate(len(programs), n_passed)
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The estimate for a text as it is handed in."""
+        programs = _programs(prediction)
+        # A submission cannot raise its chance, nor make the estimate undefined, by handing in fewer programs than k.
+        programs += ["raise SystemExit"] * (self.k - len(programs))
+        return self.detailed_evaluate(programs, list(references))
+
+    def _one_program(self) -> PythonUnitTesting:
+        limits: dict[str, Any] = {"timeout_seconds": self.timeout_seconds, "memory_mib": self.memory_mib}
+        return PythonUnitTesting(field=self.field, allow_programs=self.allow_programs, **limits)
+
+    def _estimate(self, n: int, c: int) -> Measure:
+        return Measure(value=pass_at_k(n, c, self.k), details={"n": n, "c": c, "k": self.k})
+
+
+def _programs(text: str) -> list[str]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return [text]
+    listed = isinstance(value, list) and value and all(isinstance(item, str) for item in value)
+    return list(value) if listed else [text]

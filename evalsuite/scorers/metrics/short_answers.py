@@ -1,0 +1,281 @@
+"""Measures of a short answer: exact match, token F1, edit distance and Jaro-Winkler; each variant repeats somebody's numbers.
+
+Exact match: 1 where both are equal after normalisation. `recommended`: NFC, casefold with `ignore_case`, punctuation dropped with
+`ignore_punctuation`, Unicode spaces collapsed and stripped with `normalize_whitespace`. `issue_literal`: the order of the Desiru issue,
+ASCII spaces, always stripped: "hello !" keeps its blank. `squad`: lower case, no ASCII punctuation, no a/an/the. `arthur`: plain equality,
+lower-cased with `ignore_case` (Arthur Bench's code has that flag inverted; this is what it documents).
+
+Token F1: the words both share. `squad`: SQuAD's normal form, multiset overlap; no tokens on both sides 1, on one side 0. `multiset`: lower
+case, split on spaces. `issue_set`: the Desiru issue's set overlap over list lengths, so "a a" against itself is 0.5. `desiru_repo`: the
+same over runs of ASCII letters and digits, nothing against nothing 0.
+
+Edits are of code points. `damerau` swaps neighbours without restriction; `indel` is `rapidfuzz.fuzz.ratio / 100` and difflib's ratio on
+its best day. Two empty texts are equal.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Final, Literal
+
+from evalsuite.compare.text_rules import shorten
+from evalsuite.core.metric import Direction, Measure, Metric, MetricError, best
+from evalsuite.scorers.metrics.tokens import squad, unicode_tokens
+
+ASCII_SPACES: Final = " \t\n\v\f\r\0"
+# What Ruby's [[:punct:]] holds beside Unicode's category P.
+RUBY_SYMBOLS: Final = frozenset("$+<=>^`|~")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactMatch(Metric):
+    """1 where the answer equals a reference after normalisation, else 0.
+
+    With no flag "Paris " equals "Paris" but "paris" does not.
+
+    Args:
+        gold: the reference or references, the best one counts.
+        variant: `recommended` (NFC, Unicode); `issue_literal` (the Desiru issue's order, ASCII spaces); `squad`; `arthur` (plain equality).
+        ignore_case: fold case on both sides.
+        ignore_punctuation: drop punctuation on both sides.
+        normalize_whitespace: collapse white space; `recommended` also strips it.
+
+    Example:
+        `{"func": "exact_match", "parameters": {"gold": "Paris", "ignore_case": true}}`
+    """
+
+    name: ClassVar[str] = "exact_match"
+
+    variant: Literal["recommended", "issue_literal", "squad", "arthur"] = "recommended"
+    ignore_case: bool = False
+    ignore_punctuation: bool = False
+    normalize_whitespace: bool = True
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """1.0 or 0.0, with the category `match` or `non match`."""
+        own = self.normal(prediction)
+        return best([self._against(own, prediction, reference) for reference in references])
+
+    def normal(self, text: str) -> str:
+        """The text as it is compared."""
+        if self.variant == "squad":
+            return squad(text)
+        if self.variant == "arthur":
+            return text.lower() if self.ignore_case else text
+        if self.variant == "issue_literal":
+            text = text.strip(ASCII_SPACES)
+            text = text.lower() if self.ignore_case else text
+            text = re.sub(r"\s+", " ", text, flags=re.ASCII) if self.normalize_whitespace else text
+            return without_punctuation(text) if self.ignore_punctuation else text
+        text = unicodedata.normalize("NFC", text)
+        text = text.casefold() if self.ignore_case else text
+        text = without_punctuation(text) if self.ignore_punctuation else text
+        return " ".join(text.split()) if self.normalize_whitespace else text
+
+    def _against(self, own: str, prediction: str, reference: str) -> Measure:
+        other = self.normal(reference)
+        equal = own == other
+        # Two texts of nothing but punctuation are equal once it is dropped: said, because nobody means it.
+        empty = equal and not own and prediction != reference
+        note = {"note": "both texts are empty after normalisation"} if empty else {}
+        reason = f"the answer is {'' if equal else 'not '}{shorten(reference)}"
+        return Measure(value=float(equal), reason=reason, details={"category": "match" if equal else "non match"} | note)
+
+
+def without_punctuation(text: str) -> str:
+    """The text without Unicode punctuation and ``$+<=>^`|~``, which is what Ruby calls punctuation."""
+    return "".join(character for character in text if not _is_punctuation(character))
+
+
+@cache
+def _is_punctuation(character: str) -> bool:
+    return character in RUBY_SYMBOLS or unicodedata.category(character).startswith("P")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenF1(Metric):
+    """The harmonic mean of token precision and recall, the best over several references.
+
+    "the Eiffel Tower" against "Eiffel Tower" is 1: `squad` drops articles.
+
+    Args:
+        variant: `squad`, `multiset` (lower case, split on spaces), `issue_set` or `desiru_repo` (both set overlap).
+        tokens: `char` for scripts without spaces, `regex` for Unicode words; `squad` and `multiset` only.
+        ignore_case: whether case counts for nothing, null as the variant has it (`squad` and `multiset` fold it); those two only.
+        ignore_punctuation: whether punctuation is dropped first, null as the variant has it (`squad` drops ASCII's); those two only.
+        normalize_whitespace: whether a run of white space parts words as one blank does; without it each blank parts two.
+
+    Example:
+        `{"func": "f1", "parameters": {"gold": "in the Eiffel Tower"}}`
+    """
+
+    name: ClassVar[str] = "f1"
+
+    variant: Literal["squad", "multiset", "issue_set", "desiru_repo"] = "squad"
+    tokens: Literal["word", "char", "regex"] = "word"
+    ignore_case: bool | None = None
+    ignore_punctuation: bool | None = None
+    normalize_whitespace: bool = True
+
+    def __post_init__(self) -> None:
+        """Raise `MetricError` for a choice that is none, or for other tokens in a variant that fixes them."""
+        super().__post_init__()
+        own = (self.tokens, self.ignore_case, self.ignore_punctuation, self.normalize_whitespace) != ("word", None, None, True)
+        if own and self.variant in ("issue_set", "desiru_repo"):
+            raise MetricError(f"f1: the variant {self.variant} fixes its tokens", code="bad_option")
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """F1 with precision and recall in the details."""
+        own = self.tokens_of(prediction)
+        return best([self._against(own, self.tokens_of(reference)) for reference in references])
+
+    def tokens_of(self, text: str) -> list[str]:
+        """The tokens of a text under this variant."""
+        if self.variant == "desiru_repo":
+            return [token for token in re.split(r"\W+", text.lower(), flags=re.ASCII) if token]
+        if self.variant == "issue_set":
+            # Ruby's `split(/\s+/)`: a leading empty token stays, trailing ones go.
+            tokens = re.split(r"\s+", text.lower(), flags=re.ASCII)
+            while tokens and not tokens[-1]:
+                tokens.pop()
+            return tokens
+        if self.tokens == "regex":
+            return unicode_tokens(text)
+        normal = self._normal(text)
+        if self.tokens == "char":
+            return [c for c in normal if not c.isspace()]
+        return normal.split() if self.normalize_whitespace else re.split(r"\s", normal)
+
+    def _normal(self, text: str) -> str:
+        """The text before it is cut into tokens; SQuAD's form is left as it is where no option asks for another."""
+        is_squad = self.variant == "squad"
+        if is_squad and (self.ignore_case, self.ignore_punctuation, self.normalize_whitespace) == (None, None, True):
+            return squad(text)
+        text = text if self.ignore_case is False else text.lower()
+        text = without_punctuation(text) if (is_squad if self.ignore_punctuation is None else self.ignore_punctuation) else text
+        return re.sub(r"\b(a|an|the)\b", " " if self.normalize_whitespace else "", text, flags=re.IGNORECASE) if is_squad else text
+
+    def _against(self, own: list[str], other: list[str]) -> Measure:
+        if not own or not other:
+            empty_pair = 0.0 if self.variant == "desiru_repo" else 1.0
+            share = empty_pair if not own and not other else 0.0
+            return _measure(share, share, share, f"0 of {len(other)} {self._unit}")
+        if self.variant in ("squad", "multiset"):
+            overlap = sum((Counter(own) & Counter(other)).values())
+        else:
+            overlap = len(set(own) & set(other))
+        if not overlap:
+            return _measure(0.0, 0.0, 0.0, f"0 of {len(other)} {self._unit}")
+        precision, recall = overlap / len(own), overlap / len(other)
+        f1 = 2 * precision * recall / (precision + recall)
+        more = f", {len(own) - overlap} more" if len(own) > overlap else ""
+        return _measure(precision, recall, f1, f"{overlap} of {len(other)} {self._unit}{more}")
+
+    @property
+    def _unit(self) -> str:
+        return "characters" if self.tokens == "char" else "words"
+
+
+def _measure(precision: float, recall: float, f1: float, reason: str) -> Measure:
+    return Measure(value=f1, reason=reason, details={"precision": precision, "recall": recall})
+
+
+Edits = Literal["levenshtein", "damerau", "indel"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levenshtein(Metric):
+    """1 - edits / longest text, the best over several references.
+
+    "kitten" against "sitting" is 1 - 3/7.
+
+    Args:
+        edits: `damerau` also swaps neighbours; `indel` has no substitution and divides by both lengths.
+
+    Example:
+        `{"func": "levenshtein", "parameters": {"gold": "Reykjavik"}}`
+    """
+
+    name: ClassVar[str] = "levenshtein"
+
+    edits: Edits = "levenshtein"
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The similarity, with the distance in the details."""
+        how = _module(self.edits)
+        measures = [
+            Measure(value=float(how.normalized_similarity(prediction, other)), details={"distance": int(how.distance(prediction, other))})
+            for other in references
+        ]
+        return best(measures)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevenshteinDistance(Metric):
+    """The number of edits on `scale`, 1 at its low end; null without a scale, because it has no upper end.
+
+    Args:
+        gold: the reference or references, the nearest counts.
+        edits: `damerau` also swaps neighbours; `indel` has no substitution.
+        scale: the numbers of edits that count as 1 and as 0.
+
+    Example:
+        `{"func": "levenshtein_distance", "parameters": {"gold": "Reykjavik", "scale": [0, 3]}}`
+    """
+
+    name: ClassVar[str] = "levenshtein_distance"
+    high: ClassVar[float | None] = None
+    direction: ClassVar[Direction] = "lower"
+
+    edits: Edits = "levenshtein"
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The distance as a float."""
+        how = _module(self.edits)
+        return Measure(value=float(min(how.distance(prediction, other) for other in references)))
+
+
+def _module(edits: Edits) -> Any:
+    from rapidfuzz import distance
+
+    return {"levenshtein": distance.Levenshtein, "damerau": distance.DamerauLevenshtein, "indel": distance.Indel}[edits]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JaroWinkler(Metric):
+    """The Jaro-Winkler similarity, the best over several references.
+
+    Args:
+        prefix_weight: what each of the first 4 common characters adds, 0 to 0.25.
+
+    Example:
+        `{"func": "jaro_winkler", "parameters": {"gold": "MARTHA"}}`
+    """
+
+    name: ClassVar[str] = "jaro_winkler"
+
+    prefix_weight: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Raise `MetricError` for a prefix weight outside [0, 0.25], where the value could leave [0, 1]."""
+        super().__post_init__()
+        if not 0 <= self.prefix_weight <= 0.25:
+            raise MetricError("jaro_winkler: prefix_weight lies in [0, 0.25]", code="bad_option")
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The similarity, with the plain Jaro value in the details."""
+        from rapidfuzz.distance import Jaro
+        from rapidfuzz.distance import JaroWinkler as Winkler
+
+        return best(
+            [
+                Measure(
+                    value=Winkler.similarity(prediction, other, prefix_weight=self.prefix_weight),
+                    details={"jaro": Jaro.similarity(prediction, other)},
+                )
+                for other in references
+            ]
+        )

@@ -1,0 +1,187 @@
+"""BLEU, chrF and TER, by sacrebleu: a metric of its behind this room's base, for one segment and for a corpus."""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from importlib import import_module
+from typing import Any, ClassVar, Literal
+
+from evalsuite.core.errors import MissingExtraError
+from evalsuite.core.metric import Direction, Measure, Metric, MetricError, text_of
+
+
+def sacrebleu_metrics() -> Any:
+    """The module `sacrebleu.metrics`, also behind walls where nothing can be written.
+
+    A package below sacrebleu asks for the temporary folder when it is imported, and finding none is an error there.
+    """
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        tempfile.tempdir = os.sep
+        try:
+            return import_module("sacrebleu.metrics")
+        finally:
+            tempfile.tempdir = None
+    return import_module("sacrebleu.metrics")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SacreMetric(Metric):
+    """A metric that sacrebleu computes. The corpus score is not the mean of the segments' scores: see `evaluate_corpus`."""
+
+    def build(self, *, corpus: bool) -> Any:
+        """The sacrebleu object with these options, for single segments or for a corpus."""
+        del corpus
+        return getattr(sacrebleu_metrics(), self.name.upper())(**self.options)
+
+    def details_of(self, score: Any) -> dict[str, Any]:
+        """What the details show of a sacrebleu score: nothing beside it."""
+        del score
+        return {}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What sacrebleu is told, in its own words."""
+        return {option.name: getattr(self, option.name) for option in fields(self) if option.name != "field"}
+
+    @cached_property
+    def sentence_scorer(self) -> Any:
+        """The sacrebleu object for single segments, made once."""
+        return self.build(corpus=False)
+
+    @cached_property
+    def corpus_scorer(self) -> Any:
+        """The sacrebleu object for a corpus, made once."""
+        return self.build(corpus=True)
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The segment's score on sacrebleu's scale."""
+        score = self.sentence_scorer.sentence_score(prediction, list(references))
+        return Measure(value=float(score.score), details=self.details_of(score))
+
+    def evaluate_corpus(self, predictions: Sequence[Any], references: Sequence[Any]) -> Measure:
+        """The score of n segments together; each reference is one text or a list, as long as the longest where they differ.
+
+        Raises `MetricError` where there is no segment or the lengths differ.
+        """
+        pairs = self.pairs(predictions, references)
+        if not pairs:
+            raise MetricError("no segments to score", code="empty")
+        lists = [self.references_of(reference) for _, reference in pairs]
+        if not all(lists):
+            raise MetricError(f"{self.name} needs a reference for every segment", code="no_reference")
+        most = max(map(len, lists))
+        # sacrebleu wants one stream a reference position; None stands for a segment that has fewer.
+        streams = [[texts[i] if i < len(texts) else None for texts in lists] for i in range(most)]
+        score = self.corpus_scorer.corpus_score([text_of(p, self.field) for p, _ in pairs], streams)
+        return Measure(value=float(score.score), details=self.details_of(score))
+
+    def versions(self) -> list[str]:
+        """sacrebleu's version beside our own."""
+        from importlib.metadata import version
+
+        return [f"sacrebleu:{version('sacrebleu')}", *super().versions()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bleu(SacreMetric):
+    """The answer's sentence BLEU divided by 100; the raw 0..100 stands in `details.raw`.
+
+    The mean over instances is not the corpus BLEU, which `metrics.bleu` gives.
+
+    Args:
+        tokenize: sacrebleu's tokenizer; `13a` takes a Chinese sentence as one token.
+        lowercase: lower-case both sides.
+        smooth_method: what to do with an n-gram order without a match.
+        smooth_value: its constant for `floor` and `add-k`.
+        max_ngram_order: the longest n-gram.
+        effective_order: leave out orders longer than the answer, so that "the cat" against itself is 1.
+
+    Example:
+        `{"func": "bleu", "parameters": {"gold": ["the cat is on the mat", "there is a cat on the mat"]}}`
+    """
+
+    name: ClassVar[str] = "bleu"
+    high: ClassVar[float | None] = 100.0
+
+    tokenize: Literal["13a", "none", "zh", "intl", "char", "ja-mecab", "ko-mecab"] = "13a"
+    lowercase: bool = False
+    smooth_method: Literal["exp", "floor", "add-k", "none"] = "exp"
+    smooth_value: float | None = None
+    max_ngram_order: int = 4
+    effective_order: bool = True
+
+    def build(self, *, corpus: bool) -> Any:
+        """A sacrebleu `BLEU`; as in sacrebleu, a corpus never uses the effective order."""
+        try:
+            return sacrebleu_metrics().BLEU(**self.options | {"effective_order": self.effective_order and not corpus})
+        except RuntimeError as error:
+            # The two mecab tokenizers are packages of their own.
+            hint = f"pip install 'sacrebleu[{self.tokenize[:2]}]'"
+            raise MissingExtraError(f"bleu needs a package for the tokenizer {self.tokenize}", other=hint) from error
+
+    def details_of(self, score: Any) -> dict[str, Any]:
+        """Precisions, brevity penalty and both lengths in tokens."""
+        precisions = [float(p) for p in score.precisions]
+        return {"precisions": precisions, "bp": float(score.bp), "sys_len": int(score.sys_len), "ref_len": int(score.ref_len)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chrf(SacreMetric):
+    """The answer's chrF divided by 100; the raw 0..100 stands in `details.raw`.
+
+    Args:
+        char_order: the longest character n-gram.
+        word_order: the longest word n-gram; 2 is chrF++.
+        beta: how much more recall counts than precision.
+        lowercase: lower-case both sides.
+        whitespace: count white space as a character.
+        eps_smoothing: the smoothing of nltk and Moses instead of the effective order.
+
+    Example:
+        `{"func": "chrf", "parameters": {"gold": "the cat is on the mat", "word_order": 2}}`
+    """
+
+    name: ClassVar[str] = "chrf"
+    high: ClassVar[float | None] = 100.0
+
+    char_order: int = 6
+    word_order: int = 0
+    beta: int = 2
+    lowercase: bool = False
+    whitespace: bool = False
+    eps_smoothing: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ter(SacreMetric):
+    """The translation edit rate on `scale`, 1 at its low end; null without a scale, because the rate has no upper end.
+
+    With `scale: [0, 100]` a rate of 25 is 0.75.
+
+    Args:
+        normalized: split punctuation off first.
+        no_punct: drop punctuation.
+        asian_support: take characters of Asian scripts one by one.
+        case_sensitive: keep case.
+        scale: the rates that count as 1 and as 0.
+
+    Example:
+        `{"func": "ter", "parameters": {"gold": "the cat is on the mat", "scale": [0, 100]}}`
+    """
+
+    name: ClassVar[str] = "ter"
+    high: ClassVar[float | None] = None
+    direction: ClassVar[Direction] = "lower"
+
+    normalized: bool = False
+    no_punct: bool = False
+    asian_support: bool = False
+    case_sensitive: bool = False
+
+    def details_of(self, score: Any) -> dict[str, Any]:
+        """Edits and the mean length of the references in words."""
+        return {"num_edits": int(score.num_edits), "ref_length": float(score.ref_length)}

@@ -1,0 +1,221 @@
+"""One statement through one connection: read, refused or run, cut off at its limits, kept for the next time.
+
+    table = run_answer(text, connection, limits)
+
+The same for every engine; which one it is, only the connection says.
+"""
+
+import contextlib
+import hashlib
+import json
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from evalsuite.core.disk_cache import DiskCache
+from evalsuite.core.errors import FaultError, out_of_time
+from evalsuite.core.types import Table
+from evalsuite.sandbox.cpu_clock import Alarm, Clock, Verdict
+from evalsuite.sql import ENGINES, open_session
+from evalsuite.sql.frozen_clock import asks_time
+from evalsuite.sql.result_csv import ColumnKind, CsvFile, CsvText
+from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Session, Stream, Written
+from evalsuite.sql.statement import only_statement
+
+_log = logging.getLogger(__name__)
+
+# About what a cell takes beside its text.
+_CELL_BYTES = 8
+_COST, _RESULT = "cost.json", "result.csv"
+
+
+class ResultCache:
+    """Results below a folder, one folder each. Many processes may share it; what cannot be read or written is left out."""
+
+    def __init__(self, folder: Path) -> None:
+        self._memo = DiskCache(folder)
+
+    def key(self, engine: str, fingerprint: str | None, sql: str, clock: int) -> str | None:
+        """The name a result is kept under; None where the database cannot say whether it has changed, or where it moves with the clock."""
+        if fingerprint is None or (not clock and asks_time(sql, engine)):
+            return None
+        return hashlib.sha256(json.dumps([_RESULT, engine, fingerprint, sql, *([clock] if clock else [])]).encode()).hexdigest()
+
+    def get(self, key: str, limits: QueryLimits, place: Path) -> Written | None:
+        """A known result at its place, its cost as it was when it ran; raises LIMIT where it does not keep to today's limits."""
+
+        def read(folder: Path) -> Written:
+            entry = json.loads((folder / _COST).read_text(encoding="utf-8"))
+            cost = replace(Cost(**entry["cost"]), cached=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / _RESULT, place)
+            return Written(place=place, header=tuple(entry["header"]), cost=cost, sql=entry["sql"])
+
+        known = self._memo.files(key, read)
+        if known is None:
+            return None
+        for name, found, most in (("rows", known.cost.rows, limits.rows), ("columns", len(known.header), limits.columns)):
+            if found > most:
+                raise FaultError("LIMIT", f"the result has {found} {name} (limit {name}: {most})")
+        if known.cost.bytes > limits.result_bytes:
+            raise FaultError("LIMIT", f"the result has more than {limits.result_bytes} bytes (limit result_bytes)")
+        return known
+
+    def put(self, key: str, written: Written) -> None:
+        """Keep a result."""
+
+        def write(folder: Path) -> None:
+            shutil.copyfile(written.place, folder / _RESULT)
+            entry = {"sql": written.sql, "header": written.header, "cost": asdict(written.cost)}
+            (folder / _COST).write_text(json.dumps(entry), encoding="utf-8")
+
+        self._memo.put_files(key, write)
+
+
+def run_answer(text: str, connection: Connection, limits: QueryLimits) -> Table:
+    """The table of a submission's SQL text: n_columns x n_rows, each column with its type. Arguments, raises: see `execute`."""
+    return execute(text, connection, limits).table
+
+
+def execute(text: str, connection: Connection, limits: QueryLimits) -> Executed:
+    """The table of one SELECT with what it cost; the connection is opened and closed again.
+
+    The result is held in memory: above `held_bytes` it is a LIMIT. An embedded engine holds to its limits as far as it lets itself be
+    interrupted: one single operation can outlast `seconds` and memory can go beyond `memory_mib`, so hostile text belongs in a process
+    that can be killed.
+
+    Raises:
+        FaultError: SQL_NOT_ALLOWED, SQL_ERROR, LIMIT or TIMEOUT.
+        EvalsuiteError: the connection cannot be opened.
+    """
+    statement = only_statement(text, ENGINES[connection.engine].dialect, most_bytes=limits.sql_bytes)
+    with contextlib.closing(open_session(connection, limits)) as session:
+        return ask(session, statement, limits)
+
+
+def ask(session: Session, statement: str, limits: QueryLimits) -> Executed:
+    """`execute` on a session that is open already, for a statement that `only_statement` gave."""
+    started = time.monotonic()
+    collector = pour(session, statement, limits, lambda stream: Collector(stream.header, stream.types, limits))
+    table = collector.table()
+    cost = Cost(seconds=time.monotonic() - started, rows=table.n_rows, bytes=collector.n_bytes, billed_bytes=session.billed_bytes)
+    return Executed(table=table, cost=cost, sql=statement)
+
+
+def write_result(
+    session: Session, statement: str, connection: Connection, limits: QueryLimits, place: Path, *, cache: ResultCache | None = None
+) -> Written:
+    """The result of a statement as a CSV file, for a session that is open already; known to `cache`, or kept there. Raises as `execute`."""
+    key = cache.key(connection.engine, session.fingerprint(), statement, limits.clock) if cache else None
+    if cache and key and (known := cache.get(key, limits, place)):
+        return known
+    started = time.monotonic()
+    with contextlib.ExitStack() as opened:
+        files: list[CsvFile] = []
+
+        def open_sink(stream: Stream) -> CsvText:
+            files.append(opened.enter_context(CsvFile(place, stream.header, limits)))
+            return CsvText(stream.types, files[0].add)
+
+        text = pour(session, statement, limits, open_sink, as_text=ENGINES[connection.engine].writes_text)
+        files[0].show_days(text.days)
+    cost = Cost(seconds=time.monotonic() - started, rows=files[0].n_rows, bytes=files[0].n_bytes, billed_bytes=session.billed_bytes)
+    written = Written(place=place, header=files[0].header, cost=cost, sql=statement)
+    if cache and key:
+        cache.put(key, written)
+    return written
+
+
+class Collector:
+    """Takes a result's chunks of rows in order and gives its `Table`; raises LIMIT as soon as one of the limits is passed."""
+
+    def __init__(self, header: Sequence[str], types: Sequence[str] | None, limits: QueryLimits) -> None:
+        if len(header) > limits.columns:
+            raise FaultError("LIMIT", f"the result has {len(header)} columns (limit columns: {limits.columns})")
+        self.n_bytes = self.n_rows = 0
+        self._header, self._types, self._limits = tuple(header), types, limits
+        self._kinds = [ColumnKind() for _ in header]
+        self._columns: list[list[Any]] = [[] for _ in header]
+
+    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Take a chunk of rows of neutral cells."""
+        self.n_rows += len(rows)
+        if self.n_rows > self._limits.rows:
+            raise FaultError("LIMIT", f"the result has more than {self._limits.rows} rows (limit rows)")
+        # Of a chunk without rows there are no columns either.
+        for kind, held, column in zip(self._kinds, self._columns, zip(*rows, strict=True), strict=False):
+            self.n_bytes += sum(len(cell) if isinstance(cell, str | bytes) else 0 for cell in column) + _CELL_BYTES * len(column)
+            held.extend(column)
+            kind.see(column)
+        for name, most in (("result_bytes", self._limits.result_bytes), ("table_bytes", self._limits.held_bytes)):
+            if self.n_bytes > most:
+                raise FaultError("LIMIT", f"the result has more than {most} bytes (limit {name})")
+
+    def table(self) -> Table:
+        """The whole result."""
+        types = tuple(self._types or (kind.name for kind in self._kinds))
+        return Table(header=self._header, columns=tuple(self._columns), n_rows=self.n_rows, types=types)
+
+
+class Sink(Protocol):
+    """What takes a result chunk by chunk."""
+
+    def add(self, chunk: Any, /) -> None:
+        """Take rows of neutral cells; one that asked for text takes `Lines` too."""
+        ...
+
+
+S = TypeVar("S", bound=Sink)
+
+
+def pour(session: Session, statement: str, limits: QueryLimits, open_sink: Callable[[Stream], S], *, as_text: bool = False) -> S:
+    """The sink that a statement's whole result was poured into, within `limits.seconds`. Raises as `execute` does."""
+    with _clock(session, limits.seconds) as rang:
+        # Of other engines nobody asks for text.
+        stream = session.stream(statement, as_text=True) if as_text else session.stream(statement)  # type: ignore[call-arg]
+        sink = open_sink(stream)
+        for chunk in stream.lines or stream.chunks:
+            if rang.is_set():
+                break
+            sink.add(chunk)
+    return sink
+
+
+@contextlib.contextmanager
+def _clock(session: Session, seconds: float) -> Iterator[threading.Event]:
+    """Cancels the session's statement after `seconds`; what happens after that is a TIMEOUT, unless the server cannot be reached."""
+    rang, lost, done = threading.Event(), threading.Event(), threading.Lock()
+    failed: FaultError | None = None
+    how: list[Verdict] = []
+
+    def ring(verdict: Verdict) -> None:
+        # Once the statement is over a cancel would hit the session's next one.
+        with done:
+            if not over.is_set():
+                how.append(verdict)
+                rang.set()
+                try:
+                    session.cancel()
+                except Exception as error:  # in a thread of its own nobody would hear it, and the statement counts as cut off anyway
+                    lost.set()
+                    _log.debug("cancel: %s", type(error).__name__)
+
+    over = threading.Event()
+    alarm = Alarm(Clock(with_caller=True), seconds, ring)
+    try:
+        yield rang
+    except FaultError as error:
+        failed = error
+    finally:
+        alarm.cancel()
+        with done:
+            over.set()
+    if failed and (not rang.is_set() or (lost.is_set() and failed.side == "setup")):
+        raise failed
+    if rang.is_set():
+        raise out_of_time(how[0], "the statement", seconds)

@@ -1,0 +1,210 @@
+"""A clock that stands still: what `now` is to a query, the same for gold and for answers, on every engine.
+
+An engine inside this process gets functions in place of its own, so that nothing of a statement, a view or a column's name changes. Of a
+server's statement just the parts that ask the time are written anew. What cannot be frozen is NOT_FROZEN: it never runs on another clock.
+"""
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final
+
+from evalsuite.core.errors import FaultError
+from evalsuite.sql.statement import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, Dialect, blanked, called_names
+
+# Name -> what it becomes; `{at}` are seconds since 1970, `{more}` what stood in its brackets. Those in `_BARE` may stand without brackets.
+_MOMENT, _ZONED = '(SELECT to_timestamp({at})%s AS "{name}")', "%s(TIMESTAMP_SECONDS({at}){more})"
+_POSTGRES: Final = {
+    **dict.fromkeys(("now", "transaction_timestamp", "statement_timestamp", "clock_timestamp", "current_timestamp"), _MOMENT % ""),
+    "current_date": _MOMENT % "::date",
+    "current_time": _MOMENT % "::timetz",
+    "localtime": _MOMENT % "::time",
+    "localtimestamp": _MOMENT % "::timestamp",
+    "timeofday": "(SELECT to_char(to_timestamp({at}), 'Dy Mon DD HH24:MI:SS.US YYYY TZ') AS timeofday)",
+}
+_BIGQUERY: Final = {
+    "current_date": _ZONED % "DATE",
+    "current_datetime": _ZONED % "DATETIME",
+    "current_time": _ZONED % "TIME",
+    "current_timestamp": "TIMESTAMP_SECONDS({at})",
+}
+_SNOWFLAKE: Final = {
+    **dict.fromkeys(("current_timestamp", "localtimestamp", "getdate", "systimestamp"), "TO_TIMESTAMP_LTZ({at})"),
+    "current_date": "TO_TIMESTAMP_LTZ({at})::DATE",
+    **dict.fromkeys(("current_time", "localtime"), "TO_TIMESTAMP_LTZ({at})::TIME"),
+    "sysdate": "TO_TIMESTAMP_NTZ({at})",
+}
+# Name -> the macro's value.
+_DUCKDB: Final = {
+    **dict.fromkeys(("now", "get_current_timestamp", "transaction_timestamp", "current_timestamp"), "to_timestamp({at})"),
+    **dict.fromkeys(("today", "current_date"), "CAST(to_timestamp({at}) AS DATE)"),
+    **dict.fromkeys(("current_localtimestamp", "localtimestamp"), "CAST(to_timestamp({at}) AS TIMESTAMP)"),
+    **dict.fromkeys(
+        ("get_current_time", "current_localtime", "localtime", "current_time"), "CAST(CAST(to_timestamp({at}) AS TIMESTAMP) AS TIME)"
+    ),
+}
+_BARE: Final = frozenset({"current_date", "current_time", "current_timestamp", "current_datetime", "localtime", "localtimestamp"})
+_REWRITTEN: Final[Mapping[str, tuple[Dialect, Mapping[str, str]]]] = {
+    "postgres": (POSTGRES, _POSTGRES),
+    "bigquery": (BIGQUERY, _BIGQUERY),
+    "snowflake": (SNOWFLAKE, _SNOWFLAKE),
+}
+# SQLite's functions of time with the places of their arguments that may be 'now'.
+_SQLITE: Final = {**dict.fromkeys(("date", "time", "datetime", "julianday", "unixepoch"), (0,)), "strftime": (1,), "timediff": (0, 1)}
+_SUBSECONDS: Final = frozenset({"subsec", "subsecond"})
+_KEPT_CALLS = 1 << 16
+# PostgreSQL reads these texts as times, wherever one is expected.
+_WORD = re.compile(r"'\s*(now|today|tomorrow|yesterday)\b([^']*)'", re.IGNORECASE)
+_TIME_TYPE = r"(?:date|time|timetz|timestamp|timestamptz)\b"
+_TYPED_BEFORE = re.compile(rf"(?:\b{_TIME_TYPE}|\btime\s+zone)\s*$", re.IGNORECASE)
+_TYPED_AFTER = re.compile(rf"\s*(?:::|\bas\b)\s*{_TIME_TYPE}", re.IGNORECASE)
+_LOOK_BACK = 40
+
+
+def not_frozen(what: str) -> FaultError:
+    """NOT_FROZEN, with the part of a statement that would ask another clock."""
+    return FaultError("NOT_FROZEN", f"the clock of {what} cannot be stopped")
+
+
+def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
+    """Put functions of a clock that stands at `at` (seconds since 1970) in the place of SQLite's own, CURRENT_DATE among them."""
+    own, now = sqlite3.connect(":memory:", check_same_thread=False), _utc(at).strftime("%Y-%m-%d %H:%M:%S")
+
+    def function(name: str, places: Sequence[int]) -> Callable[..., Any]:
+        @lru_cache(maxsize=_KEPT_CALLS, typed=True)
+        def called(*arguments: Any) -> Any:
+            given = [*arguments]
+            for place in places:
+                if len(given) == place:
+                    given.append(now)
+                elif len(given) > place and isinstance(given[place], str):
+                    word = given[place].lower()
+                    given[place : place + 1] = [now] if word == "now" else [now, word] if word in _SUBSECONDS else given[place : place + 1]
+            return own.execute(f"SELECT {name}({', '.join('?' * len(given))})", given).fetchone()[0]
+
+        return called
+
+    known = {name for (name,) in own.execute("SELECT DISTINCT name FROM pragma_function_list")}
+    for name, places in _SQLITE.items():
+        if name in known:
+            connection.create_function(name, -1, function(name, places), deterministic=True)
+    for keyword, name in (("current_date", "date"), ("current_time", "time"), ("current_timestamp", "datetime")):
+        connection.create_function(keyword, 0, function(name, (0,)), deterministic=True)
+
+
+def duckdb_macros(at: int) -> Iterator[str]:
+    """The statements that put macros of a clock at `at` before DuckDB's functions, for this connection alone."""
+    for name, value in _DUCKDB.items():
+        yield f"CREATE TEMP MACRO {name}() AS {value.format(at=at)}"
+    today = f"CAST(CAST(to_timestamp({at}) AS DATE) AS TIMESTAMP)"
+    yield f"CREATE TEMP MACRO age(x) AS system.main.age({today}, x), (x, y) AS system.main.age(x, y)"
+
+
+def frozen(sql: str, engine: str, at: int, are_times: Callable[[str, int], Sequence[bool]] | None = None) -> str:
+    """The statement with its clock at `at` (0: as it is), for an engine that takes no functions of ours, or no qualified ones.
+
+    `are_times` says of a PostgreSQL statement with n parameters which of them are read as times.
+    Raises `FaultError` NOT_FROZEN, and SQL_ERROR where a quote is not closed.
+    """
+    if not at or engine == "sqlite":
+        return sql
+    if engine == "duckdb":
+        qualified = rf"(?<![\w$.])(?:system\s*\.\s*(?:main\s*\.\s*)?|pg_catalog\s*\.\s*)(?=(?:age|{'|'.join(_DUCKDB)})\s*\()"
+        return _spliced(sql, [(*found.span(), "") for found in re.finditer(qualified, blanked(sql, DUCKDB), re.IGNORECASE)])
+    dialect, table = _REWRITTEN[engine]
+    if engine == "postgres":
+        sql = _without_words(sql, at, are_times)
+        sql = _spliced(sql, [(place, place, f"to_timestamp({at})::date::timestamp, ") for place in _lone_ages(blanked(sql, dialect))])
+    sql = _spliced(sql, list(_parts(sql, dialect, table, at)))
+    if left := sorted(_called(sql, dialect) & set(table)):
+        raise not_frozen(f"{left[0]}()")
+    return sql
+
+
+def _called(sql: str, dialect: Dialect) -> set[str]:
+    """The names of functions in small letters: an engine finds its own under quoted ones in its own case, too."""
+    return set(map(str.lower, called_names(sql, dialect)))
+
+
+def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Iterator[tuple[int, int, str]]:
+    """(start, end, what stands there instead) of each call and keyword that asks the time. Raises NOT_FROZEN for one within another."""
+    blank, last = blanked(sql, dialect), 0
+    asked = re.compile(rf"(?<![\w$.])(?:pg_catalog\s*\.\s*)?\b({'|'.join(table)})\b(?:\s*(\())?", re.IGNORECASE)
+    for found in asked.finditer(blank):
+        name, end, given = found[1].lower(), found.end(), ""
+        if found[2]:
+            end = _closing(blank, end)
+            given = sql[found.end() : end - 1].strip()
+        elif name not in _BARE or re.search(r"\bas\s+$", blank[max(0, found.start() - _LOOK_BACK) : found.start()], re.IGNORECASE):
+            # A name that somebody gave to a column.
+            continue
+        if found.start() < last:
+            raise not_frozen(f"{name} within another")
+        last = end
+        yield found.start(), end, table[name].format(at=at, name=name, more=f", {given}" if given else "")
+
+
+def _lone_ages(blank: str) -> Iterator[int]:
+    """Where the argument begins of each `age(x)`, which counts from today."""
+    for found in re.finditer(r"(?<![\w$.])(?:pg_catalog\s*\.\s*)?age\s*\(", blank, re.IGNORECASE):
+        if blank[_closing(blank, found.end(), stop=",") - 1] != ",":
+            yield found.end()
+
+
+def _closing(blank: str, start: int, stop: str = "") -> int:
+    """The place behind the bracket that closes the one before `start`, or behind a `stop` that comes before it outside all others."""
+    depth = 1
+    for place in range(start, len(blank)):
+        depth += (blank[place] == "(") - (blank[place] == ")")
+        if depth == 0 or (depth == 1 and blank[place] == stop):
+            return place + 1
+    return len(blank)
+
+
+def _without_words(sql: str, at: int, are_times: Callable[[str, int], Sequence[bool]] | None) -> str:
+    """A PostgreSQL statement with the day in place of 'today' and its like: where a type stands beside, or the server wants a time."""
+    blank, day, open_ = blanked(sql, POSTGRES), _utc(at), list[tuple[int, int, str]]()
+    days = {"today": day, "tomorrow": day + timedelta(days=1), "yesterday": day - timedelta(days=1)}
+    sure = list[tuple[int, int, str]]()
+    for found in _WORD.finditer(sql):
+        if blank[found.start()] != "_":
+            continue
+        word = found[1].lower()
+        text = f"'{day:%Y-%m-%d %H:%M:%S+00}'" if word == "now" else f"'{days[word]:%Y-%m-%d}{found[2]}'"
+        before, after = blank[max(0, found.start() - _LOOK_BACK) : found.start()], blank[found.end() : found.end() + _LOOK_BACK]
+        is_typed = _TYPED_BEFORE.search(before) or _TYPED_AFTER.match(after)
+        (sure if is_typed else open_).append((found.start(), found.end(), text))
+    if open_ and are_times is not None:
+        # What the server takes an unknown text for, it takes a parameter in its place for.
+        asked = _spliced(sql, sorted([*sure, *((start, end, f"${n}") for n, (start, end, _) in enumerate(open_, 1))]))
+        sure += [part for part, is_time in zip(open_, are_times(asked, len(open_)), strict=True) if is_time]
+    return _spliced(sql, sorted(sure))
+
+
+def _spliced(sql: str, parts: Sequence[tuple[int, int, str]]) -> str:
+    for start, end, text in reversed(parts):
+        sql = sql[:start] + text + sql[end:]
+    return sql
+
+
+def _utc(at: int) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
+
+
+def asks_time(sql: str, engine: str) -> bool:
+    """Whether what a statement gives moves with the clock, as far as its text tells; what cannot be read asks nothing."""
+    dialect, names = _REWRITTEN.get(engine) or ((SQLITE, {}) if engine == "sqlite" else (DUCKDB, _DUCKDB))
+    try:
+        blank = blanked(sql, dialect)
+    except FaultError:
+        return False
+    if any(blank[found.start()] == "_" for found in _WORD.finditer(sql)):
+        # In SQLite and PostgreSQL a text says it, and there is no telling what reads it.
+        return engine in ("sqlite", "postgres")
+    if re.search(rf"(?<![\w$.])(?:{'|'.join(_BARE)})\b", blank, re.IGNORECASE):
+        return True
+    if engine == "sqlite":
+        return bool(re.search(rf"\b(?:(?:{'|'.join(_SQLITE)})\s*\(|strftime\s*\(\s*_\s*)\s*\)", blank, re.IGNORECASE))
+    return bool(_called(sql, dialect) & set(names)) or (engine in ("postgres", "duckdb") and any(_lone_ages(blank)))

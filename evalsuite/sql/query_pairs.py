@@ -1,0 +1,289 @@
+"""How fast a query is beside gold's, as BIRD's VES asks: both take turns in one process, and the medians of their times are compared.
+
+What one query gives on each of some SQLite files, for the evaluators of pairs of queries; a session a file stays open.
+
+    tables = tables_of("SELECT 1", ["shop/shop.sqlite"], EVALUATORS["bird-ex"], limits)
+
+Both sides of a pair go this way, each in a process of its own: what prepares a query is the evaluator's, what refuses it is ours.
+"""
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import re
+import sqlite3
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, cast
+
+from evalsuite.core.errors import EvalsuiteError, FaultError
+from evalsuite.core.types import SQLITE_CELLS, Table
+from evalsuite.sandbox.cpu_clock import Deadline
+from evalsuite.sql.session import REASONS, Connection, QueryLimits
+from evalsuite.sql.sqlite import NO_TEMPORARY_FILE, SqliteSession, is_steady, open_session, writes_nothing
+from evalsuite.sql.statement import SQLITE, blanked, only_statement
+
+_DISTINCT = re.compile(r"\bdistinct\b", re.IGNORECASE)
+_YEAR_NOW = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
+_GAP = re.compile(r"([<>!]) =")
+_ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
+_ORDER_ENDS = re.compile(r"\b(?:limit|offset)\b", re.IGNORECASE)
+_DIRECTION = re.compile(r"(?:\s+collate\s+\w+|\s+(?:asc|desc)|\s+nulls\s+(?:first|last))+\s*$", re.IGNORECASE)
+# What may stand around a statement.
+_AROUND = " \t\r\n;"
+# Sessions that stay open: of more databases the one that was used longest ago is closed.
+_MOST_OPEN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """How a known evaluator takes a pair: what it does to both queries, on which files it runs them, how it reads texts that are no UTF-8.
+
+    `every_file` of the database's folder counts, or the database alone; `text_errors` is as `bytes.decode` has it.
+    """
+
+    name: str
+    every_file: bool
+    text_errors: str
+
+    def prepared(self, sql: str) -> str:
+        """The query as the evaluator runs it."""
+        if self.name != "test-suite":
+            return sql
+        # Upstream's own steps, in its order (`exec_eval.postprocess`, `remove_distinct`, `replace_cur_year`).
+        sql = _GAP.sub(r"\1=", sql)
+        hidden = blanked(sql, SQLITE)
+        words = list(_DISTINCT.finditer(hidden))
+        for word in reversed(words):
+            sql = sql[: word.start()] + sql[word.end() :]
+        return _YEAR_NOW.sub("2020", sql)
+
+
+EVALUATORS: Mapping[str, Evaluator] = {
+    "bird-ex": Evaluator("bird-ex", every_file=False, text_errors="strict"),
+    "test-suite": Evaluator("test-suite", every_file=True, text_errors="ignore"),
+}
+
+
+def files_of(name: str, evaluator: Evaluator, folder: Path) -> list[Path]:
+    """The files of a database below the folder of --databases: `<name>/<name>.sqlite`, or `<name>.sqlite` in the folder itself.
+
+    Where the evaluator takes every file, all in the database's own folder with `.sqlite` in their names. Empty where there is none.
+    Raises `FaultError` BAD_SPEC for a name that leads out of the folder.
+    """
+    if Path(name).is_absolute() or ".." in Path(name).parts or name.startswith("~"):
+        raise FaultError("BAD_SPEC", f"the database {name!r} leaves the folder of --databases")
+    # Of a name that no file can have `Path.is_file` raises.
+    places = (folder / name / f"{name}.sqlite", folder / f"{name}.sqlite")
+    own = next((place for place in places if os.path.isfile(place)), None)  # noqa: PTH113
+    if own is None:
+        return []
+    if not evaluator.every_file or own.parent == folder:
+        return [own]
+    # The database itself first: where the queries differ on it nobody needs to look at the others.
+    return [own, *sorted(place for place in own.parent.iterdir() if ".sqlite" in place.name and place != own and place.is_file())]
+
+
+def both_tables(query: str, parameters: Mapping[str, Any], folder: Path) -> tuple[list[Table], list[Table]]:
+    """What the query and gold's give, on the file that the parameters of a `sql_match` name, or the database below the folder.
+
+    Raises:
+        FaultError: NEEDS_CONNECTION where there is no such database, and what either query is refused for.
+    """
+    name, evaluator = str(parameters["database"]), EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
+    files = [place] if (place := folder / name).is_file() else files_of(name, evaluator, folder)
+    if not files:
+        raise FaultError("NEEDS_CONNECTION", f"no database {name!r} here", side="setup")
+    sides = (query, str(parameters["gold"]))
+    predicted, gold = (tables_of(side, list(map(str, files)), evaluator, {}) for side in sides)
+    return predicted, gold
+
+
+def tables_of(sql: str, files: Sequence[str], evaluator: Evaluator, limits: Mapping[str, int | float]) -> list[Table]:
+    """The result on each file, in the order of the files; all of them have `seconds` together.
+
+    Raises `FaultError`: SQL_ERROR, SQL_NOT_ALLOWED, LIMIT or TIMEOUT.
+    """
+    own = QueryLimits.of(limits)
+    statement, deadline = statement_of(sql, evaluator, own), Deadline(own.seconds)
+    return [_table(statement, place, evaluator.text_errors, own, deadline) for place in files]
+
+
+def are_one(query: str, gold: str, files: Sequence[str], limits: Mapping[str, int | float]) -> bool:
+    """Whether both queries are one text, of a statement that gives the same each time on these files: what one gave is what both give.
+
+    Raises `FaultError` NEEDS_CONNECTION.
+    """
+    if query.strip(_AROUND) != gold.strip(_AROUND):
+        return False
+    own, temp_in_memory = QueryLimits.of(limits), not writes_nothing()
+    if not is_steady(gold, clock=own.clock):
+        return False
+    return all(_session(place, own, temp_in_memory=temp_in_memory).has_steady_views for place in files)
+
+
+def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str, int | float]) -> str | None:
+    """A digest of what queries give hangs on beside their texts: every byte of the files that they run on, and SQLite's version.
+
+    None where there is none: of a query or a view that may give something else each time, and of files that cannot be read.
+    Raises OSError for one that is not there.
+    """
+    own = QueryLimits.of(limits)
+    if not files or not all(is_steady(query, clock=own.clock) for query in queries):
+        return None
+    seen = [(place, place.stat()) for place in files]
+    found = [_fingerprint(str(place), own, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for place, one in seen]
+    return None if None in found else hashlib.sha256(json.dumps([sqlite3.sqlite_version, *found]).encode()).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _fingerprint(place: str, limits: QueryLimits, *_state: int) -> str | None:
+    """The fingerprint of a file in the state that the other arguments describe."""
+    try:
+        with contextlib.closing(open_session(Connection(name=Path(place).stem, engine="sqlite", database=place), limits)) as session:
+            return session.fingerprint()
+    except (EvalsuiteError, sqlite3.Error, OSError):
+        return None
+
+
+def statement_of(sql: str, evaluator: Evaluator, limits: QueryLimits) -> str:
+    """The one statement that the evaluator runs of a query. Raises `FaultError` SQL_ERROR or SQL_NOT_ALLOWED."""
+    return only_statement(evaluator.prepared(sql), SQLITE, most_bytes=limits.sql_bytes, fenced=False)
+
+
+def _table(statement: str, place: str, text_errors: str, limits: QueryLimits, deadline: Deadline) -> Table:
+    """The result on one file; asked again where a text is no UTF-8 and the evaluator reads it all the same, or where room was short."""
+    temp_in_memory, decode = not writes_nothing(), cast(Callable[[bytes], str], str)
+    while True:
+        session = _session(place, limits, temp_in_memory=temp_in_memory)
+        session.connection.text_factory = decode
+        try:
+            return _fetched(session, statement, limits, deadline)
+        except FaultError as error:
+            if error.fault.detail == NO_TEMPORARY_FILE and not temp_in_memory:
+                temp_in_memory = True
+            elif error.fault.detail == REASONS["encoding"] and decode is str and text_errors != "strict":
+                decode = partial(str, encoding="utf-8", errors=text_errors)
+            else:
+                raise
+
+
+def _fetched(session: SqliteSession, statement: str, limits: QueryLimits, deadline: Deadline) -> Table:
+    stream = session.stream(statement, deadline=deadline)
+    rows: list[Sequence[object]] = []
+    for chunk in stream.chunks:
+        rows += chunk
+        if len(rows) > limits.rows:
+            raise FaultError("LIMIT", f"the result has more than {limits.rows} rows (limit rows)")
+    columns = tuple(zip(*rows, strict=True)) if rows else ((),) * len(stream.header)
+    return Table(header=stream.header, columns=columns, n_rows=len(rows), types=(SQLITE_CELLS,) * len(stream.header))
+
+
+@lru_cache(maxsize=_MOST_OPEN)
+def _session(place: str, limits: QueryLimits, *, temp_in_memory: bool) -> SqliteSession:
+    """An open session; nothing that a SELECT may say stays in it."""
+    try:
+        return open_session(Connection(name=Path(place).stem, engine="sqlite", database=place), limits, temp_in_memory=temp_in_memory)
+    except (EvalsuiteError, sqlite3.Error) as error:
+        why = error.message if isinstance(error, EvalsuiteError) else "the database cannot be opened"
+        raise FaultError("NEEDS_CONNECTION", why, side="setup") from None
+
+
+def order_terms(sql: str) -> list[str] | None:
+    """The terms of the ORDER BY that the whole result of a query stands in, without ASC and DESC; None where it has none."""
+    hidden = blanked(sql, SQLITE)
+    if not _ORDER.search(hidden):
+        return None
+    depths = list(accumulate((character == "(") - (character == ")") for character in hidden))
+    found = [match for match in _ORDER.finditer(hidden) if depths[match.start()] == 0]
+    if not found:
+        return None
+    start = found[-1].end()
+    end = next((match.start() for match in _ORDER_ENDS.finditer(hidden, start) if depths[match.start()] == 0), len(sql))
+    commas = [start - 1, *(at for at in range(start, end) if hidden[at] == "," and depths[at] == 0), end]
+    terms = [sql[before + 1 : after].strip() for before, after in pairwise(commas)]
+    return [_DIRECTION.sub("", f" {term}").strip() for term in terms]
+
+
+def ordered_by(sql: str, header: Sequence[str]) -> list[int] | None:
+    """The positions of the columns that a query's ORDER BY names; empty where a term is none of them, None where there is none."""
+    terms = order_terms(sql)
+    if terms is None:
+        return None
+    names = [name.casefold() for name in header]
+    found = []
+    for term in terms:
+        plain = term.strip('"`[]').casefold()
+        if term.isdecimal() and 0 < int(term) <= len(names):
+            found.append(int(term) - 1)
+        elif plain in names:
+            found.append(names.index(plain))
+        else:
+            return []
+    return found
+
+
+# The median is over blocks. In each a side's time is the shortest of its rounds and samples: whatever else runs here only makes one longer.
+_BLOCKS, _ROUNDS, _SAMPLES = 5, 4, 3
+# What takes less is run several times between two looks at the clock.
+_SAMPLE_NS = 200_000
+_MOST_REPEATS = 64
+_SLOW_NS = 1_000_000_000
+
+
+def time_ratio(query: str, gold: str, place: str, evaluator: Evaluator, limits: QueryLimits) -> float:
+    """Gold's time over the query's on one SQLite file, above 0: 2 is twice as fast as gold. The median of several measurements.
+
+    Unlike BIRD's, which is a mean of wall-clock times, it is the CPU time of the statement alone, from its preparation to its last row, the
+    file's pages once read. The two take turns. Each round has new sessions, one for each side: where memory lies for one can make it a
+    tenth slower than its twin. What takes long is measured for about `seconds`.
+
+    Raises:
+        FaultError: what either query is refused for, and TIMEOUT.
+    """
+    statements = [statement_of(text, evaluator, limits) for text in (query, gold)]
+    connection = Connection(name=Path(place).stem, engine="sqlite", database=place)
+    ends, ratios = time.monotonic() + limits.seconds, list[float]()
+    while len(ratios) < _BLOCKS and not (ratios and time.monotonic() > ends):
+        shortest = [math.inf, math.inf]
+        for turn in range(_ROUNDS):
+            for side, took in enumerate(_round(statements, connection, limits, order=(0, 1) if turn % 2 else (1, 0))):
+                shortest[side] = min(shortest[side], took)
+            if time.monotonic() > ends:
+                break
+        ratios.append(max(1.0, shortest[1]) / max(1.0, shortest[0]))
+    return statistics.median(ratios)
+
+
+def _round(statements: list[str], connection: Connection, limits: QueryLimits, order: tuple[int, int]) -> list[float]:
+    """Nanoseconds that each statement took in the shortest of its samples; `order` says who begins."""
+    with contextlib.ExitStack() as opened:
+        sessions = {side: opened.enter_context(contextlib.closing(open_session(connection, limits))) for side in order}
+        for session in sessions.values():
+            session.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        # The first time reads the pages, and says how often a sample runs its statement; what takes a second is measured by it.
+        first = {side: _nanoseconds(sessions[side], statements[side], 1) for side in order}
+        if max(first.values()) > _SLOW_NS:
+            return [first[0], first[1]]
+        repeats = min(_MOST_REPEATS, math.ceil(_SAMPLE_NS / max(1, *first.values())))
+        samples: list[list[int]] = [[], []]
+        for _ in range(_SAMPLES):
+            for side in order:
+                samples[side].append(_nanoseconds(sessions[side], statements[side], repeats))
+        return [min(side) / repeats for side in samples]
+
+
+def _nanoseconds(session: SqliteSession, statement: str, repeats: int) -> int:
+    """CPU time of this thread for running a statement so often, every row read."""
+    started = time.thread_time_ns()
+    for _ in range(repeats):
+        for _rows in session.stream(statement).chunks:
+            pass
+    return time.thread_time_ns() - started

@@ -1,0 +1,298 @@
+"""Statements run for a run: an embedded engine's in walled workers that are killed at the limit, a server's in threads of this process.
+
+What a worker sends goes into a CSV file part by part, so that a result is never held whole.
+"""
+
+import contextlib
+import pickle
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, in_one_sentence, machine_fault, reason_of
+from evalsuite.core.types import Fault
+from evalsuite.sandbox.fork_server import ForkServer, Worker, cannot_start, now, undisturbed
+from evalsuite.sandbox.framing import send
+from evalsuite.sandbox.linux_layers import library_paths, parts_without
+from evalsuite.sandbox.rpc_client import KilledError, ReportedError, WorkerSession
+from evalsuite.sandbox.worker_sandbox import can_fork
+from evalsuite.sql import ENGINES, is_embedded, open_session
+from evalsuite.sql.execution import ResultCache, write_result
+from evalsuite.sql.query_worker import FINGERPRINT, GO, HEADER, PART, SKIP, STATEMENT, TIME_RATIO
+from evalsuite.sql.result_csv import CsvFile
+from evalsuite.sql.session import Connection, Cost, QueryLimits, Session, Written, read_of
+from evalsuite.sql.statement import only_statement
+
+# Shares of `seconds` after which an embedded engine is asked to stop, and its worker is killed; the rest is for what comes after.
+_POLITE, _KILL = 0.85, 0.95
+_FINGERPRINT_SECONDS = 600.0
+# More statements at once than cores make sense where a server does the work.
+_SERVER_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A text to run through a connection; `place` is where the CSV file of its result goes."""
+
+    name: str
+    text: str
+    connection: Connection
+    place: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What became of a query: the file of its result with what it cost, or the fault that kept it from one; the seconds that count."""
+
+    query: Query
+    outcome: Written | Fault
+    seconds: float
+
+
+class Queries:
+    """Runs statements. No worker may read the folders of gold and of the submission, but for a database that lies there."""
+
+    def __init__(
+        self, *, limits: QueryLimits, jobs: int, isolation: str = "process", submission: Path, gold: Path, cache: ResultCache | None = None
+    ) -> None:
+        self._limits, self._jobs, self._isolation, self._cache = limits, jobs, isolation, cache
+        self._hostile, self._hidden = submission.resolve(), [str(gold.resolve()), str(submission.resolve())]
+        self._lock, self._here = threading.Lock(), threading.local()
+        self._zygote: ForkServer | None = None
+        self._workers: list[Worker] = []
+        self._sessions: list[Session] = []
+        self._fingerprints: dict[str, str] = {}
+        self._closed = False
+
+    def answers(self, queries: Sequence[Query]) -> Iterator[Answered]:
+        """One answer per query as soon as it is known. Whoever stops taking them ends the statements under way."""
+        at_once = max(self._jobs, _SERVER_THREADS if any(not is_embedded(query.connection) for query in queries) else 1)
+        threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="queries")
+        embedded = threading.Semaphore(self._jobs)
+        try:
+            if engines := {query.connection.engine for query in queries if is_embedded(query.connection)}:
+                self._start(["evalsuite.sql.query_worker", *sorted(engines & {"duckdb"})])
+            # A worker reads one database: those of the same one come together.
+            ordered = sorted(queries, key=lambda query: (is_embedded(query.connection), query.connection.name))
+            killed: list[Query] = []
+            for done in as_completed([threads.submit(self._answer, query, embedded) for query in ordered]):
+                if isinstance(answered := done.result(), Answered):
+                    yield answered
+                else:
+                    killed.append(answered)
+            # When nothing runs beside them.
+            yield from (last for query in killed if isinstance(last := self._answer(query, embedded, is_last=True), Answered))
+        finally:
+            self.close()
+            threads.shutdown(wait=True, cancel_futures=True)
+            self._rest()
+
+    def time_ratios(self, pairs: Sequence[tuple[str, str, str, str]]) -> Iterator[float | None]:
+        """For each (query, gold's query, SQLite file, evaluator) `sql.speed.time_ratio`, None where it could not be measured.
+
+        One after the other in walled workers that know nothing but the pair and its file: two at once would be in each other's way.
+        """
+        if pairs:
+            self._start(["evalsuite.sql.query_worker"])
+        try:
+            for query, gold, place, evaluator in pairs:
+                try:
+                    yield self._time_ratio((query, gold, evaluator), Connection(name=place, engine="sqlite", database=place))
+                except (FaultError, EvalsuiteError):
+                    yield None
+        finally:
+            self.close()
+            self._rest()
+
+    def _time_ratio(self, pair: tuple[str, str, str], connection: Connection) -> float:
+        # Two statements to begin with, rounds for `seconds`, two more under way then.
+        with self._talk(connection, 6 * self._limits.seconds, TIME_RATIO, self._limits, pair) as talk:
+            ratio = float(talk.next_word())
+            talk.until_end()
+        return ratio
+
+    def _start(self, modules: Sequence[str]) -> None:
+        if can_fork():
+            with undisturbed():
+                self._zygote = ForkServer(self._hostile)
+            self._zygote.load(modules)
+
+    def _rest(self) -> None:
+        """Let go of what a call of `answers` or `time_ratios` started: another may follow."""
+        if self._zygote is not None:
+            self._zygote.close()
+        self._closed, self._here = False, threading.local()
+
+    def close(self) -> None:
+        """Kill every worker and cancel what servers are at."""
+        with self._lock:
+            self._closed = True
+            workers, self._workers = self._workers, []
+            sessions = list(self._sessions)
+        for worker in workers:
+            worker.kill()
+        for session in sessions:
+            with contextlib.suppress(FaultError, EvalsuiteError, OSError):
+                session.cancel()
+
+    def _answer(self, query: Query, embedded: threading.Semaphore, *, is_last: bool = False) -> "Answered | Query":
+        """What became of a query; itself where the system killed its worker, unless this `is_last` of its tries."""
+        with embedded if is_embedded(query.connection) else contextlib.nullcontext():
+            started, self._here.had = now(), 0.0
+            outcome: Written | Fault
+            try:
+                outcome = self._in_worker(query) if is_embedded(query.connection) else self._on_server(query)
+            except KilledError as error:
+                if not is_last:
+                    return query
+                outcome = error.fault
+            except FaultError as error:
+                outcome = error.fault
+            except OSError as error:
+                outcome = machine_fault(f"the result cannot be written: {reason_of(error)}")
+            except MissingExtraError as error:
+                outcome = Fault(code="NEEDS_EXTRA", detail=in_one_sentence(error))
+            except EvalsuiteError as error:
+                outcome = Fault(code="NEEDS_CONNECTION", detail=in_one_sentence(error))
+            return Answered(query=query, outcome=outcome, seconds=self._here.had or now() - started)
+
+    def bytes_to_bill(self, queries: Sequence[Query]) -> int:
+        """What dry runs say that the queries on engines that bill will read, in all; one that fails bills nothing."""
+
+        def of(query: Query) -> int:
+            try:
+                statement = only_statement(query.text, ENGINES[query.connection.engine].dialect, most_bytes=self._limits.sql_bytes)
+                with contextlib.closing(open_session(query.connection, self._limits)) as session:
+                    return int(session.estimate(statement))  # type: ignore[attr-defined]  # of every engine that bills
+            except (FaultError, EvalsuiteError):
+                return 0
+
+        with ThreadPoolExecutor(max_workers=_SERVER_THREADS, thread_name_prefix="dry runs") as threads:
+            return sum(threads.map(of, queries))
+
+    def _on_server(self, query: Query) -> Written:
+        """What a server gives; one that goes away while it runs the statement is asked once more."""
+        try:
+            return self._asked_server(query)
+        except FaultError as error:
+            if error.side != "setup" or self._closed:
+                raise
+            return self._asked_server(query)
+
+    def _asked_server(self, query: Query) -> Written:
+        statement = only_statement(query.text, ENGINES[query.connection.engine].dialect, most_bytes=self._limits.sql_bytes)
+        with contextlib.closing(open_session(query.connection, self._limits)) as session:
+            with self._lock:
+                if self._closed:
+                    raise FaultError("TIMEOUT", "the run was interrupted")
+                self._sessions.append(session)
+            try:
+                return write_result(session, statement, query.connection, self._limits, query.place, cache=self._cache)
+            finally:
+                with self._lock:
+                    self._sessions.remove(session)
+
+    def _in_worker(self, query: Query) -> Written:
+        connection, seconds = query.connection, self._limits.seconds
+        key_part = self._fingerprint(connection) if self._cache else ""
+        polite = replace(self._limits, seconds=seconds * _POLITE)
+        with self._talk(connection, seconds * _KILL, STATEMENT, polite, query.text) as talk:
+            started = now()
+            statement = str(talk.next_word())
+            key = self._cache.key(connection.engine, key_part or None, statement, self._limits.clock) if self._cache else None
+            if self._cache and key and (known := self._cache.get(key, self._limits, query.place)):
+                talk.say(SKIP)
+                talk.until_end()
+                return known
+            talk.say(GO)
+            file = self._collect(talk, query)
+        cost = Cost(seconds=now() - started, rows=file.n_rows, bytes=file.n_bytes)
+        written = Written(place=query.place, header=file.header, cost=cost, sql=statement)
+        if self._cache and key:
+            self._cache.put(key, written)
+        return written
+
+    @contextlib.contextmanager
+    def _talk(self, connection: Connection, seconds: float, order: str, limits: QueryLimits, about: Any) -> Iterator[WorkerSession]:
+        """A conversation of so many seconds with this thread's worker, begun with an order.
+
+        The worker that is not heard out ends; it lives on after a fault that it reports itself, unless its memory ran out.
+        """
+        worker, whole = self._worker(connection), False
+        talk = WorkerSession(worker, seconds)
+        try:
+            talk.order(order, connection, limits, about)
+            yield talk
+            whole = True
+        except ReportedError as reported:
+            whole = reported.fault.code != "LIMIT"
+            raise FaultError(reported.fault.code, reported.fault.detail, side=reported.fault.side or None) from None
+        finally:
+            self._here.had = talk.had
+            if not whole:
+                self._end(worker)
+
+    def _collect(self, talk: WorkerSession, query: Query) -> CsvFile:
+        kind, said = talk.hear()
+        if kind != HEADER:
+            raise FaultError("WORKER_DIED", "the worker that ran the statement said what cannot be meant")
+        with CsvFile(query.place, list(map(str, said)), self._limits) as file:
+            while (part := talk.hear())[0] == PART:
+                file.add(bytes(part[1][0]), int(part[1][1]))
+            file.show_days(list(map(int, part[1])))
+            talk.until_end()
+        return file
+
+    def _fingerprint(self, connection: Connection) -> str:
+        """The state of a connection's database, asked once of a worker that has run no statement yet."""
+        with self._lock:
+            known = self._fingerprints.get(connection.name)
+        if known is None:
+            self._end(getattr(self._here, "worker", None))
+            with self._talk(connection, _FINGERPRINT_SECONDS, FINGERPRINT, self._limits, "") as talk:
+                known = str(talk.next_word())
+                talk.until_end()
+            with self._lock:
+                self._fingerprints[connection.name] = known
+        return known
+
+    def _worker(self, connection: Connection) -> Worker:
+        """This thread's worker, a fresh one where it has none for this database."""
+        worker: Worker | None = getattr(self._here, "worker", None)
+        if worker is not None and self._here.connection == connection and worker.alive:
+            return worker
+        self._end(worker)
+        walled = self._isolation != "none"
+        readable = (
+            [kept for path in (*library_paths(), *read_of(connection)) for kept in parts_without(path, self._hidden)] if walled else []
+        )
+        limits = {"memory_mib": self._limits.memory_mib}
+        setup = {"walls": walled, "limits": limits, "readable": {"queries": readable}, "plugins": [], "metrics": {}}
+        with undisturbed(), self._lock:
+            if self._closed:
+                raise FaultError("TIMEOUT", "the run was interrupted")
+            if self._zygote is None:
+                raise EvalsuiteError("this system cannot fork the workers that statements on files run in")
+            worker = self._zygote.fork("queries")
+            self._workers.append(worker)
+            try:
+                send(worker.control, pickle.dumps(setup))
+            except OSError:
+                raise cannot_start() from None
+        self._here.worker, self._here.connection = worker, connection
+        WorkerSession(worker, _FINGERPRINT_SECONDS).receive()
+        return worker
+
+    def _end(self, worker: Worker | None) -> None:
+        if worker is None:
+            return
+        self._here.worker = None
+        with self._lock:
+            known = worker in self._workers
+            if known:
+                self._workers.remove(worker)
+        if known:
+            worker.kill()

@@ -1,0 +1,241 @@
+"""The CSV text of a result, as pandas would write it: made chunk by chunk where the result is, kept in a file by whoever asked for it.
+
+Gold of the same question is a CSV file, so its rules of reading must hold for both sides: NULL is an empty field, booleans are True and
+False, and a column of moments that all lie on midnight shows days.
+
+Types and the text forms of cells: how a cell is read from an engine's text, and how a CSV file would show it.
+
+The names of types are DuckDB's, for every engine: BOOLEAN, BIGINT, DOUBLE, DECIMAL(p,s), VARCHAR, BLOB, DATE, TIME, TIMESTAMP,
+TIMESTAMP WITH TIME ZONE, UUID, JSON, and whatever else DuckDB itself has.
+"""
+
+import csv
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from uuid import UUID
+
+from evalsuite.core.errors import FaultError
+from evalsuite.sql.session import Lines, QueryLimits
+
+# A column whose cells each have their own type: SQLite's.
+ANY = "ANY"
+INSTANT = "TIMESTAMP WITH TIME ZONE"
+INTEGERS = frozenset({f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")})
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+_MAKERS: dict[str, Callable[[str], Any]] = {
+    "BOOLEAN": lambda text: {"true": True, "false": False}[text],
+    "DOUBLE": float,
+    "FLOAT": float,
+    "BLOB": bytes.fromhex,
+    "DATE": date.fromisoformat,
+    "TIME": time.fromisoformat,
+    "TIMESTAMP": datetime.fromisoformat,
+    INSTANT: _instant,
+    "UUID": UUID,
+    "DECIMAL": Decimal,
+    **dict.fromkeys(INTEGERS, int),
+}
+
+
+def decode(texts: Iterable[str | None], type_: str) -> list[Any]:
+    """The cells behind text forms; a text that is no value of the type is itself the cell (an infinite date, say)."""
+    maker = Decimal if _DECIMAL.fullmatch(type_) else _MAKERS.get(type_, str)
+    return [None if text is None else _made(maker, text) for text in texts]
+
+
+def _made(maker: Callable[[str], Any], text: str) -> Any:
+    try:
+        return maker(text)
+    except (ValueError, ArithmeticError, KeyError):
+        return text
+
+
+def _as_text(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return repr(cell)
+    if isinstance(cell, bytes):
+        return cell.hex()
+    if isinstance(cell, Decimal):
+        return format(cell, "f") if cell.is_finite() else str(cell)
+    return cell.isoformat(" ") if isinstance(cell, datetime) else str(cell)
+
+
+class ColumnKind:
+    """The type of a column whose engine names none, from the cells it turns out to hold."""
+
+    _NAMES = (
+        (frozenset({int}), "BIGINT"),
+        (frozenset({int, float}), "DOUBLE"),
+        (frozenset({str}), "VARCHAR"),
+        (frozenset({bytes}), "BLOB"),
+    )
+
+    def __init__(self) -> None:
+        self._seen: set[type] = set()
+
+    def see(self, column: Sequence[Any]) -> None:
+        """Take note of a chunk of cells."""
+        self._seen.update(map(type, column))
+
+    @property
+    def name(self) -> str:
+        """The type: NULL for no value at all, ANY for texts, numbers and bytes mixed."""
+        kinds = frozenset(self._seen - {type(None)})
+        if not kinds:
+            return '"NULL"'
+        return next((name for known, name in self._NAMES if kinds <= known), ANY)
+
+
+def csv_cell(cell: Any, *, days: bool = False) -> str:
+    """The text of a cell in a CSV file; `days` is for a moment of a column that shows them."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell)
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if days and cell.tzinfo is None else cell.isoformat(" ")
+    return _as_text(cell)
+
+
+_FIELD = re.compile(rb'("(?:[^"]|"")*"|[^,"\n]*)[,\n]')
+_MIDNIGHT, _TIME_OF_MIDNIGHT = time(), b" 00:00:00"
+_DAY_BYTES = len("2020-01-01")
+# The csv module writes cells of all other kinds as they are written here.
+_CONVERTED = frozenset({Decimal, bytes})
+
+
+def as_lines(rows: Sequence[Sequence[Any]]) -> bytes:
+    """The CSV text of rows of neutral cells, moments in full."""
+    block = io.StringIO()
+    if not _CONVERTED.isdisjoint(map(type, chain.from_iterable(rows))):
+        rows = [[csv_cell(cell) if type(cell) in _CONVERTED else cell for cell in row] for row in rows]
+    csv.writer(block, lineterminator="\n").writerows(rows)
+    return block.getvalue().encode("utf-8", "backslashreplace")
+
+
+@cache
+def quoted_codes() -> list[int]:
+    """The code points for which the csv module of this Python puts a cell in quotes."""
+
+    def line_with(character: str) -> str:
+        block = io.StringIO()
+        csv.writer(block, lineterminator="\n").writerow([character, ""])
+        return block.getvalue()
+
+    return [ord(character) for character in ',"\n\r' if line_with(character).startswith('"')]
+
+
+class CsvText:
+    """Takes a result's chunks in order and passes their text on to `write`, with the number of rows in it.
+
+    `types` are the result's, None where each cell has its own. Moments are written in full: `days` are the columns of a whole result that
+    should have shown days.
+    """
+
+    def __init__(self, types: Sequence[str] | None, write: Callable[[bytes, int], None]) -> None:
+        self._write = write
+        self._moments = [index for index, type_ in enumerate(types or ()) if type_ in ("TIMESTAMP", INSTANT)]
+        self._at_midnight: set[int] = set()
+        self._at_other_times: set[int] = set()
+
+    def add(self, chunk: Sequence[Sequence[Any]] | Lines) -> None:
+        """Take rows of neutral cells, or the text of them."""
+        if isinstance(chunk, Lines):
+            self._at_midnight |= chunk.at_midnight
+            self._at_other_times |= chunk.at_other_times
+            self._write(chunk.text, chunk.n_rows)
+            return
+        for index in self._moments:
+            moments = [row[index] for row in chunk if isinstance(row[index], datetime)]
+            if any(moment.time() != _MIDNIGHT for moment in moments):
+                self._at_other_times.add(index)
+            elif any(moment.tzinfo is None for moment in moments):
+                self._at_midnight.add(index)
+        self._write(as_lines(chunk), len(chunk))
+
+    @property
+    def days(self) -> list[int]:
+        """The columns whose moments all lie on midnight."""
+        return sorted(self._at_midnight - self._at_other_times)
+
+
+class CsvFile:
+    """A result's CSV file while it is written: its header first, then the text of its rows. Of one that is not finished nothing stays.
+
+    Raises LIMIT as soon as a limit is passed; `result_bytes` counts bytes of text.
+    """
+
+    def __init__(self, place: Path, header: Sequence[str], limits: QueryLimits) -> None:
+        if len(header) > limits.columns:
+            raise FaultError("LIMIT", f"the result has {len(header)} columns (limit columns: {limits.columns})")
+        self._place, self._limits, self.header = place, limits, tuple(header)
+        self._head = as_lines([header])
+        self.n_rows, self.n_bytes = 0, len(self._head)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        self._file = place.open("wb")
+        self._file.write(self._head)
+
+    def __enter__(self) -> "CsvFile":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._file.close()
+        if kind is not None:
+            self._place.unlink(missing_ok=True)
+
+    def add(self, text: bytes, n_rows: int) -> None:
+        """Take the text of so many rows, or a part of it."""
+        self.n_rows += n_rows
+        self.n_bytes += len(text)
+        if self.n_rows > self._limits.rows:
+            raise FaultError("LIMIT", f"the result has more than {self._limits.rows} rows (limit rows)")
+        if self.n_bytes > self._limits.result_bytes:
+            raise FaultError("LIMIT", f"the result has more than {self._limits.result_bytes} bytes (limit result_bytes)")
+        self._file.write(text)
+
+    def show_days(self, columns: Sequence[int]) -> None:
+        """Take the time of day off the moments of some columns, once all rows are written."""
+        self._file.close()
+        if not columns:
+            return
+        other = self._place.with_name(self._place.name + ".days")
+        with self._place.open("rb") as written, other.open("wb") as shown:
+            shown.write(written.read(len(self._head)))
+            for record in _records(written):
+                fields = _FIELD.findall(record)
+                for index in columns:
+                    if fields[index].endswith(_TIME_OF_MIDNIGHT) and len(fields[index]) == _DAY_BYTES + len(_TIME_OF_MIDNIGHT):
+                        fields[index] = fields[index][:_DAY_BYTES]
+                shown.write(b",".join(fields) + b"\n")
+        os.replace(other, self._place)  # noqa: PTH105
+
+
+def _records(lines: "io.BufferedReader") -> Iterator[bytes]:
+    """Whole rows of a CSV file: a line that ends within quotes goes on in the next."""
+    parts: list[bytes] = []
+    n_quotes = 0
+    for line in lines:
+        parts.append(line)
+        n_quotes += line.count(b'"')
+        if n_quotes % 2 == 0:
+            yield b"".join(parts)
+            parts.clear()

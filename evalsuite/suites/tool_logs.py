@@ -1,0 +1,617 @@
+"""A run as other tools write theirs: a log of Inspect, samples of lm-eval; what `import` reads comes back as it was.
+
+What a log of another tool is to us: runs of logged samples, saved as a suite with runs whose verdicts are theirs.
+
+`samples_*.jsonl` of lm-eval: a run for each filter, the first of its metrics as the verdict.
+
+Logs that other tools wrote, read into one form: results of promptfoo, logs of Inspect, samples of lm-eval; their verdicts as they stand.
+
+A broken sample costs itself alone and is named; a file that is cut, or none of these, is refused.
+"""
+
+import contextlib
+import hashlib
+import json
+import math
+import re
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from evalsuite.core.errors import UsageError
+from evalsuite.core.types import METADATA, Result
+from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_runs
+from evalsuite.runs.run_files import write_atomically
+from evalsuite.runs.run_folder import RUN, SCHEMA_VERSION, RunFolder, new_folder
+from evalsuite.runs.summary import summarise
+from evalsuite.suites.stored_suites import (
+    ROOT,
+    StoredSuite,
+    SuiteError,
+    data_hash,
+    folder_of,
+    gold_of,
+    load_suite,
+    new_suite,
+    save_suite,
+    slug,
+)
+
+if TYPE_CHECKING:
+    from evalsuite.core.types import Result
+    from evalsuite.gold.question_texts import Exchange
+    from evalsuite.reports.record import Record
+
+
+Format = Literal["promptfoo", "inspect", "lm-eval"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logged:
+    """One sample: `key` tells it from the others of its run, `source_id` is the tool's name; `theirs` in [0, 1], None where unjudged."""
+
+    key: str
+    source_id: str
+    input: str
+    reference: str | None
+    output: str
+    theirs: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRun:
+    """The samples of one provider, log or filter; the name holds its label."""
+
+    name: str
+    cases: tuple[Logged, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignLog:
+    """A log: its suite, its runs, and what of it could not be read; `digest` is that of its bytes, `file` its name without the ending."""
+
+    format: Format
+    suite: str
+    runs: tuple[LoggedRun, ...]
+    lost: tuple[str, ...]
+    digest: str = ""
+    file: str = ""
+
+    @classmethod
+    def of(cls, format_: Format, suite: str, runs: Sequence[LoggedRun], lost: Sequence[str], path: Path) -> "ForeignLog":
+        """The log of these runs. Raises `UsageError` where none has a sample."""
+        kept = tuple(run for run in runs if run.cases)
+        if not kept:
+            raise UsageError(f"{path}: no sample in it can be read", hint=f"it looks like a log of {format_}")
+        return cls(format=format_, suite=suite, runs=kept, lost=tuple(lost))
+
+    def to_json(self) -> dict[str, Any]:
+        """The log as `import --json` prints it."""
+        return {"format": self.format, "suite": self.suite, "runs": [_logged_run_json(run) for run in self.runs]}
+
+
+def _logged_run_json(run: LoggedRun) -> dict[str, Any]:
+    keys = ("source_id", "input", "reference", "output", "theirs")
+    cases = [{key: getattr(one, key) for key in keys} for one in run.cases]
+    judged = [one.theirs for one in run.cases if one.theirs is not None]
+    return {"name": run.name, "n": len(run.cases), "theirs": sum(judged) / len(judged) if judged else None, "cases": cases}
+
+
+def text_or_json(value: Any) -> str:
+    """A text itself, anything else as JSON; nothing is an empty text."""
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def save_log(log: ForeignLog, scorer: str, root: Path = ROOT, *, name: str | None = None) -> tuple[ForeignLog, list[Path]]:
+    """(the log with the names its runs go by, the folders of the new ones): its suite, made once, and a run for each that is not there yet.
+
+    A log is told by its bytes, whatever its file is called: what is there already is its runs under their names, in the suite it was
+    imported into, or that of `name`. A run of another log keeps its name where that is free, else it is named after the file too.
+
+    Raises `SuiteError` where a suite of that name holds other cases.
+    """
+    entries = find_runs(root / RUNS_FOLDER.name)
+    same = [one for one in entries if log.digest and one.metadata.get("imported_digest") == log.digest]
+    log = replace(log, suite=name or next((one.suite for one in same), log.suite))
+    suite = _suite_of(log, scorer, root)
+    known = {str(one.metadata.get("imported_number")): one.metadata.get("run_name") for one in same if _is_of(one, suite)}
+    taken = {str(one.metadata.get("run_name")) for one in entries if _is_of(one, suite)}
+    runs, folders = [], []
+    for at, run in enumerate(log.runs):
+        runs.append(replace(run, name=str(known.get(str(at)) or _free_name(run.name, log.file, taken))))
+        if str(at) not in known:
+            taken.add(runs[-1].name)
+            folders.append(_save_run(log, runs[-1], at, suite, root))
+    return replace(log, runs=tuple(runs)), folders
+
+
+def _is_of(entry: RunEntry, suite: StoredSuite) -> bool:
+    return bool(entry.metadata.get("suite_id") == suite.id)
+
+
+def _free_name(name: str, file: str, taken: Set[str]) -> str:
+    """The name of a new run: its own, with the file's where that is taken, with a number where that is taken too."""
+    longer = name if file in name else f"{name} ({file})"
+    return next(one for one in chain([name, longer], (f"{longer} {n}" for n in count(2))) if one not in taken)
+
+
+def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
+    """The suite of the log, made where it is not there."""
+    cases: dict[str, Logged] = {}
+    for one in (one for run in log.runs for one in run.cases):
+        cases.setdefault(one.key, one)
+    inputs, references = [one.input for one in cases.values()], [one.reference for one in cases.values()]
+    made = new_suite(
+        log.suite,
+        scorer,
+        inputs=inputs,
+        references=references if any(text is not None for text in references) else None,
+        case_ids=list(cases),
+        description=f"imported from {log.format}",
+        foreign=True,
+    )
+    if not folder_of(log.suite, root).exists():
+        save_suite(made, root)
+        return made
+    suite = load_suite(log.suite, root)
+    # In any order: what is asked of several models at once is logged as it comes back.
+    if _by_id(suite) != _by_id(made):
+        raise SuiteError(f"the suite {log.suite!r} is there and holds other cases", hint="give the import another name by --name")
+    return suite
+
+
+def _by_id(suite: StoredSuite) -> dict[str, tuple[str, str | None]]:
+    return {case.id: (case.input, case.reference_output) for case in suite.test_cases}
+
+
+def _save_run(log: ForeignLog, run: LoggedRun, at: int, suite: StoredSuite, root: Path) -> Path:
+    by_key = {one.key: one for one in run.cases}
+    submission = folder_of(suite.name, root) / "submissions" / slug(run.name)
+    submission.mkdir(parents=True, exist_ok=True)
+    rows = [{"instance_id": key, "answer_type": "answer", "answer_or_path": one.output} for key, one in by_key.items()]
+    write_atomically(submission / METADATA, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    results = [_verdict_as_result(log, case.id, by_key.get(case.id), suite.scorer) for case in suite.test_cases]
+    digest = data_hash([one.input for one in run.cases], [one.output for one in run.cases])
+    imported = {"imported_from": log.format, "imported_digest": log.digest, "imported_number": at}
+    about = {
+        "schema_version": SCHEMA_VERSION,
+        "signature": f"import:{log.format}|data:{suite.data_hash}",
+        "options": {"rules": "strict"},
+        "submission": {"folder": str(submission), "n_objects": len(rows), "hash": digest},
+        "gold": {"folder": str(gold_of(suite.name, root)), "name": suite.name, "hash": suite.data_hash, "n_instances": len(results)},
+        "summary": summarise(results, rules="strict").to_json(),
+        "metadata": {"run_name": run.name, "suite_id": suite.id, **imported},
+        "receipt": {"isolation": "none: imported"},
+        "warnings": [],
+        "seconds": 0.0,
+    }
+    folder = new_folder(root / RUNS_FOLDER.name, slug(run.name))
+    RunFolder(folder).open({"submission": digest}).finish(results, about)
+    return folder
+
+
+def _verdict_as_result(log: ForeignLog, case_id: str, logged: Logged | None, scorer: str) -> Result:
+    """Their verdict as a result; what they did not judge is unscored and no 0."""
+    value = 0.0 if logged is None else logged.theirs
+    status: Any = "missing" if logged is None else "unscored" if value is None else "scored"
+    shown = "no verdict" if value is None else f"{value:g}"
+    reason = "not in the log" if logged is None else f"{log.format} says {shown}"
+    details = {} if logged is None else {"source_id": logged.source_id, "output": logged.output}
+    return Result(
+        instance_id=case_id,
+        status=status,
+        score=value,
+        official=value,
+        strict=value,
+        scorer=scorer,
+        reason=reason,
+        fault="MISSING_INSTANCE" if logged is None else None,
+        details=details,
+    )
+
+
+_STAMP: Final = re.compile(r"_\d{4}-\d{2}-\d{2}T.*$")
+# What a line holds that is no metric.
+_NO_METRIC: Final = frozenset({"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"})
+
+
+def read_samples(path: Path, text: str) -> ForeignLog:
+    """The samples of one task. Raises `UsageError` for a file that is cut or holds none."""
+    runs: dict[str, list[Logged]] = {}
+    lost: list[str] = []
+    lines = text.split("\n")
+    task = _STAMP.sub("", path.stem.removeprefix("samples_"))
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            entry, name = _logged(row), str(row.get("filter") or "none")
+        except (ValueError, RecursionError):
+            if number == len(lines):
+                raise UsageError(f"{path}:{number}: the last line is cut", hint="copy the file again") from None
+            lost.append(f"line {number}")
+            continue
+        except (AttributeError, KeyError, TypeError, IndexError):
+            lost.append(f"line {number}")
+            continue
+        runs.setdefault(name, []).append(entry)
+    if not runs:
+        raise UsageError(f"{path}: no sample of lm-eval in it", hint="samples_TASK_TIME.jsonl, as its samples are logged")
+    return ForeignLog.of("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(found)) for name, found in runs.items()], lost, path)
+
+
+def _logged(row: Mapping[str, Any]) -> Logged:
+    calls = [list(call.values()) if isinstance(call, Mapping) else list(call) for call in _calls_of_sample(row["arguments"])]
+    given = row["filtered_resps"] if "filtered_resps" in row else row["resps"]
+    options = [str(call[1]) for call in calls if len(call) > 1 and isinstance(call[1], str)]
+    target = row.get("target")
+    # Of a choice between continuations the answer is the likeliest of them.
+    if options and len(options) == len(given) > 1:
+        chances = [float(one[0] if isinstance(one, list) else one) for one in given]
+        output = options[chances.index(max(chances))].strip()
+        if str(target).isdecimal() and int(str(target)) < len(options):
+            target = options[int(str(target))].strip()
+    else:
+        output = given[0] if isinstance(given, list) and given else given
+        while isinstance(output, list) and output:
+            output = output[0]
+    doc = str(row["doc_id"])
+    return Logged(
+        key=doc,
+        source_id=doc,
+        input=text_or_json(calls[0][0]),
+        reference=None if target is None else text_or_json(target),
+        output=text_or_json(output),
+        theirs=_first_metric(row),
+    )
+
+
+def _calls_of_sample(arguments: Any) -> Sequence[Any]:
+    """The calls of a sample: newer files name them (`gen_args_0`), older ones list them."""
+    return list(arguments.values()) if isinstance(arguments, Mapping) else list(arguments)
+
+
+def _first_metric(row: Mapping[str, Any]) -> float | None:
+    """The first metric of the line, None where it is no number in [0, 1]."""
+    named = row.get("metrics") if isinstance(row.get("metrics"), list) else None
+    names = named or [key for key, value in row.items() if key not in _NO_METRIC and isinstance(value, bool | int | float)]
+    value = next((row[name] for name in names if isinstance(row.get(name), bool | int | float)), None)
+    return float(value) if value is not None and 0 <= value <= 1 else None
+
+
+_KNOWN: Final = "known: results of promptfoo (.json), logs of Inspect (.eval, .json), samples_*.jsonl of lm-eval"
+# Inspect's own letters: correct, partial, incorrect, no answer.
+_LETTERS: Final = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+# The assertions of promptfoo whose value is what is right.
+_COMPARES: Final = frozenset({"equals", "contains", "icontains"})
+_ZSTD: Final = "`inspect log convert LOG.eval --to json --output-dir DIR` writes it as JSON, which is read; Python 3.14 reads it as it is"
+
+
+def read_log(path: Path) -> ForeignLog:
+    """The log in a file, told by what is in it, with the digest of its bytes. Raises `UsageError` that names it."""
+    try:
+        if not path.is_file():
+            raise UsageError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}", hint=_KNOWN)
+        with path.open("rb") as handle:
+            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        return replace(_log_in(path), digest=digest, file=path.stem)
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8", hint=_KNOWN) from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or 'cannot be read'}", hint=_KNOWN) from None
+
+
+def _log_in(path: Path) -> ForeignLog:
+    if zipfile.is_zipfile(path):
+        return _inspect_archive(path)
+    if path.suffix == ".eval":
+        raise UsageError(f"{path}: not a whole Inspect log: it is cut, or no archive", hint="copy it again")
+    text = path.read_text(encoding="utf-8-sig")
+    return read_samples(path, text) if path.suffix == ".jsonl" else _log_of_json(path, text)
+
+
+def _log_of_json(path: Path, text: str) -> ForeignLog:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{path}:{error.lineno}: not valid JSON: cut, or no log", hint=_KNOWN) from None
+    except RecursionError:
+        raise UsageError(f"{path}: nested too deeply", hint=_KNOWN) from None
+    if isinstance(value, dict) and isinstance(value.get("eval"), dict) and isinstance(value.get("samples"), list):
+        return _inspect_log(path, value["eval"], enumerate(value["samples"], start=1), ())
+    results = value.get("results") if isinstance(value, dict) else None
+    rows = results.get("results") if isinstance(results, dict) else results
+    if isinstance(rows, list) and rows and all(isinstance(row, dict) and {"provider", "prompt"} <= row.keys() for row in rows):
+        return _promptfoo(path, value, rows)
+    raise UsageError(f"{path}: no log of a tool that is known", hint=_KNOWN)
+
+
+def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> ForeignLog:
+    """A run for each provider, by its label, and a case for each test, whose index is its `source_id`; of several prompts for each of them.
+
+    promptfoo counts prompts provider by provider: the same prompt has another `promptIdx` under each of them.
+    """
+    prompts = _prompts_of(rows)
+    several = any(len(own) > 1 for own in prompts.values())
+    numbers = {prompt: at for at, prompt in enumerate(dict.fromkeys(prompt for own in prompts.values() for prompt in own.values()))}
+    runs: dict[str, list[Logged]] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    tests: dict[str, int] = {}
+    lost = []
+    for at, row in enumerate(rows):
+        try:
+            label = _provider_of(row)
+            test, prompt = row.get("testIdx", _number_of(row, at, tests)), row["prompt"]
+            response = row.get("response") or {}
+            raw = prompt["raw"] if isinstance(prompt, Mapping) else prompt
+            key = f"{test}.{numbers[prompts[label][row.get('promptIdx', 0)]]}" if several else str(test)
+            times[label, key] += 1
+            entry = Logged(
+                key=key if times[label, key] == 1 else f"{key}.repeat{times[label, key]}",
+                source_id=str(test),
+                input=text_or_json(raw),
+                reference=_promptfoo_reference(row),
+                output=text_or_json(response.get("output", "") if isinstance(response, Mapping) else response),
+                theirs=_promptfoo_verdict(row),
+            )
+        except (AttributeError, KeyError, TypeError):
+            lost.append(f"result {at + 1}")
+            continue
+        runs.setdefault(label, []).append(entry)
+    config = value.get("config")
+    name = str(config.get("description") or "") if isinstance(config, Mapping) else ""
+    return ForeignLog.of("promptfoo", name or path.stem, [LoggedRun(label, tuple(found)) for label, found in runs.items()], lost, path)
+
+
+def _number_of(row: Mapping[str, Any], at: int, tests: dict[str, int]) -> int:
+    """The test's number in a log that counts none: its variables tell it from the others, without any each row is one."""
+    variables = row.get("vars")
+    return tests.setdefault(json.dumps(variables or at, sort_keys=True), len(tests))
+
+
+def _provider_of(row: Mapping[str, Any]) -> str:
+    provider = row["provider"]
+    return str(provider.get("label") or provider["id"]) if isinstance(provider, Mapping) else str(provider)
+
+
+def _prompts_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[Any, str]]:
+    """For each provider its prompts by `promptIdx`: named by what promptfoo calls them, else counted."""
+    found: dict[str, dict[Any, str]] = {}
+    for row in rows:
+        # Of a row that cannot be read it is told elsewhere.
+        with contextlib.suppress(KeyError, TypeError):
+            own, prompt = found.setdefault(_provider_of(row), {}), row["prompt"]
+            label = prompt.get("label") if isinstance(prompt, Mapping) else None
+            # A label may be the prompt as it was filled in, which is another for each test.
+            named = row.get("promptId") or (label if isinstance(prompt, Mapping) and label != prompt.get("raw") else None)
+            own.setdefault(row.get("promptIdx", 0), str(named or len(own)))
+    return found
+
+
+def _promptfoo_verdict(row: Mapping[str, Any]) -> float | None:
+    """The score, cut to [0, 1]; None where the provider failed, which is nobody's answer."""
+    if row.get("failureReason") == 2 or (row.get("error") and not row.get("response")):
+        return None
+    score = row.get("score")
+    if isinstance(score, int | float) and math.isfinite(score):
+        return min(1.0, max(0.0, float(score)))
+    return float(bool(row["success"]))
+
+
+def _promptfoo_reference(row: Mapping[str, Any]) -> str | None:
+    """The variable that an assertion names (`{{reference}}`), else a variable of that name, else the text that one compares with."""
+    case = row.get("testCase") or {}
+    variables = {**(case.get("vars") or {}), **(row.get("vars") or {})}
+    asserted = [one for one in case.get("assert") or () if isinstance(one, Mapping) and isinstance(one.get("value"), str)]
+    values = [str(one["value"]) for one in asserted]
+    named = next((name for value in values for name in variables if f"{{{{{name}}}}}" in value.replace(" ", "")), None)
+    found = variables.get(named) if named is not None else variables.get("reference")
+    if found is None:
+        found = next((value for one, value in zip(asserted, values, strict=True) if one.get("type") in _COMPARES), None)
+    return None if found is None else text_or_json(found)
+
+
+def _inspect_archive(path: Path) -> ForeignLog:
+    """A `.eval` file: an archive with a header and a file for each sample."""
+    lost: list[str] = []
+
+    def samples(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        for name in names:
+            try:
+                yield name, json.loads(archive.read(name))
+            except (ValueError, zipfile.BadZipFile, EOFError, RecursionError):
+                lost.append(name)
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            head = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
+            if head is None:
+                raise UsageError(f"{path}: an archive, but no Inspect log", hint=_KNOWN)
+            about = json.loads(archive.read(head))
+            own = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+            return _inspect_log(path, about["eval"], samples(archive, own), lost)
+    except NotImplementedError:
+        raise UsageError(f"{path}: compressed in a way that this Python cannot read", hint=_ZSTD) from None
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError):
+        raise UsageError(f"{path}: not a whole Inspect log", hint="copy it again") from None
+
+
+def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Sequence[str]) -> ForeignLog:
+    """One run: the first scorer's verdict on each sample, an epoch after the first being a case of its own."""
+    found, gone = [], []
+    for where, sample in samples:
+        try:
+            kept = sample.get("attachments") or {}
+            scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
+            epoch = int(sample.get("epoch") or 1)
+            found.append(
+                Logged(
+                    key=str(sample["id"]) if epoch == 1 else f"{sample['id']}.epoch{epoch}",
+                    source_id=str(sample["id"]),
+                    input=_text_of_content(sample["input"], kept),
+                    reference=" | ".join(map(str, target)) if isinstance(target := sample.get("target"), list) else target,
+                    output=_completion(sample.get("output") or {}, kept),
+                    theirs=_inspect_value(next(iter(scores.values()))["value"]) if scores else None,
+                )
+            )
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+            gone.append(f"sample {where}")
+    label = f"{path.stem} ({about['model']})" if about.get("model") else path.stem
+    return ForeignLog.of("inspect", str(about.get("task") or path.stem), [LoggedRun(label, tuple(found))], [*lost, *gone], path)
+
+
+def _inspect_value(value: Any) -> float | None:
+    """A verdict in [0, 1]: Inspect's letters, numbers and truth values; None for several in one, and for what is outside."""
+    if isinstance(value, str):
+        if value in _LETTERS:
+            return _LETTERS[value]
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    inside = isinstance(value, bool | int | float) and 0 <= value <= 1
+    return float(value) if inside else None
+
+
+def _completion(output: Mapping[str, Any], kept: Mapping[str, str]) -> str:
+    if isinstance(output.get("completion"), str):
+        return _text_of_content(output["completion"], kept)
+    choices = output.get("choices") or ()
+    return _text_of_content(choices[0]["message"]["content"], kept) if choices else ""
+
+
+def _text_of_content(value: Any, kept: Mapping[str, str]) -> str:
+    """The text of a content: itself, its parts, or the messages of a chat; what is kept apart as an attachment is put back."""
+    if isinstance(value, str):
+        return kept.get(value.removeprefix("attachment://"), value) if value.startswith("attachment://") else value
+    if isinstance(value, Mapping):
+        return _text_of_content(value.get("content", value.get("text", "")), kept)
+    return "\n\n".join(filter(None, (_text_of_content(part, kept) for part in value)))
+
+
+def told_samples(record: "Record") -> "Iterator[tuple[Result, Exchange]]":
+    """The results whose question and answer are texts, in gold order: logs of other tools know no files."""
+    for result in record.results:
+        exchange = record.exchange(result.instance_id)
+        if exchange.question and result.status != "missing":
+            yield result, exchange
+
+
+def inspect_log(record: "Record") -> str:
+    """The run as one log of Inspect in JSON (https://inspect.aisi.org.uk/eval-logs.html): a sample each, its verdict with our reason.
+
+    What nobody could judge has no score there.
+    """
+    run = record.run
+    task, model = record.suite, str(run["metadata"].get("model_name") or "none/evalsuite")
+    written = (record.folder / RUN).stat().st_mtime if record.folder is not None else time.time()
+    begun = datetime.fromtimestamp(written, tz=UTC).isoformat(timespec="seconds")
+    samples = [_inspect_sample(result, exchange, model) for result, exchange in told_samples(record)]
+    scorers = sorted({name for sample in samples for name in sample["scores"]})
+    values = {name: [sample["scores"][name]["value"] for sample in samples if name in sample["scores"]] for name in scorers}
+    scores = [
+        {
+            "name": name,
+            "scorer": name,
+            "params": {},
+            "scored_samples": len(values[name]),
+            "unscored_samples": len(samples) - len(values[name]),
+            "metrics": {"mean": {"name": "mean", "value": sum(values[name]) / len(values[name]), "params": {}}},
+        }
+        for name in scorers
+    ]
+    about = {
+        "eval_id": _id_of(record.name),
+        "run_id": _id_of(record.name),
+        "created": begun,
+        "task": task,
+        "task_id": _id_of(task),
+        "task_version": 0,
+        "task_args": {},
+        "dataset": {"name": task, "samples": len(samples), "sample_ids": [sample["id"] for sample in samples], "shuffled": False},
+        "model": model,
+        "model_args": {},
+        "config": {},
+        "packages": {"evalsuite": run["signature"].partition("|")[0].removeprefix("evalsuite:")},
+        "metadata": {"signature": run["signature"]},
+    }
+    log = {
+        "version": 2,
+        "status": "success",
+        "eval": about,
+        "plan": {"name": "plan", "steps": [], "config": {}},
+        "results": {"total_samples": len(samples), "completed_samples": len(samples), "scores": scores},
+        "stats": {"started_at": begun, "completed_at": begun, "model_usage": {}},
+        "samples": samples,
+    }
+    return json.dumps(log, ensure_ascii=False, indent=1) + "\n"
+
+
+def _inspect_sample(result: "Result", exchange: "Exchange", model: str) -> dict[str, Any]:
+    own = {"rules": {"official": result.official, "strict": result.strict}, "status": result.status, "fault": result.fault}
+    score = {
+        "value": result.score,
+        "answer": exchange.answer,
+        "explanation": exchange.told(result.reason) or result.status,
+        "metadata": own,
+    }
+    message = {"role": "assistant", "content": exchange.answer, "source": "generate", "model": model}
+    return {
+        "id": result.instance_id,
+        "epoch": 1,
+        "input": exchange.question,
+        "target": exchange.reference,
+        "messages": [{"role": "user", "content": exchange.question, "source": "input"}, message],
+        "output": {"model": model, "choices": [{"message": message, "stop_reason": "stop"}], "completion": exchange.answer},
+        "scores": {} if result.score is None else {result.scorer or "score": score},
+        "metadata": {},
+        "store": {},
+        "events": [],
+        "model_usage": {},
+        "attachments": {},
+    }
+
+
+def lm_eval_samples(record: "Record") -> str:
+    """The run as a samples file of lm-eval, a line an instance: `doc_id` counts from 0, `doc.id` is our id, the metric our scorer."""
+    return "".join(
+        json.dumps(_lm_eval_sample(at, result, exchange), ensure_ascii=False) + "\n"
+        for at, (result, exchange) in enumerate(told_samples(record))
+    )
+
+
+def _lm_eval_sample(at: int, result: "Result", exchange: "Exchange") -> dict[str, Any]:
+    metric = result.scorer or "score"
+    hashes = {f"{name}_hash": _id_of(text) for name, text in (("doc", result.instance_id), ("prompt", exchange.question))}
+    return {
+        "doc_id": at,
+        "doc": {"id": result.instance_id, "question": exchange.question},
+        "target": exchange.reference,
+        "arguments": {"gen_args_0": {"arg_0": exchange.question, "arg_1": {}}},
+        "resps": [[exchange.answer]],
+        "filtered_resps": [exchange.answer],
+        "filter": "none",
+        "metrics": [metric],
+        **hashes,
+        "target_hash": _id_of(exchange.reference),
+        **({} if result.score is None else {metric: result.score}),
+    }
+
+
+def _id_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:22]
+
+
+# The forms by the word for each, and the ending that goes without saying.
+EXPORTS: Final[Mapping[str, tuple[str, Callable[["Record"], str]]]] = {
+    "inspect": (".json", inspect_log),
+    "lm-eval": (".jsonl", lm_eval_samples),
+}

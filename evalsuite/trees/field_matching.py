@@ -1,0 +1,673 @@
+"""Two lists: which gold element stands against which extracted one (in order, by key, or best fit), and their rows.
+
+The best fit is the one by which the record's F1 is highest. F1 is 2 x scores / weight, so a pair of elements is worth what it adds at the
+rate F1 (2 x scores - rate x weight) beyond what both cost unmatched; the record is written at a rate, and again at the F1 it reached,
+until that no longer rises (Dinkelbach's method; `Scoring.record` does it). Of equally good fits the one that stands first when both lists
+are sorted by content is taken, so that the order of such a list moves nothing.
+
+What an element of a list is by its content: its place in an order, its key, and what it costs where it stands alone.
+
+One field of n gold and m extracted elements: all n x m scores, by arrays where the comparator allows it.
+
+How well each gold element fits each extracted one, without writing rows: whole columns of values are compared at once.
+
+The result is what the rows of every pair would add to a record: scores, and the weight of their fields, as n x m matrices. Lists inside
+the elements are crossed as one: all their elements against all, then a small assignment for every pair of lists.
+"""
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.core.errors import FaultError
+from evalsuite.trees.assignment import best_sums, block_sums
+from evalsuite.trees.comparators import compat_exact, compat_numeric, exact, nfc, numeric
+from evalsuite.trees.field_plan import Plan, compare, judge, transformed, try_transformed
+from evalsuite.trees.field_results import RowStatus
+from evalsuite.trees.field_totals import Tally, tally
+from evalsuite.trees.json_values import ANY_OF, ByObject, TreeLimitError, choices, exact_text, same, unordered_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from evalsuite.trees.field_rows import Aligned, Rows, Walk
+
+    Floats = NDArray[np.float64]
+    ScoreArray = NDArray[Any]  # scores: float64, or bool where the comparator knows only 0 and 1
+
+
+Keyed = tuple[list[tuple[int, int | None]], list[int], list[int]]
+
+
+def how_aligned(plan: Plan) -> str:
+    """`ordered`, `key_field` or `hungarian` (best fit)."""
+    align = plan.node.align or {}
+    return "ordered" if align.get("ordered") is True else str(align.get("match_by") or "ordered")
+
+
+class ContentOrder:
+    """The order of a list's elements by their content: the same whatever order they, or unordered lists inside them, stand in."""
+
+    def __init__(self) -> None:
+        self.known: ByObject[tuple[list[int], list[str]]] = ByObject()
+
+    def of(self, plan: Plan, values: list[Any]) -> tuple[list[int], list[str]]:
+        """(positions of the elements in order of content, their texts in that order)."""
+
+        def sort() -> tuple[list[int], list[str]]:
+            texts = [self.text(plan.children[0], value) for value in values]
+            places = sorted(range(len(values)), key=texts.__getitem__)
+            return places, [texts[place] for place in places]
+
+        return self.known.get(plan.path, (values,), sort)
+
+    def text(self, plan: Plan, value: Any) -> str:
+        """A text that two values share where they differ in nothing that this field heeds as an order."""
+        if not isinstance(value, dict | list) or not plan.unordered:
+            return exact_text(value)
+        if not plan.structural:
+            return unordered_text(value)
+        if isinstance(value, dict):
+            named = {child.key: child for child in plan.children} if ANY_OF not in value else {}
+            parts = [f"{exact_text(k)}:{self.text(named[k], v) if k in named else exact_text(v)}" for k, v in sorted(value.items())]
+            return "{" + ",".join(parts) + "}"
+        if not plan.is_array:
+            return exact_text(value)
+        texts = [self.text(plan.children[0], v) for v in value] if how_aligned(plan) == "ordered" else self.of(plan, value)[1]
+        return "[" + ",".join(texts) + "]"
+
+
+def keyed_pairs(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any]) -> Keyed:
+    """([(gold index, extracted index or None)], extracted elements with a key that gold lacks, those without a key of their own).
+
+    The first of several elements with one key counts: in the reference by position, else by content.
+    """
+    places = [list(range(len(side))) if walk.compat else walk.order.of(plan, side)[0] for side in (gold, extracted)]
+    first: dict[Any, int] = {}
+    rest = []
+    for j in places[1]:
+        key = key_of(walk, plan, extracted[j])
+        if key is None or key in first:
+            rest.append(j)
+        else:
+            first[key] = j
+    claimed: set[Any] = set()
+    pairs: list[tuple[int, int | None]] = []
+    for i in places[0]:
+        key = key_of(walk, plan, next(choices(gold[i])) if walk.alternatives else gold[i])
+        pairs.append((i, first.get(key) if key is not None and key not in claimed else None))
+        claimed.add(key)
+    left = [j for key, j in first.items() if key not in claimed]
+    return sorted(pairs), left if walk.compat else sorted(left), sorted(rest)
+
+
+def key_of(walk: "Walk", plan: Plan, element: Any) -> Any:
+    """The element's key where it can serve as one; unless in compat mode after the key field's transforms."""
+    name = (plan.node.align or {})["key"]
+    key = element.get(name) if isinstance(element, dict) else None
+    field = next((child for child in plan.children[0].children if child.key == name), None)
+    if not walk.compat and field is not None and field.transforms:
+        try:
+            key, _ = try_transformed(field, key)
+        except FaultError as error:
+            walk.faults.append(error.fault)
+    return key if isinstance(key, str | int | float) and not isinstance(key, bool) and key == key else None
+
+
+def lone_weights(walk: "Walk", items: Plan, values: Sequence[Any], status: RowStatus) -> "Floats":
+    """What each element costs where it stands alone on its side."""
+    import numpy as np
+
+    counts = [tally(walk.sides(items, value, status, "", ())) for value in values]
+    return np.array([count.omitted + count.invented for count in counts], dtype=np.float64)
+
+
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+_LARGEST = 2**53
+
+
+def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, compat: bool) -> "ScoreArray":
+    """Scores n x m in [0, 1] of a field that is a unit; NaN where the comparator says that the pair does not count.
+
+    Raises:
+        FaultError: somebody's comparator or transform failed.
+    """
+    import numpy as np
+
+    raw = gold, extracted
+    failed_rows: list[int] = []
+    failed_columns: list[int] = []
+    if plan.transforms and compat:
+        gold, extracted = [transformed(plan, value) for value in gold], [transformed(plan, value) for value in extracted]
+    elif plan.transforms:
+        gold, failed_rows = _try_all(plan, gold)
+        extracted, failed_columns = _try_all(plan, extracted)
+    scores = None
+    if plan.compare in (exact, compat_exact):
+        scores = _exact(gold, extracted, compat)
+    elif plan.compare in (numeric, compat_numeric):
+        scores = _numeric(plan, gold, extracted)
+    if scores is None:
+        scores = _each(plan, gold, extracted, compat)
+    elif plan.threshold is not None:
+        scores = np.where(scores >= plan.threshold, 1.0, 0.0)
+    scores[failed_rows, :] = 0.0
+    scores[:, failed_columns] = 0.0
+    for i in failed_rows if plan.accepts_itself else ():
+        for j in failed_columns:
+            scores[i, j] = float(same(raw[0][i], raw[1][j]))
+    return scores
+
+
+def _try_all(plan: Plan, values: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    tried = [try_transformed(plan, value) for value in values]
+    return [value for value, _ in tried], [place for place, (_, problem) in enumerate(tried) if problem]
+
+
+def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "ScoreArray | None":
+    """Equality of plain values by numbering the different ones; None where a list or object is among them."""
+    import numpy as np
+
+    kinds = {*map(type, gold), *map(type, extracted)}
+    if not kinds <= _SCALARS:
+        return None
+    nans = [place for place, value in enumerate(gold) if value != value] if float in kinds else []
+    if not compat:
+        gold, extracted = [nfc(value) for value in gold], [nfc(value) for value in extracted]
+    if len(kinds) > 1:
+        gold, extracted = list(zip(map(type, gold), gold, strict=True)), list(zip(map(type, extracted), extracted, strict=True))
+    places = {value: place for place, value in enumerate(gold)}
+    gold_codes, codes = [places[value] for value in gold], [places.get(value, -1) for value in extracted]
+    scores: ScoreArray = np.array(gold_codes)[:, None] == np.array(codes)[None, :]
+    if nans:
+        scores[nans, :] = 0.0
+    return scores
+
+
+def _numeric(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> "ScoreArray | None":
+    """The tolerance rule on arrays; None where a value is not a plain number of at most 2**53 (a float holds it exactly)."""
+    import numpy as np
+
+    if not {*map(type, gold), *map(type, extracted)} <= {int, float}:
+        return None
+    if not all(-_LARGEST <= value <= _LARGEST for side in (gold, extracted) for value in (min(side), max(side))):
+        return None
+    if any(value != value for side in (gold, extracted) for value in side if type(value) is float):
+        return None
+    tolerance = plan.params.get("tolerance") or {}
+    if not isinstance(tolerance, dict):
+        return None
+    relative, absolute = tolerance.get("rel"), tolerance.get("abs")
+    if any(bound is not None and not isinstance(bound, int | float) for bound in (relative, absolute)):
+        return None
+    g, e = np.array(gold, dtype=np.float64)[:, None], np.array(extracted, dtype=np.float64)[None, :]
+    if relative is None and absolute is None:
+        return np.asarray(g == e)
+    with np.errstate(over="ignore"):
+        apart = np.abs(g - e)
+        near = np.ones(apart.shape, dtype=bool)
+        if relative is not None:
+            near &= apart / np.where(g == 0, 1.0, np.abs(g)) <= relative
+    if absolute is not None:
+        near &= apart <= absolute
+    return near
+
+
+def _each(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "ScoreArray":
+    """Every pair by the comparator itself; plain values that stand there more than once are asked about once."""
+    import numpy as np
+
+    different, places = zip(*(_distinct(side) for side in (gold, extracted)), strict=True)
+    scores = np.zeros((len(different[0]), len(different[1])))
+    for i, value in enumerate(different[0]):
+        for j, element in enumerate(different[1]):
+            result = compare(plan, value, element) if compat else judge(plan, value, element)
+            scores[i, j] = float("nan") if result.skip and not compat else result.score
+    everywhere: ScoreArray = scores[np.ix_(*places)]
+    return everywhere
+
+
+def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """(the different values, the place of each value among them); lists and objects each stand for themselves."""
+    places: dict[Any, int] = {}
+    different: list[Any] = []
+    found = []
+    for number, value in enumerate(values):
+        key = (type(value), value if type(value) in _SCALARS else number)
+        place = places.setdefault(key, len(different))
+        if place == len(different):
+            different.append(value)
+        found.append(place)
+    return different, found
+
+
+CELLS_AT_ONCE = 2_000_000
+
+
+def compat_fits(walk: "Walk", items: Plan, gold: list[Any], extracted: list[Any]) -> "Floats":
+    """The reference's n x m fits in [0, 1]: the F1 of every pair's rows, 1 where nothing counts."""
+    import numpy as np
+
+    cross = Cross(walk, items, gold, extracted)
+    return np.divide(2 * cross.scored, cross.weight, out=np.ones(cross.scored.shape), where=cross.weight != 0)
+
+
+class Cross:
+    """n gold x m extracted elements: the scores of each pair's fields, and their weight (a field on both sides counts twice).
+
+    Raises:
+        FaultError: somebody's comparator or transform failed.
+        TreeLimitError: more elements with alternatives, or more cells, than the limits allow.
+    """
+
+    def __init__(self, walk: "Walk", items: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> None:
+        import numpy as np
+
+        self.walk, self.items, self.extracted = walk, items, extracted
+        self.shape = len(gold), len(extracted)
+        self.scored, self.weight = np.zeros(self.shape), np.zeros(self.shape)
+        self.lists: list[tuple[Sequence[int], Sequence[int], Lists]] = []
+        self.choosing = [(i, value) for i, value in enumerate(gold) if walk.alternatives and _holds_alternatives(value)]
+        if len(self.choosing) * len(extracted) > walk.limits.max_row_pairs:
+            sizes, limit = f"{len(self.choosing):,} x {len(extracted):,}", walk.limits.max_row_pairs
+            raise TreeLimitError(f"{sizes} elements with alternatives to align, the limit is {limit:,} pairs", items.path)
+        plain = sorted(set(range(len(gold))) - {i for i, _ in self.choosing})
+        self.both(items, [gold[i] for i in plain], plain, extracted, range(len(extracted)))
+
+    def values(self) -> "Floats":
+        """What each pair is worth at the walk's rate, its inner lists aligned at their best."""
+        import numpy as np
+
+        worth: Floats = 2 * self.scored - self.walk.rate * self.weight
+        for rows, columns, lists in self.lists:
+            worth[np.ix_(rows, columns)] += lists.values()
+        for i, value in self.choosing:
+            worth[i] = [self.walk.gain_of(self.count(self.items, value, element)) for element in self.extracted]
+        return worth
+
+    def count(self, plan: Plan, gold: Any, extracted: Any) -> Tally:
+        """The tally of one pair, by its rows."""
+        rows: list[Any] = []
+        before = self.walk.missing
+        self.walk.missing = []
+        self.walk.pair(plan, gold, extracted, plan.path, (), rows)
+        self.walk.missing = before
+        return tally(rows)
+
+    def add(self, rows: Sequence[int], columns: Sequence[int], scored: Any, weight: Any) -> None:
+        """Add numbers or matrices to the cells rows x columns."""
+        import numpy as np
+
+        if not len(rows) or not len(columns):
+            return
+        where = np.s_[:, :] if (len(rows), len(columns)) == self.shape else np.ix_(rows, columns)
+        if scored is not None:
+            self.scored[where] += scored
+        self.weight[where] += weight
+
+    def both(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
+        """Count a field that all of these elements have; `rows` and `columns` are their places in the matrix."""
+        import numpy as np
+
+        if not gold or not extracted or (plan.skip and not (self.walk.compat and plan.structural)):
+            return
+        if not plan.structural:
+            scores = score_matrix(plan, gold, extracted, compat=self.walk.compat)
+            uncounted = np.isnan(scores) if not plan.trusted else None
+            if uncounted is not None and uncounted.any():
+                self.add(rows, columns, np.where(uncounted, 0.0, scores * plan.weight), np.where(uncounted, 0.0, 2 * plan.weight))
+            else:
+                self.add(rows, columns, scores * plan.weight if plan.weight != 1 else scores, 2 * plan.weight)
+            return
+        if self.walk.compat and plan.expects is not dict:
+            self.one_by_one(plan, gold, rows, extracted, columns)
+            return
+        left, left_rows, others, other_rows = _split(gold, rows, plan.expects)
+        right, right_columns, strangers, strange_columns = _split(extracted, columns, plan.expects)
+        self.one_by_one(plan, others, other_rows, extracted, columns)
+        self.one_by_one(plan, left, left_rows, strangers, strange_columns)
+        if not left or not right:
+            return
+        empty_rows = [row for value, row in zip(left, left_rows, strict=True) if not value]
+        empty_columns = [column for value, column in zip(right, right_columns, strict=True) if not value]
+        self.add(empty_rows, empty_columns, plan.weight, 2 * plan.weight)
+        if not plan.is_array:
+            for child in plan.children:
+                if not child.skip:
+                    self.child(child, left, left_rows, right, right_columns)
+            self.unknown(plan, left, left_rows, right, right_columns)
+        elif how_aligned(plan) == "ordered":
+            self.in_order(plan.children[0], left, left_rows, right, right_columns)
+        else:
+            self.lists.append((left_rows, right_columns, Lists(self.walk, plan, left, right)))
+
+    def one_by_one(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
+        for value, row in zip(gold, rows, strict=True):
+            for element, column in zip(extracted, columns, strict=True):
+                counts = self.count(plan, value, element)
+                self.scored[row, column] += counts.scored
+                self.weight[row, column] += counts.weight
+
+    def child(self, child: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+        """A field of objects; where only one side has it, an omission or invention."""
+        sides, lacking = [], []
+        for values, places in ((gold, rows), (extracted, columns)):
+            having = [(value[child.key], place) for value, place in zip(values, places, strict=True) if child.key in value]
+            sides.append(([value for value, _ in having], [place for _, place in having]))
+            lacking.append([place for value, place in zip(values, places, strict=True) if child.key not in value])
+        self.both(child, *sides[0], *sides[1])
+        if lacking[1]:
+            self.add(sides[0][1], lacking[1], None, lone_weights(self.walk, child, sides[0][0], "omission")[:, None])
+        if lacking[0]:
+            self.add(lacking[0], sides[1][1], None, lone_weights(self.walk, child, sides[1][0], "hallucination")[None, :])
+
+    def unknown(self, plan: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+        """Keys that the schema does not know: invented, but where gold has them too."""
+        in_gold: dict[str, list[int]] = {}
+        for value, row in zip(gold, rows, strict=True):
+            for key in value.keys() - plan.by_key.keys():
+                in_gold.setdefault(key, []).append(row)
+        for value, column in zip(extracted, columns, strict=True):
+            keys = value.keys() - plan.by_key.keys() if not value.keys() <= plan.by_key.keys() else ()
+            counted = [key for key in keys if self.walk.unknown_status(plan, key, {})[0] == "hallucination"]
+            if counted:
+                self.add(rows, [column], None, float(len(counted)))
+                for key in counted if not self.walk.compat else ():
+                    self.add(in_gold.get(key, ()), [column], None, -1.0)
+
+    def in_order(self, items: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+        """Lists whose elements stand against each other by position; what is longer on one side stands alone."""
+        import numpy as np
+
+        lengths = [np.array(list(map(len, side))) for side in (gold, extracted)]
+        for k in range(int(min(lengths[0].max(), lengths[1].max()))):
+            left, right = ([i for i, n in enumerate(side) if n > k] for side in lengths)
+            shared = [gold[i][k] for i in left], [extracted[j][k] for j in right]
+            self.both(items, shared[0], [rows[i] for i in left], shared[1], [columns[j] for j in right])
+        for i, value in enumerate(gold):
+            sums = np.array([0.0, *accumulate(lone_weights(self.walk, items, value, "omission"))])
+            self.add([rows[i]], columns, None, sums[-1] - sums[np.minimum(lengths[1], len(value))])
+        for j, value in enumerate(extracted):
+            sums = np.array([0.0, *accumulate(lone_weights(self.walk, items, value, "hallucination"))])
+            self.add(rows, [columns[j]], None, (sums[-1] - sums[np.minimum(lengths[0], len(value))])[:, None])
+
+
+class Lists:
+    """n gold lists against m extracted ones under one array of the schema that is aligned by key or by best fit.
+
+    `places` are the positions of the elements of all lists, each list in order of content.
+    """
+
+    def __init__(self, walk: "Walk", plan: Plan, gold: list[list[Any]], extracted: list[list[Any]]) -> None:
+        import numpy as np
+
+        self.walk, self.plan, self.items = walk, plan, plan.children[0]
+        ordered = [[walk.order.of(plan, values) for values in side] for side in (gold, extracted)]
+        self.places = [[place for places, _ in side for place in places] for side in ordered]
+        self.texts = [[text for _, texts in side for text in texts] for side in ordered]
+        self.elements = [
+            [values[place] for values, (places, _) in zip(lists, side, strict=True) for place in places]
+            for lists, side in zip((gold, extracted), ordered, strict=True)
+        ]
+        self.ends = [np.array([0, *accumulate(map(len, side))]) for side in (gold, extracted)]
+        n_cells = len(self.elements[0]) * len(self.elements[1])
+        if n_cells > walk.limits.max_cells:
+            raise TreeLimitError(f"{n_cells:,} pairs of elements to align, the limit is {walk.limits.max_cells:,}", plan.path)
+        self.lone = [
+            lone_weights(walk, self.items, self.elements[0], "omission"),
+            lone_weights(walk, self.items, self.elements[1], "hallucination"),
+        ]
+        self.keyed = how_aligned(plan) == "key_field"
+        self.codes = [self._codes(lists, side) for lists, side in zip((gold, extracted), (1, 2), strict=True)] if self.keyed else []
+        self.whole = Cross(walk, self.items, *self.elements) if n_cells <= CELLS_AT_ONCE or len(gold) == 1 else None
+
+    def _codes(self, lists: list[list[Any]], side: int) -> "Floats":
+        """A number for each element's key, the same for equal keys; its own negative number where it has none or is not the first."""
+        import numpy as np
+
+        codes: list[int] = []
+        for values in lists:
+            first: set[Any] = set()
+            for place in self.walk.order.of(self.plan, values)[0]:
+                element = next(choices(values[place])) if self.walk.alternatives else values[place]
+                key = key_of(self.walk, self.plan, element)
+                known = self.walk.key_codes.setdefault(key, len(self.walk.key_codes)) if key is not None and key not in first else -side
+                first.add(key)
+                codes.append(known)
+        return np.array(codes)
+
+    def gains(self) -> "Floats":
+        """What every pair of elements is worth beyond both standing alone, at the walk's rate; one gold list against one extracted."""
+        assert self.whole is not None
+        gains: Floats = self.whole.values() + self.walk.rate * (self.lone[0][:, None] + self.lone[1][None, :])
+        return gains
+
+    def same_content(self) -> Any:
+        """n x m flags: which elements have the same content."""
+        import numpy as np
+
+        codes: dict[str, int] = {}
+        left, right = (np.array([codes.setdefault(text, len(codes)) for text in side]) for side in self.texts)
+        return left[:, None] == right[None, :]
+
+    def values(self) -> "Floats":
+        """What each pair of lists is worth at the walk's rate, aligned at its best, n x m."""
+        import numpy as np
+
+        rate, (ends_gold, ends) = self.walk.rate, self.ends
+        alone = [block_sums(lone[None, :], np.array([0, 1]), bounds)[0] for lone, bounds in zip(self.lone, self.ends, strict=True)]
+        found = np.zeros((len(ends_gold) - 1, len(ends) - 1))
+        for first, last, cross in self._blocks():
+            part = slice(ends_gold[first], ends_gold[last])
+            gains = cross.values() + rate * (self.lone[0][part, None] + self.lone[1][None, :])
+            bounds = ends_gold[first : last + 1] - ends_gold[first]
+            if self.keyed:
+                found[first:last] = block_sums(gains * (self.codes[0][part, None] == self.codes[1][None, :]), bounds, ends)
+            else:
+                found[first:last] = best_sums(np.maximum(gains, 0.0), bounds, ends)
+        result: Floats = found - rate * (alone[0][:, None] + alone[1][None, :])
+        return result
+
+    def _blocks(self) -> "Iterator[tuple[int, int, Cross]]":
+        """(first gold list, last + 1, their elements crossed with all extracted ones), as many at once as memory should hold."""
+        n = len(self.ends[0]) - 1
+        if self.whole is not None:
+            yield 0, n, self.whole
+            return
+        first = 0
+        while first < n:
+            last = first + 1
+            while last < n and (self.ends[0][last + 1] - self.ends[0][first]) * self.ends[1][-1] <= CELLS_AT_ONCE:
+                last += 1
+            part = self.elements[0][self.ends[0][first] : self.ends[0][last]]
+            yield first, last, Cross(self.walk, self.items, part, self.elements[1])
+            first = last
+
+
+def _holds_alternatives(value: Any) -> bool:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if ANY_OF in item:
+                return True
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return False
+
+
+def _split(values: Sequence[Any], places: Sequence[int], kind: type) -> tuple[list[Any], list[int], list[Any], list[int]]:
+    """(values of a kind, their places, other values, their places)."""
+    own = [(value, place) for value, place in zip(values, places, strict=True) if isinstance(value, kind)]
+    others = [(value, place) for value, place in zip(values, places, strict=True) if not isinstance(value, kind)]
+    return [v for v, _ in own], [p for _, p in own], [v for v, _ in others], [p for _, p in others]
+
+
+UPSTREAM_MAX_PAIRS = 2500
+# As a share of the largest gain: what is less is rounding, and what two elements of the same content are worth beyond their fields.
+NOISE, SAME_CONTENT = 1e-11, 1e-10
+Pairs = list[tuple[int, int]]
+
+
+def array_rows(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned", out: "Rows") -> None:
+    """Rows for two lists, by the alignment of the schema.
+
+    Raises:
+        TreeLimitError: more pairs to align than the limit.
+    """
+    if not gold and not extracted:
+        out.append(walk.container_row(plan, gold, extracted, "match", None, path, aligned))
+        return
+    how = how_aligned(plan)
+    lists = _ListRows(walk, plan, gold, extracted, path, aligned, out)
+    if how == "key_field":
+        pairs, left, right = keyed_pairs(walk, plan, gold, extracted)
+        for i, j in pairs:
+            if j is None:
+                lists.omitted([i])
+            else:
+                lists.matched(i, j)
+        lists.invented([*left, *right])
+    elif how == "hungarian" and gold and extracted and not (walk.compat and len(gold) * len(extracted) > UPSTREAM_MAX_PAIRS):
+        lists.by_fit()
+    else:
+        lists.pairs_and_rest([(i, i) for i in range(min(len(gold), len(extracted)))])
+
+
+class _ListRows:
+    """The rows of two lists; indexes in paths are gold's, and -1, -2, ... for extracted elements without a partner."""
+
+    def __init__(self, walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned", out: "Rows") -> None:
+        self.walk, self.plan, self.items = walk, plan, plan.children[0]
+        self.gold, self.extracted = gold, extracted
+        self.path, self.aligned, self.out = path, aligned, out
+
+    def matched(self, i: int, j: int) -> None:
+        self.walk.pair(self.items, self.gold[i], self.extracted[j], f"{self.path}[{i}]", (*self.aligned, j), self.out)
+
+    def omitted(self, indexes: Iterable[int]) -> None:
+        for i in indexes:
+            self.walk.one_sided(self.items, self.gold[i], "omission", f"{self.path}[{i}]", (*self.aligned, None), self.out)
+
+    def invented(self, indexes: Iterable[int]) -> None:
+        for n, j in enumerate(indexes, 1):
+            self.walk.one_sided(self.items, self.extracted[j], "hallucination", f"{self.path}[{-n}]", (*self.aligned, j), self.out)
+
+    def pairs_and_rest(self, pairs: Pairs) -> None:
+        for i, j in pairs:
+            self.matched(i, j)
+        self.rest(pairs)
+
+    def rest(self, pairs: Pairs) -> None:
+        self.omitted(sorted(set(range(len(self.gold))) - {i for i, _ in pairs}))
+        self.invented(sorted(set(range(len(self.extracted))) - {j for _, j in pairs}))
+
+    def by_fit(self) -> None:
+        self.walk.has_chosen = True
+        n, m, limits = len(self.gold), len(self.extracted), self.walk.limits
+        if n * m > limits.max_pairs:
+            raise TreeLimitError(f"{n:,} x {m:,} elements to align, the limit is {limits.max_pairs:,} pairs", self.path)
+        if self.items.has_batch():
+            if n * m > limits.max_row_pairs:
+                text = f"{n:,} x {m:,} elements to align through a judge, the limit is {limits.max_row_pairs:,} pairs"
+                raise TreeLimitError(text, self.path)
+            self.by_rows()
+            return
+        try:
+            pairs = assign(compat_fits(self.walk, self.items, self.gold, self.extracted)) if self.walk.compat else self.best_pairs()
+        except TreeLimitError:
+            raise
+        except FaultError as error:
+            # Where somebody's comparator fails nobody knows what fits: the rows are in order, and the record stays undecided.
+            self.walk.faults.append(error.fault)
+            pairs = [(i, i) for i in range(min(n, m))]
+        self.pairs_and_rest(pairs)
+
+    def best_pairs(self) -> Pairs:
+        """The pairs of the best fit at the walk's rate, by comparing values column by column."""
+        lists = self.walk.lists_of(self.plan, self.gold, self.extracted)
+        left, right = lists.places
+        return sorted((left[i], right[j]) for i, j in fitting(lists.gains(), lists.same_content()))
+
+    def by_rows(self) -> None:
+        """Align by the rows of every pair, for fields that a batch comparator judges; matched pairs keep their rows.
+
+        The rows are written and judged once for a record, whatever its rate: lists inside these elements keep their first alignment.
+        """
+        m = len(self.extracted)
+        scored = self.walk.judged.get(self.aligned, (self.gold, self.extracted), self.all_rows)
+        if self.walk.compat:
+            pairs = assign([[tally(scored[i * m + j][0]).f1 for j in range(m)] for i in range(len(self.gold))])
+        else:
+            pairs = self.best_judged([rows for rows, _ in scored])
+        for i, j in pairs:
+            rows, missing = scored[i * m + j]
+            prefix, n_cut = f"{self.path}[{i}]", len(self.items.path)
+            for row in map(copy.copy, rows):
+                row.path = prefix + row.path[n_cut:]
+                self.out.append(row)
+            self.walk.missing.extend(prefix + path[n_cut:] for path in missing)
+        self.rest(pairs)
+
+    def all_rows(self) -> "list[tuple[Rows, list[str]]]":
+        """(judged rows, required fields left out) of every pair, row-major."""
+        before = self.walk.missing
+        scored: list[tuple[Rows, list[str]]] = []
+        for expected in self.gold:
+            for j, element in enumerate(self.extracted):
+                rows: Rows = []
+                self.walk.missing = []
+                self.walk.pair(self.items, expected, element, self.items.path, (*self.aligned, j), rows)
+                if self.walk.compat:
+                    self.walk.dispatch(rows)
+                scored.append((rows, self.walk.missing))
+        self.walk.missing = before
+        if not self.walk.compat:
+            # A comparator that judges each item alone is asked once for all pairs, others pair by pair.
+            dispatch = self.walk.dispatch
+            together = [row for rows, _ in scored for row in rows if row.status == "pending" and dispatch.is_independent(row.comparator)]
+            dispatch(together)
+            for rows, _ in scored:
+                dispatch(rows)
+        return scored
+
+    def best_judged(self, scored: "list[Rows]") -> Pairs:
+        """The pairs of the best fit by their rows; a field without a verdict counts as a mismatch here, so that an outage wins nothing."""
+        import numpy as np
+
+        walk, shape = self.walk, (len(self.gold), len(self.extracted))
+        places = [walk.order.of(self.plan, side)[0] for side in (self.gold, self.extracted)]
+        lone = lone_weights(walk, self.items, self.gold, "omission"), lone_weights(walk, self.items, self.extracted, "hallucination")
+        gains, alike = np.zeros(shape), np.zeros(shape, dtype=bool)
+        for (i, j), rows in zip(np.ndindex(shape), scored, strict=True):
+            unknown = sum(row.weight for row in rows if row.status in ("batch_error", "error"))
+            gains[i, j] = walk.gain_of(tally(rows)) + walk.rate * (lone[0][i] + lone[1][j] - 2 * unknown)
+            alike[i, j] = bool(unknown) or same(self.gold[i], self.extracted[j])
+        cells = np.ix_(*places)
+        return sorted((places[0][i], places[1][j]) for i, j in fitting(gains[cells], alike[cells]))
+
+
+def fitting(gains: Any, alike: Any) -> Pairs:
+    """The pairs of an assignment with the largest sum of gains, those that gain anything; of equal sums one with more pairs `alike`."""
+    import numpy as np
+
+    from evalsuite.trees.assignment import best_assignment
+
+    scale = float(np.abs(gains).max()) or 1.0
+    gains = np.maximum(gains, 0.0) + alike * (SAME_CONTENT * scale)
+    return [(i, j) for i, j in best_assignment(gains, ties="solver") if gains[i, j] > NOISE * scale]
+
+
+def assign(fits: Any) -> Pairs:
+    """The pairs (gold, extracted) of the reference's assignment: the largest sum of fits, those that fit at all, by gold index."""
+    n, m = len(fits), len(fits[0])
+    if n == 1 or m == 1:
+        cells = [(float(fits[i][j]), i, j) for i in range(n) for j in range(m)]
+        fit, i, j = max(cells, key=lambda cell: cell[0])
+        return [(i, j)] if fit > 0 else []
+    from evalsuite.trees.assignment import best_assignment
+
+    return [(i, j) for i, j in best_assignment(fits, ties="solver") if fits[i][j] > 0]
