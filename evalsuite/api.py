@@ -66,8 +66,8 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     Args:
         result_dir: the submission, a folder with `results_metadata.jsonl`.
         gold_dir: the gold folder with one `*_eval.jsonl`.
-        **options: the fields of `evalsuite.runs.run_options.RunOptions`: rules, only, pattern, group, limits, out, runs_folder, save (True),
-            allow_programs (False).
+        **options: the fields of `evalsuite.runs.run_options.RunOptions`: rules, only, pattern, group, limits, out, runs_folder,
+            save (True), allow_programs (False).
 
     Raises:
         EvalsuiteError: a folder that cannot be read as a whole, or an unknown option.

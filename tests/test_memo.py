@@ -111,7 +111,8 @@ def test_a_folder_that_may_only_be_read_is_read(tmp_path: Path) -> None:
 
 def test_many_processes_write_one_memo(tmp_path: Path) -> None:
     """Eight processes write at once and nothing is lost."""
-    code = "import sys; from pathlib import Path; from evalsuite.core.disk_cache import DiskCache as Memo; m = Memo(Path('.')); m.put('n', sys.argv[1], 1); m.close()"
+    code = "import sys; from pathlib import Path; from evalsuite.core.disk_cache import DiskCache; "
+    code += "m = DiskCache(Path('.')); m.put('n', sys.argv[1], 1); m.close()"
     writers = side_by_side([[sys.executable, "-c", code, n] for n in range(8)], cwd=tmp_path)
     assert [writer.returncode for writer in writers] == [0] * 8
     assert [DiskCache(tmp_path).get("n", str(n)) for n in range(8)] == [1] * 8

@@ -67,18 +67,16 @@ COMMANDS: dict[str, ImportRef] = {
     ),
     "doctor": ImportRef("evalsuite.cli.setup_commands:doctor_command", "say which walls round hostile answers this machine gives"),
     "gold": ImportRef("evalsuite.cli.gold_commands:gold_commands", "look at gold itself: check, lint, audit, contamination"),
-    "references": ImportRef(
-        "evalsuite.cli.references_command:references_commands",
-        "say whether a clone of the references still says what the official rules say",
-    ),
 }
+# Commands of earlier versions that are no longer part of the package, each with what to run instead.
+MOVED: dict[str, str] = {"references": "python -m tests.upstream, in a checkout of evalsuite (see CONTRIBUTING.md)"}
 # What a person wants, and the commands that do it, in the order of a first day.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("init", "example", "suite", "import"),
     "Score": ("run", "check", "validate", "scorers", "merge", "rescore"),
     "Understand": ("explain", "report", "margins", "bundle", "view", "export"),
     "Compare": ("compare", "leaderboard", "samples", "agree", "runs", "sql", "verify", "drift"),
-    "Look at gold": ("gold", "schema", "references"),
+    "Look at gold": ("gold", "schema"),
     "Set up": ("connections", "judge", "keys", "doctor"),
 }
 ABOUT = "Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are."

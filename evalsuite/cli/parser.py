@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from evalsuite.cli.commands import ABOUT, COMMANDS, page
+from evalsuite.cli.commands import ABOUT, COMMANDS, MOVED, page
 from evalsuite.cli.completion import add_values
 from evalsuite.cli.options import Group, spread
 from evalsuite.core.errors import UsageError, did_you_mean
@@ -33,6 +33,8 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name, or a usage error with a "did you mean"."""
+        if cmd_name in MOVED:
+            raise UsageError(f"`evalsuite {cmd_name}` is no longer a command", hint=MOVED[cmd_name])
         if cmd_name not in COMMANDS:
             raise UsageError(f"no command {cmd_name!r}", hint=did_you_mean(cmd_name, COMMANDS))
         return load_command(cmd_name)

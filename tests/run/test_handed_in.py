@@ -80,8 +80,9 @@ def test_hostile_metadata_costs_little_memory(line: str, tmp_path: Path) -> None
     with (submission / "results_metadata.jsonl").open("a") as file:
         file.write(line * max(1, 6_000_000 // len(line)))
     code = (
-        "import sys, json, resource\nfrom pathlib import Path\nfrom evalsuite.runs.run_options import RunOptions as Options; from evalsuite.runs.scoring import run\n"
-        f"found = run(Path({str(submission)!r}), Path({str(gold)!r}), Options(save=False))\n"
+        "import sys, json, resource\nfrom pathlib import Path\nfrom evalsuite.runs.run_options import RunOptions\n"
+        "from evalsuite.runs.scoring import run\n"
+        f"found = run(Path({str(submission)!r}), Path({str(gold)!r}), RunOptions(save=False))\n"
         # The peak that a process is said to have may be that of the one it was forked from; its memory's own high mark is not.
         "own = next(int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
         "peaks = [kib // 1024 for kib in (own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)]\n"

@@ -119,7 +119,8 @@ def test_a_worker_has_all_it_needs_before_its_first_answer(tmp_path: Path, monke
     monkeypatch.setattr(SCORERS, "metrics", {})
     plugin = tmp_path / "curious.py"
     plugin.write_text(
-        "import sys\nfrom evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\nBEFORE = set(sys.modules)\n\n\n"
+        "import sys\nfrom evalsuite.core.scorer_contract import scorer\n"
+        "from evalsuite.core.types import Score\n\nBEFORE = set(sys.modules)\n\n\n"
         "@scorer(reads='text')\ndef curious(prediction: str, *, gold: str) -> Score:\n"
         "    late = [name for name in sys.modules if name.startswith('evalsuite.') and name not in BEFORE]\n"
         "    return Score(official=0.0, strict=0.0, reason=f'late: {late}')\n"

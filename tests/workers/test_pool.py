@@ -427,9 +427,10 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
     """What one answer left in a worker's memory cannot make the next one fail: the answers behind it get another lane."""
     plugin = tmp_path / "hoarder.py"
     plugin.write_text(
-        "from evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\nfrom evalsuite.runs import worker_main as isolated\n\n\n"
+        "from evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n"
+        "from evalsuite.runs import worker_main\n\n\n"
         '@scorer(reads="text")\ndef hoarder(prediction: str, *, gold: str) -> Score:\n    """1, and the worker is full."""\n'
-        "    isolated.Memory.is_short = lambda *_, **__: True\n    return Score(official=1.0, strict=1.0)\n"
+        "    worker_main.Memory.is_short = lambda *_, **__: True\n    return Score(official=1.0, strict=1.0)\n"
     )
     SCORERS.load_file(plugin)
     submission, gold = tmp_path / "submission", tmp_path / "gold"

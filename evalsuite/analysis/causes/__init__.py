@@ -7,50 +7,70 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evalsuite.analysis.causes import error_hypotheses, error_injection, table_repairs
+from evalsuite.analysis.causes import error_hypotheses as errors
+from evalsuite.analysis.causes import error_injection as inject
+from evalsuite.analysis.causes import table_repairs as repairs
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis
 from evalsuite.analysis.causes.table_repairs import Repair
 from evalsuite.analysis.causes.values import DAY
 
 LAWS: Final[tuple[ErrorHypothesis, ...]] = (
-    ErrorHypothesis("null and zero", "0 and NULL are taken for each other", error_hypotheses.null_and_zero, error_injection.plant_null_and_zero),
-    ErrorHypothesis("null word", "a word stands where gold is NULL", error_hypotheses.each(error_hypotheses.null_word), error_injection.plant_null_word),
-    ErrorHypothesis("spaces", "spaces, hyphens or underscores differ", error_hypotheses.same_text("spaces"), error_injection.plant_spaces),
-    ErrorHypothesis("case", "upper and lower case differ", error_hypotheses.same_text("case"), error_injection.plant_text(str.swapcase)),
-    ErrorHypothesis("quotes", "quotation marks stand around the text, or around gold's", error_hypotheses.quotes, error_injection.plant_text(lambda text: f"'{text}'")),
-    ErrorHypothesis("accents", "accents or forms of letters differ", error_hypotheses.same_text("accents"), error_injection.plant_text(error_hypotheses.bare)),
+    ErrorHypothesis("null and zero", "0 and NULL are taken for each other", errors.null_and_zero, inject.plant_null_and_zero),
+    ErrorHypothesis("null word", "a word stands where gold is NULL", errors.each(errors.null_word), inject.plant_null_word),
+    ErrorHypothesis("spaces", "spaces, hyphens or underscores differ", errors.same_text("spaces"), inject.plant_spaces),
+    ErrorHypothesis("case", "upper and lower case differ", errors.same_text("case"), inject.plant_text(str.swapcase)),
+    ErrorHypothesis(
+        "quotes", "quotation marks stand around the text, or around gold's",
+        errors.quotes, inject.plant_text(lambda text: f"'{text}'"),
+    ),
+    ErrorHypothesis("accents", "accents or forms of letters differ", errors.same_text("accents"), inject.plant_text(errors.bare)),
     ErrorHypothesis(
         "characters lost",
         "characters beyond ASCII are lost",
-        error_hypotheses.each(error_hypotheses.characters_lost),
-        error_injection.plant_text(error_hypotheses.without_symbols),
+        errors.each(errors.characters_lost),
+        inject.plant_text(errors.without_symbols),
     ),
-    ErrorHypothesis("encoding", "the text was read in the wrong encoding, or stands as HTML", error_hypotheses.encoding, error_injection.plant_encoding),
-    ErrorHypothesis("punctuation", "punctuation differs", error_hypotheses.same_text("punctuation"), error_injection.plant_text(error_injection.with_full_stop)),
-    ErrorHypothesis("stored as text", "values are stored as text, or texts as other values", error_hypotheses.stored_as_text, error_injection.plant_stored_as_text),
-    ErrorHypothesis("number in text", "the numbers stand in text", error_hypotheses.number_in_text, error_injection.plant_number_in_text),
-    ErrorHypothesis("leading zeros", "leading zeros differ", error_hypotheses.each(error_hypotheses.leading_zeros), error_injection.plant_leading_zeros),
-    ErrorHypothesis("date form", "dates are written in another form", error_hypotheses.date_form, error_injection.plant_date_form),
+    ErrorHypothesis("encoding", "the text was read in the wrong encoding, or stands as HTML", errors.encoding, inject.plant_encoding),
+    ErrorHypothesis("punctuation", "punctuation differs", errors.same_text("punctuation"), inject.plant_text(inject.with_full_stop)),
     ErrorHypothesis(
-        "day and month", "days and months are exchanged", error_hypotheses.day_and_month,
-        error_injection.plant_day_and_month, scope=error_hypotheses.exchanged_days,
+        "stored as text", "values are stored as text, or texts as other values",
+        errors.stored_as_text, inject.plant_stored_as_text,
     ),
-    ErrorHypothesis("off by one day", "dates are one day off", error_hypotheses.off_by_a_day, error_injection.plant_instant(DAY)),
-    ErrorHypothesis("summer time", "times are one hour off in one season", error_hypotheses.summer_time, partial=True),
-    ErrorHypothesis("time zone", "times are shifted, as in another time zone", error_hypotheses.time_zone, error_injection.plant_zone),
-    ErrorHypothesis("epoch time", "times are counted from 1970", error_hypotheses.epoch_time, error_injection.plant_epoch),
-    ErrorHypothesis("time cut off", "the time of day, the day or the month is cut off", error_hypotheses.time_cut, error_injection.plant_time_cut),
-    ErrorHypothesis("sign", "the sign is the opposite", error_hypotheses.sign, error_injection.plant_number(lambda value: -value)),
-    ErrorHypothesis("times 100", "the numbers are 100 times gold's, or 1 %", error_hypotheses.scaled_by(["100"]), error_injection.plant_number(lambda v: v * 100)),
-    ErrorHypothesis("unit", "the numbers are in another unit", error_hypotheses.scaled_by(list(error_hypotheses.UNITS)), error_injection.plant_number(lambda v: v / 1000)),
-    ErrorHypothesis("off by one", "the numbers are off by one", error_hypotheses.off_by_one, error_injection.plant_off_by_one),
-    ErrorHypothesis("rounding", "the numbers have lost digits", error_hypotheses.rounding, error_injection.plant_rounding),
-    ErrorHypothesis("fan-out", "rows are counted several times, as after a join that fans out", error_hypotheses.fan_out, partial=True),
-    ErrorHypothesis("constant factor", "all numbers are off by one factor", error_hypotheses.constant_factor, error_injection.plant_number(lambda value: value * 7)),
-    ErrorHypothesis("true and false", "yes and no are written in other words", error_hypotheses.truth_form, error_injection.plant_truth(("yes", "no"), same=True)),
-    ErrorHypothesis("inverted", "true and false are exchanged", error_hypotheses.inverted, error_injection.plant_truth(("true", "false"), same=False)),
-    ErrorHypothesis("default value", "a constant stands where gold is NULL", error_hypotheses.default_value),
-    ErrorHypothesis("value lost", "NULL stands where gold has a value", error_hypotheses.each(error_hypotheses.value_lost), error_injection.plant_value_lost),
+    ErrorHypothesis("number in text", "the numbers stand in text", errors.number_in_text, inject.plant_number_in_text),
+    ErrorHypothesis("leading zeros", "leading zeros differ", errors.each(errors.leading_zeros), inject.plant_leading_zeros),
+    ErrorHypothesis("date form", "dates are written in another form", errors.date_form, inject.plant_date_form),
+    ErrorHypothesis(
+        "day and month", "days and months are exchanged", errors.day_and_month,
+        inject.plant_day_and_month, scope=errors.exchanged_days,
+    ),
+    ErrorHypothesis("off by one day", "dates are one day off", errors.off_by_a_day, inject.plant_instant(DAY)),
+    ErrorHypothesis("summer time", "times are one hour off in one season", errors.summer_time, partial=True),
+    ErrorHypothesis("time zone", "times are shifted, as in another time zone", errors.time_zone, inject.plant_zone),
+    ErrorHypothesis("epoch time", "times are counted from 1970", errors.epoch_time, inject.plant_epoch),
+    ErrorHypothesis("time cut off", "the time of day, the day or the month is cut off", errors.time_cut, inject.plant_time_cut),
+    ErrorHypothesis("sign", "the sign is the opposite", errors.sign, inject.plant_number(lambda value: -value)),
+    ErrorHypothesis(
+        "times 100", "the numbers are 100 times gold's, or 1 %",
+        errors.scaled_by(["100"]), inject.plant_number(lambda v: v * 100),
+    ),
+    ErrorHypothesis(
+        "unit", "the numbers are in another unit",
+        errors.scaled_by(list(errors.UNITS)), inject.plant_number(lambda v: v / 1000),
+    ),
+    ErrorHypothesis("off by one", "the numbers are off by one", errors.off_by_one, inject.plant_off_by_one),
+    ErrorHypothesis("rounding", "the numbers have lost digits", errors.rounding, inject.plant_rounding),
+    ErrorHypothesis("fan-out", "rows are counted several times, as after a join that fans out", errors.fan_out, partial=True),
+    ErrorHypothesis(
+        "constant factor", "all numbers are off by one factor",
+        errors.constant_factor, inject.plant_number(lambda value: value * 7),
+    ),
+    ErrorHypothesis(
+        "true and false", "yes and no are written in other words",
+        errors.truth_form, inject.plant_truth(("yes", "no"), same=True),
+    ),
+    ErrorHypothesis("inverted", "true and false are exchanged", errors.inverted, inject.plant_truth(("true", "false"), same=False)),
+    ErrorHypothesis("default value", "a constant stands where gold is NULL", errors.default_value),
+    ErrorHypothesis("value lost", "NULL stands where gold has a value", errors.each(errors.value_lost), inject.plant_value_lost),
 )  # fmt: skip
 
 
@@ -65,21 +85,21 @@ class TableCause:
 
 
 TABLE_CAUSES: Final[tuple[TableCause, ...]] = (
-    TableCause("delimiter", "the file has another separator than the comma", table_repairs.delimiter, "file"),
-    TableCause("transposed", "rows stand for columns", table_repairs.transposed, "file"),
-    TableCause("no header row", "the header line is missing", table_repairs.no_header, "file"),
-    TableCause("wrong order", "the rows stand in another order", table_repairs.wrong_order, "rows"),
-    TableCause("total rows", "rows are totals or subtotals of the others", table_repairs.total_rows, "rows"),
-    TableCause("rows duplicated", "rows stand several times, as after a join that fans out", table_repairs.duplicated, "rows"),
-    TableCause("wrong grouping level", "the numbers are grouped more finely or more coarsely", table_repairs.wrong_level, "rows"),
-    TableCause("tie at the cut", "rows tie with the last place", table_repairs.tie_at_the_cut, "rows"),
-    TableCause("missing filter", "extra rows share a value: a filter is missing", table_repairs.missing_filter, "rows"),
-    TableCause("keys repeated", "rows repeat a key that stands once in gold", table_repairs.repeated_keys, "rows"),
-    TableCause("extra rows", "there are rows too many", table_repairs.extra_rows, "rows"),
-    TableCause("missing rows", "there are rows too few", table_repairs.missing_rows, "rows"),
-    TableCause("missing column", "a needed column is not handed in", table_repairs.missing_column, "columns"),
-    TableCause("columns swapped", "two columns are exchanged in some rows", table_repairs.swapped_cells, "columns"),
-    TableCause("rows scrambled", "cells of different rows are put together", table_repairs.scrambled, "columns"),
+    TableCause("delimiter", "the file has another separator than the comma", repairs.delimiter, "file"),
+    TableCause("transposed", "rows stand for columns", repairs.transposed, "file"),
+    TableCause("no header row", "the header line is missing", repairs.no_header, "file"),
+    TableCause("wrong order", "the rows stand in another order", repairs.wrong_order, "rows"),
+    TableCause("total rows", "rows are totals or subtotals of the others", repairs.total_rows, "rows"),
+    TableCause("rows duplicated", "rows stand several times, as after a join that fans out", repairs.duplicated, "rows"),
+    TableCause("wrong grouping level", "the numbers are grouped more finely or more coarsely", repairs.wrong_level, "rows"),
+    TableCause("tie at the cut", "rows tie with the last place", repairs.tie_at_the_cut, "rows"),
+    TableCause("missing filter", "extra rows share a value: a filter is missing", repairs.missing_filter, "rows"),
+    TableCause("keys repeated", "rows repeat a key that stands once in gold", repairs.repeated_keys, "rows"),
+    TableCause("extra rows", "there are rows too many", repairs.extra_rows, "rows"),
+    TableCause("missing rows", "there are rows too few", repairs.missing_rows, "rows"),
+    TableCause("missing column", "a needed column is not handed in", repairs.missing_column, "columns"),
+    TableCause("columns swapped", "two columns are exchanged in some rows", repairs.swapped_cells, "columns"),
+    TableCause("rows scrambled", "cells of different rows are put together", repairs.scrambled, "columns"),
 )
 
 OTHER_CAUSES: Final[dict[str, str]] = {
@@ -125,7 +145,7 @@ def plant_column(name: str, cells: list[Any], *, native: bool, every: int = 1) -
     planted, n = list(cells), 0
     for row, value in enumerate(cells):
         wrong = plant(value, native)
-        if wrong is error_injection.NOTHING:
+        if wrong is inject.NOTHING:
             continue
         if n % every == 0:
             planted[row] = wrong

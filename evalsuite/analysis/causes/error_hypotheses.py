@@ -491,11 +491,11 @@ def squeezed(text: str) -> str:
 
 def quotes(pairs: Sequence[Pair]) -> Fixed | None:
     """Gold's text, or number, in quotation marks; or gold's quotation marks are missing."""
-    for says, marked, plain in (
+    for says, marked, bare_side in (
         ("quotation marks stand around the text", "predicted", "gold"),
         ("quotation marks around the text are missing", "gold", "predicted"),
     ):
-        sides = [(getattr(pair, marked), getattr(pair, plain)) for pair in pairs]
+        sides = [(getattr(pair, marked), getattr(pair, bare_side)) for pair in pairs]
         if sides and all(_is_quoted(quoted, text) for quoted, text in sides):
             return Fixed(tuple(pair.gold for pair in pairs), says)
     return None

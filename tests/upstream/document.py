@@ -8,7 +8,7 @@ from evalsuite.compare.characters import clean
 from evalsuite.reports.document import Column, Document, Form, Section, Table
 
 if TYPE_CHECKING:
-    from evalsuite.audit.references import Checked, RuleFound
+    from tests.upstream.references import Checked, RuleFound
 
 _LONGEST_TEXT = 400
 

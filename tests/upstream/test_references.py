@@ -1,4 +1,4 @@
-"""`evalsuite references check`: a clone's comparison functions beside our rules, and what a clone cannot do to whoever asks it."""
+"""`python -m tests.upstream check`: a clone's comparison functions beside our rules, and what a clone cannot do to whoever asks it."""
 
 import json
 import socket
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.audit.references import PLACES
-from evalsuite.cli import main
 from evalsuite.sandbox.program_sandbox import can_jail
 from tests.models import official_table, results_table
+from tests.upstream.__main__ import main
+from tests.upstream.references import PLACES
 
 PLACE = "spider2-lite/evaluation_suite/evaluate.py"
 # What the files of a clone do besides when they are imported: packages that are not here, a log, other streams.
@@ -57,10 +57,7 @@ def duckdb_match(result, gold, condition_tabs=None, condition_cols=None, ignore_
     return int(all(map(lambda a, g, c, o: score_tables(a, g, c, o, reference="dbt"), answers, golds, columns, orders)))
 """
 
-pytestmark = [
-    pytest.mark.skipif(not can_jail(), reason="a clone is run behind every wall, and this machine does not give them all"),
-    pytest.mark.usefixtures("shared_fork_server"),
-]
+pytestmark = pytest.mark.skipif(not can_jail(), reason="a clone runs in the full sandbox, and this machine lacks a part of it")
 
 
 def made_clone(folder: Path, old: str = "", new: str = "", *, more: str = "") -> Path:
@@ -75,7 +72,7 @@ def made_clone(folder: Path, old: str = "", new: str = "", *, more: str = "") ->
 
 def asked(clone: Path, capsys: pytest.CaptureFixture[str], *more: str, n: int = 3) -> tuple[int, str]:
     """(exit code, what is printed) of a check with few cases."""
-    code = main(["references", "check", "--against", str(clone), "--cases", str(n), *more])
+    code = main(["check", "--against", str(clone), "--cases", str(n), *more])
     return code, capsys.readouterr().out
 
 
@@ -157,15 +154,15 @@ def test_a_clone_that_dies_or_never_ends(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_what_is_no_clone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder without any of the suites, and no folder at all: exit 2 with the places that are sought."""
-    for arguments in (["--against", str(tmp_path)], ["--against", str(tmp_path / "nowhere")], []):
-        assert main(["references", "check", *arguments]) == 2
+    """A folder without any of the suites, and one that does not exist: exit 2 with the places that are sought."""
+    for arguments in (["--against", str(tmp_path)], ["--against", str(tmp_path / "nowhere")]):
+        assert main(["check", *arguments]) == 2
     assert PLACE in capsys.readouterr().err
 
 
 def test_the_references_by_date(capsys: pytest.CaptureFixture[str]) -> None:
     """Each reference with its day, its commit and its file."""
-    assert main(["references", "list", "--json"]) == 0
+    assert main(["list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found) == ["original", "lite", "snow", "dbt"]
     assert found["dbt"]["commit"].startswith("e12c5f1e")

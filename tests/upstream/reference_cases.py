@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite.audit.made_grids import EDITS, WORDS, Edited, Grid, random_column, random_grid, shuffled
 from evalsuite.compare.official_cells import RESULT_SUITES, Reference
 from evalsuite.core.types import METADATA
+from tests.upstream.made_grids import EDITS, WORDS, Edited, Grid, random_column, random_grid, shuffled
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

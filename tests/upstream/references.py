@@ -1,11 +1,11 @@
 """The references by date: which commit each was recorded from, and whether a live clone still says what our rules say."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from evalsuite.audit.reference_cases import Case, made_cases, write_cases
 from evalsuite.compare.official_cells import Reference
 from evalsuite.core.errors import FaultError, UsageError, describe
 from evalsuite.readers.limits import resolve_limits
@@ -14,6 +14,7 @@ from evalsuite.runs.scoring import run
 from evalsuite.sandbox.rpc_client import WorkerCalls
 from evalsuite.sandbox.temp_dirs import ScratchFolder
 from evalsuite.sandbox.worker_sandbox import expected_walls
+from tests.upstream.reference_cases import Case, made_cases, write_cases
 
 
 class Place(NamedTuple):
@@ -32,6 +33,8 @@ PLACES: Final[dict[Reference, Place]] = {
 }
 # Without these a stranger's code could read the user's files, or tell them to somebody.
 _NEEDED: Final = ("namespaces", "landlock", "seccomp")
+# The worker may list this folder and no parent of it, so `clone_functions` is a module of its own there.
+_OWN_CODE: Final = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +120,11 @@ def _of_one(reference: Reference, file: Path, cases: Sequence[Case], folder: Pat
     own = [case for case in cases if reference in case.references]
     theirs: dict[str, tuple[float | None, str]] = {}
     try:
-        with WorkerCalls(readable=[file.parent, folder], hostile=file.parent, limits=resolve_limits({"seconds": seconds})) as calls:
-            told = calls.stream("evalsuite.audit.clone_functions:verdicts", str(file.resolve()), str(folder), [case.id for case in own])
+        if str(_OWN_CODE) not in sys.path:
+            sys.path.append(str(_OWN_CODE))
+        limits = resolve_limits({"seconds": seconds})
+        with WorkerCalls(readable=[file.parent, folder, _OWN_CODE], hostile=file.parent, limits=limits) as calls:
+            told = calls.stream("clone_functions:verdicts", str(file.resolve()), str(folder), [case.id for case in own])
             for id_, score, raised in told:
                 theirs[id_] = score, raised
     except FaultError as error:
