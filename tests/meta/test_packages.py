@@ -1,4 +1,4 @@
-"""The house rules: who may import whom, what stays out of start-up, every command explained."""
+"""Packages: who may import whom, what stays out of start-up, every command explained."""
 
 import ast
 import re
@@ -16,8 +16,8 @@ from tests.conftest import ROOT
 from tests.processes import finished
 
 PACKAGE = ROOT / "evalsuite"
-# The rooms around the core, which are loaded when a command or gold asks for them.
-AROUND = ("sql", "web", "judge", "causes", "audit", "explain", "suites", "board")
+# What a plain run never loads: it is imported when a command or gold needs it.
+UNUSED = ("sql", "suites", "analysis", "scorers.judge", "reports.viewer", "reports.site")
 HEAVY = {
     "pandas",
     "numpy",
@@ -42,17 +42,17 @@ PUBLIC_NAMES = "evalsuite"
 _PLACE = re.compile(r"evalsuite(\.\w+)+(:[\w.]+)?")
 
 
-def rooms_in_order() -> list[str]:
-    """The rooms from the ground up, as the table in CONTRIBUTING.md tells them."""
-    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The house")[2].partition("\n## ")[0]
-    return [name for line in table.splitlines() if line.startswith("| `") for name in re.findall(r"`([\w/]+)`", line.split("|")[1])]
+def packages_in_order() -> list[str]:
+    """The packages in the order of the table in CONTRIBUTING.md; `api` stands before `cli`, which alone imports it."""
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Packages")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `(\w+)/`", table, re.M)
 
 
-ORDER = {name: at for at, name in enumerate(rooms_in_order())}
+ORDER = {name: at for at, name in enumerate([*packages_in_order()[:-1], "api", packages_in_order()[-1], "__main__"])}
 
 
-def room(module: str) -> str:
-    """The room of a module: its folder, or its own name at the top of the package."""
+def package(module: str) -> str:
+    """The package of a module, or the module's own name at the top."""
     return module.partition(".")[2].partition(".")[0]
 
 
@@ -93,21 +93,22 @@ def at_module_level(tree: ast.Module) -> Iterator[ast.stmt]:
         yield node
 
 
-def test_every_room_has_its_place() -> None:
-    """CONTRIBUTING's table names each room of the package once, and none that is not there."""
-    there = {room(module) for module in FILES} - {""}
-    assert sorted(rooms_in_order()) == sorted(there)
+def test_contributing_names_every_package() -> None:
+    """The table in CONTRIBUTING.md names the fourteen packages, and nothing else stands next to them but the API."""
+    assert len(packages_in_order()) == 14
+    assert {package(module) for module in FILES} - {""} == set(ORDER)
 
 
-def test_imports_go_down() -> None:
-    """A file imports only from rooms below its own or from its own room, lazily and by name in a text too."""
-    modules = [module for module in FILES if module != PUBLIC_NAMES]
-    upward = [(module, name) for module in modules for name in imports(module) if ORDER[room(name)] > ORDER[room(module)]]
-    assert upward == [], "the order from the ground up: " + " ".join(ORDER)
+def test_imports_follow_the_order() -> None:
+    """A file imports only from packages above its own in the table, or from its own; lazily and by name in a text too."""
+    pairs = [(module, name) for module in FILES if module != PUBLIC_NAMES for name in imports(module)]
+    wrong = [(module, name) for module, name in pairs if ORDER[package(name)] > ORDER[package(module)]]
+    wrong += [(module, name) for module, name in pairs if name == "evalsuite.api" and package(module) not in ("cli", "api")]
+    assert wrong == [], "the order: " + " ".join(ORDER)
 
 
 def test_no_files_import_each_other() -> None:
-    """There is no circle of files, inside a room neither."""
+    """No files import each other in a circle, inside a package either."""
     sorter = TopologicalSorter({module: imports(module) for module in FILES})
     try:
         sorter.prepare()
@@ -115,22 +116,12 @@ def test_no_files_import_each_other() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
-def test_the_house_has_few_floors() -> None:
-    """The longest chain of rooms that import each other has 13: what a change far below can reach at most."""
-    below = {name: {room(other) for module in FILES if room(module) == name for other in imports(module)} - {name} for name in ORDER}
-    chains: dict[str, list[str]] = {}
-    for name in ORDER:
-        chains[name] = [*max((chains[other] for other in below[name]), key=len, default=[]), name]
-    longest = max(chains.values(), key=len)
-    assert len(longest) <= 13, " <- ".join(longest)
-
-
-def test_a_plain_run_stands_on_the_core_alone(tmp_path: Path) -> None:
-    """Scoring texts and tables loads none of the rooms around the core: who asks no judge and no database never pays for them."""
+def test_a_plain_run_loads_no_optional_package(tmp_path: Path) -> None:
+    """Scoring texts and tables imports no judge, database engine, analysis, suite or viewer."""
     words = ["run", "example_submission_folder", "--quiet", "--no-save", "--no-cache", "--isolation", "none", "-o", str(tmp_path / "x.md")]
     code = (
         f"import sys\nfrom evalsuite.cli import main\nmain({words!r})\n"
-        f"print(sorted(name for name in sys.modules if name.startswith('evalsuite.') and name.split('.')[1] in {AROUND!r}))"
+        f"print(sorted(name for name in sys.modules if name.startswith('evalsuite.') and name.partition('.')[2].startswith({UNUSED!r})))"
     )
     shown = finished([sys.executable, "-c", code], check=True, cwd=ROOT, seconds=60)
     assert shown.stdout.splitlines()[-1] == "[]"
@@ -173,7 +164,7 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
 
 
 def test_start_up_loads_nothing_heavy() -> None:
-    """After importing the command line and every light room, no heavy package is loaded."""
+    """After importing the command line and every light module, no heavy package is loaded."""
     code = (
         "import sys, evalsuite, evalsuite.cli, evalsuite.cli.parser, evalsuite.cli.run_command\n"
         "import evalsuite.cli.check_commands, evalsuite.runs.task_execution\n"
