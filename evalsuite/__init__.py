@@ -8,27 +8,106 @@
 Importing the package is cheap: pandas, duckdb and the like are imported when a file needs them.
 """
 
+import sys
+
+from evalsuite.core.version import __version__
+
 # Set by hand: importing `typing` would be most of what `evalsuite --version` costs.
 TYPE_CHECKING = False
 
-__version__ = "0.2.0"
-__all__ = ["METRICS", "TestSuite", "__version__", "assert_scores", "evaluate", "get_metric", "metric_from", "score"]
-
+# Each public name and the module that defines it.
 _NAMES = {
-    "assert_scores": "evalsuite.api",
-    "evaluate": "evalsuite.api",
-    "score": "evalsuite.api",
-    "TestSuite": "evalsuite.api",
+    "ComparatorResult": "evalsuite.trees",
+    "Composite": "evalsuite.scorers.metrics",
+    "Connection": "evalsuite.sql.session",
+    "FaultError": "evalsuite.core.errors",
+    "Judge": "evalsuite.scorers.judge",
     "METRICS": "evalsuite.scorers.metrics",
+    "Metric": "evalsuite.core.metric",
+    "MetricBuilder": "evalsuite.scorers.metrics.chain",
+    "Part": "evalsuite.scorers.metrics",
+    "QueryLimits": "evalsuite.sql.session",
+    "Question": "evalsuite.scorers.judge",
+    "Score": "evalsuite.core.types",
+    "Settings": "evalsuite.scorers.judge",
+    "TestSuite": "evalsuite.api",
+    "assert_scores": "evalsuite.api",
+    "confidence_interval": "evalsuite.stats",
+    "evaluate": "evalsuite.api",
     "get_metric": "evalsuite.scorers.metrics",
+    "main": "evalsuite.cli",
     "metric_from": "evalsuite.scorers.metrics",
+    "needed": "evalsuite.scorers.judge",
+    "read_settings": "evalsuite.scorers.judge",
+    "run_answer": "evalsuite.sql.execution",
+    "score": "evalsuite.api",
+    "scorer": "evalsuite.core.scorer_contract",
+    "semantic_comparator": "evalsuite.scorers.judge",
+    "significance_test": "evalsuite.stats",
+    "yes_no_reading": "evalsuite.scorers.judge.replies",
+}
+# Modules that the documentation of 0.2.0 names, and the modules that define their names now. They can be imported until version 0.4.
+_OLD_MODULES = {
+    "evalsuite.errors": "evalsuite.core.errors",
+    "evalsuite.judge": "evalsuite.scorers.judge",
+    "evalsuite.judge.parsing": "evalsuite.scorers.judge.replies",
+    "evalsuite.metrics": "evalsuite.scorers.metrics",
+    "evalsuite.metrics.builder": "evalsuite.scorers.metrics.chain",
+    "evalsuite.registry": "evalsuite.core.scorer_contract",
+    "evalsuite.sql.execute": "evalsuite.sql.execution",
+    "evalsuite.types": "evalsuite.core.types",
 }
 
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
     from evalsuite.api import TestSuite, assert_scores, evaluate, score
-    from evalsuite.scorers.metrics import METRICS, get_metric, metric_from
+    from evalsuite.cli import main
+    from evalsuite.core.errors import FaultError
+    from evalsuite.core.metric import Metric
+    from evalsuite.core.scorer_contract import scorer
+    from evalsuite.core.types import Score
+    from evalsuite.scorers.judge import Judge, Question, Settings, needed, read_settings, semantic_comparator
+    from evalsuite.scorers.judge.replies import yes_no_reading
+    from evalsuite.scorers.metrics import METRICS, Composite, Part, get_metric, metric_from
+    from evalsuite.scorers.metrics.chain import MetricBuilder
+    from evalsuite.sql.execution import run_answer
+    from evalsuite.sql.session import Connection, QueryLimits
+    from evalsuite.stats import confidence_interval, significance_test
+    from evalsuite.trees import ComparatorResult
+
+__all__ = [
+    "METRICS",
+    "ComparatorResult",
+    "Composite",
+    "Connection",
+    "FaultError",
+    "Judge",
+    "Metric",
+    "MetricBuilder",
+    "Part",
+    "QueryLimits",
+    "Question",
+    "Score",
+    "Settings",
+    "TestSuite",
+    "__version__",
+    "assert_scores",
+    "confidence_interval",
+    "evaluate",
+    "get_metric",
+    "main",
+    "metric_from",
+    "needed",
+    "read_settings",
+    "run_answer",
+    "score",
+    "scorer",
+    "semantic_comparator",
+    "significance_test",
+    "yes_no_reading",
+]
 
 
 def __getattr__(name: str) -> "Any":
@@ -41,3 +120,30 @@ def __getattr__(name: str) -> "Any":
 
 def __dir__() -> "list[str]":
     return [*__all__, "__doc__", "__file__", "__name__", "__path__"]
+
+
+class _OldModules:
+    """Finder and loader of `_OLD_MODULES`: an old name imports the module of today."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> "Any":
+        """A spec for a name that was a module in 0.2.0, else None."""
+        if name not in _OLD_MODULES:
+            return None
+        from importlib.machinery import ModuleSpec
+
+        return ModuleSpec(name, _OldModules, is_package=True)
+
+    @staticmethod
+    def create_module(_: object) -> None:
+        """None: an empty module, which `exec_module` replaces."""
+
+    @staticmethod
+    def exec_module(module: "ModuleType") -> None:
+        """Put the module of today in the place of the empty one."""
+        from importlib import import_module
+
+        sys.modules[module.__name__] = import_module(_OLD_MODULES[module.__name__])
+
+
+sys.meta_path.append(_OldModules)

@@ -36,7 +36,7 @@ def _leave_in_place() -> None:
 
 def _answered(arguments: list[str], *, ends_process: bool) -> int:
     if arguments in (["--version"], ["-V"]):
-        from evalsuite import __version__
+        from evalsuite.core.version import __version__
 
         print(f"evalsuite {__version__}")
         return 0

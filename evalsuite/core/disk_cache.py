@@ -134,4 +134,4 @@ class DiskCache:
 @cache
 def code_stamp() -> str:
     """When the code that this process runs last changed: what was worked out never outlives an edit or an update without a new version."""
-    return str(max(path.stat().st_mtime_ns for path in Path(__file__).resolve().parent.rglob("*.py")))
+    return str(max(path.stat().st_mtime_ns for path in Path(__file__).resolve().parents[1].rglob("*.py")))

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args, get_origin, get_type_hints
 
-from evalsuite import __version__
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, did_you_mean
 from evalsuite.core.types import Fault, Reads, Score
+from evalsuite.core.version import __version__
 
 if TYPE_CHECKING:
     from evalsuite.scorers.judge.judge import Judge

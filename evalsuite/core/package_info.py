@@ -23,7 +23,7 @@ def missing_packages() -> list[str]:
 
 def install_line() -> str:
     """The command that installs evalsuite with all that it requires: in a checkout that of the README."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     if not (root / "pyproject.toml").is_file():
         return extra_line("")
     change = "" if root == Path.cwd() else f"cd {shlex.quote(str(root))} && "
@@ -36,7 +36,7 @@ def extra_line(extra: str, *, package: Path | None = None) -> str:
     Only what came from an index is found there by its name; a checkout, an archive or a repository is named as what it is. `package` is
     where the package lies, by default this one.
     """
-    root, extra = (package or Path(__file__).resolve().parent).parent, extra and f"[{extra}]"
+    root, extra = (package or Path(__file__).resolve().parents[1]).parent, extra and f"[{extra}]"
     if (root / "pyproject.toml").is_file():
         place = "." if root == Path.cwd() else str(root)
         return f"{_pip()} install -e {shlex.quote(f'{place}{extra}')}"

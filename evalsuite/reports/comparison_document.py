@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evalsuite import __version__
 from evalsuite.compare.characters import clean
+from evalsuite.core.version import __version__
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table, Tile
 from evalsuite.reports.pictures import DrawnInterval, interval_lines
 from evalsuite.reports.words import counted, p_value, percent, points, some

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite import __version__
 from evalsuite.compare.characters import clean
+from evalsuite.core.version import __version__
 from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Picture, Section, Suite, Table
 
 if TYPE_CHECKING:

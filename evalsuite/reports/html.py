@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite import __version__
 from evalsuite.compare.characters import clean
+from evalsuite.core.version import __version__
 from evalsuite.reports.document import Code, Document, Section, Strong, Words, pieces, text_of
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite import __version__
 from evalsuite.core.errors import FAULTS
 from evalsuite.core.status import KINDS
+from evalsuite.core.version import __version__
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table
 from evalsuite.reports.words import counted, interval_words, percent
 from evalsuite.runs.signature import clock_in, shown_rules

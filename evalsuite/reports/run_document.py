@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from evalsuite import __version__
 from evalsuite.core.status import FAULTY, kind_of
+from evalsuite.core.version import __version__
 from evalsuite.reports.document import Code, Column, Document, Form, Own, Section, Strong, Table
 from evalsuite.reports.run_columns import field_sections, results_suite, results_table
 from evalsuite.reports.words import (

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalsuite import __version__
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import FAULTS
 from evalsuite.core.status import KINDS, RANKS, failing_rule, kind_of, results_beside, sign_under
+from evalsuite.core.version import __version__
 from evalsuite.reports.document import Code, Picture, Section, Tile, text_of
 from evalsuite.reports.html import environment, json_block
 from evalsuite.reports.run_columns import field_sections

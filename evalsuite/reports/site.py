@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from evalsuite import __version__
 from evalsuite.analysis.leaderboard.board_rules import Admission, BoardRules, spelled
 from evalsuite.compare.characters import clean
 from evalsuite.core.disk_cache import code_stamp
 from evalsuite.core.errors import UsageError, cannot_write, reason_of
+from evalsuite.core.version import __version__
 from evalsuite.reports.document import Column, Document, Section, Table
 from evalsuite.reports.html import as_html
 from evalsuite.reports.leaderboard_document import leaderboard_document

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evalsuite import __version__
 from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
+from evalsuite.core.version import __version__
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.readers.limits import resolve_limits

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Literal
 
-from evalsuite import __version__
 from evalsuite.core.types import EVALUATORS, Rule
+from evalsuite.core.version import __version__
 from evalsuite.readers.limits import CLOCK, clock_words
 
 # Libraries whose version can move a verdict: the reference reads tables with the first two.

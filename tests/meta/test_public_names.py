@@ -1,8 +1,12 @@
 """Names that a person may import are found, however files are renamed."""
 
 import importlib
+import sys
 
 import pytest
+
+import evalsuite
+from tests.processes import finished
 
 
 @pytest.mark.parametrize(("module", "names"), [("evalsuite", "__all__"), ("evalsuite.trees", "NAMES")])
@@ -12,3 +16,31 @@ def test_every_public_name_is_found(module: str, names: str) -> None:
     listed = list(getattr(place, names))
     assert listed
     assert [name for name in listed if not hasattr(place, name)] == []
+
+
+OLD = {
+    "evalsuite.errors": ("FaultError",),
+    "evalsuite.judge": ("Judge", "Question", "Settings", "needed", "read_settings", "semantic_comparator"),
+    "evalsuite.judge.parsing": ("yes_no_reading",),
+    "evalsuite.metrics": ("Composite", "Part", "get_metric", "metric_from"),
+    "evalsuite.metrics.builder": ("MetricBuilder",),
+    "evalsuite.registry": ("scorer",),
+    "evalsuite.sql.execute": ("run_answer",),
+    "evalsuite.types": ("Score",),
+}
+
+
+@pytest.mark.parametrize("module", OLD)
+def test_modules_that_the_documentation_of_0_2_names_are_still_imported(module: str) -> None:
+    """A name imported from its old module, in a fresh Python, is the public one of today; the module of today keeps its own name."""
+    code = (
+        f"from {module} import {', '.join(OLD[module])}\nimport {module} as old, evalsuite, importlib\n"
+        f"for name in {OLD[module]!r}: assert getattr(old, name) is getattr(evalsuite, name), name\n"
+        "assert old.__spec__.name == old.__name__ and importlib.import_module(old.__name__) is old, (old.__spec__, old)"
+    )
+    assert finished([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_old_modules_are_all_tried() -> None:
+    """The table of old modules has no line that no test imports."""
+    assert list(OLD) == list(evalsuite._OLD_MODULES)

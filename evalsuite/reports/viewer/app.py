@@ -18,9 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite import __version__
 from evalsuite.core.errors import EvalsuiteError, MissingExtraError, UsageError
 from evalsuite.core.types import Result
+from evalsuite.core.version import __version__
 from evalsuite.reports.record import Record
 from evalsuite.reports.viewer import pages, views
 from evalsuite.reports.viewer.library import Library, ShownSuite, handed_in_texts, open_library

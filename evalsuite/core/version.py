@@ -1,0 +1,3 @@
+"""The version of evalsuite; pyproject.toml names the same."""
+
+__version__ = "0.2.0"
