@@ -132,7 +132,8 @@ class _OldModules:
             return None
         from importlib.machinery import ModuleSpec
 
-        return ModuleSpec(name, _OldModules, is_package=True)
+        loader: Any = _OldModules
+        return ModuleSpec(name, loader, is_package=True)
 
     @staticmethod
     def create_module(_: object) -> None:
