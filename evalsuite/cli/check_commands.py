@@ -160,7 +160,7 @@ def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, 
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.readers.paths import open_trusted
     from evalsuite.sandbox.rpc_client import WorkerCalls
-    from evalsuite.scorers import SCORERS
+    from evalsuite.scorers import worker_setup
 
     checked_scorer(entry.name, parameters)
     limits = resolve_limits()
@@ -169,7 +169,7 @@ def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, 
     files = [Path(value) for value in named if isinstance(value, str) and _is_there(value)]
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
-        calls = stack.enter_context(WorkerCalls(readable=files, hostile=Path(str(given[0])), limits=limits, setup=SCORERS.carried()))
+        calls = stack.enter_context(WorkerCalls(readable=files, hostile=Path(str(given[0])), limits=limits, setup=worker_setup()))
         copy = None
         if entry.marker.reads == "database":
             source = stack.enter_context(open_trusted(Path(prediction), limit_bytes=limits["file_bytes"]))

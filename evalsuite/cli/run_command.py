@@ -560,10 +560,11 @@ def run_command(
 def _started(place: Place, saving: Saving) -> Iterator["ForkServer | None"]:
     """The zygote of the command's runs: it starts while this process imports what a run needs."""
     from evalsuite.core.gc_tuning import give_back_large_pieces
+    from evalsuite.runs import WORKER_MODULES
     from evalsuite.sandbox.fork_server import forking
 
     give_back_large_pieces()
-    with forking(Path(place.named_once())) as zygote:
+    with forking(Path(place.named_once()), modules=WORKER_MODULES) as zygote:
         try:
             import evalsuite.reports.record
             import evalsuite.runs.scoring  # noqa: F401 - each function imports what it needs of them

@@ -322,10 +322,6 @@ class Registry:
         for name, spec in metrics.items():
             self.bring_metric(name, spec)
 
-    def carried(self) -> dict[str, Any]:
-        """`plugins` and `metrics` as another process needs them for `bring_all`."""
-        return {"plugins": list(self.brought()), "metrics": dict(self.metrics)}
-
     def brought(self) -> Iterator[tuple[str, str, str]]:
         """(name, file, attribute) of every plugin loaded here, for a worker to load the same."""
         for name, (path, attribute) in self.loaded.items():

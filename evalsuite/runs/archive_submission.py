@@ -14,6 +14,7 @@ from evalsuite.core.errors import FaultError, OutputError, SubmissionError, desc
 from evalsuite.readers.archives import Contents, tell_files
 from evalsuite.readers.duckdb_connections import private_copy, unnamed_copy
 from evalsuite.readers.paths import content_digest, metadata_like, open_confined
+from evalsuite.runs import WORKER_MODULES
 from evalsuite.sandbox.fork_server import ForkServer, forking
 from evalsuite.sandbox.rpc_client import WorkerCalls
 from evalsuite.sandbox.worker_sandbox import can_fork
@@ -82,7 +83,7 @@ class Unpacker:
             with private_copy(copy, int(self._limits["archive_bytes"])) as place:
                 yield from tell_files(str(place), archive.name, self._limits)
             return
-        self._zygote = self._zygote or self._workers.enter_context(forking(archive.parent))
+        self._zygote = self._zygote or self._workers.enter_context(forking(archive.parent, modules=WORKER_MODULES))
         n_bytes = os.fstat(copy.fileno()).st_size
         with WorkerCalls(readable=[], hostile=archive.parent, limits=self._limits, zygote=self._zygote) as calls:
             yield from calls.stream(_TELL, "", archive.name, dict(self._limits), copy=copy, n_bytes=20 * n_bytes)

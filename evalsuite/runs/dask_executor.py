@@ -29,6 +29,7 @@ from evalsuite.core.gc_tuning import not_looking
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
 from evalsuite.readers.paths import Inode
+from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.signature import signature
 from evalsuite.runs.task_execution import opens_files, out_of_budget, skip_unscorable, unjudged
 from evalsuite.runs.worker_pool import Pool
@@ -83,7 +84,7 @@ def _zygote_of(submission_folder: Path) -> ForkServer:
     if known is None or known[0] != submission_folder or not known[1].alive:
         if known is not None:
             known[1].close()
-        known = _HERE.zygote = submission_folder, ForkServer(submission_folder)
+        known = _HERE.zygote = submission_folder, ForkServer(submission_folder, modules=WORKER_MODULES)
     return known[1]
 
 

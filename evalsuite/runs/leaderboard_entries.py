@@ -27,6 +27,7 @@ from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, is_a
 from evalsuite.readers.limits import moved_limits, resolve_limits
 from evalsuite.readers.paths import why_no_folder
 from evalsuite.readers.submission_files import known_hash, submission_hash
+from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.archive_submission import Unpacker
 from evalsuite.runs.plan import default_rules, signature_word
 from evalsuite.runs.run_folder import RUN, STARTED, holds_run, is_submission
@@ -348,7 +349,7 @@ class _Scoring:
         from evalsuite.runs.scoring import run
         from evalsuite.sandbox.fork_server import forking
 
-        self._zygote = self._zygote or self.workers.enter_context(forking(*self._folders))
+        self._zygote = self._zygote or self.workers.enter_context(forking(*self._folders, modules=WORKER_MODULES))
         settings = {name: getattr(self._settings, name) for name in Settings.__slots__}
         how = RunOptions(**settings, **options)
         done = run(place.folder, self._gold_dir, how, progress=progress, zygote=self._zygote, judges=self._with_gold())
@@ -368,12 +369,17 @@ class _Scoring:
                 for check in instance.checks
                 if takes_big_tables(entry := SCORERS.load(check.scorer)) and check.computed is None and not check.problems
             ]
-            if (judges := self.workers.enter_context(forking(*self._folders, is_shareable=False))) is None:
+            if (judges := self.workers.enter_context(forking(*self._folders, modules=WORKER_MODULES, is_shareable=False))) is None:
                 return None
             self._judges = judges
             names = {check.scorer for instance in gold.instances for check in instance.checks}
             judges.load(sorted({SCORERS.load(name).function.__module__ for name in names if name in SCORERS.bundled}))
-            judges.read_gold(gold.folder.absolute(), resolve_limits(gold.suite.limits, self._settings.limits), orders)
+            judges.call(
+                "evalsuite.runs.task_execution:read_ahead",
+                gold.folder.absolute(),
+                dict(resolve_limits(gold.suite.limits, self._settings.limits)),
+                list(orders),
+            )
         return self._judges
 
 

@@ -10,6 +10,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.core.gc_tuning import not_looking
 from evalsuite.core.types import Result
 from evalsuite.readers.submission_files import file_contents, has_changed, hash_of, named_hash, read_of, submission_hash, unsure_of
+from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import Batches, is_batch
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database
 from evalsuite.runs.errata_scores import correct, unapplied
@@ -52,7 +53,7 @@ def run(
         # The zygote imports while gold is read.
         with (
             not_looking(),
-            nullcontext(zygote) if zygote is not None and zygote.alive else forking(result_dir) as zygote,
+            nullcontext(zygote) if zygote is not None and zygote.alive else forking(result_dir, modules=WORKER_MODULES) as zygote,
             planned_run(result_dir, gold_dir, options, zygote) as planned,
             _opened(planned, zygote, judges) as opened,
         ):

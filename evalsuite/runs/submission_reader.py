@@ -16,6 +16,7 @@ from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.gold.question_texts import Exchanges, question_of
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.paths import FromRoot, metadata_like, metadata_name, open_confined
+from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.history import CONTEXTS, LONGEST, RunEntry, submission_folder
 from evalsuite.runs.run_files import Row
 from evalsuite.runs.run_folder import RUN
@@ -145,7 +146,7 @@ class HandedInReader:
     def read(self, folder: Path) -> Submission:
         """One of the submissions."""
         self._gold = self._gold or read_gold(self._gold_dir)
-        self._zygote = self._zygote or self._workers.enter_context(forking(*self._folders))
+        self._zygote = self._zygote or self._workers.enter_context(forking(*self._folders, modules=WORKER_MODULES))
         return read_handed_in(folder, self._gold, self._limits, isolation=self._isolation, zygote=self._zygote)
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ from evalsuite.sandbox.cpu_clock import Alarm, Clock, Verdict
 from evalsuite.sandbox.fork_server import cannot_start, import_path, now, worker_environment
 from evalsuite.sandbox.framing import LONGEST_ORDER, LONGEST_RESULT, OFFICIAL, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import was_killed
-from evalsuite.scorers import SCORERS
+from evalsuite.scorers import SCORERS, worker_setup
 
 # So long a worker may take to end that has closed its pipe.
 _END_SECONDS = 5.0
@@ -179,7 +179,7 @@ def spawned_results(
 
 def _setup(limits: Mapping[str, int | float], gold_inodes: frozenset[Inode]) -> bytes:
     told = {"limits": dict(limits), "gold_inodes": gold_inodes}
-    return pickle.dumps({**told, **SCORERS.carried()})
+    return pickle.dumps({**told, **worker_setup()})
 
 
 def serve() -> None:

@@ -34,6 +34,7 @@ from typing import IO, Any
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_links
+from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.run_files import reported_result
 from evalsuite.runs.task_execution import (
     JUDGE,
@@ -56,12 +57,14 @@ from evalsuite.sandbox.framing import COPY, FULL, LONGEST_RESULT, OFFICIAL, Clos
 from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
 from evalsuite.sandbox.serialization import pack_tasks
 from evalsuite.sandbox.worker_sandbox import can_fork, expected_walls
-from evalsuite.scorers import SCORERS
+from evalsuite.scorers import worker_setup
 
 _STARTUP_SECONDS = 60
 # How long a worker may keep the parent waiting that does not take its orders.
 _ORDER_SECONDS = 5.0
 _PIECE = 1 << 18
+# What each role of a worker does.
+_SERVE = {role: f"evalsuite.runs.answer_workers:serve_{role}" for role in ("reader", "judge", "fused")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +85,8 @@ class Setup:
         """The set-up frame of a worker, pickled by the trusted side; the inodes of gold are for who opens the submission's files."""
         walls = self.isolation != "none"
         inodes = self.gold_inodes if role in ("reader", "fused") else frozenset()
-        shared = {"walls": walls, "limits": dict(self.limits), "readable": dict(self.readable), "gold_inodes": inodes}
-        return pickle.dumps({**shared, **SCORERS.carried()})
+        shared = {"walls": walls, "limits": dict(self.limits), "readable": dict(self.readable), "gold_inodes": inodes, "serve": _SERVE}
+        return pickle.dumps({**shared, **({} if role == "reader" else worker_setup())})
 
 
 def set_up(
@@ -448,7 +451,7 @@ class Pool:
         """Make what all lanes share: a zygote, and what each worker is told."""
         self._hostile, self._modules = tasks[0].submission_folder, modules_of(tasks)
         with undisturbed():
-            self._zygote = self._zygote or ForkServer(self._hostile)
+            self._zygote = self._zygote or ForkServer(self._hostile, modules=WORKER_MODULES)
         self._zygote.load(self._modules)
         self._setup = self._make_setup(tasks)
 
@@ -528,7 +531,7 @@ class Pool:
                 # The system may have killed the zygote, and with it all its workers.
                 if self._owns_zygote:
                     self._zygote.close()
-                self._zygote, self._owns_zygote = ForkServer(self._hostile), True
+                self._zygote, self._owns_zygote = ForkServer(self._hostile, modules=WORKER_MODULES), True
                 self._zygote.load(self._modules)
                 lane = self._open_one(self._setup, self._zygote)
             self._opened.append(lane)

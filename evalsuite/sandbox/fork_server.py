@@ -17,23 +17,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from evalsuite.core.errors import EvalsuiteError
-from evalsuite.sandbox.framing import ANSWER, FORK, LOAD, ORDER, READ_GOLD, REAP
+from evalsuite.sandbox.framing import ANSWER, CALL, FORK, LOAD, ORDER, REAP
 from evalsuite.sandbox.linux_layers import PACKAGE
 from evalsuite.sandbox.temp_dirs import sweep_scratch
 from evalsuite.sandbox.worker_sandbox import can_fork
 
-if TYPE_CHECKING:
-    from evalsuite.runs.task_execution import GoldOrder
-
-
 # Nothing that it imports is ever garbage, and a page that a collector never touched stays shared with the workers.
-_CODE = "import gc, sys; gc.disable(); sys.path[:] = {path!r}; from evalsuite.runs.worker_main import serve_forks; serve_forks({control})"
+_CODE = (
+    "import gc, sys; gc.disable(); sys.path[:] = {path!r}; "
+    "from evalsuite.sandbox.worker_main import serve_forks; serve_forks({control}, {modules})"
+)
 # What a reader may need to find its libraries; nothing else of the user's environment reaches a worker.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 _KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
@@ -80,17 +79,24 @@ class Worker:
 class ForkServer:
     """The process that workers are forked from. No import path leads it into a `hostile` folder, a submission.
 
-    It is started by the constructor and not waited for. It dies with the thread that made it, its workers die with it.
+    It imports `modules` before the first fork. It is started by the constructor and not waited for. It dies with the thread that made it,
+    and its workers die with it.
     """
 
-    def __init__(self, *hostile: Path) -> None:
+    def __init__(self, *hostile: Path, modules: Sequence[str] = ()) -> None:
         if not can_fork():
             raise EvalsuiteError("this system cannot fork workers", hint="`--isolation none` needs less, for submissions you trust")
         self._lock, self._has_forked = threading.Lock(), False
         self._control, theirs = socket.socketpair()
         with theirs, undisturbed():
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _CODE.format(path=import_path(*hostile), control=theirs.fileno())],
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    "-c",
+                    _CODE.format(path=import_path(*hostile), control=theirs.fileno(), modules=tuple(modules)),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -113,11 +119,11 @@ class ForkServer:
         with contextlib.suppress(OSError), self._lock, undisturbed():
             self._control.sendall(ORDER.pack(LOAD, len(names), b"") + names)
 
-    def read_gold(self, folder: Path, limits: Mapping[str, int | float], orders: "Sequence[GoldOrder]") -> None:
-        """Have it read gold ahead, for judges alone: whoever is forked from it afterwards holds it."""
-        told = pickle.dumps((folder, dict(limits), list(orders)))
+    def call(self, function: str, *arguments: Any) -> None:
+        """Have it call `function` (`module:name`); every worker that is forked afterwards has what the call left in memory."""
+        order = pickle.dumps((function, arguments))
         with contextlib.suppress(OSError), self._lock, undisturbed():
-            self._control.sendall(ORDER.pack(READ_GOLD, len(told), b"") + told)
+            self._control.sendall(ORDER.pack(CALL, len(order), b"") + order)
 
     def fork(self, role: str, data: socket.socket | None = None) -> Worker:
         """A worker in a session of its own, cwd `/`, with nothing of this process but its sockets. Raises `EvalsuiteError`."""
@@ -170,7 +176,7 @@ def shared(server: ForkServer | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def forking(*hostile: Path, is_shareable: bool = True) -> Iterator[ForkServer | None]:
+def forking(*hostile: Path, modules: Sequence[str] = (), is_shareable: bool = True) -> Iterator[ForkServer | None]:
     """A zygote for the time of a block, None on a system that has no such thing.
 
     Yields the server of an enclosing `shared()` block if there is one, unless `is_shareable` is false (a server that will read gold).
@@ -184,7 +190,7 @@ def forking(*hostile: Path, is_shareable: bool = True) -> Iterator[ForkServer | 
     zygote: ForkServer | None = None
     try:
         with undisturbed():
-            zygote = ForkServer(*hostile)
+            zygote = ForkServer(*hostile, modules=modules)
         yield zygote
     finally:
         if zygote is not None:

@@ -22,7 +22,7 @@ SAID, END = "said", "end"
 LONGEST_RESULT, LONGEST_ORDER = 64 << 20, 1 << 31
 # An order to the zygote: what to do, a process or a length, a role. Its answer: the number of a process, or how it ended.
 ORDER, ANSWER = struct.Struct("<cq16s"), struct.Struct("<q")
-FORK, REAP, LOAD, READ_GOLD = b"F", b"R", b"L", b"G"
+FORK, REAP, LOAD, CALL = b"F", b"R", b"L", b"C"
 _HEAD = struct.Struct("<Q")
 _CHUNK = 1 << 20
 

@@ -78,6 +78,7 @@ class TimedStream:
 
 
 _STARTUP_SECONDS = 60.0
+_SERVE = {"calls": "evalsuite.sandbox.rpc_server:serve_calls"}
 
 
 class WorkerCalls:
@@ -85,7 +86,7 @@ class WorkerCalls:
 
     `readable` are the paths below which it may read, `hidden` those that it may not read even there; no import leads into `hostile`.
     While the worker reads, its zygote imports `modules` for those to come. `setup` is added to what the worker receives when it starts:
-    `SCORERS.carried()` where a function it calls needs the scorers of plugins.
+    `scorers.worker_setup()` where a function it calls needs the scorers of plugins.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class WorkerCalls:
         self._hostile, self._limits = hostile.resolve(), limits
         self._worker: Worker | None = None
         self._zygote, self._owns_zygote = zygote, zygote is None
-        self._modules, self._setup = modules, setup or {"plugins": [], "metrics": {}}
+        self._modules, self._setup = modules, setup or {}
 
     def __enter__(self) -> Self:
         return self
@@ -181,7 +182,7 @@ class WorkerCalls:
 
     def _start(self) -> Worker:
         check_limits(self._limits)
-        setup = {"walls": True, "limits": dict(self._limits), "readable": {"calls": self._readable}, "gold_inodes": frozenset()}
+        setup = {"walls": True, "limits": dict(self._limits), "readable": {"calls": self._readable}, "serve": _SERVE}
         setup |= self._setup
         with undisturbed():
             self._zygote = self._zygote or ForkServer(self._hostile)

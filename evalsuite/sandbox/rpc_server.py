@@ -24,7 +24,7 @@ def named(function: str) -> Callable[..., Any]:
     return found
 
 
-def serve_calls(parent: socket.socket) -> None:
+def serve_calls(parent: socket.socket, *_: object) -> None:
     """Call what the parent names until it closes the socket."""
     while (frame := receive(parent, most=LONGEST_RESULT)) is not None:
         function, arguments, copied = pickle.loads(frame)

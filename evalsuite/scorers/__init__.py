@@ -2,6 +2,9 @@
 by its line in `METRICS`.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.registry import Registry
 from evalsuite.scorers.metrics import METRICS
@@ -27,3 +30,13 @@ BUNDLED: dict[str, ImportRef] = {
 }
 
 SCORERS = Registry(BUNDLED, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.scorers")
+
+
+def worker_setup() -> dict[str, Any]:
+    """What the set-up of a worker needs for it to have the scorers and metrics that plugins and suites brought here."""
+    return {"prepare": "evalsuite.scorers:prepare_worker", "plugins": list(SCORERS.brought()), "metrics": dict(SCORERS.metrics)}
+
+
+def prepare_worker(setup: Mapping[str, Any]) -> None:
+    """Register in a worker the scorers and metrics of `worker_setup`."""
+    SCORERS.bring_all(setup["plugins"], setup["metrics"])

@@ -270,7 +270,12 @@ class Queries:
             [kept for path in (*library_paths(), *read_of(connection)) for kept in parts_without(path, self._hidden)] if walled else []
         )
         limits = {"memory_mib": self._limits.memory_mib}
-        setup = {"walls": walled, "limits": limits, "readable": {"queries": readable}, "plugins": [], "metrics": {}}
+        setup = {
+            "walls": walled,
+            "limits": limits,
+            "readable": {"queries": readable},
+            "serve": {"queries": "evalsuite.sql.query_worker:serve"},
+        }
         with undisturbed(), self._lock:
             if self._closed:
                 raise FaultError("TIMEOUT", "the run was interrupted")

@@ -29,7 +29,7 @@ _PART_BYTES = 4 << 20
 _LONGEST_ORDER = 1 << 20
 
 
-def serve(parent: socket.socket) -> None:
+def serve(parent: socket.socket, *_: object) -> None:
     """Take orders until the parent closes the socket."""
     while (frame := receive(parent, most=_LONGEST_ORDER)) is not None:
         order, connection, limits, text = pickle.loads(frame)

@@ -28,10 +28,10 @@ from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.task_execution import missing
-from evalsuite.runs.worker_main import Memory
 from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_lane
 from evalsuite.sandbox.cpu_clock import descendants
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
+from evalsuite.sandbox.worker_main import Memory
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -428,9 +428,9 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
     plugin = tmp_path / "hoarder.py"
     plugin.write_text(
         "from evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n"
-        "from evalsuite.runs import worker_main\n\n\n"
+        "from evalsuite.runs import answer_workers\n\n\n"
         '@scorer(reads="text")\ndef hoarder(prediction: str, *, gold: str) -> Score:\n    """1, and the worker is full."""\n'
-        "    worker_main.Memory.is_short = lambda *_, **__: True\n    return Score(official=1.0, strict=1.0)\n"
+        "    answer_workers.Memory.is_short = lambda *_, **__: True\n    return Score(official=1.0, strict=1.0)\n"
     )
     SCORERS.load_file(plugin)
     submission, gold = tmp_path / "submission", tmp_path / "gold"

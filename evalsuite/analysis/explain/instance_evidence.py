@@ -24,6 +24,7 @@ from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
+from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import is_batch
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.plan import plan
@@ -77,7 +78,7 @@ def explain_results(
     """
     with ExitStack() as workers:
         # One interpreter for whoever reads the submission and whoever looks at its answers; it imports while gold is read.
-        zygote = workers.enter_context(forking(result_dir)) if isolation != "none" else None
+        zygote = workers.enter_context(forking(result_dir, modules=WORKER_MODULES)) if isolation != "none" else None
         gold = known if known is not None else read_gold(gold_dir)
         resolved = resolve_limits(gold.suite.limits, limits or {})
         # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.

@@ -23,6 +23,7 @@ from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
 from evalsuite.readers.paths import FromRoot
+from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.submission_reader import read_handed_in
 from evalsuite.runs.task_execution import applicable
 from evalsuite.sandbox.fork_server import forking
@@ -102,7 +103,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     limits = resolve_limits(gold.suite.limits) if gold is not None else resolve_limits()
     layout = gold.layout if gold is not None else layout or "original"
     hidden = [gold.folder] if gold is not None else []
-    with forking(folder) as zygote:
+    with forking(folder, modules=WORKER_MODULES) as zygote:
         submission = read_handed_in(folder, gold, limits, layout=layout, mode=mode, zygote=zygote)
         with WorkerCalls(readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, zygote=zygote) as calls:
             looker = _Looker(submission, gold, limits, calls)

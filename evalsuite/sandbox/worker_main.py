@@ -1,0 +1,149 @@
+"""The process side of the fork server: fork workers, enter the sandbox, call the function that the caller named."""
+
+import contextlib
+import gc
+import json
+import os
+import pickle
+import resource
+import signal
+import socket
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from evalsuite.core.gc_tuning import look_seldom
+from evalsuite.core.import_ref import ImportRef
+from evalsuite.sandbox.framing import ANSWER, CALL, FORK, LOAD, LONGEST_ORDER, ORDER, ClosedError, receive, send
+from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
+from evalsuite.sandbox.worker_sandbox import enter_sandbox, spare_address_space
+
+# Pages of address space in use, and how much of the file is read.
+_TAKEN, _LONGEST_STATM = Path("/proc/self/statm"), 256
+
+
+def serve_forks(control: int, modules: Sequence[str]) -> None:
+    """Import `modules`, then import, fork and reap as the parent orders, until it is gone. Does not return."""
+    # Who stops a whole group of processes means the run: the parent decides, and no worker's death is blamed on its answer.
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.SIG_IGN)
+    die_with_parent()
+    if not enter_process_namespace():
+        adopt_orphans()
+    spare_address_space()
+    # The number of each worker for the parent, and for this process, which may be in a namespace of its own.
+    children: dict[int, int] = {}
+    _import(modules)
+    parent, own = socket.socket(fileno=control), os.getpid()
+    while order := _order(parent):
+        what, number, role, passed = order
+        if what == LOAD:
+            _import(parent.recv(number, socket.MSG_WAITALL).decode().split())
+        elif what == CALL:
+            function, arguments = pickle.loads(parent.recv(number, socket.MSG_WAITALL))
+            _named(function)(*arguments)
+        elif what == FORK:
+            told, tell = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                parent.close()
+                os.close(told)
+                os.write(tell, ANSWER.pack(number_outside()))
+                os.close(tell)
+                _be(role, passed, zygote=own)
+            for descriptor in (tell, *passed):
+                os.close(descriptor)
+            answer = os.read(told, ANSWER.size) or ANSWER.pack(-1)
+            os.close(told)
+            children[ANSWER.unpack(answer)[0]] = pid
+            parent.sendall(answer)
+        else:
+            _, status = os.waitpid(children.pop(number), 0)
+            parent.sendall(ANSWER.pack(os.waitstatus_to_exitcode(status)))
+    for group in children.values():
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+    # To take an interpreter down costs as much as two workers do, and nothing is left to write.
+    os._exit(0)
+
+
+def _order(parent: socket.socket) -> tuple[bytes, int, str, list[int]] | None:
+    """(what to do, a number, a role, descriptors) of the parent's next order; None where it is gone."""
+    head, passed, _, _ = socket.recv_fds(parent, ORDER.size, 2)
+    if not head:
+        return None
+    while len(head) < ORDER.size and (more := parent.recv(ORDER.size - len(head))):
+        head += more
+    what, number, role = ORDER.unpack(head)
+    return what, number, role.rstrip(b"\0").decode(), passed
+
+
+def _import(modules: Sequence[str]) -> None:
+    """Import for all workers; no garbage collector ever looks at what is there now, in a worker neither."""
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            import_module(name)
+    gc.freeze()
+
+
+def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
+    """Be a worker, and never come back."""
+    os.setsid()
+    gc.enable()
+    look_seldom()
+    die_with_parent()
+    # Open until the very end: the parent may kill a worker whose socket is closed, and asks how it ended.
+    sockets = [socket.socket(fileno=one) for one in passed]
+    try:
+        if os.getppid() == zygote:
+            main(role, *sockets)
+    except (ClosedError, BrokenPipeError, ConnectionResetError):
+        pass
+    except BaseException:  # a worker that fails dies: nothing of the zygote's stack is its own
+        os._exit(1)
+    os._exit(0)
+
+
+def main(role: str, parent: socket.socket, other: socket.socket | None = None) -> None:
+    """Serve until the parent closes its socket.
+
+    The first frame is the pickled set-up, sent by the trusted parent: `limits`, what each role may read (`readable`), the function of each
+    role (`serve`, `module:name`, called with both sockets and the set-up), and a function to call before the sandbox closes (`prepare`).
+    """
+    setup = pickle.loads(receive(parent, most=LONGEST_ORDER) or b"")
+    if prepare := setup.get("prepare"):
+        _named(prepare)(setup)
+    walls = enter_sandbox(setup["readable"][role], setup["limits"]) if setup["walls"] else []
+    send(parent, json.dumps({"walls": walls}).encode())
+    _named(setup["serve"][role])(parent, other, setup)
+
+
+class Memory:
+    """Whether this process kept so much address space of its last answer that the next one might not fit."""
+
+    def __init__(self, limits: Mapping[str, int | float]) -> None:
+        self._most, self._peak = int(limits["memory_mib"]) << 19, 0
+
+    def is_short(self, *, of_files: bool = True) -> bool:
+        """Whether more than half of `memory_mib` is taken; after an answer without files it is asked only where more was ever touched.
+
+        False where the system does not say (only Linux limits it).
+        """
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        if peak <= self._peak and not of_files:
+            return False
+        self._peak = peak
+        try:
+            # Opened anew each time: a worker holds nothing but its sockets.
+            with _TAKEN.open("rb", buffering=0) as told:
+                return int(told.read(_LONGEST_STATM).split()[0]) * resource.getpagesize() > self._most
+        except OSError:
+            return False
+
+
+def _named(function: str) -> Any:
+    return ImportRef(function).load()
