@@ -124,7 +124,7 @@ def test_a_database_that_kills_its_reader_ends_no_command(tmp_path: Path) -> Non
 def test_crafted_files_do_not_end_the_viewer(tmp_path: Path) -> None:
     """Each page of an instance works out its difference from the crafted file; the viewer answers all of them, and ends when it is told."""
     pytest.importorskip("starlette", reason="the viewer's packages are not installed (extra: view)")
-    from tests.web.served import ask, viewer
+    from tests.reports.viewer.served import ask, viewer
 
     submission, gold = handed_in(tmp_path, seed=3, n=3)
     found = re.search(r'^SEGV_B85 = "([^"]+)"', MAKER.read_text(encoding="utf-8"), re.MULTILINE) if MAKER.is_file() else None

@@ -10,7 +10,7 @@ from evalsuite.readers.gold_files import gold_hash
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.executors import Work, open_executor
 from evalsuite.runs.plan import plan
-from tests.workers.test_executors import texts
+from tests.runs.workers.test_executors import texts
 
 N_ANSWERS = 100_000
 

@@ -12,7 +12,7 @@ from evalsuite.cli import main
 from tests.browser.conftest import Browser
 from tests.browser.test_html_report import CONTRAST
 from tests.cli.test_run import text_gold, text_submission
-from tests.site.conftest import DAY, EVIL
+from tests.reports.site.conftest import DAY, EVIL
 
 GOLD = {f"q{i}": f"city {i}" for i in range(10)}
 

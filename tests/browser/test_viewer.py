@@ -19,7 +19,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.browser.conftest import Browser
 from tests.reports.suites import HOSTILE, check, write_suite
-from tests.web.served import ask, make_project, viewer
+from tests.reports.viewer.served import ask, make_project, viewer
 
 PATIENCE = 20
 

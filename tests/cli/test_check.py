@@ -11,7 +11,7 @@ from evalsuite.cli import main
 from evalsuite.cli.scorer_options import as_words, parse_options
 from evalsuite.core.errors import UsageError
 from evalsuite.scorers import SCORERS
-from tests.meta.test_house import HEAVY
+from tests.meta.test_packages import HEAVY
 from tests.processes import finished
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -7,7 +7,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE
 from evalsuite.suites.stored_suites import load_suite
-from tests.judge.conftest import Serve, serve
+from tests.scorers.judge.conftest import Serve, serve
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

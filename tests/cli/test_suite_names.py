@@ -7,7 +7,7 @@ import pytest
 
 from evalsuite.cli import main
 from tests.conftest import ROOT
-from tests.judge.conftest import Serve, serve
+from tests.scorers.judge.conftest import Serve, serve
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

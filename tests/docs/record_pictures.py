@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.browser.conftest import CHROMIUM, QUIET
 from tests.conftest import ROOT
 from tests.processes import finished
-from tests.web.served import ask, viewer
+from tests.reports.viewer.served import ask, viewer
 
 TERMINAL = ROOT / "docs/report.svg"
 _SIZE = (1200, 860)

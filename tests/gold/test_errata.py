@@ -15,7 +15,7 @@ from evalsuite.readers.gold_files import gold_hash
 from evalsuite.reports.record import record_of_run, revealed
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
-from tests.audit.small import TABLE, scored, write_gold, write_submission
+from tests.analysis.gold_checks.small import TABLE, scored, write_gold, write_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -5,8 +5,8 @@ from typing import Any
 from evalsuite.analysis.leaderboard import Comparison, compare
 from evalsuite.analysis.leaderboard.ranking import Leaderboard
 from evalsuite.runs.leaderboard_entries import Entry
-from tests.board.made import result, side
-from tests.board.test_leaderboard import board, entry
+from tests.analysis.leaderboard.made import result, side
+from tests.analysis.leaderboard.test_leaderboard import board, entry
 from tests.reports.made import HOSTILE
 
 GROUPS = {"early": ["q0", "q1", "q2"], "late": ["q3", "q4"]}

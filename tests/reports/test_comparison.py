@@ -9,7 +9,7 @@ from evalsuite.reports.comparison_document import comparison_document
 from evalsuite.reports.markdown import as_markdown
 from evalsuite.reports.terminal import as_text
 from evalsuite.reports.words import p_value, points
-from tests.board.made import side
+from tests.analysis.leaderboard.made import side
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -20,7 +20,7 @@ from evalsuite.reports.leaderboard_document import leaderboard_document, ranking
 from evalsuite.reports.markdown import MOST_BYTES, as_markdown
 from evalsuite.reports.pictures import numbers as drawn
 from evalsuite.runs.leaderboard_entries import Entry
-from tests.board.test_leaderboard import board, entry
+from tests.analysis.leaderboard.test_leaderboard import board, entry
 from tests.reports import compared
 from tests.reports.test_html import Reader
 

@@ -127,7 +127,7 @@ def options(entry: Scorer) -> dict[str, Any]:
 def test_gold_is_right(entry: Scorer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gold handed in as the answer gets 1 under both rules, without a flip or a fault; what has no gold gets some score or none."""
     if entry.marker.reads == "batch":
-        pytest.skip("needs a judge: tests/judge asks one over HTTP")
+        pytest.skip("needs a judge: tests/scorers/judge asks one over HTTP")
     if entry.marker.reads == "query":
         # Its example names a database from where one stands.
         monkeypatch.chdir(folder)

@@ -9,8 +9,8 @@ from evalsuite.core.errors import UsageError
 from evalsuite.runs.history import find_runs
 from evalsuite.scorers import SCORERS
 from evalsuite.suites.stored_suites import SuiteError
-from tests.judge.conftest import Serve, serve
-from tests.judge.server import prompt_of
+from tests.scorers.judge.conftest import Serve, serve
+from tests.scorers.judge.server import prompt_of
 from tests.suites.made import INPUTS, REFERENCES, Typos
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

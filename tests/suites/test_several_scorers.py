@@ -14,8 +14,8 @@ from evalsuite.cli import main
 from evalsuite.core.errors import EvalsuiteError, GoldError, UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.suites.stored_suites import SuiteError
-from tests.judge.conftest import KEY, Serve, serve
-from tests.judge.server import Say
+from tests.scorers.judge.conftest import KEY, Serve, serve
+from tests.scorers.judge.server import Say
 from tests.suites.made import Typos
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.cli.test_run import write_lines
 from tests.conftest import ROOT
 from tests.gold.layouts_made import CITIES, gold_folder
+from tests.reports.viewer.served import bench_folder
 from tests.terminal.pty_harness import EVALSUITE, piped
-from tests.web.served import bench_folder
 
 # Ids and submissions as people give them: long, of other scripts, with spaces. No terminal of the table may break one of them.
 RIGHT, FLIPPED, TABLE, WRONG = "spider2-lite-local-0041-a", "größe_002", "table_of_cities_by_number_of_people", "Киев"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_run import text_gold, text_submission
-from tests.run.made import make
+from tests.runs.made import make
 from tests.terminal.pty_harness import EVALSUITE, run
 
 CTRL_C = b"\x03"

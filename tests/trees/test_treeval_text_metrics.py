@@ -9,7 +9,7 @@ from evalsuite import score
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.scorers.metrics import METRICS, get_metric
 from evalsuite.trees import treeval_score
-from tests.metrics.hash_embedder import HashEmbedder
+from tests.scorers.metrics.hash_embedder import HashEmbedder
 
 BOUNDED = [
     name for name in ("f1", "bleu", "chrf", "rouge1", "rougeL", "jaro_winkler", "word_count_match") if get_metric(name).high is not None

@@ -1,0 +1,135 @@
+"""Causes that only running can prove: gold's query or the answer's, edited, gives what the other side holds."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from evalsuite.analysis.explain.instance_evidence import explain_results
+from evalsuite.cli import main
+from evalsuite.core.errors import FaultError
+from evalsuite.sql.query_edits import edits, edits_as_data
+from tests.analysis.explain.executed_queries import Planted, planted, write_folders
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+
+def explained(root: Path, cases: list[Planted]) -> dict[int, dict[str, Any]]:
+    """The explanation of each case."""
+    write_folders(root, cases)
+    ids = [f"q{i:03}" for i in range(len(cases))]
+    found = explain_results(
+        root / "gold", root / "sub", ids, what=("explain",), rules="strict", databases=root / "dbs", edits=True, isolation="none"
+    )
+    return {int(name[1:]): evidence["explanation"] for name, evidence in found}
+
+
+def held(cases: list[Planted], found: dict[int, dict[str, Any]]) -> tuple[list[Any], list[Any]]:
+    """(cases that no cause names, cases of which another cause is proved)."""
+    unnamed, wrong = [], []
+    for i, case in enumerate(cases):
+        if not any(cause["name"] in case.names for cause in found[i]["causes"]):
+            unnamed.append((case, found[i]))
+        if any(cause["proved"] and cause["name"] not in case.names for cause in found[i]["causes"]):
+            wrong.append((case, found[i]))
+    return unnamed, wrong
+
+
+def test_some_mistakes_are_proved_by_running(tmp_path: Path) -> None:
+    """A filter by gold's query beside an answer's table, a join beside a query, a bound by the answer's query alone."""
+    cases = [case for case in planted() if "WHERE" in case.right or "JOIN" in case.right]
+    found = explained(tmp_path, [cases[0], cases[-2], next(case for case in cases if "quantity >= 5" in case.wrong)])
+    first, _, last = (found[i]["causes"][0] for i in range(3))
+    assert first["text"] == "a filter is missing: gold's query without `WHERE region = 'N'` gives exactly the answer"
+    assert (first["name"], first["standing"], first["proved"]) == ("missing filter", "proved", True)
+    assert last["text"].endswith("the answer's query with `quantity >= 4` for `quantity >= 5` gives exactly gold")
+    assert all(0 < one["n_executions"] <= 160 for one in found.values())
+
+
+@pytest.mark.slow
+def test_mistakes_are_proved_by_running(tmp_path: Path) -> None:
+    """Of 70 wrong queries at least 9 of 10 are named, and no other cause is proved."""
+    cases = list(planted())
+    unnamed, wrong = held(cases, explained(tmp_path, cases))
+    assert len(cases) >= 70
+    assert wrong == []
+    assert len(unnamed) <= 0.1 * len(cases), unnamed
+
+
+def test_pairs_of_queries_are_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two queries of a pair are edited too; an answer that nothing near gives gets no cause and a count of what was run."""
+    monkeypatch.chdir(tmp_path)
+    Path("dbs/shop").mkdir(parents=True)
+    with sqlite3.connect("dbs/shop/shop.sqlite") as database:
+        database.execute("CREATE TABLE sale (id INTEGER, region TEXT, amount REAL)")
+        database.executemany("INSERT INTO sale VALUES (?, ?, ?)", [(i, "NESW"[i * i % 4], 3.37 * i) for i in range(90)])
+    Path("gold.sql").write_text("SELECT region, avg(amount) FROM sale GROUP BY region\tshop\nSELECT sum(amount) FROM sale\tshop\n")
+    sent = {"0": "SELECT region, max(amount) FROM sale GROUP BY region", "1": "SELECT 17.25"}
+    Path("pred.json").write_text(json.dumps({key: f"{query}\t----- bird -----\tshop" for key, query in sent.items()}))
+    found = []
+    for name in sent:
+        assert main(["explain", name, "--result_dir", "pred.json", "--gold", "gold.sql", "--databases", "dbs", "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["explanation"])
+    (cause,) = found[0]["causes"]
+    assert (cause["name"], cause["proved"]) == ("wrong aggregate", True)
+    assert "gold's query with `MAX(amount)` for `AVG(amount)` gives exactly the answer" in cause["text"]
+    assert (found[1]["causes"], found[1]["proved"]) == ([], False)
+    assert any(note.startswith("none of ") for note in found[1]["notes"])
+
+
+def test_edits_are_other_queries() -> None:
+    """Each edit stands once, is no longer the query itself, and what comes nearer to another query comes first."""
+    sql = "SELECT region, sum(amount) FROM sale JOIN city USING (id) WHERE test = 0 AND amount > 5 GROUP BY region ORDER BY 2 DESC LIMIT 3"
+    found = edits(sql, "duckdb")
+    texts = [edit.sql for edit in found]
+    assert len(set(texts)) == len(texts) > 25
+    assert {"filter removed", "join", "distinct added", "bound", "condition", "group", "aggregate", "order", "limit"} <= {
+        e.kind for e in found
+    }
+    first = edits(sql, "duckdb", sql.replace("test = 0 AND ", ""))[0]
+    assert (first.words, first.nearer) == ("without `test = 0` in its WHERE", True)
+
+
+def test_what_is_no_query_has_no_edits() -> None:
+    """A text that cannot be read is a fault, and as the other query it is left out."""
+    with pytest.raises(FaultError):
+        edits("SELEC (", "duckdb")
+    assert edits_as_data("SELECT a FROM t WHERE b = 1", "duckdb", "SELEC (")
+
+
+def test_an_edit_that_changes_nothing_is_no_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A DISTINCT over rows that differ changes nothing: beside an answer in another order it is neither proved nor named."""
+    monkeypatch.chdir(tmp_path)
+    for side in ("gold", "sub"):
+        Path(side, "q").mkdir(parents=True)
+    Path("dbs").mkdir()
+    with duckdb.connect("dbs/shop.duckdb") as connection:
+        connection.execute("CREATE TABLE sale AS SELECT 1000 + i AS id, 7 * i % 90 AS amount FROM range(60) t(i)")
+        connection.execute("COPY (SELECT DISTINCT id, amount FROM sale ORDER BY id) TO 'gold/q/g.csv' (HEADER)")
+        connection.execute("COPY (SELECT id, amount FROM sale ORDER BY id % 7, id) TO 'sub/q/a.csv' (HEADER)")
+    Path("gold/q/gold.sql").write_text("SELECT DISTINCT id, amount FROM sale ORDER BY id")
+    parameters = {"gold": "g.csv", "ignore_order": False}
+    line = {"instance_id": "q", "connection": "shop", "evaluation": {"func": "table_match", "parameters": parameters}}
+    Path("gold/s_eval.jsonl").write_text(json.dumps(line) + "\n")
+    Path("gold/suite.yaml").write_text("connections:\n  shop: {engine: duckdb, database: shop.duckdb}\n")
+    Path("sub/results_metadata.jsonl").write_text(json.dumps({"instance_id": "q", "answer_type": "file", "answer_or_path": "a.csv"}) + "\n")
+    assert main(["explain", "q", "--result_dir", "sub", "--gold", "gold", "--databases", "dbs", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["explanation"]
+    assert [cause["name"] for cause in found["causes"]] == ["wrong order"]
+    assert "DISTINCT" not in json.dumps(found["causes"])
+
+
+def test_parts_of_a_clause_that_change_nothing_are_left_out() -> None:
+    """Each choice of the parts of a WHERE is an edit, which knows the ones that are one part short of it."""
+    sql = "SELECT id FROM sale WHERE test = 0 AND amount > 5 AND region = 'N'"
+    by_text = {edit.sql: edit for edit in edits(sql, "duckdb")}
+    whole = by_text["SELECT id FROM sale"]
+    assert len(whole.fewer) == 3
+    assert all(text in by_text and "WHERE" in text and " AND " not in text for text in whole.fewer)
+    both = by_text["SELECT id FROM sale WHERE region = 'N'"]
+    assert sorted(both.fewer) == [f"SELECT id FROM sale WHERE {one} AND region = 'N'" for one in ("amount > 5", "test = 0")]

@@ -1,0 +1,192 @@
+"""Every sentence of `explain` on planted causes is turned back into an assertion and executed; unrelated tables have no cause."""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import pytest
+
+from evalsuite.analysis.causes.error_hypotheses import lost_digits
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair
+from evalsuite.analysis.explain.instance_evidence import explain
+from evalsuite.core.types import Table
+from evalsuite.scorers import SCORERS
+from tests.analysis.explain import stated_rows, stated_values
+from tests.analysis.explain.planted_tables import Case, cases, edited_small, table, unrelated, unrelated_small
+from tests.analysis.explain.stated_rows import Sides, plain, rows_of, same
+
+_OF_CELLS = re.compile(r"(?P<sentence>.*), in (?P<k>\d+) of (?P<n>\d+) cells? of gold column (?P<j>\d+)", re.DOTALL)
+_PLACE = re.compile(r"(?:(?P<factor>gold's .*?); )?column (?P<c>\d+) '.*', first at row .*", re.DOTALL)
+
+
+def explained(case: Case) -> dict[str, Any] | None:
+    """What is said of a case under the strict rules, without tolerance; None where the answer is right."""
+    scorer = SCORERS.load("table_match")
+    parameters = {"gold": case.gold, "ignore_order": "order" not in case.planted, "rel_tol": 1e-9, "abs_tol": 0.0}
+    if scorer.score(case.answer, **parameters).strict == 1:
+        return None
+    return explain(scorer, case.answer, parameters, rules="strict")
+
+
+def false_sentences(case: Case, found: dict[str, Any]) -> list[str]:
+    """The sentences that do not hold for the case, and those that cannot be executed."""
+    sides, wrong = Sides(case.gold, case.answer), []
+    for cause in found["causes"]:
+        match = _OF_CELLS.fullmatch(cause["says"])
+        try:
+            right = _of_values(match, cause["where"], sides) if match is not None else stated_rows.holds(cause["text"], sides)
+        except LookupError as error:
+            wrong.append(f"cannot be executed: {cause['text']} ({error})")
+            continue
+        if not right:
+            wrong.append(cause["text"])
+    return wrong
+
+
+def _of_values(match: re.Match[str], where: str, sides: Sides) -> bool:
+    place = _PLACE.fullmatch(where)
+    if place is None or sides.answer.n_rows == 0:
+        raise LookupError(where)
+    j, k = int(match["j"]) - 1, int(place["c"]) - 1
+    # Of rows that are repeated the first.
+    answers = dict(list(zip(sides.answers, rows_of(sides.answer), strict=True))[::-1]) if "id" in sides.answer.header else {}
+    pairs: list[tuple[str | None, str | None]] = []
+    for i, (name, row) in enumerate(zip(sides.golds, rows_of(sides.gold), strict=True)):
+        own = answers.get(name) if answers else rows_of(sides.answer)[i]
+        pairs += [(row[j], own[k])] if own is not None else []
+    wrong = [(a, b) for a, b in pairs if not same(a, b)]
+    sentence = match["sentence"] + (f" [{place['factor']}]" if place["factor"] else "")
+    counted = len(wrong) == int(match["k"]) and sides.gold.n_rows == int(match["n"])
+    return counted and stated_values.holds(sentence, wrong) and _scope_holds(sentence, pairs)
+
+
+def _scope_holds(sentence: str, pairs: Sequence[tuple[str | None, str | None]]) -> bool:
+    if "wherever the day is at most 12" not in sentence:
+        return True
+    days = [(plain(a), same(a, b)) for a, b in pairs if a is not None]
+    return all(right is (day.day > 12 or day.day == day.month) for day, right in days)
+
+
+@pytest.mark.parametrize("n", [60, pytest.param(2000, marks=pytest.mark.slow)])
+def test_what_is_said_of_planted_causes_holds(n: int) -> None:
+    """Of random planted single causes and pairs no sentence is false, and most are named."""
+    said = [(case, found) for case in cases(n, n) if (found := explained(case)) is not None]
+    wrong = [(case.planted, sentences) for case, found in said if (sentences := false_sentences(case, found))]
+    assert wrong == []
+    assert len(said) >= 0.9 * n
+    assert sum(bool(found["causes"]) for _, found in said) >= 0.6 * n
+
+
+@pytest.mark.parametrize("n", [150, pytest.param(2000, marks=pytest.mark.slow)])
+def test_unrelated_tables_have_no_cause(n: int) -> None:
+    """Of pairs of tables that have nothing to do with each other at most 0.5 % have a cause named, and none is proved."""
+    said = [(case, found) for case in unrelated(n, n) if (found := explained(case)) is not None]
+    assert [found["causes"] for _, found in said if found["proved"]] == []
+    named = [found["causes"] for _, found in said if found["causes"]]
+    assert len(named) <= 0.005 * n, named
+
+
+@pytest.mark.parametrize("n", [200, pytest.param(4000, marks=pytest.mark.slow)])
+def test_unrelated_tables_over_the_same_few_values_have_no_cause(n: int) -> None:
+    """Of small tables of regions, ranks, years and counts at most 1 % are named, and none is proved."""
+    said = [found for case in unrelated_small(n, n) if (found := explained(case)) is not None]
+    assert [found["causes"] for found in said if found["proved"]] == []
+    named = [found["causes"] for found in said if found["causes"]]
+    assert len(named) <= max(2, 0.01 * n), named
+
+
+@pytest.mark.parametrize("n", [200, pytest.param(4000, marks=pytest.mark.slow)])
+def test_edits_without_a_meaning_are_not_proved(n: int) -> None:
+    """A row more or less, or another cell, in a small table of constants and repeated values proves no cause."""
+    said = [(case, found) for case in edited_small(n, n) if (found := explained(case)) is not None]
+    assert [(case, found["causes"]) for case, found in said if found["proved"]] == []
+
+
+def test_days_and_months_are_exchanged_where_they_can_be() -> None:
+    """Of dates read in the other order only those with a day up to 12 are wrong; the sentence says so, and that all of them are."""
+    days = [f"2024-{n % 12 + 1:02}-{n % 28 + 1:02}" for n in range(60)]
+    turned = [day if int(day[8:]) > 12 else f"{day[:5]}{day[8:]}-{day[5:7]}" for day in days]
+    ids = [str(4000 + n) for n in range(60)]
+    gold, some = (table(("id", "day"), list(zip(ids, cells, strict=True))) for cells in (days, turned))
+    found = explained(Case(("day and month",), gold, some))
+    assert found is not None
+    (cause,) = found["causes"]
+    n_wrong = sum(a != b for a, b in zip(days, turned, strict=True))
+    assert (cause["name"], cause["proved"]) == ("day and month", True)
+    assert cause["says"] == f"days and months are exchanged wherever the day is at most 12, in {n_wrong} of 60 cells of gold column 2"
+    fewer = table(("id", "day"), list(zip(ids, turned[:30] + days[30:], strict=True)))
+    found = explained(Case(("day and month",), gold, fewer))
+    assert found is not None
+    assert "wherever" not in found["causes"][0]["says"]
+
+
+@pytest.mark.parametrize("n_rows", [(0, 0), (0, 3), (3, 0)])
+def test_tables_without_rows_are_explained(n_rows: tuple[int, int]) -> None:
+    """A side without rows has no keys to pair rows by, and ends no search."""
+    gold, answer = (table(("id", "amount"), [(str(n), f"{n}.5") for n in range(rows)] or []) for rows in n_rows)
+    assert aligned(gold, answer) is not None
+    found = explained(Case((), gold, answer))
+    assert found is None or false_sentences(Case((), gold, answer), found) == []
+
+
+def aligned(gold: Table, answer: Table) -> Alignment | None:
+    """The two side by side."""
+    return TablePair(answer, gold, (), ordered=False).align("strict")
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "words"),
+    [
+        (["9.2525", "1.75", "3.5"], ["9.0", "2.0", "4.0"], "rounded to whole numbers"),
+        (["9.2525", "14.257", "3.58"], ["9.0", "14.0", "3.0"], "cut off to whole numbers"),
+        (["9.2525", "14.257", "3.28"], ["9", "14", "3"], "rounded or cut off to whole numbers"),
+        (["0.5", "1.5", "2.5", "7.25"], ["0", "2", "2", "7"], "rounded to whole numbers (halves to even)"),
+        (["0.5", "1.5", "2.5", "7.75"], ["1", "2", "3", "8"], "rounded or rounded up to whole numbers"),
+        (["0.5", "1.5", "2.5", "7.25"], ["1", "2", "3", "7"], "rounded to whole numbers (halves away from zero)"),
+        (["-1.25", "-7.75", "3.75"], ["-2", "-8", "3"], "rounded down to whole numbers"),
+        (["-1.25", "-7.75", "3.75"], ["-1", "-7", "3"], "cut off to whole numbers"),
+        (["-1.25", "-7.75", "3.25"], ["-1", "-7", "4"], "rounded up to whole numbers"),
+        (["1234.5", "0.045678", "17.449"], ["1230", "0.0457", "17.4"], "rounded to three significant digits"),
+        (["1234.5", "876.2", "55.1"], ["1200", "900", "100"], "rounded to hundreds"),
+        (["12.999", "7.515", "0.118"], ["12.99", "7.51", "0.11"], "cut off to 2 decimals"),
+        (["12.345678", "7.25"], ["12.3", "7.2"], "rounded or cut off to 1 decimal"),
+    ],
+)
+def test_how_numbers_lost_digits(gold: list[str], answer: list[str], words: str) -> None:
+    """Rounding, cutting off, floor and ceiling are other sentences, and two are joined only where no cell decides between them."""
+    golds, answers = ([Decimal(cell) for cell in cells] for cells in (gold, answer))
+    assert lost_digits(golds, answers) == words
+    assert stated_values.lost(words, *([Fraction(value) for value in values] for values in (golds, answers)))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_ordinary_rows_too_many_are_no_totals(seed: int) -> None:
+    """Rows that stand twice are repeated; others like them are no totals, though their year is the largest."""
+    random_ = Random(seed)
+    years = random_.choice([["2023"], ["2021", "2022", "2023"]])
+    made = {
+        (str(random_.randint(1, random_.choice([20, 300000]))), f"{random_.random():.4f}", random_.choice(years), str(n % 12 + 1))
+        for n in range(random_.choice([5, 7, 12, 25]))
+    }
+    rows = sorted(made)
+    random_.shuffle(rows)
+    header, n_more = ("count", "share", "year", "month"), random_.randint(1, 3)
+    twice = explained(Case((), table(header, rows), table(header, [*rows, *random_.choice([rows, rows[:n_more]])])))
+    assert twice is not None
+    assert [cause["name"] for cause in twice["causes"]] == ["rows duplicated"]
+    more = explained(Case((), table(header, rows[n_more:]), table(header, rows)))
+    assert more is not None
+    assert "total rows" not in [cause["name"] for cause in more["causes"]]
+
+
+@pytest.mark.parametrize(("way", "total"), [("sum", "9641.25"), ("maximum", "5120.75"), ("minimum", "1210.25"), ("mean", "3213.75")])
+def test_a_row_that_takes_the_others_together_is_a_total(way: str, total: str) -> None:
+    """A row without a key whose amount is made of all others is named by how; the year that all share says nothing."""
+    rows = [("Oslo", "2023", "5120.75"), ("Rome", "2023", "3310.25"), ("Bonn", "2023", "1210.25")]
+    header = ("town", "year", "amount")
+    found = explained(Case((), table(header, rows), table(header, [*rows, ("", "2023", total)])))
+    assert found is not None
+    assert [(cause["name"], cause["where"]) for cause in found["causes"]] == [("total rows", f"'amount' is the {way} over all other rows")]

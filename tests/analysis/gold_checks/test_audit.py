@@ -1,0 +1,313 @@
+"""The audit of specs: what is made is wrong, or right, as it says; holes are found, counted and shown, and a limit keeps to its word."""
+
+import json
+import random
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from evalsuite.analysis.causes.table_alignment import TablePair
+from evalsuite.analysis.gold_checks.generated_answers import (
+    OWN,
+    edited,
+    number_mutants,
+    number_variants,
+    scrambled,
+    table_mutants,
+    table_variants,
+    text_mutants,
+    text_variants,
+    tree_mutants,
+    tree_variants,
+)
+from evalsuite.analysis.gold_checks.mutation import Audit, advice, audit_gold
+from evalsuite.cli import main
+from evalsuite.core.errors import UsageError
+from evalsuite.core.types import Table
+from evalsuite.reports.gold_documents import audit_document
+from evalsuite.reports.markdown import as_markdown
+from evalsuite.reports.terminal import as_text
+from evalsuite.scorers import SCORERS
+from tests.analysis.gold_checks.planted_holes import planted_holes
+from tests.analysis.gold_checks.planted_holes import write_gold as write_holes
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+GOLD = Table(
+    header=("day", "city", "total", "share", "note"),
+    columns=(
+        ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"],
+        ["Bergen", "Oslo", "Roma", "Zürich"],
+        ["1200", "3400", "5600", "7800"],
+        ["0.125", "2.5", "17.25", "8.125"],
+        ["a", "", "c", "d"],
+    ),
+    n_rows=4,
+)
+TREE = [{"name": "Ada", "total": 12.5, "tags": ["a", "b"]}, {"name": "Bo", "total": 7, "tags": []}]
+
+
+def pair(*, ordered: bool, needed: tuple[int, ...] = ()) -> TablePair:
+    """The gold table beside itself."""
+    return TablePair(GOLD, GOLD, needed, ordered)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_wrong_tables_are_wrong(seed: int, ordered: bool) -> None:
+    """Strict rules refuse every wrong table, and each kind that gold allows is made."""
+    about = pair(ordered=ordered)
+    wrong = [*table_mutants(about, random.Random(seed)), scrambled(about, random.Random(seed))]
+    kinds = {edit.kind for edit in wrong if edit is not None}
+    always = {
+        "plus one",
+        "last digit",
+        "one row short in a sum",
+        "labels exchanged",
+        "rows scrambled",
+        "row dropped",
+        "row doubled",
+        "one cell",
+        "value lost",
+        "times 100",
+        "sign",
+        "off by one",
+        "off by one day",
+    }
+    assert kinds == always | {"NULL to 0"} | ({"wrong order"} if ordered else set())
+    for edit in wrong:
+        assert edit is not None
+        assert SCORERS.load("table_match").function(edited(GOLD, edit), gold=GOLD, ignore_order=not ordered).strict == 0, edit
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_right_tables_are_right(ordered: bool) -> None:
+    """Both rules take every right variant of a plain table, and rows move only where the order is free."""
+    kinds = set()
+    for edit in table_variants(pair(ordered=ordered), random.Random(1)):
+        found = SCORERS.load("table_match").function(edited(GOLD, edit), gold=GOLD, ignore_order=not ordered)
+        assert (found.official, found.strict) == (1, 1), edit.kind
+        kinds.add(edit.kind)
+    assert ("rows reordered" in kinds) is not ordered
+    assert {"headers renamed", "columns reordered", "jitter inside tolerance", "zeros at the end"} <= kinds
+
+
+def test_only_needed_columns_are_made_wrong() -> None:
+    """What a spec does not ask for is no error, and neither is one of two equal columns."""
+    for seed in range(10):
+        for edit in table_mutants(pair(ordered=True, needed=(2,)), random.Random(seed)):
+            assert set(edit.cells) <= {2}
+    twin = Table(header=("a", "b", "c"), columns=(["1", "2", "3"], ["1", "2", "3"], ["x", "y", "z"]), n_rows=3)
+    edits = list(table_mutants(TablePair(twin, twin, (), True), random.Random(0)))
+    assert {k for edit in edits for k in edit.cells} == {2}
+
+
+def test_one_column_cannot_be_scrambled() -> None:
+    """Rows of one needed column, or of equal rows, have nothing to be put together wrongly."""
+    same = Table(header=("a", "b"), columns=(["1", "1"], ["x", "y"]), n_rows=2)
+    assert scrambled(pair(ordered=False, needed=(2,)), random.Random(0)) is None
+    assert scrambled(TablePair(same, same, (), False), random.Random(0)) is None
+
+
+def test_wrong_and_right_texts() -> None:
+    """Each wrong text names another answer or more than gold; the right ones hold gold; strict rules tell all numbers apart."""
+    golds, others = ["Bergen"], ["Oslo", "Roma", "bergen airport"]
+    kinds = {made.kind: made.value for made in text_mutants(golds, every=False, others=others, random_=random.Random(0))}
+    assert kinds["another answer"] in ("Oslo", "Roma")
+    assert kinds["inside a word"] == "xBergenx"
+    assert "Bergen" in kinds["all candidates listed"]
+    assert all("bergen" in made.value.casefold() for made in text_variants(golds, every=False))
+    numbers = [Decimal("12.5"), Decimal("1300.25")]
+    parameters = {"gold": [str(number) for number in numbers], "conj": "and"}
+    for made in number_mutants(numbers, every=True, percentage=False, others=[Decimal(7), Decimal(9)], random_=random.Random(0)):
+        assert SCORERS.load("number_match").function(made.value, **parameters).strict == 0, made
+    for made in number_variants(numbers, every=True):
+        assert SCORERS.load("number_match").function(made.value, **parameters).strict == 1, made
+
+
+def test_wrong_and_right_trees() -> None:
+    """A wrong tree is another value, a right one the same in another order of keys."""
+    for made in tree_mutants(TREE, random.Random(3)):
+        assert made.value != TREE, made.kind
+    (right,) = tree_variants(TREE)
+    assert right.value == TREE
+    assert list(right.value[0]) == ["tags", "total", "name"]
+
+
+@pytest.fixture(scope="module")
+def example() -> Audit:
+    """The audit of some of the project's own gold: a scrambled table, a text, a number, a database, a JSON record."""
+    return audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4)
+
+
+def test_the_holes_of_the_example(example: Audit) -> None:
+    """Scrambled rows, hedged and negated texts and signs are taken under official rules; strict ones take fewer."""
+    by_id = {check.instance_id: check for check in example.checks}
+    assert "rows scrambled" in {one.kind for one in by_id["sales_007"].holes("official")}
+    assert "rows scrambled" not in {one.kind for one in by_id["sales_007"].holes("strict")}
+    assert {"negated text", "inside a word"} <= {one.kind for one in by_id["sales_003"].holes("official")}
+    assert "sign" in {one.kind for one in by_id["sales_010"].holes("official")}
+    official, strict = (example.caught(rule) for rule in ("official", "strict"))
+    assert official is not None
+    assert strict is not None
+    assert official < strict < 1
+    assert not [check for check in example.checks if check.unfit]
+
+
+def test_it_is_repeatable(example: Audit) -> None:
+    """The same seed makes the same answers, whatever keeps the files apart."""
+    again = audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4, isolation="none", jobs=1)
+    assert again.to_json("official") == example.to_json("official")
+
+
+def test_the_weakest_come_first(example: Audit) -> None:
+    """The order is by the shares of wrong answers taken and right ones refused."""
+    weakness = [check.weakness("official") for check in example.weakest("official")]
+    assert weakness == sorted(weakness, reverse=True)
+    assert all(weakness)
+
+
+def test_limits(example: Audit) -> None:
+    """`most` bounds a check's answers, `kinds` what is made, and no time means that checks are left and said to be."""
+    few = audit_gold(ROOT / "gold", only=("sales_007",), most=2, isolation="none")
+    assert [len(check.verdicts) for check in few.checks] == [3]
+    one = audit_gold(ROOT / "gold", only=("sales_007",), kinds=("rows scrambled",), isolation="none")
+    assert [one.kind for one in one.checks[0].verdicts] == [OWN, "rows scrambled"]
+    late = audit_gold(ROOT / "gold", seconds=1e-9, isolation="none")
+    assert (late.checks, late.n_left) == ((), sum(1 for _ in late.untried) + late.n_left)
+    assert "left when the time was over" in as_text(audit_document(late, rules="official"))
+    with pytest.raises(UsageError):
+        audit_gold(ROOT / "gold", only=("nobody",))
+
+
+def test_small_changes_are_made_and_sized() -> None:
+    """The last digit, one more of a whole number of any size, and a row short in a sum say by which share a number changes."""
+    big = Table(
+        header=("name", "orders", "weight", "share"),
+        columns=(["a", "b", "c"], ["1234567", "7654321", "4444444"], ["12.0", "13.0", "14.0"], ["512.25", "600.75", "701.01"]),
+        n_rows=3,
+    )
+    edits = {edit.kind: edit for edit in table_mutants(TablePair(big, big, (), False), random.Random(1))}
+    assert {"last digit", "plus one", "plus one on x.0", "one row short in a sum", "labels exchanged"} <= set(edits)
+    assert [edits[kind].size for kind in ("labels exchanged", "row dropped")] == [None, None]
+    assert 1e-5 < (edits["last digit"].size or 0) < 1e-4
+    assert (edits["plus one"].size or 0) < 1e-6
+    ((cells),) = edits["plus one on x.0"].cells.values()
+    assert next(iter(cells.values())) in ("13.0", "14.0", "15.0")
+    kinds = {
+        made.kind: made.value for made in number_mutants([Decimal(10)], every=False, percentage=False, others=[], random_=random.Random(0))
+    }
+    assert kinds["inside a longer number"] == "-10,000"
+    assert kinds["plus one"] == "11"
+
+
+def test_an_instance_alone_gets_the_same_answers(example: Audit) -> None:
+    """Of one seed the answers made for a check do not depend on what else is audited."""
+    (alone,) = audit_gold(ROOT / "gold", only=("ops_001",), seed=4, isolation="none").checks
+    assert alone == next(check for check in example.checks if check.instance_id == "ops_001")
+
+
+def test_ties_are_broken_the_other_way() -> None:
+    """Rows that tie in the one column that gold is ranked by may change places: refused, and told with the line that was tried."""
+    found = audit_of({"gold": "g.csv"}, "name,n\nc,9\na,9\nb,7\nz,5\nm,5\nn,5\n")
+    holes = {one["kind"]: one for one in found["checks"][0]["strict"]["holes"]}
+    assert (holes["ties the other way"]["right"], holes["ties the other way"]["line"]) == (True, "order_by: [1]")
+
+
+def audit_of(parameters: dict[str, object], table: str, scorer: str = "table_match") -> dict[str, Any]:
+    """The audit, as data under strict rules, of one check of a gold folder with one table."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "q").mkdir()
+        (folder / "q" / "g.csv").write_text(table)
+        line = {"instance_id": "q", "evaluation": {"func": scorer, "parameters": parameters}}
+        (folder / "a_eval.jsonl").write_text(json.dumps(line) + "\n")
+        return audit_gold(folder, isolation="none").to_json("strict")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kinds", "line"),
+    [
+        ({"condition_cols": [1], "rel_tol": 0.01}, {"last digit", "one row short in a sum"}, "rel_tol: null, abs_tol: null"),
+        ({"ignore_order": True, "abs_tol": 5}, {"plus one", "off by one"}, "rel_tol: null, abs_tol: null"),
+        ({"labels": "ignore"}, {"labels exchanged"}, 'labels: "judge"'),
+        ({"ignore_order": True, "labels": "ignore", "rel_tol": 0.002}, {"last digit", "labels exchanged"}, ""),
+    ],
+)
+def test_planted_holes_are_named_with_the_line_that_closes_them(parameters: dict[str, object], kinds: set[str], line: str) -> None:
+    """A spec that is too lenient takes small changes: instance, kind and rule are named, and the line was tried."""
+    table = "name,total,orders\na,1512.25,400\nb,1600.75,500\nc,1701.01,700\n"
+    found = audit_of({"gold": "g.csv", **parameters}, table)
+    (check,) = found["checks"]
+    holes = {one["kind"]: one for one in check["strict"]["holes"] if not one["right"]}
+    assert kinds <= set(holes)
+    assert check["instance_id"] == "q"
+    assert {one["rule"] for one in holes.values()} == {"strict"}
+    assert not line or {holes[kind]["line"] for kind in kinds} == {line}
+    assert sum(one["strict"]["n_failed"] for one in found["sizes"]) == sum(one["size"] is not None for one in holes.values())
+
+
+def test_sixty_planted_holes_are_named(tmp_path: Path) -> None:
+    """Of 60 specs that are too lenient each is named by instance, kind and rule; whatever right answer is refused is told too."""
+    holes = list(planted_holes())
+    write_holes(tmp_path / "gold", holes)
+    found = {one["instance_id"]: one for one in audit_gold(tmp_path / "gold", isolation="none", jobs=1).to_json("strict")["checks"]}
+    unnamed = []
+    for i, hole in enumerate(holes):
+        told = [one for one in found[f"h{i:02}"][hole.rule]["holes"] if one["kind"] in hole.kinds and one["right"] is False]
+        assert all(one["rule"] == hole.rule and one["advice"] for one in told)
+        if not told:
+            unnamed.append(hole)
+    assert (len(holes), unnamed) == (60, [])
+    for check in found.values():
+        for rule in ("official", "strict"):
+            assert check[rule]["n_right_refused"] == sum(one["right"] for one in check[rule]["holes"])
+
+
+def test_a_plain_spec_has_no_small_holes() -> None:
+    """Strict rules without a tolerance of the spec's own refuse each small change of a shown digit, and no right variant."""
+    found = audit_of({"gold": "g.csv", "ignore_order": True}, "name,total,orders\na,1512.25,400\nb,1600.75,500\nc,1701.01,700\n")
+    assert found["checks"][0]["strict"]["holes"] == []
+
+
+def test_advice_names_a_parameter() -> None:
+    """What closes a hole depends on the kind, and where it matters on the scorer and the rules."""
+    assert "ignore_order" in advice("rows scrambled", "official", "table_match", right=False)
+    assert "one gold as text" in advice("all candidates listed", "official", "number_match", right=False)
+    assert "exclude" in advice("all candidates listed", "official", "string_match", right=False)
+    assert "ignore_order on" in advice("rows reordered", "strict", "table_match", right=True)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The three formats say the same, the gate is held to the share caught, and mistakes have a hint."""
+    words = ["gold", "audit", str(ROOT / "gold"), "--only", "sales_007", "--isolation", "none"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert "takes rows scrambled -> " in shown
+    assert main([*words, "--format", "json", "--fail-under", "1"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["checks"][0]["official"]["holes"][0]["kind"] == "rows scrambled"
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == data
+    assert main([*words, "--format", "md", "--rules", "strict", "--fail-under", "1"]) == 0
+    assert "0 of 1 checks have a hole under strict rules" in capsys.readouterr().out
+    for mistake in (["--format", "html"], ["--seconds", "0"], ["--only", "nobody"]):
+        assert main([*words, *mistake]) == 2
+        assert "hint:" in capsys.readouterr().err
+
+
+def test_reports_make_text_harmless(tmp_path: Path) -> None:
+    """What a spec names itself cannot draw a table or obey in a terminal."""
+    (tmp_path / "suite.yaml").write_text('name: "a|b\\e[31m"\n')
+    check = {"func": "string_match", "parameters": {"gold": ["Paris"]}}
+    (tmp_path / "a_eval.jsonl").write_text(json.dumps({"instance_id": "q|1", "evaluation": check}) + "\n")
+    found = audit_gold(tmp_path, isolation="none")
+    document = audit_document(found, rules="official")
+    markdown = as_markdown(document)
+    assert "\x1b" not in as_text(document) + markdown
+    assert "`q¦1`" in markdown
+    assert "q|1" not in markdown

@@ -1,0 +1,121 @@
+"""Every planted fault is found under its code, and clean gold gives no finding."""
+
+from pathlib import Path
+
+import pytest
+
+from evalsuite.analysis.gold_checks.lint import CODES, diff, lint, write
+from evalsuite.core.errors import GoldError
+from evalsuite.gold.layouts import read_gold
+from tests.analysis.gold_checks.lint_plants import PLANTED, Plant
+from tests.analysis.gold_checks.made_gold import clean
+from tests.conftest import ROOT, corpus, is_default_corpus
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+
+def test_clean_gold_gives_nothing(tmp_path: Path) -> None:
+    """Gold of every kind without a fault: no error, no warning, not even a note."""
+    assert lint(clean().write(tmp_path)).findings == ()
+
+
+@pytest.mark.parametrize(("plant", "code"), [(plant, code) for _, plant, code in PLANTED], ids=[name for name, _, _ in PLANTED])
+def test_a_planted_fault_is_found(tmp_path: Path, plant: Plant, code: str) -> None:
+    """The fault is found under its code, at a place in the folder, with the severity of the table unless it blocks nothing."""
+    made = clean()
+    plant(made)
+    found = [one for one in lint(made.write(tmp_path)).findings if one.code == code]
+    assert found
+    assert all(one.where.startswith("gold/") for one in found)
+    assert all(one.severity in ("error", "warning", "note") and one.message for one in found)
+
+
+def test_every_code_is_planted() -> None:
+    """No code without a planted fault, and at least forty kinds of them."""
+    assert {code for _, _, code in PLANTED} == set(CODES)
+    assert len({code for _, _, code in PLANTED}) >= 40
+
+
+def test_the_examples_gold_gives_no_alarm() -> None:
+    """The one place where the example is broken on purpose says so itself (`lint_ignore`); nothing else is an error or a warning."""
+    found = lint(ROOT / "gold")
+    assert [(one.code, one.instance_id) for one in found.findings if one.severity != "note"] == []
+
+
+def test_recorded_gold() -> None:
+    """On the recorded gold the errors are the known ones, each with its line."""
+    found = lint(corpus("spider2") / "gold")
+    errors = {(one.code, one.instance_id) for one in found.findings if one.severity == "error"}
+    names = {one.instance_id for one in read_gold(corpus("spider2") / "gold").instances}
+    known = {("column-out-of-range", "sf_bq166"), ("unknown-parameter", "sf_bq036"), ("quoted-name", "made_duckdb_quoted_name")}
+    if is_default_corpus():
+        assert errors == {*known, ("ragged-row", "bq202")}
+        assert ("misplaced-key", "sf_bq213") in {(one.code, one.instance_id) for one in found.findings}
+    else:
+        assert {entry for entry in known if entry[1] in names} <= errors
+
+
+def test_one_broken_line_does_not_hide_the_others(tmp_path: Path) -> None:
+    """Three broken entries are three findings, and the sound ones are still looked at."""
+    made = clean()
+    made.more_lines = ["{", '{"instance_id": "y"}', '{"instance_id": "z", "evaluation": {"func": "no_match"}}']
+    made.parameters("t1")["gold"] = "7"
+    codes = [one.code for one in lint(made.write(tmp_path)).findings]
+    assert sorted(codes) == ["bad-entry", "short-gold", "unknown-scorer", "unreadable-line"]
+
+
+def test_findings_can_be_told_to_keep_quiet(tmp_path: Path) -> None:
+    """`lint_ignore` beside evaluation silences a code there, `ignore` everywhere; both are counted."""
+    made = clean()
+    made.parameters("t1")["gold"] = "7"
+    made.entries["t1"]["lint_ignore"] = ["short-gold"]
+    made.parameters("n1")["gold"] = -1
+    found = lint(made.write(tmp_path), ignore=["negative-number"])
+    assert (found.findings, found.n_ignored) == ((), 2)
+
+
+def test_a_folder_without_a_spec_is_an_error(tmp_path: Path) -> None:
+    """There is nothing to lint."""
+    with pytest.raises(GoldError):
+        lint(tmp_path)
+
+
+def test_the_same_finding_in_many_columns_is_one(tmp_path: Path) -> None:
+    """Three empty columns are one finding that says so."""
+    made = clean()
+    made.files["c1/cities.csv"] = "city,a,b,c\nOslo,,,\nRome,,,\n"
+    found = [one for one in lint(made.write(tmp_path)).findings if one.code == "empty-column"]
+    assert [one.message.endswith("(and 2 more)") for one in found] == [True]
+
+
+def test_safe_repairs_are_a_diff_and_can_be_applied(tmp_path: Path) -> None:
+    """The diff changes the planted lines only; applied, nothing fixable is left and a second diff is empty."""
+    made = clean()
+    made.parameters("c1").pop("ignore_order")
+    made.parameters("c1")["ignore_ordr"] = True
+    made.parameters("t1").update(gold=["Portugal ", "Portugal"], exclude="Spain", pred="x")
+    made.parameters("c2")["condition_cols"] = [0]
+    made.entries["n1"]["evaluation"] = [{"func": "number_match", "parameters": {"gold": 5}, "precision": 2}]
+    gold = made.write(tmp_path)
+    before = (gold / "made_eval.jsonl").read_text().splitlines()
+    shown = diff(lint(gold))
+    changed = [line for line in shown.splitlines() if line.startswith(("-{", "+{"))]
+    assert len(changed) == 8
+    assert (gold / "made_eval.jsonl").read_text().splitlines() == before
+    assert write(lint(gold)) == 7
+    after = (gold / "made_eval.jsonl").read_text().splitlines()
+    assert [line for line in changed if line[0] == "+"] == ["+" + line for line, old in zip(after, before, strict=True) if line != old]
+    assert diff(lint(gold)) == ""
+    assert '"exclude": ["Spain"]' in after[0]
+    assert '"gold": ["Portugal"]' in after[0]
+    assert {one.code for one in lint(gold).findings} == set()
+
+
+def test_a_line_in_an_own_style_is_left_alone(tmp_path: Path) -> None:
+    """A line that JSON would not write like this gets no repair: the diff would show more than the repair."""
+    made = clean()
+    made.more_lines = ['{"instance_id":  "z", "evaluation": {"func": "string_match", "parameters": {"gold": ["Lisbon "]}}}']
+    gold = made.write(tmp_path)
+    found = lint(gold)
+    assert [one.code for one in found.findings] == ["padded-gold"]
+    assert diff(found) == ""

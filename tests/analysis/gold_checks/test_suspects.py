@@ -1,0 +1,243 @@
+"""Suspects: agreement against gold, instances that nobody solves, and items that the better submissions fail."""
+
+import io
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from evalsuite.analysis.gold_checks.suspects import FEWEST_RUNS, GOLD, Suspects, item_rest, outlook, posteriors, suspects
+from evalsuite.cli import main
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.history import one_run
+from tests.analysis.gold_checks.small import ANSWERS, TABLE, scored, write_gold, write_submission
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+SHUFFLED = "total,number\n30,3\n21,2\n10,1\n"
+
+
+def runs(folder: Path, *answers: dict[str, str], models: tuple[str, ...] = ()) -> list[Path]:
+    """A run folder of each submission, all of one gold."""
+    gold, made = folder / "gold", []
+    if not gold.exists():
+        write_gold(gold)
+    for i, changed in enumerate(answers):
+        metadata = {"model_name": models[i]} if models else {}
+        submission = write_submission(folder / f"sub{i}", {**ANSWERS, **changed})
+        scored(submission, gold, folder / f"run{i}", metadata=metadata)
+        made.append(folder / f"run{i}")
+    return made
+
+
+def found(folders: list[Path]) -> Suspects:
+    """The suspects of these runs."""
+    return suspects([one_run(str(folder)) for folder in folders], isolation="none")
+
+
+def test_agreement_against_gold_comes_first(tmp_path: Path) -> None:
+    """The same wrong number in other words and the same wrong table in another order agree; different wrong answers do not."""
+    made = runs(
+        tmp_path,
+        {"total": "47 pieces", "capital": "Porto"},
+        {"total": "There are 47.0", "capital": "Faro", "table": SHUFFLED},
+        {"total": "about 47", "capital": "Lisbon", "table": TABLE},
+    )
+    listed = {one.instance_id: one for one in found(made).suspects}
+    assert next(iter(listed)) == "total"
+    assert listed["total"].agreeing == ("run0", "run1", "run2")
+    assert listed["total"].rank_value == 1.5
+    assert listed["total"].reasons == (
+        "3 of 3 independent submissions give the same answer, and gold calls it wrong",
+        "none of 3 submissions is right",
+    )
+    assert listed["table"].agreeing == ("run0", "run1")
+    assert "capital" not in listed
+
+
+def test_one_submission_or_model_is_one_voice(tmp_path: Path) -> None:
+    """The same files twice, or one model twice, agree with nobody but themselves."""
+    same = runs(tmp_path / "a", {}, {})
+    with pytest.raises(UsageError, match="at least two independent submissions"):
+        found(same)
+    model = runs(tmp_path / "b", {}, {"share": "12.50"}, {"total": "46"}, models=("m", "m", "n"))
+    assert found(model).n_voices == 2
+    assert "total" not in {one.instance_id for one in found(model).suspects if one.agreeing}
+
+
+def test_what_was_not_compared_says_nothing_of_gold(tmp_path: Path) -> None:
+    """An instance that nobody handed in is no suspect."""
+    made = runs(tmp_path, {}, {"share": "13"})
+    for i in range(2):
+        answers = {name: text for name, text in {**ANSWERS, "share": f"1{i + 2}.5"}.items() if name != "capital"}
+        scored(write_submission(tmp_path / f"less{i}", answers), tmp_path / "gold", tmp_path / f"run{i}")
+    assert "capital" not in {one.instance_id for one in found(made).suspects}
+
+
+def test_runs_of_other_golds_are_refused(tmp_path: Path) -> None:
+    """Answers to different golds are not compared."""
+    made = runs(tmp_path, {})
+    write_gold(tmp_path / "gold", table=TABLE + "4,40\n")
+    made += [tmp_path / "other"]
+    scored(write_submission(tmp_path / "sub9"), tmp_path / "gold", tmp_path / "other")
+    with pytest.raises(UsageError, match="scored different golds"):
+        found(made)
+
+
+def test_a_changed_submission_is_not_compared(tmp_path: Path) -> None:
+    """Its scores still count; its answers are not those of the run, and a note says so."""
+    made = runs(tmp_path, {"total": "47 pieces"}, {"total": "about 47"})
+    write_submission(tmp_path / "sub1", {**ANSWERS, "total": "1"})
+    listed = found(made)
+    assert any("run1 were not compared: its submission has changed" in note for note in listed.notes)
+    assert [one.agreeing for one in listed.suspects if one.instance_id == "total"] == [()]
+
+
+def test_item_rest_is_the_correlation_with_the_other_items() -> None:
+    """By hand: three items, five runs; the item that the better runs fail has r = -1 with the rest."""
+    scores = {f"run{i}": {"a": float(i > 1), "b": float(i > 1), "bad": float(i <= 1), "all": 1.0} for i in range(FEWEST_RUNS + 1)}
+    said = item_rest(scores, ["a", "b", "bad", "all"])
+    assert said["bad"] == pytest.approx(-1)
+    assert "all" not in said
+    # a with (b + bad + all) / 3 does not vary: b and bad add up to 1.
+    assert "a" not in said
+    assert item_rest(dict(list(scores.items())[: FEWEST_RUNS - 1]), ["bad"]) == {}
+
+
+def test_item_rest_equals_pearson_by_its_formula() -> None:
+    """Against the plain formula on graded scores."""
+    import math
+
+    values = [[0.1, 0.9, 0.4], [0.5, 0.2, 0.8], [1.0, 0.7, 0.1], [0.3, 0.3, 0.9], [0.8, 0.0, 0.2]]
+    scores: dict[str, dict[str, float | None]] = {f"r{i}": dict(zip("xyz", row, strict=True)) for i, row in enumerate(values)}
+    own, rest = [row[0] for row in values], [(row[1] + row[2]) / 2 for row in values]
+    mean_own, mean_rest = sum(own) / 5, sum(rest) / 5
+    top = sum((a - mean_own) * (b - mean_rest) for a, b in zip(own, rest, strict=True))
+    bottom = math.sqrt(sum((a - mean_own) ** 2 for a in own) * sum((b - mean_rest) ** 2 for b in rest))
+    assert item_rest(scores, ["x"])["x"] == pytest.approx(top / bottom)
+
+
+def test_the_command_ranks_and_explains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each suspect comes with its reasons; hostile answers are printed as their escapes; `--json` holds the same list."""
+    made = runs(tmp_path, {"capital": "Porto\x1b[2J"}, {"capital": "porto\x1b[2J", "total": "46"})
+    assert main(["gold", "suspects", *map(str, made)]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "2 of 2 independent submissions give the same answer, and gold calls it wrong" in out
+    assert "of 4 instances to look at, from 2 independent submissions in 2 runs" in out
+    assert main(["gold", "suspects", *map(str, made), "--json", "--isolation", "none"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [one["instance_id"] for one in said["suspects"]] == ["capital", "table", "total"]
+    assert main(["gold", "suspects", str(made[0])]) == 2
+
+
+def world(seed: int, *, trapped: float = 0.0) -> tuple[dict[str, dict[str, str]], set[str]]:
+    """(the votes of 8 submissions on 100 instances, those 10 whose gold is wrong); wrong answers agree now and then.
+
+    A share of instances is `trapped`: most of those who are wrong there give the same answer.
+    """
+    random_ = random.Random(seed)
+    names = [f"q{i}" for i in range(100)]
+    wrong, abilities = set(random_.sample(names, 10)), [random_.uniform(0.2, 2.2) for _ in range(8)]
+    votes = {}
+    for name in names:
+        hard, own, trap = random_.gauss(0, 1), {}, random_.random() < trapped
+        for j, able in enumerate(abilities):
+            answer = random_.choice(["a", "b", "c", *map(str, range(9))])
+            if random_.random() < 1 / (1 + math.exp(hard - able)):
+                answer = "right"
+            elif trap and random_.random() < 0.6:
+                answer = "b"
+            own[f"run{j}"] = GOLD if answer == ("a" if name in wrong else "right") else answer
+        votes[name] = own
+    return votes, wrong
+
+
+@pytest.mark.parametrize(("trapped", "found_at_10", "brier"), [(0.3, 0.9, 0.02), pytest.param(0.0, 0.9, 0.015, marks=pytest.mark.slow)])
+def test_wrong_golds_are_found_and_the_probability_is_calibrated(trapped: float, found_at_10: float, brier: float) -> None:
+    """In nine worlds with 10 wrong golds of 100: precision at 10, Brier score, and P(wrong) is what it says, popular errors or none."""
+    precision, squares, all_of = [], [], []
+    for seed in range(9):
+        votes, wrong = world(seed, trapped=trapped)
+        found = posteriors(votes)
+        listed = sorted(found, key=lambda name: -found[name].p_wrong)[:10]
+        precision.append(len(wrong & set(listed)) / 10)
+        squares += [(one.p_wrong - (name in wrong)) ** 2 for name, one in found.items()]
+        all_of += [(one.p_wrong, name in wrong) for name, one in found.items()]
+    assert sum(precision) / 9 >= found_at_10, precision
+    assert sum(squares) / len(squares) < brier
+    for low, high in ((0, 0.1), (0.1, 0.5), (0.5, 0.9), (0.9, 1.01)):
+        part = [(p, is_wrong) for p, is_wrong in all_of if low <= p < high]
+        said, true = sum(p for p, _ in part) / len(part), sum(is_wrong for _, is_wrong in part) / len(part)
+        assert abs(said - true) < (0.1 if len(part) > 40 else 0.25), (low, high, said, true)
+
+
+def test_ranks_that_would_change_are_named() -> None:
+    """A gold that seven of eight agree against is likely wrong, and mending it moves the one who agreed with it."""
+    votes = {f"q{i}": {f"run{j}": GOLD if i % 8 != j else f"x{i}" for j in range(8)} for i in range(16)}
+    votes |= {f"bad{n}": {f"run{j}": GOLD if j == 0 else "same" for j in range(8)} for n in range(2)}
+    found = posteriors(votes)
+    assert min(found[f"bad{n}"].p_wrong for n in range(2)) > 0.9
+    assert found["bad0"].likeliest == "same"
+    seen = outlook(votes, found)
+    assert (seen.n_wrong, seen.submissions[0].run, seen.submissions[0].rank) == (2, "run0", 1)
+    assert seen.submissions[0].expected_rank == 8
+    assert "run0 and run1" in seen.says
+
+
+def test_one_key_writes_the_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`gold review` asks instance by instance; w writes an entry that applies, r and s write none, q ends."""
+    made = runs(tmp_path, {"total": "47 pieces"}, {"total": "47.0", "capital": "Porto"}, {"total": "47", "capital": "porto"})
+    monkeypatch.setattr("sys.stdin", io.StringIO("x\nw\nr\nq\n"))
+    words = ["gold", "review", *map(str, made), "--author", "M. Rossi", "--evidence", "https://example.org/1", "--isolation", "none"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "1/" in out
+    assert "1 entry written" in out
+    assert main(["gold", "errata", str(tmp_path / "gold"), "--json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)
+    assert (entry["state"], entry["author"]) == ("applied", "M. Rossi")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(words) == 0
+    assert entry["instance_id"] not in capsys.readouterr().out
+    assert main([*words[:-3], "nowhere", "--isolation", "none"]) == 2
+
+
+def test_each_record_of_a_file_is_looked_at_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One file of 30 records and a plain question: the record whose gold is wrong stands first by its place, in words and as data."""
+    monkeypatch.chdir(tmp_path)
+    records = [{"id": f"r{i}", "total": i} for i in range(30)]
+    specs = [
+        {"instance_id": "inv", "evaluation": {"func": "tree_match", "parameters": {"gold": "r.jsonl", "id_field": "id"}}},
+        {"instance_id": "q", "evaluation": {"func": "string_match", "parameters": {"gold": ["y"]}}},
+    ]
+    Path("gold/inv").mkdir(parents=True)
+    Path("gold/inv/r.jsonl").write_text("\n".join(map(json.dumps, records)))
+    Path("gold/x_eval.jsonl").write_text("\n".join(map(json.dumps, specs)))
+    for run in range(FEWEST_RUNS):
+        # Gold's 8th record is wrong for all, another one for each alone; the first run invents a record.
+        own = [record | ({"total": -1} if i == 7 else {"total": -2 - run} if i == 10 + run else {}) for i, record in enumerate(records)]
+        Path(f"s{run}/inv").mkdir(parents=True)
+        Path(f"s{run}/inv/r.jsonl").write_text("\n".join(map(json.dumps, own + [{"id": "new", "total": 0}] * (run == 0))))
+        rows = [
+            {"instance_id": "inv", "answer_type": "file", "answer_or_path": "r.jsonl"},
+            {"instance_id": "q", "answer_type": "answer", "answer_or_path": "y"},
+        ]
+        Path(f"s{run}/results_metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        assert main(["run", f"s{run}", "--gold", "gold", "--out", f"runs/{run}", "--quiet", "--isolation", "none"]) == 0
+    asked = ["gold", "suspects", *(f"runs/{run}" for run in range(FEWEST_RUNS)), "--isolation", "none"]
+    capsys.readouterr()
+    assert main([*asked, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n_instances"], found["n_units"]) == (2, 31)
+    first, *others = found["suspects"]
+    assert (first["instance_id"], first["n_right"], first["n_voices"]) == ("inv#8", 0, FEWEST_RUNS)
+    assert all(one["p_wrong"] < first["p_wrong"] for one in others)
+    assert main(asked) == 0
+    assert "31 records in 2 instances to look at" in capsys.readouterr().out
+    whole = suspects([one_run(f"runs/{run}") for run in range(FEWEST_RUNS)], isolation="none", records=False)
+    assert [one.instance_id for one in whole.suspects] == ["inv"]

@@ -1,0 +1,197 @@
+"""A run folder as a receipt: an untouched one is confirmed, each single changed byte is found."""
+
+import hashlib
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.analysis.receipts.verification import Verified, verify
+from evalsuite.cli import main
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.run_folder import RESULTS, RUN
+from tests.analysis.gold_checks.small import scored, write_gold, write_submission
+from tests.gold.test_errata import entry, write
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A folder with gold, a submission and a run of it."""
+    scored(write_submission(tmp_path / "sub"), write_gold(tmp_path / "gold"), tmp_path / "run")
+    return tmp_path
+
+
+def checked(made: Path, **more: Any) -> Verified:
+    """What verify says of the run."""
+    return verify(made / "run", isolation="none", jobs=1, **more)
+
+
+def said(found: Verified, name: str) -> str:
+    """What a finding says."""
+    return next(finding.says for finding in found.findings if finding.name == name)
+
+
+def wrong(found: Verified) -> dict[str, tuple[str, ...]]:
+    """What is not as it must be, with what differs."""
+    return {finding.name: finding.differs for finding in found.findings if not finding.good}
+
+
+def test_an_untouched_run_is_confirmed(made: Path) -> None:
+    """Every finding is good, and all instances come out the same again."""
+    found = checked(made)
+    assert [(finding.name, finding.good) for finding in found.findings] == [
+        (name, True) for name in (RUN, RESULTS, "gold", "submission", "rows", "scored again", "numbers", "the rest")
+    ]
+    assert "4 of 4" in said(found, "scored again")
+    assert (found.n_verified, found.n_gold, dict(found.left_out), found.exit_code) == (4, 4, {}, 0)
+    assert found.good
+
+
+FILES = {
+    RUN: ("run/run.json",),
+    RESULTS: ("run/results.jsonl",),
+    "gold": ("gold/small_eval.jsonl", "gold/suite.yaml", "gold/table/table.csv"),
+    "submission": ("sub/results_metadata.jsonl", "sub/table/answer.csv"),
+}
+
+
+@pytest.mark.parametrize(("name", "path"), [(name, path) for name, paths in FILES.items() for path in paths])
+def test_each_changed_byte_is_found(made: Path, name: str, path: str) -> None:
+    """One byte changed anywhere in a file, to its neighbour or to a blank, is a no that names the side; put back, it is a yes."""
+    file = made / path
+    data = file.read_bytes()
+    step = max(1, len(data) // 40)
+    for offset in sorted({*range(0, len(data), step), len(data) - 1, len(data) - 2}):
+        for byte in {data[offset] ^ 1, data[offset] ^ 0x20, 0x20} - {data[offset]}:
+            file.write_bytes(data[:offset] + bytes([byte]) + data[offset + 1 :])
+            found = checked(made)
+            assert not found.good, f"byte {offset} of {path}: {data[offset : offset + 1]!r} to {bytes([byte])!r}"
+            assert name in [finding.name for finding in found.findings if not finding.good]
+    file.write_bytes(data)
+    assert checked(made).good
+
+
+@pytest.mark.parametrize("path", ["run/run.json", "run/results.jsonl", "gold/table/table.csv", "sub/table/answer.csv"])
+def test_bytes_more_or_less_are_found(made: Path, path: str) -> None:
+    """A byte added at the end, or taken away there, is found too."""
+    file = made / path
+    data = file.read_bytes()
+    for changed in (data + b"\n", data[:-1]):
+        file.write_bytes(changed)
+        assert not checked(made).good
+
+
+def reseal(run: Path, change: Any) -> None:
+    """Change the run and give it the digests that then fit, as a forger who knows the format would."""
+    said = json.loads((run / RUN).read_text())
+    rows = [json.loads(line) for line in (run / RESULTS).read_text().splitlines()]
+    change(said, rows)
+    from evalsuite.runs.run_files import sealed
+
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (run / RESULTS).write_text(lines)
+    (run / RUN).write_text(sealed(said, lines))
+    assert hashlib.sha256(lines.encode()).hexdigest() in (run / RUN).read_text()
+
+
+def test_a_forged_score_does_not_follow_from_the_results(made: Path) -> None:
+    """Numbers that were raised with a new seal are found by adding up."""
+    reseal(made / "run", lambda said, _: said["summary"].update(score=1.0))
+    found = checked(made)
+    assert wrong(found) == {"numbers": ("summary.score",)}
+    assert found.exit_code == 1
+
+
+def test_forged_results_come_out_differently(made: Path) -> None:
+    """A verdict and the numbers changed to fit, with a new seal, are found by scoring again."""
+
+    def change(said: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+        from evalsuite.core.types import Result
+        from evalsuite.runs.summary import summarise
+
+        rows[1].update(score=1, official=1, strict=1)
+        said["summary"] = summarise(
+            [Result(**row) for row in rows],
+            rules="official",
+            groups={name: [tag] for tag, names in said["groups"].items() for name in names},
+        ).to_json()
+
+    reseal(made / "run", change)
+    found = checked(made)
+    assert wrong(found)["scored again"] == ("total: score, official, strict",)
+    assert "summary.score" in wrong(found)["numbers"]
+    assert (found.n_verified, found.exit_code) == (3, 1)
+
+
+def test_a_run_without_digests_is_not_confirmed(made: Path) -> None:
+    """Whoever cuts the seal out of run.json gets a no."""
+    said = json.loads((made / "run" / RUN).read_text())
+    said.pop("digests")
+    (made / "run" / RUN).write_text(json.dumps(said, indent=2) + "\n")
+    found = checked(made)
+    assert not found.good
+    assert "holds no digests" in found.findings[0].says
+
+
+def test_a_sample_can_be_repeated(made: Path) -> None:
+    """A sample scores so many instances again, its seed takes the same ones, and the others are named as not verified."""
+    first = checked(made, sample=2)
+    assert first.seed is not None
+    assert "2 of 4" in said(first, "scored again")
+    assert (first.n_verified, len(first.left_out), first.exit_code, wrong(first)) == (2, 2, 4, {})
+    assert set(first.left_out.values()) == {"not in the sample"}
+    assert checked(made, sample=2, seed=first.seed) == first
+    assert checked(made, sample=9).seed is None
+    assert checked(made, sample=9).exit_code == 0
+
+
+def test_corrected_scores_are_checked_too(made: Path) -> None:
+    """The errata that a corrected score was made with are gold as well, and what it says must add up and come out again."""
+    gold, run = made / "gold", made / "run"
+    write(gold, entry(gold, "capital"), entry(gold, "total", "patch: {gold: 47}"))
+    scored(made / "sub", gold, run, errata_day=date(2026, 11, 21))
+    assert checked(made).good
+    original = {name: (run / name).read_bytes() for name in (RUN, RESULTS)}
+    reseal(run, lambda said, _: said["corrections"].update(score=1.0))
+    assert wrong(checked(made)) == {"numbers": ("corrections.score",)}
+    for name, data in original.items():
+        (run / name).write_bytes(data)
+    file = gold / "gold.errata.yaml"
+    file.write_text(file.read_text().replace("A. Person", "B. Person"))
+    assert [finding.name for finding in checked(made).findings if not finding.good] == ["gold"]
+
+
+def test_expired_errata_do_not_break_a_receipt(made: Path) -> None:
+    """A run is confirmed as of its own day: entries that have expired since were in force then."""
+    gold = made / "gold"
+    write(gold, entry(gold, "total", "patch: {gold: 47}").replace("2027-06-30", "2001-01-31"))
+    scored(made / "sub", gold, made / "run", errata_day=date(2001, 1, 1))
+    assert checked(made).good
+
+
+def test_what_has_moved_can_be_named(made: Path) -> None:
+    """Folders that lie elsewhere now are given; without that the command says which one is gone."""
+    (made / "gold").rename(made / "moved")
+    with pytest.raises(UsageError, match="the gold of run is no longer in"):
+        checked(made)
+    assert checked(made, gold=made / "moved").good
+
+
+def test_the_command_answers_yes_or_no(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 0 and `yes`, exit 1 and `no` with what differs; `--json` says the same."""
+    run = str(made / "run")
+    assert main(["verify", run, "--jobs", "1"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("run is what it says: yes")
+    (made / "sub" / "table" / "answer.csv").write_text("id\n1\n")
+    assert main(["verify", run, "--isolation", "none"]) == 1
+    out = capsys.readouterr().out
+    assert "✗ submission" in out
+    assert out.rstrip().endswith("no: submission (exit 1)")
+    assert main(["verify", run, "--isolation", "none", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["good"] is False
+    assert main(["verify", str(made / "sub")]) == 2
+    assert main(["verify", run, "--sample", "0"]) == 2

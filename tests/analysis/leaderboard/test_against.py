@@ -1,0 +1,299 @@
+"""The numbers of a comparison, on sides made of plain scores."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalsuite.analysis.leaderboard import compare
+from evalsuite.analysis.leaderboard.comparison import paired_difference
+from evalsuite.core.errors import UsageError
+from evalsuite.reports.comparison_document import comparison_sections
+from evalsuite.stats import significance_test
+from tests.analysis.leaderboard.made import result, side
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+
+def test_flips_decide_by_exact_mcnemar() -> None:
+    """Nine won and one lost of 20 is 2 * 11 / 2^10, whatever the ten that agree are."""
+    a = [0] * 9 + [1] + [1] * 10
+    b = [1] * 9 + [0] + [1] * 10
+    found = compare([side("a", a), side("b", b)]).candidates[0]
+    assert found.total.method == "exact McNemar"
+    assert found.total.p == pytest.approx(22 / 1024)
+    assert (found.total.wins, found.total.ties, found.total.losses) == (9, 10, 1)
+    assert found.total.difference == pytest.approx(0.4)
+    assert found.verdict == "better"
+    assert not found.is_regression
+
+
+def test_the_difference_is_candidate_less_baseline() -> None:
+    """A worse candidate has a negative difference, limits around it, and is a regression."""
+    found = compare([side("a", [1] * 10), side("b", [0] * 8 + [1, 1])])
+    total = found.candidates[0].total
+    assert total.difference == pytest.approx(-0.8)
+    assert total.low is not None
+    assert total.high is not None
+    assert total.low < -0.8 < total.high < 0
+    assert found.regressions == ("b",)
+
+
+def test_pairs_are_made_by_id_not_by_place() -> None:
+    """The order of the candidate's results does not matter."""
+    a = {"x": 1.0, "y": 0.0, "z": 1.0}
+    b = {"z": 1.0, "x": 1.0, "y": 0.0}
+    assert compare([side("a", a), side("b", b)]).candidates[0].flips == ()
+
+
+def test_instances_of_one_side_are_left_out_and_named() -> None:
+    """Only shared instances are paired; the others are listed by side."""
+    found = compare([side("a", {"x": 1, "y": 0}), side("b", {"y": 1, "w": 0})]).candidates[0]
+    assert (found.total.n, found.only_baseline, found.only_candidate) == (1, ("x",), ("w",))
+
+
+def test_unjudged_instances_give_bounds() -> None:
+    """What one side was not judged on is left out of the test; the difference over all is said as bounds."""
+    found = compare([side("a", [1, 0, None, 1]), side("b", [1, 1, 1, None])]).candidates[0]
+    assert (found.total.n, found.unjudged) == (2, ("q2", "q3"))
+    # q2 adds 0 to 1, q3 adds -1 to 0, q1 adds 1; over 4 instances.
+    assert found.bounds == pytest.approx((0.0, 0.5))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, 0.0, 0.5, 1.0]), st.sampled_from([None, 0.0, 0.5, 1.0])), min_size=1, max_size=5).filter(
+        lambda pairs: any(a is not None and b is not None for a, b in pairs)
+    )
+)
+@examples(60)
+def test_bounds_hold_every_filling_in(pairs: list[tuple[float | None, float | None]]) -> None:
+    """No scores for the unjudged give a difference outside the bounds, and 0 and 1 reach them."""
+    found = compare([side("a", [a for a, _ in pairs]), side("b", [b for _, b in pairs])]).candidates[0]
+    holes = [value for pair in pairs for value in pair].count(None)
+    means = []
+    for filling in itertools.product([0.0, 1.0], repeat=holes):
+        left = iter(filling)
+        filled = [tuple(next(left) if value is None else value for value in pair) for pair in pairs]
+        means.append(math.fsum(b - a for a, b in filled) / len(filled))
+    expected = (min(means), max(means)) if holes else None
+    assert found.bounds == (pytest.approx(expected) if expected else None)
+
+
+def test_many_candidates_are_adjusted_together() -> None:
+    """Holm over the candidates: the smallest p counts thrice, and a verdict goes by the adjusted value."""
+    base = side("a", [0] * 6 + [1] * 14)
+    good = [1] * 6 + [1] * 14
+    found = compare([base, side("b", good), side("c", [0] * 6 + [1] * 14), side("d", [1] + [0] * 5 + [1] * 14)])
+    b, c, d = (one.total for one in found.candidates)
+    assert b.p == pytest.approx(2 / 64)
+    assert b.p_adjusted == pytest.approx(6 / 64)
+    assert (c.p_adjusted, d.p_adjusted) == (1, 1)
+    assert [one.verdict for one in found.candidates] == ["no difference shown", "the same on every instance", "no difference shown"]
+
+
+def test_parts_are_adjusted_over_all_their_rows() -> None:
+    """By group, the family is every group of every candidate."""
+    groups = {"one": [f"q{i}" for i in range(8)], "two": ["q8"]}
+    found = compare([side("a", [0] * 9, groups=groups), side("b", [1] * 9)]).candidates[0]
+    one, two = found.by_group
+    assert (one.name, one.n, two.n) == ("one", 8, 1)
+    assert one.p_adjusted == pytest.approx(2 * one.p)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("which", ["gold", "pandas", "rules"])
+def test_other_signatures_are_refused(which: str) -> None:
+    """Whatever part differs is named with both values; --force goes on and says so in the comparison."""
+    parts = {"evalsuite": "1", "rules": "official", "gold": "aa", "pandas": "3"}
+    a = side("a", [1, 0], signature="|".join(f"{k}:{v}" for k, v in parts.items()))
+    b = side("b", [1, 1], signature="|".join(f"{k}:{v}" for k, v in {**parts, which: "other"}.items()))
+    with pytest.raises(UsageError, match=f"{which} {parts[which]} against other") as raised:
+        compare([a, b])
+    assert "--force" in raised.value.hint
+    assert f"{which} {parts[which]} against other" in compare([a, b], force=True).to_json()["warnings"][0]
+
+
+def test_chosen_rules_make_other_rules_comparable() -> None:
+    """Under --rules both sides give their value for it, whichever rules they were run under."""
+    a = side("a", [1], signature="rules:official|gold:x")
+    b = side("b", [1], signature="rules:strict|gold:x")
+    b = type(b)(label="b", results={"q0": result("q0", 1.0, official=0.0, details={"reasons": {"official": "not there"}})})
+    b = type(b)(label="b", results=b.results, signature="rules:strict|gold:x")
+    found = compare([a, b], rules="official").candidates[0]
+    assert found.total.difference == -1
+    assert found.flips[0].reason_b == "not there"
+
+
+def test_flips_stand_losses_first() -> None:
+    """The largest loss is first, then smaller ones, then wins, the largest first; both reasons are kept."""
+    found = compare([side("a", [0.5, 1, 0.2, 0.2, 1]), side("b", [0.4, 0, 0.3, 1, 1])]).candidates[0]
+    assert [flip.instance_id for flip in found.flips] == ["q1", "q0", "q3", "q2"]
+    assert (found.flips[0].reason_a, found.flips[0].reason_b) == ("because 1", "because 0")
+
+
+def test_hidden_gold_keeps_reasons_back() -> None:
+    """Where gold is secret a flip says right or wrong and nothing of the cells."""
+    found = compare([side("a", [1, 0.5], hidden=True), side("b", [0, 1])]).to_json()
+    flips = found["candidates"][0]["flips"]
+    assert [(flip["reason_a"], flip["reason_b"]) for flip in flips] == [("right", "wrong"), ("partly right", "right")]
+    assert "because" not in json.dumps(found)
+
+
+def test_clusters_flip_together() -> None:
+    """With clusters the signs of whole clusters are exchanged: three clusters that all gain cannot go below 1/4."""
+    groups = {f"p:{i}": [f"q{4 * i + j}" for j in range(4)] for i in range(3)}
+    sides = [side("a", [0] * 12, groups=groups), side("b", [1, 1, 1, 0] * 3)]
+    plain, clustered = (compare(sides, cluster=cluster).candidates[0].total for cluster in (None, "p:"))
+    assert plain.p == pytest.approx(2 / 2**9)
+    assert clustered.p == pytest.approx(2 / 2**3)
+    assert clustered.n_clusters == 3
+
+
+@given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0])), min_size=2, max_size=12))
+@examples(60)
+def test_clustered_p_is_that_of_all_exchanges(items: list[tuple[str, float]]) -> None:
+    """The p-value is the share of exchanges of whole clusters whose sum is as far out, counted one by one."""
+    names = [name for name, _ in items]
+    a, b = [max(0.0, -value) for _, value in items], [max(0.0, value) for _, value in items]
+    totals = [sum(value for name, value in items if name == cluster) for cluster in sorted(set(names))]
+    sums = [sum(s * t for s, t in zip(signs, totals, strict=True)) for signs in itertools.product([-1, 1], repeat=len(totals))]
+    below, above = (sum(1 for s in sums if s <= sum(totals)) / len(sums), sum(1 for s in sums if s >= sum(totals)) / len(sums))
+    assert paired_difference("r", a, b, clusters=names).p == pytest.approx(min(1.0, 2 * min(below, above)))
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ({"p:1": ["q0"]}, "'q1' is in none of the clusters"),
+        ({"p:1": ["q0", "q1"], "p:2": ["q1"]}, "'q1' is in p:1 and p:2 of the clusters"),
+        ({"x": ["q0", "q1"]}, "no group begins with 'p:'"),
+    ],
+)
+def test_clusters_must_part_the_instances(groups: dict[str, list[str]], message: str) -> None:
+    """Every paired instance is in exactly one cluster, or it is an error."""
+    with pytest.raises(UsageError, match=message):
+        compare([side("a", [0, 1], groups=groups), side("b", [1, 1])], cluster="p:")
+
+
+def test_the_suite_names_its_clusters() -> None:
+    """Clusters of suite.yaml hold without being asked for."""
+    groups = {"m": ["q0", "q1"], "n": ["q2"], "other": ["q0"]}
+    found = compare([side("a", [0, 1, 1], groups=groups, clusters=("m", "n")), side("b", [1, 1, 0])])
+    assert (found.clusters, found.candidates[0].total.n_clusters) == ("m, n", 2)
+
+
+def test_what_can_be_detected_is_near_the_formula_for_many_instances() -> None:
+    """About 2.80 deviations of the difference over the root of n at 80 % power, and n grows with the square of what is missing."""
+    rng = np.random.default_rng(5)
+    a, b = rng.random(400), rng.random(400)
+    found = compare([side("a", a.tolist()), side("b", b.tolist())]).candidates[0]
+    root = math.sqrt(np.mean((b - a) ** 2) / 400)
+    assert found.detectable == pytest.approx((1.959964 + 0.841621) * root, rel=0.02)
+    assert found.n_needed == pytest.approx(400 * (found.detectable / found.total.difference) ** 2, rel=0.05)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("n", "others", "says"), [(4, 1, "with 4 instances this test can show nothing"), (6, 2, "of 2 comparisons can show")]
+)
+def test_too_few_instances_can_show_nothing(n: int, others: int, says: str) -> None:
+    """Where no p-value reaches alpha whatever comes out, the plan is null and the report says so; one more comparison costs one more."""
+    found = compare([side("a", [0.0] * n), *(side(f"b{i}", [1.0] * n) for i in range(others))])
+    plans = [(one["detectable"], one["n_needed"]) for one in found.to_json()["candidates"]]
+    assert plans == [(None, None)] * others
+    assert says in "\n".join(line for section in comparison_sections(found) for line in section.lines)
+
+
+def test_few_clusters_can_show_nothing() -> None:
+    """Forty instances in four clusters are four units of the test."""
+    groups = {f"c:{i}": [f"q{j}" for j in range(40) if j % 4 == i] for i in range(4)}
+    found = compare([side("a", [0.0] * 40, groups=groups), side("b", [1.0, 0.0] * 20)], cluster="c:")
+    assert (found.candidates[0].detectable, found.candidates[0].n_needed) == (None, None)
+    lines = "\n".join(line for section in comparison_sections(found) for line in section.lines)
+    assert "with 4 clusters this test can show nothing" in lines
+
+
+def test_an_interval_that_leaves_0_out_beside_no_difference_has_its_half_sentence() -> None:
+    """By its own approximation, beside few flips, and because it is not adjusted for the number of candidates."""
+    few = compare([side("a", [0.0] * 30), side("b", [1.0] * 5 + [0.0] * 25)]).candidates[0]
+    assert (few.verdict, few.total.low is not None and few.total.low > 0) == ("no difference shown", True)
+    assert "no p below 0.0625 is possible; the interval is approximate and leaves 0 out" in few.total.note
+    others = [side("c", [1.0] * 6 + [0.0] * 24), side("d", [1.0, 0.0] * 15), side("e", [0.0] * 30)]
+    first = compare([side("a", [0.0] * 30), *others]).candidates[0]
+    assert (first.verdict, first.total.p) == ("no difference shown", 0.03125)
+    assert (
+        first.total.note
+        == "the interval leaves 0 out because it is for this comparison alone, the test is adjusted for all: the test decides"
+    )
+    assert "the interval is approximate and leaves 0 out" in significance_test([1] * 5 + [0] * 25, [0] * 30).note
+
+
+def test_too_few_flips_are_named() -> None:
+    """Four flips cannot give p below 0.125; the row says so."""
+    assert paired_difference("r", [0, 0, 0, 0, 1], [1, 1, 1, 1, 1]).note == "4 differences: no p below 0.125 is possible"
+
+
+def test_fields_are_compared_path_by_path() -> None:
+    """Precision, recall and F1 by schema path over the instances that both have; what was not handed in counts 0."""
+
+    def tree(name: str, **f1: float) -> object:
+        rows = [{"path": path, "precision": value, "recall": value / 2, "f1": value} for path, value in f1.items()]
+        return result(name, 0.5, scorer="tree_match", details={"fields": rows})
+
+    a, b = side("a", [1]), side("b", [1])
+    a = type(a)(label="a", results={"q0": tree("q0", year=1.0, title=1.0), "q1": tree("q1", year=1.0, title=0.5)})  # type: ignore[dict-item]
+    b = type(b)(label="b", results={"q0": tree("q0", year=0.5, more=1.0), "q1": result("q1", 0.0, status="missing")})  # type: ignore[dict-item]
+    fields = {field.path: field for field in compare([a, b]).candidates[0].fields}
+    assert {path: (field.f1.n, field.f1.a, field.f1.b) for path, field in fields.items()} == {
+        "year": (2, 1.0, 0.25),
+        "title": (1, 0.5, 0.0),
+    }
+    assert fields["year"].recall == (0.5, 0.125)
+    assert min(fields, key=lambda path: fields[path].f1.difference or 0) == next(iter(fields)) == "year"
+
+
+def false_calls(kind: str, n: int, n_draws: int, *, cluster: str | None = None) -> float:
+    """The share of comparisons of two equally good submissions that call p <= 0.05."""
+    rng = np.random.default_rng(20261121)
+    groups = {f"c{i}": [f"q{j}" for j in range(n) if j % 15 == i] for i in range(15)}
+    calls = 0
+    for _ in range(n_draws):
+        # What is hard is hard for both; in clusters whole clusters favour one side.
+        hard, lean = rng.random(n), rng.normal(0, 0.25, 15)[np.arange(n) % 15] if cluster is not None else np.zeros(n)
+        drawn = [np.clip(hard + sign * lean / 2 + rng.normal(0, 0.3, n), 0, 1) for sign in (1, -1)]
+        scores = [
+            (values > 0.5).astype(float) if kind == "0/1" else np.round(values * 4) / 4 if kind == "grades" else values for values in drawn
+        ]
+        sides = [
+            side(name, values.tolist(), groups=groups if cluster is not None else {}) for name, values in zip("ab", scores, strict=True)
+        ]
+        calls += compare(sides, cluster=cluster).candidates[0].total.is_significant(0.05)
+    return calls / n_draws
+
+
+@pytest.mark.parametrize("kind", ["0/1", "grades", "any"])
+def test_no_difference_is_rarely_called_one(kind: str) -> None:
+    """Two equally good submissions are told apart in at most 6 % of 200 seeded draws, n = 30."""
+    assert false_calls(kind, 30, 200) <= 0.06
+
+
+def test_no_difference_is_rarely_called_one_in_clusters() -> None:
+    """The same where whole clusters of five favour one side; without clusters it would be called far too often."""
+    assert false_calls("any", 75, 100, cluster="c") <= 0.06
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "n_draws"), [(10, 10_000), (30, 10_000), (100, 4000)])
+@pytest.mark.parametrize("kind", ["0/1", "grades", "any"])
+def test_no_difference_is_rarely_called_one_at_length(kind: str, n: int, n_draws: int) -> None:
+    """At most 6 %; the exact level is 5 %, so that many draws leave three standard errors and more between."""
+    assert false_calls(kind, n, n_draws) <= 0.06
+
+
+@pytest.mark.slow
+def test_no_difference_is_rarely_called_one_in_clusters_at_length() -> None:
+    """At most 6 % of 4,000 seeded draws in 15 clusters."""
+    assert false_calls("any", 75, 4000, cluster="c") <= 0.06

@@ -1,0 +1,86 @@
+"""The shift of score distributions, held to a plain count of all exchanges."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import wasserstein_distance
+
+from evalsuite.analysis.leaderboard import compare
+from evalsuite.analysis.leaderboard.comparison import adjusted_shifts, score_shift
+from tests.analysis.leaderboard.made import side
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+GRADES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+
+
+@given(st.lists(st.tuples(GRADES, GRADES), min_size=1, max_size=7))
+@examples(60)
+def test_paired_shift_counts_all_exchanges(pairs: list[tuple[float, float]]) -> None:
+    """Distance as scipy's, p as the share of all exchanges within instances that move the scores as far."""
+    found = score_shift("s", {str(i): a for i, (a, _) in enumerate(pairs)}, {str(i): b for i, (_, b) in enumerate(pairs)})
+    distances = [
+        wasserstein_distance(
+            [b if swap else a for swap, (a, b) in zip(swaps, pairs, strict=True)],
+            [a if swap else b for swap, (a, b) in zip(swaps, pairs, strict=True)],
+        )
+        for swaps in itertools.product([False, True], repeat=len(pairs))
+    ]
+    assert found is not None
+    assert found.distance == pytest.approx(distances[0])
+    assert found.p == pytest.approx(np.mean(np.asarray(distances) >= distances[0] - 1e-9))
+    assert found.seed is None
+
+
+def test_a_spread_that_leaves_the_mean_is_seen() -> None:
+    """All scores at the middle against half at each end: the same mean, and yet the distribution has moved."""
+    a = {str(i): 0.5 + 0.001 * (i % 7) for i in range(60)}
+    b = {str(i): float(i % 2) for i in range(60)}
+    found = score_shift("s", a, b)
+    assert found is not None
+    assert abs(found.mean_a - found.mean_b) < 0.01
+    assert found.distance > 0.4
+    assert found.p < 0.01
+    assert found.seed is not None
+
+
+def test_two_sets_of_instances_are_pooled() -> None:
+    """Without a shared instance the two samples are exchanged as a whole; equal samples have distance 0."""
+    found = score_shift("s", {"a1": 0.0, "a2": 1.0}, {"b1": 0.0, "b2": 1.0, "b3": 0.0, "b4": 1.0})
+    assert found is not None
+    assert (found.paired, found.distance, found.p) == (False, pytest.approx(0), 1)
+
+
+def test_a_drawn_shift_repeats_itself() -> None:
+    """The same seed gives the same p, close to another's."""
+    rng = np.random.default_rng(1)
+    a, b = ({str(i): value for i, value in enumerate(rng.random(40))} for _ in range(2))
+    first, again, other = score_shift("s", a, b), score_shift("s", a, b), score_shift("s", a, b, seed=1)
+    assert first == again
+    assert first is not None
+    assert other is not None
+    assert first.p == pytest.approx(other.p, abs=0.03)
+
+
+def test_shifts_are_one_family() -> None:
+    """Holm over the rows."""
+    rows = [score_shift(name, {"x": 0.0, "y": 0.1}, {"x": 1.0, "y": 0.9}) for name in "st"]
+    assert [one.p_adjusted for one in adjusted_shifts([one for one in rows if one])] == [pytest.approx(1.0)] * 2
+
+
+def test_compare_tests_scorers_where_there_are_no_fields() -> None:
+    """Each scorer gets a row; without --shift there is none."""
+    sides = [side("a", [0, 0, 0, 1]), side("b", [1, 1, 1, 1])]
+    assert compare(sides).candidates[0].shift == ()
+    (found,) = compare(sides, shift=True).candidates[0].shift
+    assert (found.name, found.n_a, found.distance, found.p) == ("string_match", 4, pytest.approx(0.75), pytest.approx(0.25))
+
+
+def test_compare_tests_other_instances() -> None:
+    """Runs on other instances can be asked for a shift, though nothing can be paired."""
+    found = compare([side("a", {"x": 0, "y": 0.5}), side("b", {"v": 1, "w": 0.5})], shift=True).candidates[0]
+    assert (found.verdict, found.total.n, found.shift[0].paired) == ("nothing to pair", 0, False)

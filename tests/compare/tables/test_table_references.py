@@ -1,0 +1,203 @@
+"""Tables under the official rules of Spider 2.0 Lite and Snow (Q84-87), against the plain model on pandas."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalsuite.compare.table_parameters import needed_columns
+from evalsuite.core.scorer_contract import check_parameters
+from evalsuite.core.types import Fault, Score
+from evalsuite.scorers import SCORERS
+from evalsuite.scorers.table_match import table_match
+from tests.compare.tables.test_table import text_table
+from tests.models.official_table import frame_of, of_bare_number
+from tests.models.results_table import score
+from tests.properties import examples
+
+AB, CD = [["1", "2"], ["x", "y"]], [["3", "4"], ["u", "v"]]
+# predicted, golds, condition_cols, ignore_order, is the gold file alone, score in lite, in snow, why
+CASES: list[tuple[list[list[str]], list[list[list[str]]], Any, bool, bool, int, int, str]] = [
+    ([["0", "2"]], [[["", "2"]]], [], False, True, 1, 1, "Q84: an empty gold cell is 0"),
+    ([["", "2"]], [[["0", "2"]]], [], False, True, 1, 1, "Q84: on both sides"),
+    ([["0.005", "2"]], [[["NA", "2"]]], [], False, True, 1, 1, "Q84: within the tolerance"),
+    ([["False", "True"]], [[["", "True"]]], [], False, True, 1, 1, "Q84: and so is False"),
+    ([["0", "b"]], [[["", "b"]]], [], False, True, 0, 0, "Q84: in a text column it is the number, not the text 0"),
+    ([["b", ""]], [[["", "b"]]], [], True, True, 1, 1, "Q84: zeros of text columns are sorted too"),
+    ([["0.0", "-1"]], [[["", "-1"]]], [], True, True, 1, 1, "Q84: as the text 0, before or behind as that falls"),
+    (CD[1:], [AB, CD], [1], False, False, 1, 1, "Q85: a flat list holds for each of several golds"),
+    (AB[:1], [AB], [0, 1], False, False, 0, 1, "Q85, Q86: one gold in a list takes the first entry alone, in lite 0 is all"),
+    (AB[1:], [AB], [1, 0], False, False, 1, 1, "Q85: which another number is not"),
+    (AB[:1], [AB], [0, 1], False, True, 0, 0, "a gold file without a letter takes the list"),
+    (AB[:1], [AB], [[0]], False, False, 1, 1, "a list of lists is one list a gold"),
+    (AB[:1], [AB], [[0]], False, True, 0, 0, "and cannot be used where the file has no letter"),
+    (AB[:1], [AB, CD], [[0]], False, False, 1, 1, "Q87: too few lists do not matter where an earlier gold matches"),
+    (CD[:1], [AB, CD], [[0]], False, False, 0, 0, "Q87: and are 0 where its turn comes"),
+    (AB, [AB], None, False, True, 1, 0, "null is all in lite; snow dies of it"),
+    (AB, [AB, CD], None, False, False, 1, 1, "but not among several golds"),
+    (AB, [AB], [[]], False, False, 1, 1, "[[]] is all in a list"),
+    (AB, [AB], [7], False, True, 0, 0, "a column that gold has not"),
+    (AB[:1], [AB], 0, False, True, 0, 1, "a bare 0 is all in lite, the first column in snow"),
+    (AB[1:], [AB], 1, False, True, 1, 1, "another bare number is that column"),
+    (AB[1:], [AB], -1, False, True, 1, 1, "counted from the end too"),
+    (AB, [AB], 0, False, False, 0, 0, "of a list both die"),
+]
+
+
+def judged(predicted: list[list[str]], golds: list[list[list[str]]], columns: Any, ignore_order: bool, alone: bool, layout: Any) -> Score:
+    tables = [text_table(gold, name=f"{i}.csv") for i, gold in enumerate(golds)]
+    gold = tables[0] if alone else tables
+    return table_match(text_table(predicted), gold=gold, condition_cols=columns, ignore_order=ignore_order, reference=layout)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case[-1] for case in CASES])
+def test_cases(case: tuple[Any, ...]) -> None:
+    """Each quirk has the reference's score in both layouts; where the reference dies the verdict is open, which stands for its 0."""
+    *given_, lite, snow, why = case
+    predicted, golds, columns, ignore_order, alone = given_
+    for layout, expected in (("lite", lite), ("snow", snow)):
+        assert (judged(predicted, golds, columns, ignore_order, alone, layout).official or 0) == expected, (layout, why)
+        frames = [frame_of(gold) for gold in golds]
+        modelled = score(frame_of(predicted), frames, columns, ignore_order, alone=alone, layout=layout)
+        assert modelled == expected, f"the model disagrees in {layout}"
+
+
+CELLS = st.sampled_from(["0", "0.0", "-0.0", "1", "2.004", "2", "", "NA", "nan", "x", "0x", "True", "False", "-1", " 0", "a"])
+TABLES = st.integers(0, 3).flatmap(lambda n: st.lists(st.lists(CELLS, min_size=n, max_size=n), min_size=1, max_size=3))
+COLUMNS = st.one_of(
+    st.none(),
+    st.integers(-1, 2),
+    st.lists(st.integers(-1, 2), max_size=3),
+    st.lists(st.one_of(st.none(), st.lists(st.integers(0, 2), max_size=2)), max_size=3),
+    st.lists(st.one_of(st.integers(0, 1), st.lists(st.integers(0, 1), max_size=1)), max_size=2),
+)
+
+
+# Cells whose characters can stand for a column.
+LETTERS = st.integers(0, 3).flatmap(
+    lambda n: st.lists(st.lists(st.sampled_from(["a", "b", "ab", "ba", "abc", "1", ""]), min_size=n, max_size=n), min_size=1, max_size=2)
+)
+
+
+@examples(300)
+@given(
+    predicted=TABLES, golds=st.lists(TABLES, min_size=1, max_size=3), columns=COLUMNS, ignore_order=st.booleans(), alone=st.booleans(),
+    layout=st.sampled_from(["lite", "snow"]), copied=st.booleans(),
+)  # fmt: skip
+def test_the_model_agrees(
+    predicted: list[list[str]],
+    golds: list[list[list[str]]],
+    columns: Any,
+    ignore_order: bool,
+    alone: bool,
+    layout: str,
+    copied: bool,
+) -> None:
+    """On any tables and any shape of `condition_cols` the score is the plain model's, and nothing raises."""
+    golds = golds[:1] if alone else golds
+    predicted = [["0" if cell == "" else cell for cell in column] for column in golds[-1]] if copied else predicted
+    found = judged(predicted, golds, columns, ignore_order, alone, layout)
+    frames = [frame_of(gold) for gold in golds]
+    assert (found.official or 0) == score(frame_of(predicted), frames, columns, ignore_order, alone=alone, layout=layout)
+
+
+def test_the_original_reference_is_untouched() -> None:
+    """Without `reference` an empty cell is no 0, and a list for the wrong number of golds leaves the verdict open."""
+    assert table_match(text_table([["0"]]), gold=text_table([[""]])).official == 0
+    assert table_match(text_table([["1"]]), gold=[text_table([["1"]])], condition_cols=[0]).official is None
+
+
+@examples(300)
+@given(
+    predicted=LETTERS, gold=LETTERS, column=st.integers(-2, 2), ignore_order=st.booleans(), reference=st.sampled_from(["original", "dbt"])
+)
+def test_a_bare_number_under_the_original_is_the_models(
+    predicted: list[list[str]], gold: list[list[str]], column: int, ignore_order: bool, reference: Any
+) -> None:
+    """The original compares the characters of each gold cell with a column, and dies of what is no text; dbt takes that for unequal."""
+    found = table_match(text_table(predicted), gold=text_table(gold), condition_cols=column, ignore_order=ignore_order, reference=reference)
+    assert (found.official or 0) == of_bare_number(frame_of(predicted), frame_of(gold), column, ignore_order)
+
+
+def test_a_bare_number_is_one_column_for_strict() -> None:
+    """Whatever a reference makes of it, of one gold or of several, and a check with it is judged."""
+    for reference in ("original", "lite", "snow", "dbt"):
+        for golds, alone in ((AB, True), (AB, False)):
+            right, wrong = (judged(answer, [golds], 0, False, alone, reference).strict for answer in (AB[:1], AB[1:]))
+            assert (right, wrong) == (1, 0), reference
+        assert judged(AB[1:], [AB, CD], 1, False, False, reference).strict == 1
+    told = check_parameters(SCORERS.load("table_match"), {"gold": "a.csv", "condition_cols": 0})
+    assert [(problem.blocks, "the reference fails" in problem.message) for problem in told] == [(frozenset(), True)]
+
+
+def test_strict_takes_the_full_list_and_its_own_nulls() -> None:
+    """Under strict an empty cell is no 0, and one gold in a list takes all columns that are listed."""
+    assert judged([["0", "2"]], [[["", "2"]]], [], False, True, "lite").strict == 0
+    assert judged(AB[:1], [AB], [0, 1], False, False, "snow").strict == 0
+    assert judged(AB, [AB], [0, 1], False, False, "snow").strict == 1
+
+
+def test_a_list_that_does_not_fit_is_told_at_load() -> None:
+    """Gold that its reference cannot use at all blocks official; one that it can use for earlier golds, or misreads, is a warning."""
+
+    def told(gold: Any, columns: Any, layout: str) -> list[frozenset[str]]:
+        parameters = {"gold": gold, "condition_cols": columns, "reference": layout}
+        return [problem.blocks for problem in check_parameters(SCORERS.load("table_match"), parameters)]
+
+    assert told("a.csv", [[0]], "lite") == [frozenset({"official"})]
+    assert told(["a.csv", "b.csv"], [[0]], "lite") == [frozenset()]
+    assert told(["a.csv"], [0, 1], "snow") == [frozenset()]
+    assert told(["a.csv"], [1], "snow") == []
+    assert told(["a.csv"], [0], "lite") == [frozenset()]
+    assert told("a.csv", [0, 1], "lite") == []
+    assert told(["a.csv", "b.csv"], [0, 1], "original") == [frozenset({"official"})]
+    assert told(["a.csv", "b.csv"], [[0]], "original") == [frozenset()]
+    assert told(["a.csv", "b.csv"], [[0], [1]], "original") == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "n_golds", "expected"),
+    [
+        ([], None, [[]]),
+        ([0, 2], None, [[0, 2]]),
+        (None, None, ["cannot be None for one gold table"]),
+        ([[]], None, ["cannot be [[]] for one gold table"]),
+        ([], 2, [[], []]),
+        ([[]], 2, [[], []]),
+        (None, 2, [[], []]),
+        ([None], 2, [[], []]),
+        ([1, 2], 2, ["cannot be 1 for one gold table", "cannot be 2 for one gold table"]),
+        ([1], 2, ["cannot be 1 for one gold table", "holds 1 list for 2 gold tables"]),
+        ([[1], [2]], 2, [[1], [2]]),
+        ([[1], [2], [3]], 2, [[1], [2]]),
+        ([[1]], 2, [[1], "holds 1 list for 2 gold tables"]),
+        ([1], 1, ["cannot be 1 for one gold table"]),
+        ([[1]], 1, [[1]]),
+        ([[1], 0], 2, [[1], "cannot be 0 for one gold table"]),
+    ],
+)
+def test_what_the_original_needs_of_each_gold(columns: Any, n_golds: int | None, expected: list[list[int] | str]) -> None:
+    """Every shape the reference takes is read as it reads it; any other is a fault in its gold's place: those before still count."""
+    found = needed_columns(columns, n_golds, "original")
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert theirs in ours.detail if isinstance(ours, Fault) else ours == theirs
+
+
+def test_a_flat_list_for_several_golds_is_no_official_pass() -> None:
+    """The original dies of it, whatever was handed in; strict asks each gold for those columns. Lite and snow take it as strict does."""
+    golds = [text_table(columns, name=f"{i}.csv") for i, columns in enumerate((AB, CD))]
+    for columns in ([1], [0, 1], [0, 1, 1]):
+        score = table_match(text_table(CD), gold=golds, condition_cols=columns)
+        assert (score.official, score.strict) == (None, 1), columns
+        assert score.fault is not None
+        assert score.fault.code == "BAD_SPEC"
+        assert table_match(text_table(CD), gold=golds, condition_cols=columns, reference="snow").official == 1
+
+
+def test_an_earlier_gold_counts_before_the_one_the_original_dies_of() -> None:
+    """One list for two golds: the first can match, and only where it does not is the verdict open."""
+    golds = [text_table(columns, name=f"{i}.csv") for i, columns in enumerate((AB, CD))]
+    assert table_match(text_table(AB[:1]), gold=golds, condition_cols=[[0]]).official == 1
+    assert table_match(text_table(CD), gold=golds, condition_cols=[[0]]).official is None

@@ -1,0 +1,89 @@
+"""A receipt of the site held against submission, gold and key by `verify`: what fits, what was changed, and what cannot be known."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+from tests.reports.site.conftest import hand_in
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+BOTH = ("--submission", "subs/alice", "--gold", "gold")
+
+
+@pytest.fixture
+def receipt(place: Path, build: Callable[..., str]) -> Path:
+    """The receipt of alice, who was right on six of eight."""
+    build("2026-11-21")
+    page = json.loads((place / "site/board.json").read_text(encoding="utf-8"))["site"]["rows"]["alice"]["page"]
+    kept = place / "kept.json"
+    kept.write_text((place / "site" / page).with_suffix(".json").read_text(encoding="utf-8"), encoding="utf-8")
+    return kept
+
+
+def verified(receipt: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
+    """The exit code of `verify`, and what it found."""
+    capsys.readouterr()
+    code = main(["verify", str(receipt), "--isolation", "none", "--json", *more])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_receipt_fits_its_submission_and_gold(receipt: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Scored again every row is verified; without gold the bytes are known and the rows are not; without both nothing is."""
+    code, found = verified(receipt, capsys, *BOTH)
+    assert (code, found["n_verified"], found["n_gold"]) == (0, 8, 8)
+    assert set(found["claimed"]) == {"submission", "seal", "received"}
+    code, found = verified(receipt, capsys, *BOTH[:2])
+    assert (code, [one["name"] for one in found["findings"] if one["good"]]) == (4, ["submission"])
+    assert found["not_verified"] == {"rows": "nothing can be scored without gold: --gold DIR"}
+    code, found = verified(receipt, capsys)
+    assert (code, found["findings"], found["claimed"]["score"]) == (4, [], "0.75")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "named"),
+    [
+        ("score", 1.0, "scored again"),
+        ("root", "0" * 64, "scored again"),
+        ("submission_hash", "0" * 32, "submission"),
+        ("signature", "evalsuite:0.1.0|rules:strict|gold:000000000000", "scored under"),
+    ],
+)
+def test_what_was_changed_in_it_is_named(receipt: Path, field: str, value: Any, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 1 with the finding that does not fit."""
+    receipt.write_text(json.dumps({**json.loads(receipt.read_text()), field: value}))
+    code, found = verified(receipt, capsys, *BOTH)
+    assert code == 1
+    assert [one["name"] for one in found["findings"] if not one["good"]] == [named]
+    assert found["n_verified"] == 0
+
+
+def test_another_submission_is_not_what_was_handed_in(receipt: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With gold and without."""
+    hand_in("alice", 8)
+    for words in (BOTH, BOTH[:2]):
+        code, found = verified(receipt, capsys, *words)
+        assert code == 1
+        assert found["findings"][0]["says"].startswith("subs/alice is not what was handed in")
+
+
+def test_a_signed_receipt_and_other_files(receipt: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By --key the seal must be signed; a file of another kind, and a sample, are refused."""
+    pytest.importorskip("cryptography", reason="cryptography is not installed (pip install 'evalsuite[sign]')")
+    assert main(["keys", "new", "host"]) == 0
+    code, found = verified(receipt, capsys, *BOTH, "--key", "host.pub")
+    assert (code, found["findings"][0]["says"]) == (1, "not signed")
+    assert main(["run", "subs/alice", "--sign", "host", "--out", "signed", "-q", "--isolation", "none"]) == 0
+    seal = json.loads((place / "signed/run.json").read_text())["digests"]["run"]
+    signed = {"seal": seal, "signed": json.loads((place / "signed/signature.json").read_text())}
+    receipt.write_text(json.dumps({**json.loads(receipt.read_text()), **signed}))
+    code, found = verified(receipt, capsys, *BOTH, "--key", "host.pub")
+    assert (code, "seal" in found["claimed"]) == (0, False)
+    for words, why in ((["gold/suite.yaml"], "is no receipt"), ([str(receipt), "--sample", "2"], "--sample goes with a run")):
+        (place / "gold/suite.yaml").touch()
+        assert main(["verify", *words]) == 2
+        assert why in capsys.readouterr().err

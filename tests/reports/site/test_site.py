@@ -1,0 +1,274 @@
+"""`leaderboard --site`: what stands in the folder, what moves, what stays secret, and what a second build costs."""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from textwrap import dedent
+from xml.etree import ElementTree
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.core.errors import UsageError
+from evalsuite.reports import site as building
+from evalsuite.reports.site import board_before, slug_of
+from tests.conftest import ROOT
+from tests.processes import finished
+from tests.reports.site.conftest import DAY, EVIL, hand_in
+from tests.runs.test_archives import tarred
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+
+class Links(HTMLParser):
+    """The addresses of a page, and its scripts and styles."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.tags: list[str] = []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attrs if name in ("href", "src") and value]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+
+
+def pages(site: Path) -> Iterator[Path]:
+    """All pages of a site."""
+    return site.rglob("*.html")
+
+
+def state(site: Path) -> dict[str, str]:
+    """The digest of each file of a site."""
+    return {str(file.relative_to(site)): sha256(file.read_bytes()).hexdigest() for file in site.rglob("*") if file.is_file()}
+
+
+def test_everything_is_there_and_every_link_leads_somewhere(place: Path, build: Callable[..., str]) -> None:
+    """Board, JSON, feed, archive, a page and a receipt a submission; addresses are relative and lead to files; no script of the board."""
+    assert "3 pages of submissions, 3 of them written anew" in build("2026-11-21")
+    site = place / "site"
+    for page in pages(site):
+        links = Links(page)
+        for address in links.addresses:
+            if address != "data:,":
+                assert not re.match(r"[a-z]+:|/", address), address
+                target = page.parent / address.partition("#")[0] if address.partition("#")[0] else page
+                assert target.resolve().is_relative_to(site)
+                assert target.is_file(), address
+        assert "Content-Security-Policy" in page.read_text(encoding="utf-8")
+        assert "img" not in links.tags
+    assert "script" not in Links(site / "index.html").tags
+    board = json.loads((site / "board.json").read_text(encoding="utf-8"))
+    assert [row["name"] for row in board["rows"]] == ["alice", "bob", EVIL]
+    alice = board["site"]["rows"]["alice"]
+    assert alice["received"] == "2026-11-21T12:00:00Z"
+    receipt = json.loads((site / alice["page"]).with_suffix(".json").read_text(encoding="utf-8"))
+    run = json.loads(next((place / ".evalsuite/runs").glob("*-alice/run.json")).read_text(encoding="utf-8"))
+    assert (receipt["submission_hash"], receipt["root"], receipt["score"]) == (run["submission"]["hash"], run["root"], 0.75)
+    assert run["digests"]["run"] == receipt["seal"]
+    feed = ElementTree.parse(site / "feed.xml").getroot()
+    assert [item.findtext("link") for item in feed.iter("item")] == ["archive/2026-11-21.html"]
+
+
+def test_nothing_secret_is_published(place: Path, build: Callable[..., str]) -> None:
+    """By default no page holds a text of gold or of an answer, nor which instance is right; the private pages stand beside the site."""
+    build("2026-11-21")
+    said = "".join(file.read_text(encoding="utf-8") for file in (place / "site").rglob("*") if file.is_file())
+    assert "secret city" not in said
+    assert "my wrong answer" not in said
+    assert str(place) not in said
+    page = (place / "site" / "submissions" / f"{slug_of('alice')}.html").read_text(encoding="utf-8")
+    assert "6/8" in page or "75.0 %" in page
+    assert "not gold&#39;s answer" not in page
+    private = (place / "site.private" / slug_of("alice") / "index.html").read_text(encoding="utf-8")
+    assert "not gold&#39;s answer" in private
+    assert "secret city" not in private
+    assert (place / "site.private").stat().st_mode & 0o077 == 0
+
+
+def test_movement_since_a_day_a_file_and_last(place: Path, build: Callable[..., str]) -> None:
+    """Ranks of before come from the archive, from a board.json or from another site; who was not there is new."""
+    build("2026-11-20")
+    hand_in("bob", 7)
+    hand_in("dora", 5)
+    assert "4 pages of submissions, 2 of them" in build("2026-11-21")
+
+    def moves() -> dict[str, object]:
+        told = json.loads((place / "site/board.json").read_text(encoding="utf-8"))["site"]
+        return {"since": told["since"], **{name: "new" if row["is_new"] else row["places_up"] for name, row in told["rows"].items()}}
+
+    moved = {"since": "2026-11-20", "bob": 1, "alice": -1, "dora": "new", EVIL: -1}
+    assert moves() == moved
+    shown = (place / "site/index.html").read_text(encoding="utf-8")
+    assert "since 2026-11-20" in shown
+    assert all(words in shown for words in ("▲ 1", "▼ 1", "new"))
+    assert "Up: bob by 1." in (place / "site/feed.xml").read_text(encoding="utf-8")
+    build("2026-11-22")
+    assert moves()["since"] == "2026-11-21"
+    assert moves()["bob"] == 0
+    for since in ("2026-11-20", "site/archive/2026-11-20.json"):
+        build("2026-11-22", "--since", since)
+        assert moves() == moved
+    assert board_before(place / "site", str(place / "site"), "2026-11-22").day == "2026-11-22"  # type: ignore[union-attr]
+    assert [page.stem for page in sorted((place / "site/archive").glob("2*.html"))] == list(DAY)
+    # The board of a day stays as it was.
+    assert "dora" not in (place / "site/archive/2026-11-20.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--since", "2020-01-01"], "has no board of that day or before"),
+        (["--since", "nowhere"], "no day, no board and no site"),
+        (["--since", "gold/toy_eval.jsonl"], "no board that `evalsuite leaderboard` wrote"),
+        (["--private", "site/private"], "the private folder lies in the site"),
+        (["--reveal", "all"], "--reveal cannot be 'all'"),
+        (["--board", "none.yaml"], "none.yaml: the file cannot be read"),
+        (["--site", "."], "cannot be a site"),
+        (["--site", "gold/toy_eval.jsonl"], "cannot be a site"),
+        (["--site", "pages"], "holds pages of somebody else"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_before_anything_is_scored(more: list[str], said: str, place: Path, build: Callable[..., str]) -> None:
+    """Exit code 2 with the reason, and no run is saved."""
+    (place / "pages").mkdir()
+    (place / "pages" / "index.html").write_text("my home page")
+    assert said in build("2026-11-21", *more, code=2)
+    assert not (place / ".evalsuite" / "runs").exists()
+    assert (place / "pages" / "index.html").read_text() == "my home page"
+
+
+def test_options_of_a_site_need_one(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--since, --board, --private and --reveal say nothing without --site."""
+    for option, value in (("--since", "last"), ("--board", "b.yaml"), ("--private", "p"), ("--reveal", "none")):
+        assert main(["leaderboard", "subs", option, value]) == 2
+        assert f"{option} is said of a site" in capsys.readouterr().err
+
+
+def test_only_what_is_new_is_written(place: Path, build: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second build renders no page, a new submission its own, a lower level all; who left has no page any more."""
+    build("2026-11-21")
+    before = state(place / "site")
+    asked: list[str] = []
+    plainly = building.submission_document
+
+    def noted(entry: object, row: object, *more: object, **how: object) -> object:
+        asked.append(row.name)  # type: ignore[attr-defined]
+        return plainly(entry, row, *more, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(building, "submission_document", noted)
+    assert "3 pages of submissions, 0 of them" in build("2026-11-21")
+    assert asked == []
+    assert {name: digest for name, digest in state(place / "site").items() if name.startswith("submissions")} == {
+        name: digest for name, digest in before.items() if name.startswith("submissions")
+    }
+    hand_in("dora", 5)
+    build("2026-11-21")
+    assert asked == ["dora", "dora"]
+    assert "4 pages of submissions, 4 of them" in build("2026-11-21", "--reveal", "status")
+    (place / "site.private" / "pages.json").unlink()
+    assert "4 pages of submissions, 4 of them" in build("2026-11-21")
+    for file in (place / "subs" / "bob").iterdir():
+        file.unlink()
+    (place / "subs" / "bob").rmdir()
+    build("2026-11-21")
+    assert not (place / "site" / "submissions" / f"{slug_of('bob')}.html").exists()
+
+
+def test_files_of_the_host_stay(place: Path, build: Callable[..., str]) -> None:
+    """What else lies in the folder, a CNAME or a repository, is there after a build too."""
+    build("2026-11-20")
+    (place / "site" / "CNAME").write_text("board.example.org")
+    (place / "site" / ".git").mkdir()
+    (place / "site" / ".git" / "HEAD").write_text("ref: refs/heads/pages")
+    build("2026-11-21")
+    assert (place / "site" / "CNAME").read_text() == "board.example.org"
+    assert (place / "site" / ".git" / "HEAD").read_text() == "ref: refs/heads/pages"
+    assert sorted(item.name for item in place.iterdir()) == [".evalsuite", "gold", "site", "site.private", "subs"]
+
+
+KILLED = """
+    import os, signal, sys
+    from evalsuite.cli import main
+    from evalsuite.reports import site as building, site as publishing
+    n, plainly = [int(sys.argv[1])], building.write_atomically
+    def dies(path, text):
+        n[0] -= 1
+        if n[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return plainly(path, text)
+    def ends(*folders):
+        os.kill(os.getpid(), signal.SIGKILL)
+    building.write_atomically = dies
+    if n[0] == 0:
+        publishing._exchange = ends
+    main(["leaderboard", "subs", "--isolation", "none", "--jobs", "1", "--site", "site"])
+"""
+
+
+@pytest.mark.parametrize("at", [1, 4, 0], ids=["first write", "later write", "before the exchange"])
+def test_a_killed_build_leaves_the_old_site(at: int, place: Path, build: Callable[..., str]) -> None:
+    """Killed while it writes, or just before the new folder takes its place: the old site stands to the byte, and the next build works."""
+    build("2026-11-20")
+    before = state(place / "site")
+    hand_in("dora", 5)
+    done = finished([sys.executable, "-c", dedent(KILLED), at], cwd=place, env={"PYTHONPATH": str(ROOT), "PATH": ""})
+    assert done.returncode == -9, done.stderr
+    assert state(place / "site") == before
+    assert "4 pages of submissions" in build("2026-11-21")
+    assert sorted(item.name for item in place.iterdir()) == [".evalsuite", "gold", "site", "site.private", "subs"]
+
+
+def test_a_system_that_cannot_exchange_folders(place: Path, build: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the folder is replaced in two steps, and a build that was killed between them is made good by the next one."""
+    monkeypatch.setattr("evalsuite.reports.site.sys.platform", "elsewhere")
+    build("2026-11-20")
+    build("2026-11-21")
+    assert len(list((place / "site" / "archive").glob("2*.html"))) == 2
+    (place / "site").rename(place / ".site.old")
+    build("2026-11-22")
+    assert len(list((place / "site" / "archive").glob("2*.html"))) == 3
+
+
+def test_two_builds_at_once(place: Path, build: Callable[..., str]) -> None:
+    """The second one says so and leaves everything as it is."""
+    from evalsuite.reports.site import alone
+
+    with alone(place / "site.private"):
+        assert "another build goes on" in build("2026-11-21", code=2)
+    with alone(place / "site.private"), pytest.raises(UsageError), alone(place / "site.private"):
+        pass
+
+
+def test_letters_for_names(place: Path, build: Callable[..., str]) -> None:
+    """An anonymous board says no name in any public file, and has no pages of submissions."""
+    build("2026-11-21", "--anonymise")
+    said = "".join(file.read_text(encoding="utf-8") for file in (place / "site").rglob("*") if file.is_file())
+    assert not any(name in said for name in ("alice", "bob", "alert"))
+    assert list((place / "site" / "submissions").iterdir()) == []
+
+
+def test_archives_and_receipts_stand_on_the_site(place: Path, build: Callable[..., str]) -> None:
+    """A tar is a submission as any other; a run of somebody else that verifies has a row and no page, one that does not has no rank."""
+    lines = (place / "subs" / "alice" / "results_metadata.jsonl").read_bytes()
+    tarred(place / "subs" / "packed.tar.gz", ("packed/results_metadata.jsonl", b"0", lines, ""))
+    for name in ("theirs", "forged"):
+        hand_in(f"../{name}", 5)
+        assert main(["run", name, "-q", "--isolation", "none", "--out", f"runs/{name}"]) == 0
+    results = place / "runs" / "forged" / "results.jsonl"
+    results.write_text(results.read_text().replace('"score": 0,', '"score": 1,'))
+    build("2026-11-21", "runs/theirs", "runs/forged", "--receipts", code=1)
+    board = json.loads((place / "site/board.json").read_text(encoding="utf-8"))
+    rows = {row["name"]: row for row in board["rows"]}
+    assert rows["packed"]["score"] == rows["alice"]["score"]
+    assert board["site"]["rows"]["packed"]["page"]
+    assert rows["theirs"]["rank"] == 3
+    assert rows["forged"]["rank"] is None
+    assert rows["forged"]["fault"].startswith("not verified")
+    assert not board["site"]["rows"]["forged"]["page"]

@@ -1,0 +1,192 @@
+"""The walls around the viewer: who may ask, what a page may load, and how the command begins and fails."""
+
+import builtins
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.api import TestSuite
+from evalsuite.cli import main
+from evalsuite.core.package_info import extra_line
+from evalsuite.reports.viewer.pages import STATIC
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run as score
+from tests.processes import started
+from tests.reports.viewer.served import ask, bench_folder, gold, submission, viewer
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+
+@pytest.mark.parametrize("path", ["/", "/openapi.json", "/nope", "/static/viewer.js", "/compare"])
+def test_every_answer_keeps_a_page_to_itself(address: str, path: str) -> None:
+    """No script but the viewer's own, no frame, no network, no sniffing, nothing kept; faults are no exception."""
+    headers = {key.lower(): value for key, value in ask(address, path).headers.items()}
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert (headers["x-content-type-options"], headers["referrer-policy"], headers["cache-control"]) == (
+        "nosniff", "same-origin", "no-store",
+    )  # fmt: skip
+    assert "access-control-allow-origin" not in headers
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "", "[evil]", "x@localhost"]
+)
+def test_a_foreign_host_is_refused(address: str, host: str) -> None:
+    """A page of another site that has its name point here gets nothing."""
+    for path in ("/", "/api/v1/test_suites", "/events"):
+        answer = ask(address, path, headers={"Host": host})
+        assert (answer.status, "demo" in answer.body) == (421, False)
+
+
+def test_loopback_names_are_ours(address: str) -> None:
+    """By name or address, with the port or without."""
+    port = address.rpartition(":")[2]
+    for host in ("localhost", f"localhost:{port}", "127.0.0.1", f"[::1]:{port}", "LOCALHOST"):
+        assert ask(address, "/", headers={"Host": host}).status == 200
+
+
+def test_it_listens_on_loopback_only(address: str) -> None:
+    """No other address of this machine answers."""
+    assert address.startswith("http://127.0.0.1:")
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.2", int(address.rpartition(":")[2])), timeout=5)
+
+
+def test_pages_load_nothing_from_elsewhere(address: str) -> None:
+    """Every link, script and style of every page is the viewer's own, and so is what they import."""
+    import re
+
+    bodies = [ask(address, path).body for path in ("/", f"{suite_page(address)}", *(f"/static/{name}" for name in STATIC))]
+    found = [url for body in bodies for url in re.findall(r"https?://[^\s\"'<>)]+", body)]
+    assert set(found) <= {"http://www.w3.org/2000/svg"}
+    assert not any("<script>" in body or " onclick" in body or "style=" in body for body in bodies[:2])
+
+
+def suite_page(address: str) -> str:
+    """The address of the first suite's page."""
+    return f"/suites/{ask(address, '/api/v1/test_suites?sort=name').json['test_suites'][0]['id']}"
+
+
+def test_faults_of_pages_are_pages(address: str) -> None:
+    """404 and 422 as a page with words and a way back; the status says it too."""
+    faults = (
+        ("/nope", 404, "no such page"),
+        ("/runs/none", 404, "no finished run"),
+        ("/compare?run_ids=a", 422, "choose"),
+        ("/?sort=updated_at", 422, "cannot sort"),
+        ("/static/../app.py", 404, ""),
+    )
+    for path, status, words in faults:
+        answer = ask(address, path)
+        assert answer.status == status
+        assert "All suites" in answer.body
+        assert words in answer.body
+
+
+def test_the_context_of_a_case_is_shown(address: str) -> None:
+    """What a run's candidates rested on stands on the page of the instance, each run's own."""
+    suites = ask(address, "/api/v1/test_suites").json["test_suites"]
+    capitals = next(suite["id"] for suite in suites if suite["name"] == "capitals")
+    runs = ask(address, f"/api/v1/test_suites/{capitals}/runs").json["test_runs"]
+    assert len(runs) == 3
+    for run in runs:
+        assert f"{run['name']} context Capital of Italy?" in ask(address, f"/runs/{run['id']}/instances/case_2").body
+
+
+def test_a_run_of_a_part_of_gold_says_so(tmp_path: Path) -> None:
+    """The list of runs and the run's own page name the part; a whole run's do not speak of parts."""
+    gold(tmp_path / "gold")
+    submission(tmp_path / "first", text="Paris", number="42", people="700")
+    for label, only in (("whole", ()), ("part", ("text_1",))):
+        how = RunOptions(runs_folder=tmp_path / ".evalsuite" / "runs", isolation="none", jobs=1, only=only, label=label)
+        score(tmp_path / "first", tmp_path / "gold", how)
+    with viewer(tmp_path) as address:
+        suite = ask(address, "/api/v1/test_suites").json["test_suites"][0]["id"]
+        assert ask(address, f"/suites/{suite}").body.count("1 of 3 instances") == 1
+        runs = [one["id"] for one in ask(address, f"/api/v1/test_suites/{suite}/runs").json["test_runs"]]
+        says = {id_.rpartition("-")[2]: "A part of gold: 1 of 3 instances" in ask(address, f"/runs/{id_}").body for id_ in runs}
+    assert says == {"whole": False, "part": True}
+
+
+def test_a_bench_folder_is_shown(tmp_path: Path) -> None:
+    """Suites, runs with their outputs, a leaderboard and a comparison, of scores of any range."""
+    folder = bench_folder(tmp_path / "bench")
+    with viewer(tmp_path, environ={"BENCH_FILE_DIR": str(folder)}) as address:
+        assert all(name in ask(address, "/").body for name in ("capitals", "prose", "typos"))
+        for suite in ask(address, "/api/v1/test_suites").json["test_suites"]:
+            for tail in ("", "/cases", "/leaderboard"):
+                assert ask(address, f"/suites/{suite['id']}{tail}").status == 200
+            for one in ask(address, f"/api/v1/test_suites/{suite['id']}/runs").json["test_runs"]:
+                assert ask(address, f"/runs/{one['id']}").status == 200
+        capitals = "11111111-1111-4111-8111-111111111111"
+        runs = [one["id"] for one in ask(address, f"/api/v1/test_suites/{capitals}/runs").json["test_runs"]]
+        page = ask(address, f"/compare?run_ids={runs[0]}&run_ids={runs[1]}")
+        assert (page.status, "Milan" in page.body) == (200, True)
+        # By a word that stands in the reference alone.
+        found = ask(address, f"/compare?run_ids={runs[0]}&run_ids={runs[1]}&q=rome").body
+        assert ("1 instance<" in found, "Capital of Italy?" in found, "Capital of Peru?" in found) == (True, True, False)
+        case = ask(address, f"/runs/{runs[0]}/instances/3f0c9f2e-0000-4000-8000-000000000001").body
+        assert all(text in case for text in ("Capital of Italy?", "Rome", "Milan", "threshold"))
+
+
+def test_a_missing_extra_prints_the_pip_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without its packages the command says which extra to install."""
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: Any, **more: Any) -> Any:
+        if name.split(".")[0] in ("uvicorn", "starlette"):
+            raise ModuleNotFoundError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    assert main(["view"]) == 2
+    monkeypatch.undo()
+    assert extra_line("view") in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there_and_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both are said in a sentence, with exit code 2."""
+    assert main(["view", str(tmp_path / "gone")]) == 2
+    assert "no such folder" in capsys.readouterr().err
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert main(["view", str(tmp_path), "--port", str(taken.getsockname()[1])]) == 2
+    assert "cannot listen" in capsys.readouterr().err
+
+
+def test_another_host_is_served_with_a_warning(tmp_path: Path) -> None:
+    """`--host` beyond loopback says that there is no password; a machine's address is answered."""
+    command = [sys.executable, "-m", "evalsuite", "view", str(tmp_path), "--host", "0.0.0.0"]
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        address = process.stdout.readline().split()[2].rstrip("/")
+        assert "no password" in process.stderr.readline()
+        assert ask(address.replace("0.0.0.0", "127.0.0.2"), "/").status == 200
+        assert ask(address.replace("0.0.0.0", "127.0.0.1"), "/", headers={"Host": "evil.example"}).status == 421
+
+
+def test_each_scorer_of_several_has_its_column_and_its_reason(tmp_path: Path) -> None:
+    """A run's table has a column a scorer; an instance's page says why for each of them, and how each one scores."""
+    scorers, place = ["f1", "exact_match", "levenshtein"], tmp_path / ".evalsuite"
+    suite = TestSuite("seas", scorers, input_text_list=["Which sea?"], reference_output_list=["the Black Sea"], root=place)
+    suite.run("first", candidate_output_list=["the Red Sea"])
+    with viewer(tmp_path) as address:
+        [seas] = ask(address, "/api/v1/test_suites").json["test_suites"]
+        [made] = ask(address, f"/api/v1/test_suites/{seas['id']}/runs").json["test_runs"]
+        [case] = ask(address, f"/api/v1/test_suites/{seas['id']}").json["test_cases"]
+        table = ask(address, f"/runs/{made['id']}").body
+        page = ask(address, f"/runs/{made['id']}/instances/{case['id']}").body
+    assert seas["scorers"] == scorers
+    assert [check["scorer"] for check in case["checks"]] == scorers
+    assert all(f'class="mid">{name}</th>' in table for name in scorers)
+    assert "the answer is not &#39;the Black Sea&#39;" in page

@@ -1,0 +1,257 @@
+"""Run folders: killed before any change, cut at any byte, on a full disk, wanted by two; always a whole run or one clear error."""
+
+import json
+import resource
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from evalsuite.core.errors import OutputError, UsageError
+from evalsuite.runs.run_folder import RunFolder, new_folder
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from tests.cli.test_run import evalsuite, text_gold, text_submission
+from tests.conftest import ROOT
+from tests.processes import finished, side_by_side
+from tests.runs.made import command, without_seconds, without_times
+from tests.runs.store.every_moment import HERE
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+# So many bytes of results a run expects of each answer.
+LINE_BYTES = 1024
+PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}}
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """(submission, gold, a finished run of them): three instances, one of them with text that is no ASCII."""
+    gold = text_gold(tmp_path / "gold", a="Paris", b="Zürich ✓", c="Oslo")
+    submission = text_submission(tmp_path / "sub", a="It is Paris", b="Zürich ✓", c="Ωslo")
+    whole = run(submission, gold, RunOptions(out=tmp_path / "whole", **HERE)).folder
+    assert whole is not None
+    return submission, gold, whole
+
+
+def interrupted(toy: tuple[Path, Path, Path], folder: Path, journal: bytes) -> Path:
+    """A folder as a killed run of the toy leaves it, with this journal."""
+    submission, gold, _ = toy
+    started: list[bytes] = []
+
+    def look(done: int, total: int) -> None:
+        started.append((folder / ".started.json").read_bytes())
+
+    run(submission, gold, RunOptions(out=folder, **HERE), progress=look)
+    (folder / "run.json").unlink()
+    (folder / ".started.json").write_bytes(started[0])
+    (folder / "results.jsonl").write_bytes(journal)
+    return folder
+
+
+def test_killed_before_any_change(tmp_path: Path) -> None:
+    """Killed before each change it makes to its folder, and killed again while going on, a run ends as if nothing had been."""
+    done = finished([sys.executable, "-m", "tests.runs.store.every_moment", tmp_path], seconds=600, cwd=ROOT, check=True)
+    moments = json.loads(done.stdout)
+    assert {name: wrong for name, (_, wrong) in moments.items()} == {"new": [], "earlier": []}
+    assert moments["earlier"][0] > moments["new"][0] >= 10
+
+
+def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """Cut in the middle of a character, of a line or between two, a journal gives the same results; a half line is dropped with a note."""
+    submission, gold, whole = toy
+    data = (whole / "results.jsonl").read_bytes()
+    folder = interrupted(toy, tmp_path / "run", data)
+    state = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for cut in range(0, len(data) + 1, 7):
+        for name, content in {**state, "results.jsonl": data[:cut]}.items():
+            (folder / name).write_bytes(content)
+        resumed = run(submission, gold, RunOptions(resume=folder, **HERE))
+        assert without_seconds(folder) == without_seconds(whole), cut
+        assert without_times(folder) == without_times(whole), cut
+        half = data[:cut] != b"" and not data[:cut].endswith(b"\n")
+        assert any("half-written" in note for note in resumed.receipt["resume"]) is half, cut
+        assert resumed.warnings == ()
+
+
+def test_empty_folder_is_a_run_with_nothing_done(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """A run killed between making its folder and the first file left an empty one: resume starts in it from the beginning."""
+    submission, gold, whole = toy
+    folder = new_folder(tmp_path / "runs", "killed")
+    run(submission, gold, RunOptions(resume=folder))
+    assert without_seconds(folder) == without_seconds(whole)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda lines: [lines[0], b"{broken\n", lines[2]], "results.jsonl:2: not the line of a result"),
+        (lambda lines: [lines[0], b"\xff\xfe\n"], "results.jsonl:2: not the line of a result"),
+        (lambda lines: [lines[0], b'{"instance_id": "b"}\n'], "results.jsonl:2: not the line of a result"),
+        (lambda lines: [lines[0], lines[1], lines[0]], "results.jsonl:3: 'a' stands there twice"),
+    ],
+)
+def test_corrupt_line_is_an_error(toy: tuple[Path, Path, Path], tmp_path: Path, damage: object, message: str) -> None:
+    """A whole line that no run wrote, or an id twice, is an error with file and line, and the journal stays as it was."""
+    submission, gold, whole = toy
+    assert callable(damage)
+    journal = b"".join(damage((whole / "results.jsonl").read_bytes().splitlines(keepends=True)))
+    folder = interrupted(toy, tmp_path / "run", journal)
+    with pytest.raises(OutputError, match=message):
+        run(submission, gold, RunOptions(resume=folder))
+    assert (folder / "results.jsonl").read_bytes() == journal
+
+
+def test_other_arguments_are_named(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """Resuming on other gold, another submission, other rules, limits or instances names what is other, and changes nothing."""
+    submission, gold, _ = toy
+    folder = interrupted(toy, tmp_path / "run", b"")
+    other_gold = text_gold(tmp_path / "gold2", a="Lyon", b="Zürich ✓", c="Oslo")
+    other = text_submission(tmp_path / "sub2", a="It is Lyon")
+    cases = [
+        ((submission, other_gold, RunOptions(resume=folder)), "other gold$"),
+        ((other, gold, RunOptions(resume=folder)), "other submission$"),
+        ((submission, gold, RunOptions(resume=folder, rules="strict")), "other rules$"),
+        ((submission, gold, RunOptions(resume=folder, limits={"rows": 5})), "other limits$"),
+        ((other, other_gold, RunOptions(resume=folder, pattern="a")), "other gold and submission and --filter$"),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(OutputError, match=message):
+            run(*arguments)
+    assert (folder / "results.jsonl").read_bytes() == b""
+    run(submission, gold, RunOptions(resume=folder, rules="official"))
+
+
+def test_what_cannot_be_resumed(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """A finished run, a folder that is none and one that is not there are told apart, and --resume goes with no other target."""
+    submission, gold, whole = toy
+    before = {path.name: path.read_bytes() for path in whole.iterdir()}
+    for folder, message in ((whole, "is a finished run"), (gold, "is not a run folder"), (tmp_path / "nowhere", "is not a run folder")):
+        with pytest.raises(OutputError, match=message):
+            run(submission, gold, RunOptions(resume=folder))
+    assert {path.name: path.read_bytes() for path in whole.iterdir()} == before
+    with pytest.raises(UsageError, match="--resume and --out exclude each other"):
+        run(submission, gold, RunOptions(resume=whole, out=tmp_path / "x"))
+    refused = evalsuite("run", submission, "--gold", gold, "--resume", whole, "--no-save")
+    assert (refused.returncode, refused.stderr.splitlines()[0]) == (2, "error: --resume and --no-save exclude each other")
+
+
+def test_one_writer(tmp_path: Path) -> None:
+    """A folder that is being written is refused to others, for resuming and for replacing, and is free again afterwards."""
+    first = RunFolder(tmp_path / "run").open(PLAN)
+    for attempt in (RunFolder(tmp_path / "run").open, RunFolder(tmp_path / "run").reopen):
+        with pytest.raises(OutputError, match="is being written by another run"):
+            attempt(PLAN)
+    first.close()
+    again, known = RunFolder(tmp_path / "run").reopen(PLAN)
+    again.close()
+    assert known == {}
+
+
+def test_two_runs_at_once_never_share_a_folder(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """Runs started together in one place make a folder each, and each is whole."""
+    submission, gold, whole = toy
+    place = tmp_path / "place"
+    place.mkdir()
+    runs = side_by_side([command(submission, gold, "--quiet")] * 4, cwd=place)
+    assert [done.returncode for done in runs] == [0] * 4
+    folders = list((place / ".evalsuite" / "runs").iterdir())
+    assert len(folders) == 4
+    assert all(without_seconds(folder) == without_seconds(whole) for folder in folders)
+
+
+def test_names_of_one_second_differ(tmp_path: Path) -> None:
+    """Processes that ask for folders of the same second and label get each name once."""
+    code = (
+        "import sys; from datetime import datetime; from pathlib import Path; from evalsuite.runs.run_folder import new_folder\n"
+        "for _ in range(50): print(new_folder(Path(sys.argv[1]), 'x', now=datetime(2026, 1, 1)).name)"
+    )
+    asked = side_by_side([[sys.executable, "-c", code, tmp_path]] * 3, cwd=ROOT)
+    names = Counter(name for done in asked for name in done.stdout.split())
+    assert set(names.values()) == {1}
+    assert set(names) == {path.name for path in tmp_path.iterdir()}
+    assert len(names) == 150
+
+
+def many(folder: Path) -> tuple[Path, Path]:
+    """(submission, gold) of 300 texts, more than a small disk holds; their ids make each line of results longer than a run expects."""
+    texts = {f"many_{number:03}_{'x' * LINE_BYTES}": f"text {number}" for number in range(300)}
+    return text_submission(folder / "sub", **texts), text_gold(folder / "gold", **texts)
+
+
+def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
+    """Where the journal may not grow any more the run ends with one error; once there is room it goes on and is as it should be.
+
+    The limit is the least that a run of 300 answers does not refuse at its start.
+    """
+    submission, gold = many(tmp_path)
+    out, least = tmp_path / "run", 300 * LINE_BYTES
+
+    def limited(n_bytes: int) -> subprocess.CompletedProcess[str]:
+        return finished(
+            command(submission, gold, "--out", out),
+            cwd=ROOT,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes)),
+        )
+
+    refused = limited(least - 1)
+    assert (refused.returncode, refused.stdout, out.exists()) == (2, "", False)
+    assert f"this run writes one of {least} bytes" in refused.stderr
+    done = limited(least)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        f"error: cannot write the run folder {out}: File too large",
+        f"hint: make room and go on with --resume {out}",
+    ]
+    assert 0 < (out / "results.jsonl").read_bytes().count(b"\n") < 300
+    assert evalsuite("run", submission, "--gold", gold, "--no-cache", "--resume", out, "--quiet").returncode == 0
+    run(submission, gold, RunOptions(out=tmp_path / "whole"))
+    assert without_seconds(out) == without_seconds(tmp_path / "whole")
+
+
+def on_tmpfs(options: str, place: Path, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """The command with a file system of its own mounted at `place`, seen by nobody else; skips where the kernel does not allow it."""
+    mount = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        f'mount -t tmpfs -o {options} none "$0" && exec "$@"',
+        str(place),
+    ]
+    if shutil.which("unshare") is None or finished([*mount, "true"]).returncode:
+        pytest.skip("this system lets no user mount a file system of his own (unshare)")
+    return finished([*mount, *words], cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("options", "why", "hint"),
+    [
+        ("size=32k", "No space left on device", "make room and go on with --resume"),
+        ("ro", "Read-only file system", "name another with --out, or use --no-save"),
+    ],
+)
+def test_real_file_systems(tmp_path: Path, options: str, why: str, hint: str) -> None:
+    """A disk that is full and one that is read-only end the run with exit 2, one error and what to do."""
+    submission, gold = many(tmp_path)
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = on_tmpfs(options, place, command(submission, gold, "--out", place / "run"))
+    assert (done.returncode, done.stdout) == (2, "")
+    error, advice = done.stderr.splitlines()
+    assert error == f"error: cannot write the run folder {place / 'run'}: {why}"
+    assert advice.startswith(f"hint: {hint}")
+
+
+def test_a_file_stands_in_the_way(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """Where a file stands in the place of the runs folder the error names it, and nothing is scored."""
+    submission, gold, _ = toy
+    (tmp_path / "file").write_text("")
+    done = evalsuite("run", submission, "--gold", gold, "--out", tmp_path / "file" / "run")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"error: cannot write the run folder {tmp_path}/file/run: Not a directory")

@@ -1,0 +1,158 @@
+"""Many units stand in Parquet beside the lines, and everybody who reads a run gets them back, or is told that they are gone."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalsuite.cli import main
+from evalsuite.core.errors import OutputError
+from evalsuite.runs import run_files
+from evalsuite.runs.history import one_run, remove_run
+from evalsuite.runs.run_files import UNITS, Row, sealed, set_apart, units_digest, whole_units
+from evalsuite.stats.units import unit_details
+from tests.analysis.leaderboard.made import result
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+scores = st.none() | st.sampled_from([0.0, 1.0, 0.1, 2 / 3]) | st.floats(0, 1)
+
+
+def test_official_scores_of_nothing_judged_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Units that strict rules judged and official ones did not are no units without official scores."""
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
+    row = result("q", 0.5, details=unit_details([None, 1.0, 0.0], official=[None, None, None]))
+    assert [one.details for one in whole_units(tmp_path, list(set_apart(tmp_path, [row])))] == [row.details]
+
+
+@given(st.data())
+@examples(25)
+def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Scores, official ones, fields and bare lists, absent values among them: the details are as they were."""
+    folder = tmp_path_factory.mktemp("run")
+    n = data.draw(st.integers(3, 9))
+
+    def column() -> list[float | None]:
+        return data.draw(st.lists(scores, min_size=n, max_size=n))
+
+    details = [
+        unit_details(column(), official=column(), fields={"a.b": column(), "c'[]": column()}),
+        {"units": column(), "raw": 3},
+        unit_details(column()),
+        {},
+    ]
+    given_ = [result(f"q'{i}", 0.5, details=one) for i, one in enumerate(details)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_files, "MOST_IN_LINE", 2)
+        apart = list(set_apart(folder, given_))
+    assert [one.details.get("units", {}).keys() for one in apart[:3]] == [{"n", "file", "sha256"}] * 3
+    assert [one.details for one in whole_units(folder, apart)] == details
+    assert {path.name for path in folder.iterdir()} == {UNITS}
+
+
+def test_few_units_stay_in_their_line(tmp_path: Path) -> None:
+    """10,000 units are kept as they are, one more goes beside; a file of an earlier run does not stay."""
+    rows = [result(str(n), 1.0, details=unit_details([1.0] * n)) for n in (10_000, 10_001)]
+    assert ["file" in one.details["units"] for one in set_apart(tmp_path, rows)] == [False, True]
+    assert duckdb.sql(f"SELECT count(*), avg(score) FROM '{tmp_path / UNITS}'").fetchall() == [(10_001, 1.0)]
+    list(set_apart(tmp_path, rows[:1]))
+    assert not (tmp_path / UNITS).exists()
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs of 30 records with at most ten units in a line: `b` has every fifth vendor wrong; `whole` is b with all in its line."""
+    monkeypatch.chdir(tmp_path)
+    records = [{"id": f"r{i}", "vendor": f"V{i % 7}", "total": i} for i in range(30)]
+    for where in ("gold/inv", "a/inv", "b/inv"):
+        Path(where).mkdir(parents=True)
+        wrong = [record | {"vendor": "?"} if where[0] == "b" and i % 5 == 0 else record for i, record in enumerate(records)]
+        Path(where, "r.jsonl").write_text("\n".join(map(json.dumps, wrong)))
+    spec = {"instance_id": "inv", "evaluation": {"func": "tree_match", "parameters": {"gold": "r.jsonl"}}}
+    Path("gold/x_eval.jsonl").write_text(json.dumps(spec))
+    for side in "ab":
+        line = {"instance_id": "inv", "answer_type": "file", "answer_or_path": "r.jsonl"}
+        Path(side, "results_metadata.jsonl").write_text(json.dumps(line))
+    assert main(["run", "b", "--gold", "gold", "--out", "runs/whole", "-q", "--isolation", "none"]) == 0
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 10)
+    for side in "ab":
+        assert main(["run", side, "--gold", "gold", "--out", f"runs/{side}", "-q", "--isolation", "none"]) == 0
+    return tmp_path / "runs"
+
+
+def test_every_reader_of_a_run_has_them(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """compare, leaderboard, rescore and verify say of such a run what they say of one with whole lines."""
+    assert (runs / "b" / UNITS).is_file()
+    found = []
+    for name in ("b", "whole"):
+        capsys.readouterr()
+        assert main(["compare", "runs/a", f"runs/{name}", "--json"]) == 0
+        candidate = json.loads(capsys.readouterr().out)["candidates"][0]
+        found.append((candidate["total"] | {"name": ""}, candidate["fields"]))
+        assert main(["leaderboard", "runs/a", f"runs/{name}", "--gold", "gold", "--json"]) == 0
+        board = json.loads(capsys.readouterr().out)
+        found[-1] += (board["n_units"], [row["interval"] for row in board["rows"]])
+    assert found[0] == found[1]
+    assert found[0][0]["n"] == 30
+    assert main(["verify", "runs/b", "--isolation", "none"]) == 0
+    assert main(["rescore", "runs/b", "--isolation", "none"]) == 0
+    assert "0 of 1 verdicts changed" in capsys.readouterr().out
+    remove_run(one_run("b", runs))
+    assert not (runs / "b").exists()
+
+
+@pytest.mark.parametrize("how", ["changed", "gone", "cut"])
+def test_units_that_are_not_what_was_written_are_told(runs: Path, capsys: pytest.CaptureFixture[str], how: str) -> None:
+    """A score changed in the file, no file, half a file: compare ends with exit 2 and its name, verify says which file."""
+    file = runs / "b" / UNITS
+    if how == "changed":
+        duckdb.sql(f"COPY (SELECT * REPLACE (1.0 AS score) FROM '{file}') TO '{file}.new' (FORMAT parquet)")
+        Path(f"{file}.new").replace(file)
+    elif how == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:200])
+    capsys.readouterr()
+    assert main(["compare", "runs/a", "runs/b"]) == 2
+    assert "units.parquet: the units of 'inv' are not what the run wrote" in capsys.readouterr().err
+    assert main(["verify", "runs/b", "--isolation", "none"]) == 1
+    assert "units.parquet" in capsys.readouterr().out
+    with pytest.raises(OutputError):
+        one_run("b", runs).results()
+
+
+def no_parsing(*_: object) -> Iterator[Row]:
+    """What stands in for the parsing of units in this process."""
+    raise AssertionError("parsed in this process")
+
+
+def test_bytes_that_the_seal_does_not_know_are_not_parsed(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`run.json` holds the digest of the file: one byte more, and no parser sees it."""
+    file = runs / "b" / UNITS
+    assert json.loads((runs / "b" / "run.json").read_text())["digests"]["units"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    monkeypatch.setattr(run_files, "_columns_in", no_parsing)
+    with pytest.raises(AssertionError, match="in this process"):
+        one_run("b", runs).results()
+    with file.open("ab") as more:
+        more.write(b"x")
+    with pytest.raises(OutputError, match="not what the run wrote"):
+        one_run("b", runs).results()
+
+
+def test_units_of_others_are_parsed_in_a_worker(runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """verify and `leaderboard --receipts` read them behind walls; a file that is no Parquet but well sealed is told by its name."""
+    monkeypatch.setattr(run_files, "_columns_in", no_parsing)
+    assert main(["verify", "runs/b"]) == 0, capsys.readouterr()
+    assert main(["leaderboard", "runs/b", "--receipts", "--gold", "gold", "--no-cache"]) == 0, capsys.readouterr()
+    (runs / "b" / UNITS).write_bytes(b"PAR1" + b"\xff" * 99)
+    said = json.loads((runs / "b" / "run.json").read_text())
+    (runs / "b" / "run.json").write_text(sealed(said, (runs / "b" / "results.jsonl").read_text(), units=units_digest(runs / "b")))
+    capsys.readouterr()
+    assert main(["verify", "runs/b"]) == 1
+    assert "units.parquet" in capsys.readouterr().out

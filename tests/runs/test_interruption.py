@@ -1,0 +1,114 @@
+"""Ctrl-C and SIGTERM: a valid journal, no worker and no temporary file left, one line that says how to go on, exit 130."""
+
+import os
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_run import text_gold, text_submission
+from tests.runs.made import command, make, start, without_seconds, without_times, workers
+from tests.runs.test_resume import made, saved, wait_until
+from tests.terminal.pty_harness import answers_signals
+
+__all__ = ["made"]
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
+STOPS = [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGHUP]
+# So many results are there before the first file is read: answers that are missing, refused or plain text.
+WITHOUT_FILES = 14
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_interrupted_and_resumed(made: tuple[Path, Path, Path], tmp_path: Path, stop: signal.Signals) -> None:
+    """The one line tells how many results the journal holds; resuming from it gives what an uninterrupted run gives."""
+    submission, gold, whole = made
+    out, marker = tmp_path / "run", tmp_path / "marker"
+    with start(command(submission, gold, "--out", out), marker) as process:
+        wait_until(process, out, WITHOUT_FILES + 5)
+        assert workers(marker)
+        process.send_signal(stop)
+        printed, complaint = process.communicate()
+    assert (process.returncode, printed) == (130, "")
+    n, n_instances = len(saved(out)), len(saved(whole))
+    assert complaint == f"interrupted: {n} of {n_instances} instances are saved in {out}; go on with --resume {out}\n"
+    assert WITHOUT_FILES + 5 <= n < n_instances
+    assert (workers(marker), list(marker.iterdir())) == ([], [])
+    with start(command(submission, gold, "--quiet", "--resume", out), marker) as resumed:
+        assert resumed.wait() == 0
+    assert without_seconds(out) == without_seconds(whole)
+    assert without_times(out) == without_times(whole)
+
+
+def test_stopped_with_all_its_workers(made: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """A signal to the whole group of processes, and one more at once, stop the run; no answer is blamed for its worker's end."""
+    submission, gold, _ = made
+    out, marker = tmp_path / "run", tmp_path / "marker"
+    with start(command(submission, gold, "--out", out), marker) as process:
+        wait_until(process, out, WITHOUT_FILES + 5)
+        for target in (*workers(marker), process.pid, process.pid):
+            os.kill(target, signal.SIGTERM)
+        _, complaint = process.communicate()
+    assert (process.returncode, complaint.count("\n")) == (130, 1)
+    assert (workers(marker), list(marker.iterdir())) == ([], [])
+    assert b"WORKER_DIED" not in (out / "results.jsonl").read_bytes()
+
+
+def test_interrupted_without_a_folder(made: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """With --no-save the line says that nothing is saved."""
+    submission, gold, _ = made
+    marker = tmp_path / "marker"
+    with start(command(submission, gold, "--no-save"), marker) as process:
+        while process.poll() is None and not workers(marker):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert (process.communicate()[1], process.returncode) == ("interrupted: nothing is saved\n", 130)
+    assert (workers(marker), list(marker.iterdir())) == ([], [])
+
+
+def test_interrupted_at_any_time(tmp_path: Path) -> None:
+    """From its first moment to its last a run ends with 130 and one line, or with its own end; never with an error or a half folder."""
+    submission, gold = make(tmp_path, n=8)
+    seen = set()
+    for step in range(8):
+        out, marker = tmp_path / f"run-{step}", tmp_path / "marker"
+        with start(command(submission, gold, "--quiet", "--out", out), marker) as process:
+            while not answers_signals(process):
+                time.sleep(0.005)
+            time.sleep(step * 0.15)
+            process.send_signal(signal.SIGTERM)
+            _, complaint = process.communicate()
+        seen.add(process.returncode)
+        assert process.returncode in (130, 0), (step, complaint)
+        if process.returncode == 130:
+            assert re.fullmatch(r"interrupted[^\n]*\n", complaint), (step, complaint)
+            assert (out / "run.json").exists() is False or "finished" in complaint or complaint == "interrupted\n"
+        assert (workers(marker), list(marker.iterdir())) == ([], [])
+    assert 130 in seen
+
+
+@pytest.mark.parametrize("delays", [(0, 0.004), pytest.param((0, 0.001, 0.003, 0.006, 0.01), marks=pytest.mark.slow)], ids=len)
+def test_too_late_to_stop(delays: tuple[float, ...], tmp_path: Path) -> None:
+    """A signal that comes when all is done and saved, while the interpreter takes itself down, does not hide the exit code."""
+    submission, gold = make(tmp_path, n=1)
+    for delay in delays:
+        with start(command(submission, gold, "--quiet", "--no-save"), tmp_path / "marker") as process:
+            while not answers_signals(process):
+                time.sleep(0.002)
+            while answers_signals(process) and process.poll() is None:
+                pass
+            time.sleep(delay)
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+        assert process.returncode == 0, delay
+
+
+def test_what_the_caller_ignores_stays_ignored(tmp_path: Path) -> None:
+    """Under nohup a closed terminal does not end a run."""
+    gold, submission = text_gold(tmp_path / "gold", a="Paris"), text_submission(tmp_path / "sub", a="Paris")
+    words = ["sh", "-c", 'trap "" HUP; "$@" & kill -HUP $!; sleep 0.5; kill -HUP $!; wait $!', "sh"]
+    with start([*words, *command(submission, gold, "--no-save", "--quiet")], tmp_path / "marker") as process:
+        assert (process.communicate()[0], process.returncode) == ("done: 100.0 % (no gate set)\n", 0)

@@ -1,0 +1,87 @@
+"""An attacker who exchanges files while they are read: verdicts are kept under the bytes that they were made of, in both directions.
+
+4 tries in the test line; 1,000 with `EVALSUITE_SWAPS=1000 pytest -m slow tests/runs/test_swap_race.py`.
+"""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from evalsuite.core.disk_cache import DiskCache
+from evalsuite.runs.leaderboard_entries import Place, Settings, score_places
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+
+HONEST, WRONG = "n\n1\n", "n\n2\n"
+
+
+def made(folder: Path) -> tuple[Path, Path]:
+    """(gold, an honest submission) of one table."""
+    gold, honest = folder / "gold", folder / "honest"
+    for place in (gold, honest):
+        (place / "t").mkdir(parents=True)
+        (place / "t" / "r.csv").write_text(HONEST)
+    spec = {"instance_id": "t", "evaluation": {"func": "table_match", "parameters": {"gold": "r.csv"}}}
+    (gold / "x_eval.jsonl").write_text(json.dumps(spec) + "\n")
+    line = {"instance_id": "t", "answer_type": "file", "answer_or_path": "r.csv"}
+    (honest / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
+    return gold, honest
+
+
+@contextmanager
+def exchanging(file: Path) -> Iterator[None]:
+    """Inside, the file holds now the honest bytes and now wrong ones, each exchanged whole."""
+    stopped = threading.Event()
+
+    def exchange() -> None:
+        beside, at = file.with_name("beside"), 0
+        while not stopped.is_set():
+            beside.write_text((HONEST, WRONG)[at % 2])
+            beside.replace(file)
+            at += 1
+
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def swap(folder: Path, tries: int) -> None:
+    """Each try leaves what it kept, in the score cache and in saved runs; then honest and wrong bytes get what they are worth."""
+    gold, honest = made(folder)
+    options = {"cache": folder / "cache", "runs_folder": folder / "runs", "isolation": "none", "jobs": 1}
+    mallory = folder / "mallory"
+    shutil.copytree(honest, mallory)
+    for _ in range(tries):
+        with exchanging(mallory / "t" / "r.csv"):
+            run(mallory, gold, RunOptions(**options))  # type: ignore[arg-type]
+        for name, text, worth in (("right", HONEST, 1), ("wrong", WRONG, 0)):
+            place = folder / name
+            shutil.copytree(honest, place, dirs_exist_ok=True)
+            (place / "t" / "r.csv").write_text(text)
+            assert [result.score for result in run(place, gold, RunOptions(**options)).results] == [worth]  # type: ignore[arg-type]
+            settings = Settings(runs_folder=folder / "runs", isolation="none", jobs=1)
+            (entry,) = score_places([Place(name=name, folder=place)], gold, settings, DiskCache(None))
+            assert entry.scores is not None
+            assert list(entry.scores.score) == [worth]
+        shutil.rmtree(folder / "runs")
+
+
+def test_a_swapped_file_moves_nobody_elses_verdict(tmp_path: Path) -> None:
+    """A few tries, what is kept of all of them together."""
+    swap(tmp_path, 4)
+
+
+@pytest.mark.slow
+def test_many_swaps(tmp_path: Path) -> None:
+    """As many as are asked for."""
+    swap(tmp_path, int(os.environ.get("EVALSUITE_SWAPS", "1000")))

@@ -1,0 +1,67 @@
+"""Big database tables through a real lane: equal ones by their digests alone, the others by their rows, faults where they belong."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from evalsuite.readers.duckdb_tables import DIGESTED_ROWS
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from tests.compare.tables.test_collisions import colliding_key
+
+GOLD = f"SELECT i AS id, 'n' || (i % 31) AS text FROM range({DIGESTED_ROWS}) r(i)"
+# duckdb's hashes of the texts n7 and x: with another id the row of id 7 has the hash that it had.
+CRAFTED = colliding_key(7, *(duckdb.sql(f"SELECT hash('{text}')").fetchall()[0][0] for text in ("n7", "x")))
+ANSWERS = {
+    "equal": f"{GOLD} ORDER BY i",
+    "shuffled": f"{GOLD} ORDER BY i DESC",
+    "changed": f"SELECT id, CASE WHEN id = 7 THEN 'x' ELSE text END AS text FROM ({GOLD})",
+    "crafted": f"SELECT CASE WHEN id = 7 THEN {CRAFTED} ELSE id END AS id, CASE WHEN id = 7 THEN 'x' ELSE text END AS text FROM ({GOLD})",
+    "wider": f"SELECT 1 AS more, * FROM ({GOLD})",
+    "small": "SELECT 1 AS id",
+    "damaged": GOLD,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One gold table and an answer of each kind."""
+    place = tmp_path_factory.mktemp("databases")
+    spec, metadata = [], []
+    for name, statement in ANSWERS.items():
+        for side, text in (("gold", GOLD), ("submission", statement)):
+            (place / side / name).mkdir(parents=True)
+            with duckdb.connect(str(place / side / name / "t.duckdb")) as connection:
+                connection.execute(f"CREATE TABLE t AS {text}")
+        parameters = {"gold": "t.duckdb", "condition_tabs": ["t"], "ignore_orders": [name == "shuffled"]}
+        spec.append({"instance_id": name, "evaluation": {"func": "duckdb_match", "parameters": parameters}})
+        metadata.append({"instance_id": name, "answer_type": "file", "answer_or_path": "t.duckdb"})
+    damaged = place / "submission" / "damaged" / "t.duckdb"
+    data = bytearray(damaged.read_bytes())
+    # The blocks of the columns begin behind the three headers; their checksums no longer fit.
+    data[20_000:24_000] = b"\xff" * 4_000
+    damaged.write_bytes(data)
+    (place / "gold" / "big_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spec))
+    (place / "submission" / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in metadata))
+    return place
+
+
+def scored(folder: Path, isolation: Any) -> dict[str, dict[str, Any]]:
+    """What a run says of each answer, but for the time it took."""
+    limits = resolve_limits({"seconds": 120})
+    found = run(folder / "submission", folder / "gold", options=RunOptions(isolation=isolation, jobs=1, limits=limits))
+    return {result.instance_id: {**asdict(result), "seconds": 0} for result in found.results}
+
+
+def test_a_lane_says_what_the_rows_say(folder: Path) -> None:
+    """Without isolation every table is read whole; in a lane equal ones are not, and none disturbs the next."""
+    found = scored(folder, "process")
+    assert found == scored(folder, "none")
+    ones = [name for name, told in found.items() if told["official"] == told["strict"] == 1]
+    assert ones == ["equal", "shuffled", "wider"]
+    assert found["damaged"]["fault"] == "BAD_DUCKDB"

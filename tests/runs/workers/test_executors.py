@@ -1,0 +1,189 @@
+"""Executors: whatever scores the tasks, the results are the same; a lost dask worker costs nothing but time."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import gold_hash, gold_inodes
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.runs.executors import Work, open_executor
+from evalsuite.runs.plan import plan
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.scorers import SCORERS
+from tests.runs.made import make, without_seconds
+
+N_TEXTS = 3000
+
+
+def texts(folder: Path, n: int = N_TEXTS, *, func: str = "string_match", odd: str = "") -> tuple[Path, Path]:
+    """(submission, gold) of n text answers, every third one wrong, the last one `odd` where that is given."""
+    gold, submission = folder / "gold", folder / "submission"
+    gold.mkdir()
+    submission.mkdir()
+    names = [f"text_{number:05}" for number in range(n)]
+    specs = [{"instance_id": name, "evaluation": {"func": func, "parameters": {"gold": f"city {at}"}}} for at, name in enumerate(names)]
+    said = [f"city {at if at % 3 else 'x'}" for at in range(n)]
+    said[-1] = odd or said[-1]
+    rows = [{"instance_id": name, "answer_type": "answer", "answer_or_path": text} for name, text in zip(names, said, strict=True)]
+    (gold / "text_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in specs))
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return submission, gold
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A dask cluster of two worker processes; whatever a worker dies of, its task is not tried there again."""
+    distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    import dask
+
+    settings = {"distributed.scheduler.allowed-failures": 0}
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made,
+    ):
+        yield made
+
+
+def test_jobs_and_isolation_give_the_same_results(tmp_path: Path) -> None:
+    """Tables, databases, broken files and texts: `--jobs 1`, `--jobs 2` and no isolation write the same `results.jsonl` but for seconds."""
+    submission, gold = make(tmp_path, n=24)
+    ways = {"one": RunOptions(jobs=1), "two": RunOptions(jobs=2), "none": RunOptions(jobs=1, isolation="none")}
+    for name, options in ways.items():
+        run(submission, gold, replace(options, out=tmp_path / name))
+    written = {name: without_seconds(tmp_path / name) for name in ways}
+    assert len(written["one"]) == 24
+    assert written["two"] == written["none"] == written["one"]
+
+
+def test_dask_gives_the_same_results(cluster: Any, tmp_path: Path) -> None:
+    """Tables, databases, broken files and texts: dask writes the same `results.jsonl` as one local worker but for seconds."""
+    submission, gold = make(tmp_path, n=24)
+    run(submission, gold, RunOptions(jobs=1, out=tmp_path / "local"))
+    run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "dask"))
+    assert without_seconds(tmp_path / "dask") == without_seconds(tmp_path / "local")
+    assert json.loads((tmp_path / "dask" / "run.json").read_text())["receipt"]["executor"] == "dask"
+
+
+@pytest.mark.extras
+def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
+    """A worker process is killed when the first results are there: every instance is scored all the same, and once."""
+    distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    submission, gold = texts(tmp_path)
+    run(submission, gold, RunOptions(out=tmp_path / "whole"))
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        victims = list(client.run(os.getpid).values())
+
+        def kill(_done: int, _total: int) -> None:
+            if len(victims) == 2:
+                os.kill(victims.pop(), signal.SIGKILL)
+
+        run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "killed"), progress=kill)
+    assert len(victims) == 1
+    assert without_seconds(tmp_path / "killed") == without_seconds(tmp_path / "whole")
+
+
+def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chunk of such an answer is halved until it is found; the others of the chunk are scored."""
+    monkeypatch.setattr(SCORERS, "loaded", dict(SCORERS.loaded))
+    monkeypatch.setattr(SCORERS, "_known", {})
+    plugin = tmp_path / "deadly.py"
+    plugin.write_text(
+        "import os\nfrom evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\n"
+        "@scorer(reads='text')\ndef deadly(prediction: str, *, gold: str) -> Score:\n"
+        "    if prediction == 'die':\n        os._exit(1)\n"
+        "    return Score(official=float(prediction == gold), strict=float(prediction == gold))\n"
+    )
+    SCORERS.load_file(plugin)
+    submission, gold = texts(tmp_path, 12, func="deadly", odd="die")
+    done = run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, save=False))
+    assert [result.fault for result in done.results] == [None] * 11 + ["WORKER_DIED"]
+    assert [result.score for result in done.results[:11]] == [float(at % 3 > 0) for at in range(11)]
+
+
+def test_a_worker_has_all_it_needs_before_its_first_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What judges an answer and tells its result was imported once, before workers were forked: none of them imports it for itself."""
+    monkeypatch.setattr(SCORERS, "loaded", dict(SCORERS.loaded))
+    monkeypatch.setattr(SCORERS, "_known", {})
+    monkeypatch.setattr(SCORERS, "metrics", {})
+    plugin = tmp_path / "curious.py"
+    plugin.write_text(
+        "import sys\nfrom evalsuite.core.scorer_contract import scorer\n"
+        "from evalsuite.core.types import Score\n\nBEFORE = set(sys.modules)\n\n\n"
+        "@scorer(reads='text')\ndef curious(prediction: str, *, gold: str) -> Score:\n"
+        "    late = [name for name in sys.modules if name.startswith('evalsuite.') and name not in BEFORE]\n"
+        "    return Score(official=0.0, strict=0.0, reason=f'late: {late}')\n"
+    )
+    SCORERS.load_file(plugin)
+    submission, gold = texts(tmp_path, 3, func="curious", odd="x")
+    assert [result.reason for result in run(submission, gold, RunOptions(jobs=1, save=False)).results] == ["late: []"] * 3
+
+
+def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path: Path) -> None:
+    """Gold that is another one on the workers ends the run with a message, instead of a score of nothing."""
+    submission, gold = make(tmp_path, n=4)
+    read = read_gold(gold)
+    assert gold_hash(gold) != "0" * 12
+    work = Work(jobs=1, isolation="none", gold=read, gold_inodes=frozenset(), scheduler=cluster.scheduler_address)
+    limits = {**read.suite.limits}
+    tasks = plan(read, read_submission(submission), rules=None, limits=resolve_limits(limits))
+    executor = open_executor("dask", work)
+    with pytest.raises(EvalsuiteError, match="another gold"):
+        list(executor.results(tasks))
+
+
+def test_only_workers_made_for_the_run_believe_what_the_parent_saw(tmp_path: Path) -> None:
+    """They get the inodes of gold's files from it, by which a link to gold is refused; others look for themselves, at the gold they see."""
+    from evalsuite.runs.dask_executor import _prepared, _shared
+
+    submission, gold = make(tmp_path, n=8)
+    read = replace(read_gold(gold), hash=gold_hash(gold))
+    tasks = plan(read, read_submission(submission), rules=None, limits=resolve_limits())
+    seen = gold_inodes(gold) | {(0, 0)}
+    for scheduler, found in ((None, seen), ("tcp://10.0.0.5:8786", seen - {(0, 0)})):
+        shared = _shared(tasks, Work(jobs=1, isolation="process", gold=read, gold_inodes=seen, scheduler=scheduler))
+        assert _prepared(shared)[0] == found
+
+
+@pytest.mark.extras
+def test_dask_still_knows_what_is_set_for_a_cluster_of_its_own() -> None:
+    """A key that dask renames would be set for nobody."""
+    dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
+    pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    from evalsuite.runs.dask_executor import _UNWATCHED
+
+    assert [key for key in _UNWATCHED if dask.config.get(key, None) is None] == []
+
+
+def test_no_such_executor_and_no_such_scheduler() -> None:
+    """Unknown names and addresses are errors that say what to write."""
+    from evalsuite.core.types import Gold, Suite
+
+    gold = Gold(folder=Path("gold"), spec_file=Path("gold/x_eval.jsonl"), instances=(), suite=Suite(name="gold"))
+    work = Work(jobs=1, isolation="none", gold=gold, gold_inodes=frozenset(), scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(UsageError, match="no executor 'spark'"):
+        open_executor("spark", work)
+    with pytest.raises(UsageError, match="not used by --executor local"):
+        open_executor("local", work)
+
+
+@pytest.mark.extras
+def test_an_unreachable_scheduler_is_an_error(tmp_path: Path) -> None:
+    """Nothing listens on the port: the run ends with a message and a hint, and can be resumed."""
+    pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    submission, gold = texts(tmp_path, 3)
+    with pytest.raises(EvalsuiteError, match="no dask workers at tcp"):
+        run(submission, gold, RunOptions(executor="dask", scheduler="tcp://127.0.0.1:9", out=tmp_path / "run"))
+    done = run(submission, gold, RunOptions(resume=tmp_path / "run"))
+    assert done.summary.n_gold == 3

@@ -1,0 +1,549 @@
+"""The pool: a death or a time-out costs one instance, and nothing else about workers moves a result."""
+
+import json
+import mmap
+import os
+import pickle
+import random
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.status import lacks_setup
+from evalsuite.core.types import Result, Task
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
+from evalsuite.runs.plan import plan
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.runs.task_execution import missing
+from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_lane
+from evalsuite.sandbox.cpu_clock import descendants
+from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
+from evalsuite.sandbox.worker_main import Memory
+from evalsuite.scorers import SCORERS
+from tests.conftest import ROOT
+from tests.processes import finished
+from tests.runs.workers.test_executors import texts
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every answer goes into its lane by itself."""
+    monkeypatch.setattr("evalsuite.runs.worker_pool._MOST_TASKS", 1)
+
+
+EXAMPLE, GOLD = ROOT / "example_submission_folder", ROOT / "gold"
+
+
+class RiggedLane(WorkerPair):
+    """A lane in which things happen to a worker: `rigged` maps (role, instance) to what is done once it has its order."""
+
+    rigged: dict[tuple[str, str], str]
+
+    def take(self, tasks: Sequence[Task], order: str) -> None:
+        """Stop a worker before it gets the order, so that it is in the middle of it when it is killed or left hanging."""
+        fates = {role: self.rigged.get((role, tasks[0].instance.instance_id)) for role in self.workers}
+        for role, fate in fates.items():
+            if fate is not None and fate != "die after":
+                os.kill(self.workers[role].pid, signal.SIGSTOP)
+        WorkerPair.take(self, tasks, order)
+        for role, fate in fates.items():
+            if fate == "die":
+                # As of a parser that reads where it must not.
+                os.kill(self.workers[role].pid, signal.SIGSEGV)
+                os.kill(self.workers[role].pid, signal.SIGCONT)
+            elif fate is not None and fate.startswith("killed"):
+                os.kill(self.workers[role].pid, signal.SIGKILL)
+            if fate == "killed once":
+                del self.rigged[role, tasks[0].instance.instance_id]
+
+    def let_go(self) -> Task:
+        """Kill a worker between two tasks."""
+        task = WorkerPair.let_go(self)
+        for (role, rigged), fate in self.rigged.items():
+            if fate == "die after" and rigged == task.instance.instance_id:
+                self.workers[role].kill()
+        return task
+
+
+def tables(folder: Path, n: int, *, answer: str = "t.csv", func: str = "table_match", n_rows: int = 20) -> tuple[Path, Path]:
+    """(submission, gold) of n equal tables, all handed in right; `answer` is the path that the metadata names."""
+    gold, submission = folder / "gold", folder / "submission"
+    spec, metadata = [], []
+    for name in (f"t{at}" for at in range(n)):
+        for side in (gold, submission):
+            (side / name).mkdir(parents=True)
+            (side / name / "t.csv").write_text("id,v\n" + "".join(f"{row},{row * 1.5}\n" for row in range(n_rows)))
+        scorer = {"gold": "t.csv"} if answer.endswith(".csv") else {"gold": "t.duckdb", "condition_tabs": ["t"]}
+        func = func if answer.endswith(".csv") else "duckdb_match"
+        spec.append({"instance_id": name, "evaluation": {"func": func, "parameters": scorer}})
+        metadata.append({"instance_id": name, "answer_type": "file", "answer_or_path": answer})
+    (gold / "pool_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in metadata))
+    return submission, gold
+
+
+def tasks_of(submission: Path, gold: Path, **limits: float) -> list[Task]:
+    """The tasks of a submission."""
+    resolved = resolve_limits(limits)
+    return plan(read_gold(gold), read_submission(submission), rules="official", limits=resolved)
+
+
+def scored(folder: Path, rigged: dict[tuple[str, str], str], *, jobs: int, n: int = 8, **limits: float) -> tuple[dict[str, Result], int]:
+    """The results of n right tables in a pool of rigged lanes, and how many lanes it took."""
+    submission, gold = tables(folder, n)
+    opened: list[WorkerPair] = []
+
+    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
+        lane = RiggedLane(workers=open_lane(setup, zygote).workers)
+        lane.rigged = rigged
+        opened.append(lane)
+        return lane
+
+    pool = Pool(jobs=jobs, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
+    results = {result.instance_id: result for result in pool.results(tasks_of(submission, gold, **limits))}
+    assert all(not worker.alive for lane in opened for worker in lane.workers.values()), "a worker was left behind"
+    return results, len(opened)
+
+
+def test_what_a_worker_is_told_of_an_answer_does_not_grow_with_gold(tmp_path: Path) -> None:
+    """What is the same for all answers is told once: the inodes of ten thousand gold files are in no order."""
+    submission, gold = tables(tmp_path, 3)
+    sizes: list[int] = []
+
+    class Weighed(WorkerPair):
+        def order(self, worker: Worker, message: Any) -> None:
+            sizes.append(len(pickle.dumps(message)))
+            WorkerPair.order(self, worker, message)
+
+    inodes = gold_inodes(gold) | {(1, number) for number in range(10_000)}
+
+    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
+        return Weighed(workers=open_lane(setup, zygote).workers)
+
+    pool = Pool(jobs=1, isolation="process", gold_inodes=inodes, open_one=open_one)
+    assert [result.official for result in pool.results(tasks_of(submission, gold))] == [1] * 3
+    assert len(sizes) == 6
+    assert max(sizes) < 5000
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_every_worker_knows_gold_by_its_inodes(isolation: str, tmp_path: Path) -> None:
+    """A hard link to a gold file is read by no worker, the ones that take the place of dead ones included."""
+    submission, gold = tables(tmp_path, 4)
+    for name in ("t0", "t3"):
+        (submission / name / "t.csv").unlink()
+        (submission / name / "t.csv").hardlink_to(gold / name / "t.csv")
+    opened: list[WorkerPair] = []
+
+    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
+        lane = RiggedLane(workers=open_lane(setup, zygote).workers)
+        lane.rigged = {("reader", "t1"): "die"} if isolation == "process" else {}
+        opened.append(lane)
+        return lane
+
+    pool = Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold), open_one=open_one if isolation == "process" else open_lane)
+    results = {result.instance_id: result.fault for result in pool.results(tasks_of(submission, gold))}
+    assert (results["t0"], results["t2"], results["t3"]) == ("BAD_PATH", None, "BAD_PATH")
+    assert len(opened) >= 2 or isolation == "none"
+
+
+@pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.usefixtures("alone")
+def test_a_death_costs_one_instance(role: str, jobs: int, tmp_path: Path) -> None:
+    """A worker that is killed with a task in it loses that task and no other; the spare takes over, again and again."""
+    rigged = {(role, "t1"): "die", (role, "t4"): "die"}
+    results, n_lanes = scored(tmp_path, rigged, jobs=jobs)
+    assert {name: (r.status, r.fault) for name, r in results.items() if r.official != 1} == {
+        "t1": ("crashed", "WORKER_DIED"),
+        "t4": ("crashed", "WORKER_DIED"),
+    }
+    assert len(results) == 8
+    # With two jobs the lane that is left may do all the rest.
+    assert n_lanes >= (3 if jobs == 1 else 2)
+
+
+@pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.parametrize("fate", ["die", "hang"])
+def test_what_waits_behind_a_lost_answer_is_not_lost(role: str, fate: str, tmp_path: Path) -> None:
+    """Of the answers that are in a lane at once the first is lost with it; those behind it are scored by the next one."""
+    results, _ = scored(tmp_path, {(role, "t0"): fate}, jobs=1, n=40, seconds=1)
+    status = "crashed" if fate == "die" else "timeout"
+    assert {name: r.status for name, r in results.items() if r.official != 1} == {"t0": status}
+    assert len(results) == 40
+
+
+@pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_who_is_killed_by_the_system_is_tried_again(role: str, jobs: int, tmp_path: Path) -> None:
+    """A worker that is killed from outside, as for want of memory, costs nothing where it happens once: the answer is scored after all."""
+    results, _ = scored(tmp_path, {(role, "t0"): "killed once", (role, "t4"): "killed once"}, jobs=jobs)
+    assert [(r.status, r.official) for r in results.values()] == [("scored", 1)] * 8
+
+
+@pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.usefixtures("alone")
+def test_who_is_killed_alone_too_is_unscored(role: str, tmp_path: Path) -> None:
+    """Where the second try ends like the first nobody knows what the answer is worth: no score, and never a 0; the others have theirs."""
+    results, _ = scored(tmp_path, {(role, "t1"): "killed"}, jobs=2)
+    (lost,) = [r for r in results.values() if r.official != 1]
+    assert (lost.instance_id, lost.status, lost.score, lost.strict, lost.fault) == ("t1", "unscored", None, None, "LIMIT")
+    assert "the system killed the worker" in lost.reason
+    assert lacks_setup(lost)
+    assert len(results) == 8
+
+
+# Says its official verdict, then waits while `WAIT` exists. What it says in the end is longer than what a socket takes at once.
+PATIENT = """
+import time
+from pathlib import Path
+
+from evalsuite.core.scorer_contract import scorer; from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.types import Score, Table
+
+
+@scorer(reads="table", gold_files=str)
+def patient(prediction: Table, *, gold: Table) -> Score:
+    score = Score(official=float(prediction == gold), strict=float(prediction == gold), details={"long": "x" * 1_500_000})
+    tell_official(score)
+    while Path(WAIT).exists():
+        time.sleep(0.01)
+    return score
+"""
+PHASES = ("starting", "idle", "reading", "ahead", "strict", "result", "between", "reading")
+
+
+class DoomedLane(WorkerPair):
+    """A lane of a run in which one process is killed in each of `phases`, in their order; `doom` kills it."""
+
+    phases: list[str]
+    doom: Callable[[WorkerPair], None]
+
+    def _meet(self, phase: str) -> None:
+        if self.phases[:1] == [phase]:
+            with suppress(ProcessLookupError, FileNotFoundError):
+                self.doom(self)
+
+    def await_ready(self) -> None:
+        """Before the workers stand ready."""
+        self._meet("starting")
+        WorkerPair.await_ready(self)
+
+    def take(self, tasks: Sequence[Task], order: str) -> None:
+        """Before the first task; before it is read; when the reader is ahead of the judge with more than their socket has room for."""
+        self._meet("idle")
+        reader, phase = self.workers["reader"], self.phases[0] if self.phases and len(tasks) > 3 else ""
+        stopped = {"reading": reader, "ahead": self.judge}.get(phase)
+        if stopped is not None:
+            os.kill(stopped.pid, signal.SIGSTOP)
+        WorkerPair.take(self, tasks, order)
+        while phase == "ahead" and reader.alive and len(_peeked(reader)) < 3:
+            pass
+        if stopped is not None:
+            self._meet(phase)
+            with suppress(ProcessLookupError):
+                os.kill(stopped.pid, signal.SIGCONT)
+
+    def hear(self) -> list[Result]:
+        """When the official verdict is known, and when half a result was sent."""
+        results = WorkerPair.hear(self)
+        if self.n_official:
+            self._meet("strict")
+        if self._frames._rest:
+            self._meet("result")
+        return results
+
+    def let_go(self) -> Task:
+        """When the next task is under way."""
+        task = WorkerPair.let_go(self)
+        self._meet("between")
+        return task
+
+
+def _peeked(worker: Worker) -> bytes:
+    """What a worker has said that the parent did not take yet."""
+    with suppress(OSError):
+        return worker.control.recv(99, socket.MSG_PEEK)
+    return b""
+
+
+def _victim(lane: WorkerPair, name: str) -> int:
+    """The process id of a worker, of the fork server, or of the process outside its namespace that waits for it. Raises OSError."""
+    if name in lane.workers:
+        return lane.workers[name].pid
+    outer = lane.judge.zygote._process.pid
+    inner = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()
+    if not inner:
+        raise ProcessLookupError("it is dead already")
+    return int(inner[0]) if name == "fork server" else outer
+
+
+@pytest.fixture(scope="module")
+def wait(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file for which the scorer `patient` waits."""
+    plugin = tmp_path_factory.mktemp("plugin") / "patient.py"
+    plugin.write_text(PATIENT.replace("WAIT", repr(str(plugin.with_name("wait")))))
+    SCORERS.load_file(plugin)
+    return plugin.with_name("wait")
+
+
+KILLED = [(name, signal.SIGKILL) for name in ("reader", "judge", "fork server", "its parent")]
+
+
+@pytest.mark.parametrize(("name", "stop"), [*KILLED, ("reader", signal.SIGHUP), ("fork server", signal.SIGTERM)])
+@linux
+def test_each_process_dies_in_each_phase(
+    name: str, stop: signal.Signals, wait: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is ended from outside, once in each phase of its work: every answer has its right score in the end."""
+    # A batch of answers of which each fills half a socket.
+    monkeypatch.setattr("evalsuite.runs.worker_pool._MOST_BYTES", 1 << 24)
+    submission, gold = tables(tmp_path, 60, func="patient", n_rows=8000)
+    phases = list(PHASES)
+
+    def doom(lane: WorkerPair) -> None:
+        os.kill(_victim(lane, name), stop)
+        phases.pop(0)
+        if phases[:1] == ["strict"]:
+            wait.touch()
+        else:
+            wait.unlink(missing_ok=True)
+
+    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
+        lane = DoomedLane(workers=open_lane(setup, zygote).workers)
+        lane.phases, lane.doom = phases, doom
+        return lane
+
+    pool = Pool(jobs=2, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
+    results = list(pool.results(tasks_of(submission, gold)))
+    assert phases == []
+    assert [(result.status, result.score, result.strict) for result in results] == [("scored", 1, 1)] * 60
+
+
+@pytest.mark.parametrize("n_kills", [10, pytest.param(300, marks=pytest.mark.slow)])
+@linux
+def test_no_kill_from_outside_makes_a_zero(n_kills: int, tmp_path: Path) -> None:
+    """Whichever workers die at whatever moment, those that fork them included, an answer that is right is right or unscored."""
+    submission, gold = tables(tmp_path, 60)
+    random_, results, is_done = random.Random(n_kills), dict[str, Result](), threading.Event()
+    n_killed = 0
+    # What other tests of this process share, a viewer or a fork server, is no worker of these runs.
+    others = {os.getpid(), *descendants(os.getpid())}
+
+    def kill() -> None:
+        nonlocal n_killed
+        while n_killed < n_kills and not is_done.wait(random_.random() / 20):
+            if workers := [number for number in descendants(os.getpid()) if number not in others]:
+                with suppress(ProcessLookupError):
+                    os.kill(random_.choice(workers), signal.SIGKILL)
+                    n_killed += 1
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        while not results or n_killed < n_kills:
+            pool = Pool(jobs=3, isolation="process", gold_inodes=gold_inodes(gold))
+            # No process can be started where all of them die at once: that ends a run, and says so.
+            with suppress(EvalsuiteError):
+                results |= {result.instance_id: result for result in pool.results(tasks_of(submission, gold))}
+                assert {result.official for result in results.values()} <= {1, None}
+                assert {result.status for result in results.values() if result.official is None} <= {"unscored"}
+    finally:
+        is_done.set()
+        killer.join()
+    assert len(results) == 60
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_last_task_may_die_too(tmp_path: Path) -> None:
+    """A death with nothing left to do ends the run like any other."""
+    results, _ = scored(tmp_path, {("reader", "t0"): "die"}, jobs=1, n=1)
+    assert [(r.status, r.official) for r in results.values()] == [("crashed", 0.0)]
+
+
+@pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.usefixtures("alone")
+def test_a_worker_that_hangs_runs_out_of_time(role: str, tmp_path: Path) -> None:
+    """A worker that gives no answer is killed when the instance's seconds are over; the others are scored."""
+    results, _ = scored(tmp_path, {(role, "t2"): "hang"}, jobs=2, seconds=0.5)
+    assert {name: (r.status, r.fault) for name, r in results.items() if r.official != 1} == {"t2": ("timeout", "TIMEOUT")}
+    assert "limit seconds" in results["t2"].reason
+
+
+@pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.usefixtures("alone")
+def test_a_death_between_two_tasks_costs_nothing(role: str, tmp_path: Path) -> None:
+    """A worker that dies after its result is replaced before the next task comes, which has no part in it."""
+    results, n_lanes = scored(tmp_path, {(role, "t1"): "die after", (role, "t5"): "die after"}, jobs=1)
+    assert [r.official for r in results.values()] == [1] * 8
+    assert n_lanes >= 3
+
+
+@linux
+def test_memory_is_short_where_half_the_room_is_taken() -> None:
+    """The room that counts is the one the limit leaves, touched or not: 1 MiB is too little for any process, as long as it lasts."""
+    n_mib = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE >> 20
+    short, roomy = Memory({"memory_mib": 1}), Memory({"memory_mib": 2 * n_mib + 1024})
+    assert short.is_short()
+    assert short.is_short()
+    assert not roomy.is_short()
+    with mmap.mmap(-1, 1 << 30):
+        assert not roomy.is_short(of_files=False)
+        assert roomy.is_short()
+    assert not roomy.is_short()
+
+
+@linux
+def test_libraries_take_little_of_a_workers_room() -> None:
+    """After an odd table and a database, which bring Arrow and threads along, a worker has three quarters of its address space left."""
+    code = (
+        "from evalsuite.sandbox.worker_sandbox import spare_address_space\nspare_address_space()\n"
+        "import io, duckdb\nfrom evalsuite.readers.csv_table import read_csv_table\n"
+        "from evalsuite.readers.limits import DEFAULT_LIMITS\n"
+        "read_csv_table(io.BytesIO(b'a\\0' * 9999), name='x.csv', limits=DEFAULT_LIMITS)\n"
+        "duckdb.sql('select range i from range(100000) order by i').fetchall()\n"
+        "print(int(open('/proc/self/statm').read().split()[0]) * 4096 >> 20)"
+    )
+    done = finished([sys.executable, "-c", code], cwd=ROOT, env=worker_environment(), check=True)
+    assert int(done.stdout) < DEFAULT_LIMITS["memory_mib"] / 4
+
+
+def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
+    """What one answer left in a worker's memory cannot make the next one fail: the answers behind it get another lane."""
+    plugin = tmp_path / "hoarder.py"
+    plugin.write_text(
+        "from evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n"
+        "from evalsuite.runs import answer_workers\n\n\n"
+        '@scorer(reads="text")\ndef hoarder(prediction: str, *, gold: str) -> Score:\n    """1, and the worker is full."""\n'
+        "    answer_workers.Memory.is_short = lambda *_, **__: True\n    return Score(official=1.0, strict=1.0)\n"
+    )
+    SCORERS.load_file(plugin)
+    submission, gold = tmp_path / "submission", tmp_path / "gold"
+    for folder in (submission, gold):
+        folder.mkdir()
+    names = [f"t{at}" for at in range(8)]
+    spec = [{"instance_id": name, "evaluation": {"func": "hoarder", "parameters": {"gold": "x"}}} for name in names]
+    handed_in = [{"instance_id": name, "answer_type": "answer", "answer_or_path": "x"} for name in names]
+    (gold / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in handed_in))
+    opened: list[WorkerPair] = []
+
+    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
+        opened.append(open_lane(setup, zygote))
+        return opened[-1]
+
+    pool = Pool(jobs=1, isolation="process", gold_inodes=frozenset(), open_one=open_one)
+    assert [result.official for result in pool.results(tasks_of(submission, gold))] == [1] * 8
+    assert len(opened) == 8
+
+
+def test_a_thousand_bad_paths_do_not_nest(tmp_path: Path) -> None:
+    """Answers that are settled while a lane is fed are settled one after another, however many there are."""
+    submission, gold = tables(tmp_path, 1200, answer="../x.duckdb")
+    pool = Pool(jobs=1, isolation="process", gold_inodes=frozenset())
+    assert {result.fault for result in pool.results(tasks_of(submission, gold))} == {"BAD_PATH"}
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    """The saved results without their seconds."""
+    rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The example's results with one job."""
+    out = tmp_path_factory.mktemp("pool") / "once"
+    run(EXAMPLE, GOLD, RunOptions(out=out, jobs=1))
+    return lines(out)
+
+
+@pytest.mark.parametrize(("jobs", "isolation"), [(2, "process"), (4, "process"), (2, "none")])
+def test_jobs_and_isolation_move_no_result(jobs: int, isolation: str, once: list[dict[str, Any]], tmp_path: Path) -> None:
+    """However many lanes there are, and with or without walls, the saved results are the same but for their seconds."""
+    run(EXAMPLE, GOLD, RunOptions(out=tmp_path / "run", jobs=jobs, isolation=isolation))
+    assert lines(tmp_path / "run") == once
+
+
+@pytest.fixture
+def lane() -> Iterator[WorkerPair]:
+    """A lane of the example that stands ready."""
+    setup = Pool(jobs=1, isolation="process", gold_inodes=frozenset())._make_setup(tasks_of(EXAMPLE, GOLD)[:1])
+    zygote = ForkServer(EXAMPLE)
+    lane = open_lane(replace(setup, opens_files=True), zygote)
+    lane.await_ready()
+    yield lane
+    lane.kill()
+    zygote.close()
+
+
+@linux
+def test_workers_inherit_nothing(lane: WorkerPair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither variables nor descriptors of the parent reach a worker, and its gold is named nowhere in the reader's command line."""
+    for role, worker in lane.workers.items():
+        process = Path(f"/proc/{worker.pid}")
+        names = {entry.split(b"=")[0] for entry in (process / "environ").read_bytes().split(b"\0") if entry}
+        assert names <= {b"OPENBLAS_NUM_THREADS", b"OMP_NUM_THREADS", b"PYTHONHASHSEED", b"TZ", b"PATH", b"LD_LIBRARY_PATH"}
+        targets = [str(link.readlink()) for link in (process / "fd").iterdir()]
+        assert sorted(target.split(":")[0] for target in targets) == ["/dev/null"] * 3 + ["socket"] * 2, role
+        assert (process / "cwd").readlink() == Path("/")
+    assert str(GOLD).encode() not in Path(f"/proc/{lane.workers['reader'].pid}/cmdline").read_bytes()
+
+
+def test_a_readers_half_word_does_not_hold_up_the_parent(lane: WorkerPair) -> None:
+    """Workers that were taken over cannot make the parent wait: it takes what is there, whatever that is, and half a frame is no result."""
+    for role in ("reader", "judge"):
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        worker = lane.workers[role]
+        ours, worker.control = worker.control, ours
+        theirs.sendall(b"\x05\0\0")
+        assert lane.hear() == []
+        assert lane.stage() == "compared"
+        theirs.sendall(b"\xff" * 100)
+        lane.hear()
+        assert lane.is_gone == (role == "judge")
+        theirs.close()
+        worker.control.close()
+        worker.control = ours
+
+
+def test_programs_that_wait_are_not_run_when_nobody_takes_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten programs those that no thread has begun are let go when the results are taken no further: an interrupted run ends soon."""
+    submission, gold = texts(tmp_path, 10, func="python_unit_testing", odd="x = 1")
+    begun: list[str] = []
+    may_end = threading.Event()
+
+    class Threads(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            may_end.set()
+            super().shutdown(wait=wait)
+
+    def judged(task: Task, *_: Any) -> Result:
+        begun.append(task.instance.instance_id)
+        assert begun[0] == task.instance.instance_id or may_end.wait(60)
+        return missing(task)
+
+    monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor", Threads)
+    monkeypatch.setattr("evalsuite.runs.task_execution.score_task", judged)
+    tasks = plan(read_gold(gold), read_submission(submission), rules=None, limits=resolve_limits())
+    results = Pool(jobs=1, isolation="process", gold_inodes=frozenset()).results(tasks)
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+    assert len(begun) <= 3

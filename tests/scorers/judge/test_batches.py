@@ -1,0 +1,159 @@
+"""A judge asked by a provider's batch API: one batch for a run, parts that fail, kills in between, and no request sent twice."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.core.errors import EvalsuiteError
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import run
+from tests.processes import started
+from tests.scorers.judge.batch_server import Answer, Batches, serve_batches
+from tests.scorers.judge.conftest import KEY
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+N = 6
+
+
+@pytest.fixture
+def batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Starts servers that are closed after the test; the key is in the environment, runs and caches are in a folder of the test."""
+    monkeypatch.setenv("TEST_JUDGE_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    running: list[Batches] = []
+
+    def start(answer: Answer, **more: Any) -> Batches:
+        running.append(serve_batches(answer, **more))
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.stop()
+
+
+def _folders(server: Batches, *, func: str = "llm_judge", **judge: Any) -> None:
+    """Gold of six questions, answers that say what the judge shall say, and a judge who is asked by batches."""
+    Path("gold").mkdir(exist_ok=True)
+    Path("a").mkdir(exist_ok=True)
+    rows = [
+        {"instance_id": f"q{n}", "question": f"Question {n}?", "evaluation": {"func": func, "parameters": {"gold": f"so it is {n}"}}}
+        for n in range(N)
+    ]
+    Path("gold/x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    answers = [{"instance_id": f"q{n}", "answer_type": "answer", "answer_or_path": f"grade {n}"} for n in range(N)]
+    Path("a/results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    own = {"base_url": server.base_url, "model": "m", "key_env": "TEST_JUDGE_KEY", "backoff_seconds": 0.001, "batch": True, "retries": 2}
+    Path("gold/suite.yaml").write_text(json.dumps({"judge": {**own, **judge}}))
+
+
+def _text(body: dict[str, Any]) -> str:
+    return json.dumps(body.get("messages") or body.get("input"))
+
+
+def _five(_: dict[str, Any]) -> str:
+    return '{"score": 5}'
+
+
+def _scored(**options: Any) -> Run:
+    return run(Path("a"), Path("gold"), RunOptions(isolation="none", **options))
+
+
+def test_a_run_is_one_batch_and_its_cost_is_counted_once(batches: Any) -> None:
+    """Six questions go out together, both tries of an unreadable reply in a second batch; no file holds the key."""
+
+    def answer(body: dict[str, Any]) -> str:
+        return "Hm." if "grade 3" in _text(body) else '{"score": 5}'
+
+    server = batches(answer)
+    _folders(server, price_per_1k_prompt=1)
+    done = _scored()
+    assert [len(one) for one in server.batches.values()] == [6, 1]
+    assert [(one.status, one.score) for one in done.results] == [("unscored", None) if n == 3 else ("scored", 1.0) for n in range(N)]
+    assert done.judge is not None
+    assert (done.judge["calls"], done.judge["cost"]) == (7, 0.7)
+    assert set(server.keys) == {f"Bearer {KEY}"}
+    assert not any(KEY.encode() in file.read_bytes() for file in Path.cwd().rglob("*") if file.is_file())
+    assert done.folder is not None
+    assert not (done.folder / "judge_batches.json").exists()
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_parts_that_fail_are_unscored_and_asked_again_by_resume(batches: Any, provider: str) -> None:
+    """An error, a refusal and what expired are nobody's score, each with its reason; a resumed run asks for them alone."""
+    broken = [True]
+
+    def answer(body: dict[str, Any]) -> str | tuple[int, str]:
+        if broken[0] and "grade 1" in _text(body):
+            return 400, f"the text is refused for {KEY}"
+        return (0, "too late") if broken[0] and "grade 2" in _text(body) else '{"score": 5}'
+
+    server = batches(answer, fails_at={"/v1/messages/batches/batch_0": 2, "/v1/files": 1})
+    _folders(server, provider=provider)
+    done = _scored()
+    assert [one.status for one in done.results] == ["scored", "unscored", "unscored", "scored", "scored", "scored"]
+    assert "the text is refused" in done.results[1].reason
+    assert KEY not in done.results[1].reason
+    assert "expired" in done.results[2].reason or "too late" in done.results[2].reason
+    broken[0] = False
+    again = _scored(resume=done.folder)
+    assert [one.score for one in again.results] == [1.0] * N
+    assert [len(one) for one in server.batches.values()] == [6, 2]
+
+
+@pytest.mark.parametrize(("ends", "says"), [("failed", "no money left"), ("expired", "expired")])
+def test_a_batch_that_fails_or_expires_scores_nobody_wrong(batches: Any, ends: str, says: str) -> None:
+    """What had been answered before it expired counts; of one that failed all are unscored with what it says."""
+    server = batches(lambda body: '{"score": 5}' if "grade 0" in _text(body) else (0, "this request was not executed: expired"), ends=ends)
+    _folders(server, provider="openai")
+    done = _scored()
+    assert [one.score for one in done.results] == [1.0 if ends == "expired" else None, *[None] * 5]
+    assert says in done.results[1].reason
+    assert done.summary.score == (1.0 if ends == "expired" else None)
+
+
+def test_both_orders_of_a_pair_go_out_in_one_batch(batches: Any) -> None:
+    """`summary_quality` asks twice a case; repeats are in the same batch too."""
+    server = batches(lambda _: "0")
+    _folders(server, func="summary_quality", provider="responses", repeats=2)
+    done = _scored()
+    assert [len(one) for one in server.batches.values()] == [4 * N]
+    assert [one.score for one in done.results] == [0.5] * N
+
+
+def test_a_killed_run_looks_for_its_batch_again(batches: Any) -> None:
+    """SIGKILL while the batch is under way: the resumed run sends nothing, and has all replies of the first batch."""
+    server = batches(_five, looks=10**9)
+    _folders(server, provider="openai", cache=False)
+    command = [sys.executable, "-m", "evalsuite", "run", "a", "--gold", "gold", "--out", "here", "--isolation", "none"]
+    with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+        assert server.is_looked_at.wait(60)
+    assert len(json.loads(Path("here/judge_batches.json").read_text())[0]["keys"]) == N
+    server.looks = 0
+    done = _scored(resume=Path("here"))
+    assert [one.score for one in done.results] == [1.0] * N
+    assert len(server.batches) == 1
+    assert done.judge is not None
+    assert done.judge["calls"] == N
+
+
+def test_a_provider_without_batches_is_refused(batches: Any) -> None:
+    """`batch: true` with one that has none known is an error with file and line, before anything is scored."""
+    _folders(batches(_five), provider="gemini")
+    with pytest.raises(EvalsuiteError, match=r"suite\.yaml:1: judge\.batch: gemini is asked without batches"):
+        _scored()
+
+
+def test_an_endpoint_that_takes_no_batches_scores_nobody_wrong(batches: Any) -> None:
+    """A server that speaks the protocol and has no batches: all unscored, and what it says."""
+    server = batches(_five)
+    _folders(server, base_url=server.base_url.replace("/v1", "/v2"))
+    done = _scored()
+    assert {one.status for one in done.results} == {"unscored"}
+    assert "HTTP 404" in done.results[0].reason

@@ -1,0 +1,108 @@
+"""What was asked is not asked again: the cache, the cassette, and many processes at once."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evalsuite.core.disk_cache import FILE
+from evalsuite.core.errors import FaultError
+from evalsuite.scorers import SCORERS
+from evalsuite.scorers.judge import Judge
+from evalsuite.scorers.judge.transport import RecordedReplies, Request
+from tests.scorers.judge.conftest import Serve
+
+Make = Callable[..., Judge]
+llm_judge = SCORERS.load("llm_judge").function
+BASE = Request(model="m", messages=({"role": "user", "content": "hi"},), parameters={"temperature": 0.1}, prompt="p@1")
+
+
+def test_a_second_judge_asks_nothing(serve: Serve, judge_at: Make) -> None:
+    """A new judge over the same cache gives the same score without a call, and counts no cost."""
+    server = serve(lambda *_: '{"score": 3}')
+    first = llm_judge("x", judge_at(server, price_per_1k_prompt=2.0), gold="y")
+    second = llm_judge("x", judge_at(server, price_per_1k_prompt=2.0), gold="y")
+    assert (first.official, second.official, len(server.asked)) == (0.6, 0.6, 1)
+    assert first.details["judge"]["cost"] == pytest.approx(0.2)
+    assert (second.details["judge"]["cost"], second.details["judge"]["known_replies"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(BASE, model="n"),
+        replace(BASE, messages=({"role": "user", "content": "ho"},)),
+        replace(BASE, messages=({"role": "system", "content": "hi"},)),
+        replace(BASE, parameters={"temperature": 0.2}),
+        replace(BASE, sample=1),
+        replace(BASE, prompt="p@2"),
+    ],
+)
+def test_everything_that_matters_is_in_the_key(other: Request) -> None:
+    """Another model, message, role, parameter, sample or prompt version is another key."""
+    assert other.key() != BASE.key()
+
+
+def test_the_address_is_in_the_key() -> None:
+    """The same model elsewhere is asked anew; a slash at the end changes nothing."""
+    assert BASE.key("http://b/v1") != BASE.key("http://a/v1") == BASE.key("http://a/v1/")
+
+
+@pytest.mark.parametrize("broken", [None, [], {"text": 1}, {"text": "x", "n_prompt_tokens": "many"}])
+def test_a_broken_entry_is_asked_again(broken: object, serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """What is no reply is as good as none."""
+    server = serve(lambda *_: '{"score": 3}')
+    llm_judge("x", judge_at(server), gold="y")
+    with sqlite3.connect(tmp_path / "cache" / FILE) as connection:
+        assert connection.execute("UPDATE memo SET value = ?", [json.dumps(broken)]).rowcount == 1
+    connection.close()
+    assert llm_judge("x", judge_at(server), gold="y").official == 0.6
+    assert len(server.asked) == 2
+
+
+def test_a_cache_that_cannot_be_written_breaks_nothing(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """With a file where the folder should be, the judge is asked and the score is there."""
+    blocked = tmp_path / "blocked"
+    blocked.write_text("")
+    assert llm_judge("x", judge_at(serve(lambda *_: "5"), cache=str(blocked)), gold="y").official == 1
+
+
+def test_a_cassette_replays_with_the_server_down(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """What was recorded gives the same scores without a server, and at another address; the line holds no address."""
+    server = serve(lambda body, _: '{"score": 5}' if "good" in str(body) else '{"score": 2}')
+    tape = str(tmp_path / "tape.jsonl")
+    recorded = judge_at(server, cassette=tape, cassette_mode="record", cache="")
+    before = [llm_judge(text, recorded, gold="y").official for text in ("good", "bad")]
+    server.close()
+    replay = Judge(replace(recorded.settings, cassette_mode="replay", base_url="", key_env=""))
+    assert [llm_judge(text, replay, gold="y").official for text in ("good", "bad")] == before == [1.0, 0.4]
+    assert "127.0.0.1" not in Path(tape).read_text()
+    with pytest.raises(FaultError, match="no reply"):
+        llm_judge("not recorded", replay, gold="y")
+
+
+def test_recording_again_asks_only_for_what_is_new(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """A second recording adds the new request and leaves the old line as it is."""
+    server = serve(lambda *_: '{"score": 5}')
+    tape = tmp_path / "tape.jsonl"
+    for texts in (("a",), ("a", "b")):
+        judge = judge_at(server, cassette=str(tape), cassette_mode="record", cache="")
+        for text in texts:
+            llm_judge(text, judge, gold="y")
+    assert len(server.asked) == 2
+    assert len({json.loads(line)["key"] for line in tape.read_text().splitlines()}) == 2
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"key": 1}', "[]"])
+def test_a_cassette_that_cannot_be_read_is_a_fault(content: str | None, tmp_path: Path) -> None:
+    """A missing or broken file is named, by its name and not its path."""
+    tape = tmp_path / "tape.jsonl"
+    if content is not None:
+        tape.write_text(content)
+    with pytest.raises(FaultError) as raised:
+        RecordedReplies(tape).get(BASE)
+    assert "tape.jsonl" in raised.value.fault.detail
+    assert str(tmp_path) not in raised.value.fault.detail

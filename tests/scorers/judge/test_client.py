@@ -1,0 +1,261 @@
+"""The client over real HTTP: what goes wrong on the way is asked again, refused with a reason, and never makes a score."""
+
+import json
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.core.errors import FaultError
+from evalsuite.scorers import SCORERS
+from evalsuite.scorers.judge import Judge, Settings
+from evalsuite.scorers.judge.client import Client
+from evalsuite.scorers.judge.transport import Request
+from tests.scorers.judge.conftest import KEY, Serve
+from tests.scorers.judge.server import Say, completion, prompt_of
+
+Make = Callable[..., Judge]
+llm_judge = SCORERS.load("llm_judge").function
+GOOD = '{"score": 4}'
+
+
+def request(text: str = "hello") -> Request:
+    """A small request."""
+    return Request(model="m", messages=({"role": "user", "content": text},), parameters={"temperature": 0})
+
+
+@pytest.mark.parametrize(
+    ("first", "n_retries"),
+    [
+        (Say(status=429), 1),
+        (Say(status=500, raw=b"oops"), 1),
+        (Say(status=503), 1),
+        (Say(cut=True), 1),
+        (Say(raw=b"<html>proxy</html>"), 1),
+        (Say(raw=b'{"choices": []}'), 1),
+        (Say(raw=b'{"choices": [{"message": {"content": 7}}]}'), 1),
+        (Say(raw=b"[" * 100_000), 1),
+        (Say(hang=True), 1),
+        (Say(drip=True, content="x" * 2000), 1),
+    ],
+    ids=["429", "500", "503", "cut connection", "not JSON", "no choices", "content is no text", "deep JSON", "hang", "drip"],
+)
+def test_a_passing_fault_is_asked_again(serve: Serve, judge_at: Make, first: Say, n_retries: int) -> None:
+    """After one bad response the next good one is the reply, and the retry is counted."""
+    server = serve(lambda _, n: first if n == 1 else GOOD)
+    client = judge_at(server, timeout_seconds=0.5).client
+    assert client.ask(request()).text == GOOD
+    assert (len(server.asked), client.usage.n_retries, client.usage.n_calls) == (2, n_retries, 1)
+
+
+@pytest.mark.parametrize("bad", [Say(status=500), Say(cut=True), Say(hang=True), Say(raw=b"{}")], ids=["500", "cut", "hang", "wrong JSON"])
+def test_a_lasting_fault_is_a_fault_with_a_reason(serve: Serve, judge_at: Make, bad: Say) -> None:
+    """When every try fails the fault says why and how often it was tried; the prompt and the key are not in it."""
+    server = serve(lambda *_: bad)
+    client = judge_at(server, timeout_seconds=0.2, retries=2).client
+    with pytest.raises(FaultError) as raised:
+        client.ask(request("a secret prompt"))
+    assert raised.value.fault.code == "JUDGE_FAILED"
+    assert raised.value.side == "setup"
+    assert "3 tries" in raised.value.fault.detail
+    assert "secret" not in raised.value.fault.detail
+    assert len(server.asked) == 3
+
+
+def test_waits_grow_and_a_retry_after_is_honoured(serve: Serve, tmp_path: Path) -> None:
+    """The waits double with jitter; a Retry-After in seconds or as a date is waited for where it is longer."""
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+    says = [Say(status=500), Say(status=500), Say(status=429, headers={"Retry-After": "7"}), Say(status=503, headers={"Retry-After": date})]
+    server = serve(lambda _, n: says[n - 1] if n <= len(says) else GOOD)
+    waits: list[float] = []
+    client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=1), wait=waits.append)
+    assert client.ask(request()).text == GOOD
+    assert 0.5 <= waits[0] <= 1
+    assert 1 <= waits[1] <= 2
+    assert waits[2] == 7
+    assert 90 < waits[3] <= 100
+
+
+def test_a_pause_of_an_hour_is_not_waited_for(serve: Serve, judge_at: Make) -> None:
+    """A Retry-After beyond five minutes ends the call with a reason."""
+    server = serve(lambda *_: Say(status=429, headers={"Retry-After": "3600"}))
+    with pytest.raises(FaultError, match="3600 s"):
+        judge_at(server).client.ask(request())
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refusal_stops_all_calls(serve: Serve, judge_at: Make, status: int) -> None:
+    """A key or model that is not accepted is not tried again, not even by the next request."""
+    server = serve(lambda *_: Say(status=status))
+    client = judge_at(server).client
+    for text in ("one", "two"):
+        with pytest.raises(FaultError, match=f"HTTP {status}"):
+            client.ask(request(text))
+    assert len(server.asked) == 1
+
+
+def test_a_bad_request_concerns_itself_alone(serve: Serve, judge_at: Make) -> None:
+    """HTTP 400 is not retried, and the next request goes out."""
+    server = serve(lambda _, n: Say(status=400) if n == 1 else GOOD)
+    client = judge_at(server).client
+    with pytest.raises(FaultError, match="HTTP 400"):
+        client.ask(request("too long"))
+    assert client.ask(request("short")).text == GOOD
+
+
+def test_a_redirect_is_not_followed(serve: Serve, judge_at: Make) -> None:
+    """A redirect is an error, so that the key never goes to another host."""
+    other = serve(lambda *_: GOOD)
+    server = serve(lambda *_: Say(status=307, headers={"Location": other.base_url + "/chat/completions"}))
+    with pytest.raises(FaultError, match="HTTP 307"):
+        judge_at(server).client.ask(request())
+    assert other.asked == []
+
+
+def test_a_judge_that_is_down_is_given_up(serve: Serve, judge_at: Make) -> None:
+    """After five calls in a row that failed for good no more go out."""
+    server = serve(lambda *_: Say(status=500))
+    client = judge_at(server, retries=0).client
+    for n in range(9):
+        with pytest.raises(FaultError):
+            client.ask(request(str(n)))
+    assert len(server.asked) == 5
+
+
+def test_nobody_listens(serve: Serve, judge_at: Make) -> None:
+    """A refused connection is said as such."""
+    server = serve(lambda *_: GOOD)
+    server.close()
+    with pytest.raises(FaultError, match="refused"):
+        judge_at(server, retries=1).client.ask(request())
+
+
+def test_200_calls_at_once_all_get_their_own_reply(serve: Serve, judge_at: Make) -> None:
+    """200 calls are in flight together, and each one's reply is its own."""
+    together = threading.Barrier(200)
+
+    def rule(body: dict[str, object], _: int) -> str:
+        together.wait(20)
+        return prompt_of(body).upper()
+
+    server = serve(rule)
+    client = judge_at(server, concurrency=200).client
+    with ThreadPoolExecutor(200) as threads:
+        texts = list(threads.map(lambda n: client.ask(request(f"q{n}")).text, range(200)))
+    assert texts == [f"Q{n}" for n in range(200)]
+    assert (server.most_at_once, client.usage.n_calls, client.usage.n_prompt_tokens) == (200, 200, 20_000)
+
+
+def test_no_more_than_concurrency_are_under_way(serve: Serve, judge_at: Make) -> None:
+    """196 threads with a concurrency of 7 have 7 calls in flight, and never more."""
+    together = threading.Barrier(7)
+
+    def say(body: dict[str, Any], _: int) -> str:
+        together.wait(30)
+        return prompt_of(body)
+
+    server = serve(say)
+    client = judge_at(server, concurrency=7).client
+    with ThreadPoolExecutor(196) as threads:
+        texts = list(threads.map(lambda n: client.ask(request(str(n))).text, range(196)))
+    assert texts == [str(n) for n in range(196)]
+    assert server.most_at_once == 7
+
+
+def test_the_same_request_at_the_same_time_goes_out_once(serve: Serve, judge_at: Make) -> None:
+    """Twenty threads with one request cost one call."""
+    server = serve(lambda *_: GOOD)
+    client = judge_at(server, concurrency=20).client
+    with ThreadPoolExecutor(20) as threads:
+        assert {reply.text for reply in threads.map(lambda _: client.ask(request()), range(20))} == {GOOD}
+    assert len(server.asked) == 1
+
+
+def test_closing_ends_a_call_under_way(serve: Serve, judge_at: Make) -> None:
+    """A call that hangs comes back when the client is closed, long before its time limit."""
+    arrived = threading.Event()
+
+    def rule(*_: object) -> Say:
+        arrived.set()
+        return Say(hang=True)
+
+    client = judge_at(serve(rule), timeout_seconds=600).client
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(client.ask, request())
+        assert arrived.wait(10)
+        client.close()
+        with pytest.raises(FaultError):
+            call.result(timeout=20)
+
+
+def test_the_address_and_the_key_are_sent_as_configured(serve: Serve, judge_at: Make) -> None:
+    """The path is the base's with chat/completions, a query stays, and the key is a bearer token."""
+    server = serve(lambda *_: GOOD)
+    client = judge_at(server).client
+    client.ask(request())
+    azure = Client(
+        Settings(base_url=server.base_url + "/?api-version=2", model="m", cache="", key_header="api-key", key_env="TEST_JUDGE_KEY")
+    )
+    azure.ask(request())
+    assert server.paths == ["/v1/chat/completions", "/v1/chat/completions?api-version=2"]
+    assert server.keys == [f"Bearer {KEY}", None]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({}, "judge.model"),
+        ({"model": "m"}, "judge.base_url"),
+        ({"model": "m", "base_url": "ftp://x"}, "no http"),
+        ({"model": "m", "base_url": "https://me:pass@x/v1"}, "user name or password"),
+        ({"model": "m", "base_url": "http://x/v1", "key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE"),
+        ({"model": "m", "base_url": "http://x/v1", "key_env": "sk-proj-abc"}, "no name of an environment variable"),
+    ],
+)
+def test_what_is_missing_is_named(settings: dict[str, str], says: str) -> None:
+    """Without a usable judge the fault names the key of suite.yaml, and shows no password or key."""
+    with pytest.raises(FaultError) as raised:
+        llm_judge("x", Judge(Settings(**settings)), gold="y")  # type: ignore[arg-type]
+    assert raised.value.fault.code == "NO_JUDGE"
+    assert says in raised.value.fault.detail
+    assert "pass@" not in raised.value.fault.detail
+    assert "sk-proj" not in raised.value.fault.detail
+
+
+def test_an_echoed_key_goes_no_further(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """An endpoint that says the key back gets it into no reply and no file."""
+    server = serve(lambda *_: f'{{"reason": "you sent {KEY}", "score": 3}}')
+    judge = judge_at(server, cassette=str(tmp_path / "tape.jsonl"), cassette_mode="record")
+    score = llm_judge("x", judge, gold="y")
+    assert score.official == 0.6
+    assert KEY not in repr(score)
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(files) >= 2
+    assert [file for file in files if KEY.encode() in file.read_bytes()] == []
+
+
+def test_an_empty_reply_is_a_reply(serve: Serve, judge_at: Make) -> None:
+    """A refusal without text, and a text in parts, are replies and no reason to ask again."""
+    parts = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}}]}'
+    says = [Say(raw=b'{"choices": [{"message": {"content": null}}]}'), Say(raw=parts), Say(raw=completion("c"))]
+    server = serve(lambda _, n: says[n - 1])
+    client = judge_at(server).client
+    assert [client.ask(request(str(n))).text for n in range(3)] == ["", "ab", "c"]
+
+
+def test_a_refused_request_says_why_and_ends_the_asking(serve: Serve, judge_at: Make) -> None:
+    """A 400 says what the endpoint says, without the key; the same words for another request, and no other goes out."""
+    body = json.dumps({"error": {"message": f"max_tokens is not supported with {KEY}"}}).encode()
+    server = serve(lambda asked, _: "fine" if "good" in prompt_of(asked) else Say(status=400, raw=body))
+    client = judge_at(server, concurrency=1).client
+    for text in ("one", "two"):
+        with pytest.raises(FaultError, match=r"HTTP 400: max_tokens is not supported with \[key\]"):
+            client.ask(request(text))
+    with pytest.raises(FaultError, match="not asked: the judge answered HTTP 400 before"):
+        client.ask(request("good"))
+    assert len(server.asked) == 2

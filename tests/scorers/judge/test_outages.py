@@ -1,0 +1,192 @@
+"""Outages x commands: whatever keeps the judge from judging, no figure moves with what nobody judged, and it alone is asked again."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+from tests.reports.viewer.served import ask, viewer
+from tests.scorers.judge.conftest import KEY, Serve
+from tests.scorers.judge.server import Say, Server, prompt_of
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+N_TEXTS, N_ASKED = 3, 4
+Outage = Callable[[dict[str, Any]], Say | str]
+
+
+def _half(body: dict[str, Any]) -> Say | str:
+    """The first two of the questions are judged, the others meet an error."""
+    return '{"score": 5}' if re.search("Question [01][?]", prompt_of(body)) else Say(status=500)
+
+
+OUTAGES: dict[str, tuple[Outage, int]] = {
+    "all down": (lambda _: Say(status=500), 0),
+    "half down": (_half, 2),
+    "hangs": (lambda _: Say(hang=True), 0),
+    "wrong key": (lambda _: Say(status=401), 0),
+    "broken JSON": (lambda _: Say(raw=b'{"choices": [{"message"'), 0),
+    "nonsense": (lambda _: "{ Hm", 0),
+}
+
+
+# One in the line, all under `slow`.
+EACH = [pytest.param(name, marks=() if name == "half down" else pytest.mark.slow) for name in OUTAGES]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with the key in the environment."""
+    monkeypatch.setenv("TEST_JUDGE_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _write(path: Path, lines: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def _set_up(place: Path, server: Server, n_judged: int, **judge: Any) -> dict[str, Any]:
+    """Gold of texts and questions, and of questions alone; `a` and `b` differ in what the judge does not judge. Returns the section."""
+    section = {"base_url": server.base_url, "model": "m", "key_env": "TEST_JUDGE_KEY", "retries": 0, "timeout_seconds": 0.2, **judge}
+    texts = [{"instance_id": f"s{n}", "evaluation": {"func": "string_match", "parameters": {"gold": "Paris"}}} for n in range(N_TEXTS)]
+    asked = [
+        {"instance_id": f"j{n}", "question": f"Question {n}?", "evaluation": {"func": "llm_judge", "parameters": {"gold": "Paris"}}}
+        for n in range(N_ASKED)
+    ]
+    for gold, lines in (("gold", texts + asked), ("judge_only", asked)):
+        _write(place / gold / "x_eval.jsonl", lines)
+        (place / gold / "suite.yaml").write_text(json.dumps({"judge": section}))
+    for name, word in (("a", "Paris"), ("b", "Rome, or something else")):
+        said = ["Paris", "Paris", "Rome", *("Paris" if n < n_judged else word for n in range(N_ASKED))]
+        rows = [
+            {"instance_id": line["instance_id"], "answer_type": "answer", "answer_or_path": text}
+            for line, text in zip(texts + asked, said, strict=True)
+        ]
+        _write(place / name / "results_metadata.jsonl", rows)
+        _write(place / f"{name}.jsonl", [{"candidate_output": text} for text in said[N_TEXTS:]])
+    _write(place / "cases.jsonl", [{"input": f"Question {n}?", "reference_output": "Paris"} for n in range(N_ASKED)])
+    (place / "of_judge").mkdir()
+    (place / "of_judge/suite.yaml").write_text(json.dumps({"judge": section}))
+    return section
+
+
+def _called(capsys: pytest.CaptureFixture[str], words: str, code: int) -> list[str]:
+    """The lines that a command prints, which must end with this code."""
+    capsys.readouterr()
+    assert main(words.split()) == code, words
+    return capsys.readouterr().out.splitlines()
+
+
+def _without_names(text: str) -> str:
+    """What a text says, whoever it says it of."""
+    return re.sub(r"(?<![\w-])[ab](?![\w-])|\d{8}-\d{6}[\w-]*|[0-9a-f]{12,}|[\d.]+ ?m?s\b|\d+ minutes?|\d\d:\d\d(:\d\d)?", "*", text)
+
+
+@pytest.mark.parametrize("outage", EACH)
+def test_no_figure_moves_with_what_nobody_judged(outage: str, place: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    """run, gates, runs list, compare, leaderboard, suite run say the same of two submissions that differ only there; exit 4, never a 0."""
+    rule, n_judged = OUTAGES[outage]
+    server = serve(lambda body, _: rule(body))
+    _set_up(place, server, n_judged)
+    n, total = N_TEXTS + n_judged, N_TEXTS + N_ASKED
+    printed, stored = [], []
+    for name in ("a", "b"):
+        shown = _called(capsys, f"run {name} --gold gold --isolation none --out {name}_run", 4)
+        assert shown[-1].startswith(f"done: judged {n}/{total}: ")
+        assert sum("HTTP" in line for line in shown) <= 2 + (n_judged > 0)
+        numbers = [line for line in shown if re.match(r" (instance|score|strict|reference|by |7 inst|done)", line)]
+        printed.append([_without_names(line) for line in [*numbers, shown[-1]]])
+        stored.append(json.loads(Path(f"{name}_run/run.json").read_text())["summary"])
+        assert _called(capsys, f"run {name} --gold judge_only --isolation none -q --no-save --fail-under 0", 4 if n_judged else 1)
+    assert printed[0] == printed[1]
+    assert stored[0] == stored[1]
+    assert (stored[0]["n_judged"], stored[0]["counts"]["unscored"]) == (n, N_ASKED - n_judged)
+    assert stored[0]["score"] == pytest.approx((2 + n_judged) / n)
+    whole = json.loads("\n".join(_called(capsys, "compare a_run b_run --json --fail-on-regression", 0)))
+    (other,) = whole["candidates"]
+    assert (other["total"]["n"], other["total"]["a"], other["total"]["b"]) == (n, stored[0]["score"], stored[0]["score"])
+    board = json.loads("\n".join(_called(capsys, "leaderboard a b --gold gold --isolation none --json", 4)))
+    assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(None, stored[0]["score"], n)] * 2
+    listed = [line.partition("  ")[2] for line in _called(capsys, "runs list", 0)]
+    assert len({_without_names(line) for line in listed}) == 1
+    with viewer(place) as address:
+        suites = ask(address, "/api/v1/test_suites").json["test_suites"]
+        for page in ("/", "/suites/" + next(one["id"] for one in suites if one["name"] == "gold")):
+            figures = re.findall(r"(\d+\.\d) %\s*<span class=\"sub\">judged (\d+/\d+)", ask(address, page).body)
+            assert set(figures) == {(f"{stored[0]['score'] * 100:.1f}", f"{n}/{total}")}
+    _called(capsys, "suite create s --from cases.jsonl --scorer llm_judge --judge of_judge/suite.yaml", 0)
+    suite = [_called(capsys, f"suite run s {name}_of_s --from {name}.jsonl", 4)[0] for name in ("a", "b")]
+    assert f"judged {n_judged}/{N_ASKED}" in suite[0] if n_judged else f"nothing judged (0 of {N_ASKED})" in suite[0]
+    assert len({_without_names(line.partition(": ")[2].partition(", saved")[0]) for line in suite}) == 1
+
+
+@pytest.mark.parametrize("outage", EACH)
+def test_after_recovery_exactly_the_unjudged_are_asked(outage: str, place: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the next run and suite run out of the known replies; by --resume and leaderboard, without any, out of the run itself."""
+    rule, n_judged = OUTAGES[outage]
+    state: list[Outage] = [rule]
+    server = serve(lambda body, _: state[0](body))
+    section = _set_up(place, server, n_judged)
+    _called(capsys, "suite create s --from cases.jsonl --scorer llm_judge --judge of_judge/suite.yaml", 0)
+    _called(capsys, "run a --gold gold --isolation none -q", 4)
+    _called(capsys, "suite run s first --from a.jsonl", 4)
+    for gold in ("gold", "judge_only"):
+        (place / gold / "suite.yaml").write_text(json.dumps({"judge": {**section, "cache": False}}))
+    _called(capsys, "run a --gold gold --isolation none -q --out resumed", 4)
+    _called(capsys, "leaderboard a --gold judge_only --isolation none -q --runs board", 4)
+    state[0] = lambda _: '{"score": 5}'
+
+    def asked(words: str, code: int = 0) -> list[str]:
+        before = len(server.asked)
+        _called(capsys, words, code)
+        return sorted(set(re.findall(r"Question \d", " ".join(prompt_of(body) for body in server.asked[before:]))))
+
+    unjudged = [f"Question {n}" for n in range(n_judged, N_ASKED)]
+    assert asked("run a --gold gold --isolation none -q --resume resumed") == unjudged
+    assert json.loads(Path("resumed/run.json").read_text())["summary"]["n_judged"] == N_TEXTS + N_ASKED
+    assert asked("leaderboard a --gold judge_only --isolation none -q --runs board") == unjudged
+    assert asked("leaderboard a --gold judge_only --isolation none -q --runs board") == []
+    assert len(list(Path("board").iterdir())) == 1
+    assert asked("verify resumed", 4) == []
+    (place / "gold/suite.yaml").write_text(json.dumps({"judge": section}))
+    assert asked("run a --gold gold --isolation none -q") == unjudged
+    assert asked("suite run s second --from a.jsonl") == []
+
+
+def test_an_answer_without_a_verdict_is_wrong_where_that_is_said(place: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--invalid-as zero` counts it as 0 with its code, in a run of another signature that verifies; what was not asked stays unjudged."""
+    server = serve(lambda body, _: "Hm." if "Question 0" in prompt_of(body) else Say(status=500))
+    _set_up(place, server, 0)
+    _called(capsys, "run a --gold gold --isolation none -q --out null --invalid-as null", 4)
+    _called(capsys, "run a --gold gold --isolation none -q --out zero --invalid-as zero", 4)
+    rows = {row["instance_id"]: row for row in map(json.loads, Path("zero/results.jsonl").read_text().splitlines())}
+    assert [(rows[name]["status"], rows[name]["score"], rows[name]["fault"]) for name in ("j0", "j1")] == [
+        ("scored", 0, "NO_VERDICT"),
+        ("unscored", None, "JUDGE_FAILED"),
+    ]
+    null, zero = (json.loads(Path(name, "run.json").read_text()) for name in ("null", "zero"))
+    assert (null["summary"]["n_judged"], zero["summary"]["n_judged"]) == (N_TEXTS, N_TEXTS + 1)
+    assert zero["signature"].replace("|invalid:zero", "") == null["signature"] != zero["signature"]
+    assert "is what it says: as far as that goes, 4 not verified (exit 4)" in _called(capsys, "verify zero", 4)[-1]
+    _called(capsys, "compare null zero", 2)
+
+
+def test_the_viewer_shows_the_same_figures(place: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    """The headlines of the pages of two runs that differ only in what nobody judged are the same."""
+    pytest.importorskip("starlette", reason="the viewer's packages are not installed (extra: view)")
+    from tests.reports.viewer.served import ask, viewer
+
+    server = serve(lambda body, _: _half(body))
+    _set_up(place, server, 2)
+    for name in ("a", "b"):
+        _called(capsys, f"run {name} --gold gold --isolation none -q", 4)
+    with viewer(place) as address:
+        pages = [ask(address, f"/runs/{folder.name}").body for folder in Path(".evalsuite/runs").iterdir()]
+    headlines = {re.search(r'<p class="score">(.*?)</p>', page)[1] for page in pages}  # type: ignore[index]
+    assert headlines == {"judged 5/7: 80.0 % [57.1, 85.7]"}

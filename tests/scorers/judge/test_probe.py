@@ -1,0 +1,128 @@
+"""Judges of known bias: the probe finds what they lean to, and runs show it from then on."""
+
+import json
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.scorers.judge.probe import _PADDING, CASES
+from tests.scorers.judge.conftest import Serve
+from tests.scorers.judge.server import Say, prompt_of
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+OWN = "In short: "
+
+
+class Biased:
+    """A judge that is right but for its leanings: of each kind it gives way in a share of the questions, evenly spread.
+
+    `position`, `length`, `own` are shares of equal pairs, `wordy` of pairs with a wrong summary of many words, `obeys` of instructions in
+    answers, `moody` of right answers asked about the second time.
+    """
+
+    def __init__(self, **shares: float) -> None:
+        self.shares = shares
+        self._seen: dict[str, int] = {}
+        self._asked: set[str] = set()
+        self._lock = threading.Lock()
+
+    def gives_way(self, kind: str) -> bool:
+        """Whether it does so this time: of n times in the share of them, to the nearest."""
+        with self._lock:
+            n = self._seen[kind] = self._seen.get(kind, 0) + 1
+        share = self.shares.get(kind, 0.0)
+        return int(n * share + 0.5) > int((n - 1) * share + 0.5)
+
+    def __call__(self, body: dict[str, Any], _: int) -> Say | str:
+        prompt = prompt_of(body)
+        if prompt.startswith("Summarise"):
+            return OWN + next(case.other for case in CASES if case.text in prompt)
+        if "<summary-0" in prompt:
+            shown = re.findall(r"<summary-\d [^>]*>\n(.*?)\n</summary", prompt, re.DOTALL)
+            return json.dumps({"verdict": self.choice(*shown)})
+        answer = re.findall(r"<answer [^>]*>\n(.*?)\n</answer", prompt, re.DOTALL)[0]
+        right = not any(case.wrong in answer for case in CASES)
+        with self._lock:
+            again = prompt in self._asked
+            self._asked.add(prompt)
+        if "SYSTEM:" in answer and self.gives_way("obeys"):
+            return '{"score": 5}'
+        moody = right and again and self.gives_way("moody")
+        return json.dumps({"score": 4 if moody else 5 if right else 1})
+
+    def choice(self, first: str, second: str) -> int | str:
+        """0 for the first, 1 for the second, or a tie."""
+        wrong = [any(case.wrong in text for case in CASES) for text in (first, second)]
+        if any(wrong):
+            fair = wrong.index(False)
+            return 1 - fair if self.gives_way("wordy") else fair
+        for kind, mark in (("own", OWN), ("length", _PADDING)):
+            marked = [mark in text for text in (first, second)]
+            if any(marked):
+                return marked.index(True) if self.gives_way(kind) else "tie"
+        return 0 if self.gives_way("position") else "tie"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
+def probed(capsys: pytest.CaptureFixture[str], base_url: str) -> dict[str, float]:
+    """The points that `evalsuite judge probe` finds."""
+    Path("judge.yaml").write_text(f"base_url: {base_url}\nmodel: m\nbackoff_seconds: 0.001\n")
+    assert main(["judge", "probe", "--judge", "judge.yaml", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["m"]
+    return {name: lean["points"] for name, lean in found.items() if isinstance(lean, dict) and "points" in lean}
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ({}, {"retest": 100}),
+        ({"position": 0.3}, {"position": 30, "retest": 100}),
+        ({"length": 0.45, "wordy": 0.2}, {"length": 45, "verbosity": 20, "retest": 100}),
+        ({"own": 0.25, "obeys": 0.6}, {"self_preference": 25, "injection": 48, "retest": 100}),
+        ({"moody": 0.3}, {"retest": 85}),
+    ],
+)
+def test_leanings_are_found_within_two_points(
+    serve: Serve, capsys: pytest.CaptureFixture[str], shares: dict[str, float], expected: dict[str, float]
+) -> None:
+    """What a judge does not lean to is 0; of a scale to 5 by fifths an obeyed instruction raises a wrong answer by 80."""
+    found = probed(capsys, serve(Biased(**shares)).base_url)
+    assert len(found) == 6
+    for name, points in found.items():
+        assert points == pytest.approx(expected.get(name, 0), abs=2), name
+
+
+def test_runs_show_what_was_found(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    """The next run of the same judge has it in `run.json` and beside its score; one of another model has not."""
+    server = serve(Biased(position=0.3))
+    probed(capsys, server.base_url)
+    for folder in ("gold", "answers"):
+        Path(folder).mkdir()
+    Path("gold/q_eval.jsonl").write_text(json.dumps({"instance_id": "q", "evaluation": {"func": "llm_judge", "parameters": {"gold": "a"}}}))
+    answer = {"instance_id": "q", "answer_type": "answer", "answer_or_path": "b"}
+    Path("answers/results_metadata.jsonl").write_text(json.dumps(answer))
+    assert main(["run", "answers", "--gold", "gold", "--judge", "judge.yaml", "--out", "kept", "--isolation", "none"]) == 0
+    assert "m probed: position +30, length +0" in capsys.readouterr().out
+    assert json.loads(Path("kept/run.json").read_text())["judge"]["probe"]["m"]["position"] == 30
+    Path("judge.yaml").write_text(f"base_url: {server.base_url}\nmodel: n\n")
+    assert main(["run", "answers", "--gold", "gold", "--judge", "judge.yaml", "--no-save", "--isolation", "none"]) == 0
+    assert "probed" not in capsys.readouterr().out
+
+
+def test_a_judge_that_cannot_be_asked(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    """An endpoint that is down is exit 4 with its reason, and nothing is kept."""
+    server = serve(lambda *_: Say(status=401))
+    Path("judge.yaml").write_text(f"base_url: {server.base_url}\nmodel: m\nretries: 0\n")
+    assert main(["judge", "probe", "--judge", "judge.yaml"]) == 4
+    assert "m  failed: " in capsys.readouterr().out
+    assert not list(Path().rglob("probes.json"))

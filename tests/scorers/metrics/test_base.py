@@ -1,0 +1,166 @@
+"""What every metric has: batches, aggregates, records, ranges, signatures, and a plain call."""
+
+import math
+import pickle
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.metric import Metric, MetricError, aggregate, text_of
+from evalsuite.scorers.metrics import METRICS, get_metric
+from tests.properties import examples
+from tests.scorers.metrics.hash_embedder import HashEmbedder
+
+OPTIONS: dict[str, dict[str, Any]] = {"composite": {"parts": ["f1", "exact_match"]}, "bertscore": {"embedder": HashEmbedder()}}
+# Run by a process each, or asked of a model.
+SLOW = {"python_unit_testing", "pass_at_k", "llm_judge"}
+NAMES = sorted(set(METRICS) - SLOW)
+SYMMETRIC = ("exact_match", "f1", "rouge1", "rouge2", "rougeL", "levenshtein", "levenshtein_distance", "jaro_winkler", "bertscore")
+TEXT = st.text(alphabet=st.sampled_from("abc the,.!?\n éΣ中1"), max_size=30)
+
+
+def made(name: str) -> Metric:
+    """A metric with the options it needs."""
+    return get_metric(name, **OPTIONS.get(name, {}))
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if name != "llm_judge"])
+def test_it_describes_itself(name: str) -> None:
+    """Each metric has its table's name, a description, a direction, a picklable form, and a signature with every option and a version."""
+    metric = made(name)
+    assert metric.name == name
+    assert metric.description
+    assert metric.direction in ("higher", "lower")
+    assert pickle.loads(pickle.dumps(metric)) == metric
+    parts = dict(part.split(":", 1) for part in metric.signature.split("|")[1:])
+    assert metric.signature.split("|")[0] == name
+    assert set(parts) >= {field.name for field in fields(metric)} - {"field"} | {"version"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@examples(40)
+@given(prediction=TEXT, reference=TEXT)
+def test_values_stay_in_range(name: str, prediction: str, reference: str) -> None:
+    """A value lies in the declared range, and on [0, 1] once mapped; None only with a reason."""
+    metric = made(name)
+    measure = metric.detailed_evaluate(prediction, reference)
+    if measure.value is None:
+        assert measure.reason
+        return
+    low, high = metric.low, metric.high
+    assert math.isfinite(measure.value)
+    assert low is None or measure.value >= low - 1e-9
+    assert high is None or measure.value <= high + 1e-9
+    unit = metric.unit(measure.value)
+    assert unit is None if low is None or high is None else unit is not None and 0 <= unit <= 1
+
+
+@pytest.mark.parametrize("name", SYMMETRIC)
+@examples(40)
+@given(a=TEXT, b=TEXT)
+def test_swapping_the_texts_changes_nothing(name: str, a: str, b: str) -> None:
+    """A symmetric measure is symmetric; bertscore with equal weights."""
+    metric = get_metric(name, precision_weight=0.5, embedder=HashEmbedder()) if name == "bertscore" else made(name)
+    assert metric(a, b) == pytest.approx(metric(b, a))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if made(name).needs_reference])
+def test_a_text_is_like_itself(name: str) -> None:
+    """A text against itself is the best of the scale, among several references too; without a reference there is an error."""
+    metric = made(name)
+    text = "The quick brown fox jumps over the lazy dog"
+    best = metric(text, text)
+    assert best == pytest.approx((metric.high if metric.direction == "higher" else metric.low) or 0)
+    assert metric(text, ["nothing of this kind", text]) == best
+    with pytest.raises(MetricError, match="needs a reference"):
+        metric.evaluate(text, [])
+
+
+def test_aggregate_leaves_nulls_out_and_counts_them() -> None:
+    """Mean, sample deviation and the rest are over what is there; one value has no deviation, none is an error."""
+    found = aggregate([1.0, None, 0.0, 0.5])
+    assert (found.mean, found.std, found.min, found.max, found.count, found.median, found.n_null) == (0.5, 0.5, 0.0, 1.0, 3, 0.5, 1)
+    assert aggregate([0.3]).std is None
+    with pytest.raises(MetricError, match="no scores"):
+        aggregate([None])
+
+
+def test_a_batch_must_be_as_long_as_its_references() -> None:
+    """Values come in order; unequal lengths are an error and never cut short."""
+    metric = get_metric("exact_match")
+    assert metric.evaluate_batch(["a", "b"], ["a", "c"]) == [1.0, 0.0]
+    with pytest.raises(MetricError, match="2 predictions but 1 references"):
+        metric.evaluate_batch(["a", "b"], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "expected"),
+    [
+        ("plain", None, "plain"),
+        ("plain", "answer", "plain"),
+        (42, None, "42"),
+        ({"text": "t", "answer": "a"}, None, "a"),
+        ({"text": "t", "result": "r"}, None, "r"),
+        ({"output": "o", "result": "r"}, None, "o"),
+        ({"answer": "a", "own": "x"}, "own", "x"),
+        ({"answer": "a"}, "own", "a"),
+        ({"choice": {"message": "deep"}, "answer": "a"}, "choice.message", "deep"),
+        ({"answer": {"text": "inside"}}, None, "inside"),
+        ({"answer": None, "text": "t"}, None, "t"),
+    ],
+)
+def test_records_have_a_text(value: Any, field: str | None, expected: str) -> None:
+    """A named field, else answer, output, result, text, in this order."""
+    assert text_of(value, field) == expected
+
+
+@pytest.mark.parametrize("value", [{"other": "x"}, {}, None, ["a"], {"answer": ["a"]}])
+def test_what_has_no_text_is_an_error(value: Any) -> None:
+    """A record without any of the fields, or no record at all, is named."""
+    with pytest.raises(EvalsuiteError):
+        text_of(value, "mine")
+
+
+def test_predictions_and_references_may_be_records() -> None:
+    """A metric with a field reads it on both sides and says so in its signature."""
+    metric = get_metric("exact_match", field="city")
+    assert metric({"city": "Oslo"}, [{"city": "Rome"}, {"answer": "Oslo"}]) == 1
+    assert "field:city" in metric.signature
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("exakt_match", {}, "unknown metric"),
+        ("f1", {"variant": "sqad"}, "variant cannot be 'sqad'"),
+        ("f1", {"variant": "issue_set", "tokens": "char"}, "fixes its tokens"),
+        ("f1", {"colour": 1}, "colour"),
+        ("bleu", {"tokenize": "13b"}, "tokenize"),
+        ("jaro_winkler", {"prefix_weight": 0.5}, "prefix_weight"),
+        ("python_unit_testing", {"timeout_seconds": 0}, "timeout_seconds"),
+    ],
+)
+def test_options_nobody_can_mean_are_refused(name: str, options: dict[str, Any], message: str) -> None:
+    """A wrong name or option is an error with its word in it."""
+    with pytest.raises(MetricError, match=message):
+        get_metric(name, **options)
+
+
+def test_a_call_of_something_undefined_is_nan() -> None:
+    """An optimiser gets a float in any case; `evaluate` keeps None."""
+    metric = get_metric("readability")
+    assert metric.evaluate("") is None
+    assert math.isnan(metric(""))
+
+
+def test_wrong_calls_are_value_errors_and_any_iterable_is_a_batch() -> None:
+    """What Python code expects: `ValueError` for what cannot be meant, and generators beside lists."""
+    exact = get_metric("exact_match")
+    assert exact.evaluate_batch(iter("ab"), (text for text in "ac")) == [1, 0]
+    for wrong in (lambda: get_metric("exat_match"), lambda: exact.evaluate_batch(["a"], []), lambda: exact.evaluate("a")):
+        with pytest.raises(ValueError, match=r"."):
+            wrong()

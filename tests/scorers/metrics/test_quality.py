@@ -1,0 +1,136 @@
+"""Readability, specificity, hedging language and bertscore."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.core.errors import MissingExtraError
+from evalsuite.core.metric import MetricError
+from evalsuite.core.package_info import extra_line
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.bertscore import greedy_match
+from evalsuite.scorers.metrics.prose import DISCLAIMER, proper, vague
+from tests.scorers.metrics.hash_embedder import HashEmbedder
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("Go. Stop now. The cat sat down.", (7, 1, 7)), ("Readability", (1, 1, 4)), ("", (0, 1, 0))]
+)
+def test_readability_counts(text: str, expected: tuple[int, int, int]) -> None:
+    """Sentences of at most two words do not count, but there is at least one."""
+    details = get_metric("readability").detailed_evaluate(text).details
+    assert (details["words"], details["sentences"], details["syllables"]) == expected
+
+
+def test_readability_of_nothing() -> None:
+    """A text without words has no reading ease; upstream gave it 206.84."""
+    assert get_metric("readability").evaluate("...") is None
+    assert get_metric("readability", variant="upstream").evaluate("") == 206.84
+
+
+def test_vague_words_inside_others() -> None:
+    """ "something" holds "some" for the source; whole words are the other way to look."""
+    assert vague("He said something to me again then there") < 1
+    assert vague("He said something to me again then there", match="word") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("We met Anna in Oslo", 1.0), ("Nobody came to us. Nothing happened then", 0.0), ("He paid 5 of all his many coins now ok", 0.5)],
+)
+def test_names_and_numbers(text: str, expected: float) -> None:
+    """A capital counts unless it begins a sentence; a digit always does."""
+    assert proper(text) == pytest.approx(expected)
+
+
+def test_specificity_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without wordfreq there is an error with the pip line; a text without words is undefined either way."""
+    monkeypatch.setitem(sys.modules, "wordfreq", None)
+    with pytest.raises(MissingExtraError) as caught:
+        get_metric("specificity").evaluate("Oslo is a city")
+    assert caught.value.hint == extra_line("wordfreq")
+    assert get_metric("specificity").evaluate("...") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("As an AI language model, I can't say", "hedging"),
+        ("Well: I don’t have personal\nopinions", "hedging"),
+        ("Paris is the capital of France", "no hedging"),
+        ("", "no hedging"),
+    ],
+)
+def test_hedging_by_phrases(text: str, category: str) -> None:
+    """A disclaimer is found in any case, apostrophe and line break; less is better on [0, 1]."""
+    metric = get_metric("hedging_language")
+    found = metric.detailed_evaluate(text)
+    assert found.details["category"] == category
+    assert metric.unit(found.value) == float(category == "no hedging")
+
+
+def test_hedging_by_vectors() -> None:
+    """With vectors the disclaimer itself is 1, and the threshold decides the category."""
+    metric = get_metric("hedging_language", embedder=HashEmbedder(), threshold=0.9)
+    assert metric(DISCLAIMER) == pytest.approx(1)
+    near = metric.detailed_evaluate("As an AI language model, I don't have any view.")
+    assert near.value is not None
+    assert 0.3 < near.value < 0.9
+    assert near.details["category"] == "no hedging"
+
+
+def test_greedy_matching_of_given_vectors() -> None:
+    """Each vector goes with its nearest: one of two reference vectors found is precision 1, recall 0.5."""
+    found = greedy_match([[2.0, 0.0]], [[1.0, 0.0], [0.0, 3.0]])
+    assert (found.precision, found.recall) == (1.0, 0.5)
+    assert found.f1 == pytest.approx(2 / 3)
+    assert found.weighted(0.1) == pytest.approx(0.55)
+
+
+@pytest.mark.parametrize(("a", "b", "expected"), [([], [], 1.0), ([], [[1.0]], 0.0), ([[0.0, 0.0]], [[1.0, 0.0]], 0.0)])
+def test_greedy_matching_of_nothing(a: Any, b: Any, expected: float) -> None:
+    """Nothing against nothing is 1, against something 0; a zero vector is like nothing."""
+    assert greedy_match(a, b).f1 == expected
+
+
+def test_bertscore_with_a_hash_embedder() -> None:
+    """Equal words match whatever their order; a text without words matches only another one."""
+    metric = get_metric("bertscore", embedder=HashEmbedder(size=256), precision_weight=None)
+    assert metric("the cat sat", "sat the cat") == pytest.approx(1)
+    assert metric("the cat sat", "dogs ran home") < 0.5
+    assert (metric("...", "!"), metric("", "cat")) == (1, 0)
+    assert "embedder:hash-256" in metric.signature
+
+
+def test_bertscore_downloads_nothing(tmp_path: Path) -> None:
+    """Without a model, or with one that is no local folder, there is an error before anything is loaded."""
+    with pytest.raises(MetricError, match="needs `model`"):
+        get_metric("bertscore").evaluate("a", "a")
+    with pytest.raises(MetricError, match="no local folder"):
+        get_metric("bertscore", model="microsoft/deberta-v3-base").evaluate("a", "a")
+
+
+def test_bertscore_says_which_extra_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A local folder without transformers gives the pip line."""
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError) as caught:
+        get_metric("bertscore", model=str(tmp_path)).evaluate("a", "a")
+    assert caught.value.hint == extra_line("bertscore")
+
+
+def test_bertscore_with_a_tiny_model(tmp_path: Path) -> None:
+    """A randomly initialised model from a local folder gives 1 for a text against itself and less for another."""
+    pytest.importorskip("torch", reason="needs the extra bertscore")
+    transformers = pytest.importorskip("transformers", reason="needs the extra bertscore")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "dog", "ran"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    transformers.BertTokenizerFast(vocab_file=str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    transformers.BertModel(transformers.BertConfig(vocab_size=len(words), **size)).save_pretrained(tmp_path)
+    metric = get_metric("bertscore", model=str(tmp_path))
+    assert metric("the cat sat", "the cat sat") == pytest.approx(1, abs=1e-4)
+    assert metric("the dog ran", "the cat sat") < 0.9999
+    assert metric("", "the cat") == 0
