@@ -30,7 +30,7 @@ _NAMES = {
     "Question": "evalsuite.scorers.judge",
     "Score": "evalsuite.core.types",
     "Settings": "evalsuite.scorers.judge",
-    "TestSuite": "evalsuite.api",
+    "TestSuite": "evalsuite.reports.test_suite",
     "assert_scores": "evalsuite.api",
     "confidence_interval": "evalsuite.stats",
     "evaluate": "evalsuite.api",
@@ -62,12 +62,13 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from evalsuite.api import TestSuite, assert_scores, evaluate, score
+    from evalsuite.api import assert_scores, evaluate, score
     from evalsuite.cli import main
     from evalsuite.core.errors import FaultError
     from evalsuite.core.metric import Metric
     from evalsuite.core.scorer_contract import scorer
     from evalsuite.core.types import Score
+    from evalsuite.reports.test_suite import TestSuite
     from evalsuite.scorers.judge import Judge, Question, Settings, needed, read_settings, semantic_comparator
     from evalsuite.scorers.judge.replies import yes_no_reading
     from evalsuite.scorers.metrics import METRICS, Composite, Part, get_metric, metric_from

@@ -6,10 +6,6 @@ A plain call is read here without the command line parser, whose import would be
 """
 
 import json
-import os
-import sys
-from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,246 +32,11 @@ from evalsuite.cli.options import (
 )
 from evalsuite.cli.showing import Reveal, print_document
 from evalsuite.compare.characters import clean
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, FAULTS, FaultError, UsageError, describe
-from evalsuite.core.types import EVALUATORS, RULES, Fault, Rule, Score
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.core.types import EVALUATORS, Rule
 
 if TYPE_CHECKING:
-    from evalsuite.core.scorer_contract import Scorer
-
-
-OWN_OPTIONS = (
-    "--prediction",
-    "--gold",
-    "--rules",
-    "--json",
-    "--explain",
-    "--reveal",
-    "--databases",
-    "--plugin",
-    "--allow-programs",
-    "--frozen-clock",
-    "--questions",
-    "--live-gold",
-    "--judge",
-    "--fail-under",
-    "--result-dir",
-    "--gold-dir",
-    "--layout",
-    "--mode",
-    "--run",
-)
-_VALUED = ("--prediction", "--gold", "--rules")
-
-
-def quick_check(words: Sequence[str]) -> int | None:
-    """The exit code of `check SCORER --prediction ... --gold ...`, None for whatever the command line parser has to read."""
-    plain = plain_call(words)
-    if plain is None:
-        return None
-    given, rest, as_json = plain
-    rules: Rule | None = next((known for known in RULES if given["--rules"] and known == given["--rules"][-1]), None)
-    check_prediction(words[0], given["--prediction"], given["--gold"], rest, rules, None, as_json=as_json)
-    return EXIT_OK
-
-
-def plain_call(words: Sequence[str]) -> tuple[dict[str, list[str]], list[str], bool] | None:
-    """(values by own option, the scorer's words, whether --json stands there) of a call that begins with a bundled scorer's name.
-
-    None where it has any other option of the command, a short one, or one that cannot be meant.
-    """
-    from evalsuite.scorers import SCORERS
-
-    if not words or words[0] not in SCORERS.bundled:
-        return None
-    given: dict[str, list[str]] = {name: [] for name in _VALUED}
-    rest: list[str] = []
-    as_json = False
-    waiting = iter(words[1:])
-    for word in waiting:
-        option, assigned, value = word.partition("=")
-        if option in given:
-            taken = value if assigned else next(waiting, None)
-            if taken is None or (option == "--rules" and taken not in RULES):
-                return None
-            given[option].append(taken)
-        elif word == "--json":
-            as_json = True
-        elif word in ("-", "--") or option.replace("_", "-") in (*OWN_OPTIONS, "--help") or (word[:1] == "-" and word[:2] != "--"):
-            return None
-        else:
-            rest.append(word)
-    return given, rest, as_json
-
-
-def check_prediction(
-    name: str,
-    predictions: Sequence[str],
-    gold: Sequence[str],
-    words: Sequence[str],
-    rules: Rule | None,
-    judge: Path | None,
-    *,
-    as_json: bool,
-    allow_programs: bool = False,
-) -> float | None:
-    """Print what a scorer says of one prediction; the value under the rules, by default strict for trees and official for all else.
-
-    Raises `UsageError` for parameters that the scorer cannot use, and for a file that cannot be read.
-    """
-    from evalsuite.api import score
-    from evalsuite.cli.scorer_options import parse_options
-    from evalsuite.core.scorer_contract import check_parameters
-    from evalsuite.reports.instance import score_object, score_text
-
-    entry = _scorer(name)
-    rules = rules or ("strict" if entry.marker.reads == "tree" else "official")
-    parameters = parse_options(entry, words, gold=gold, known=OWN_OPTIONS)
-    wanted = entry.parameters.get("gold")
-    if wanted is not None and wanted.default is wanted.empty and "gold" not in parameters:
-        raise UsageError("no gold given", hint=f"evalsuite check {name} --prediction {_metavar(entry)} --gold {_metavar(entry)}")
-    warnings = [problem.message for problem in check_parameters(entry, parameters) if len(problem.blocks) < 2]
-    try:
-        prediction, asked = _prediction(entry, predictions), _judge_of_file(judge)
-        # Files of a form that takes a parser are read in a worker.
-        in_json = entry.marker.reads == "tree" and prediction.lower().endswith((".json", ".jsonl"))
-        if asked is None and (in_json or (entry.marker.gold_files is not None and entry.marker.reads != "tree")):
-            found = _score_behind_walls(entry, prediction, parameters)
-        else:
-            found = score(name, prediction, judge=asked, allow_programs=allow_programs, **parameters)
-    except FaultError as error:
-        hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
-        raise UsageError(describe(error.fault), hint=hint) from None
-    warnings = list(dict.fromkeys([*warnings, *found.details.get("warnings", ())]))
-    if as_json:
-        print(json.dumps(score_object(name, found, rules=rules, warnings=warnings), ensure_ascii=True, default=str))
-    else:
-        print(score_text(name, found, rules=rules, warnings=warnings), end="")
-    return found.value(rules)
-
-
-def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, Any]) -> Score:
-    """The score of files, read and compared in a worker that may read them and nothing else: none of them ends this process."""
-    from evalsuite.api import checked_scorer
-    from evalsuite.readers.duckdb_connections import unnamed_copy
-    from evalsuite.readers.limits import resolve_limits
-    from evalsuite.readers.paths import open_trusted
-    from evalsuite.sandbox.rpc_client import WorkerCalls
-    from evalsuite.scorers import worker_setup
-
-    checked_scorer(entry.name, parameters)
-    limits = resolve_limits()
-    given = prediction if isinstance(prediction, list) else [prediction]
-    named = [*given, *(value for key in ("gold", "schema") for value in _as_list(parameters.get(key)))]
-    files = [Path(value) for value in named if isinstance(value, str) and _is_there(value)]
-    n_bytes = sum(file.stat().st_size for file in files)
-    with ExitStack() as stack:
-        calls = stack.enter_context(WorkerCalls(readable=files, hostile=Path(str(given[0])), limits=limits, setup=worker_setup()))
-        copy = None
-        if entry.marker.reads == "database":
-            source = stack.enter_context(open_trusted(Path(prediction), limit_bytes=limits["file_bytes"]))
-            copy = stack.enter_context(unnamed_copy(source, int(limits["file_bytes"])))
-        words = (f"{__name__}:score_files", str(Path.cwd()), entry.name, prediction, parameters)
-        try:
-            told = calls.call(*words, copy=copy, n_bytes=n_bytes)
-        except FaultError as error:
-            if error.fault.code != "TIMEOUT":
-                raise
-            # As in a run: the official verdict alone may still be there in time.
-            told = calls.call(*words, True, copy=copy, n_bytes=n_bytes)
-    faults = {key: None if told[key] is None else Fault(**told[key]) for key in ("fault", "strict_fault")}
-    return Score(**{**told, **faults})
-
-
-def score_files(
-    folder: str, name: str, prediction: Any, parameters: dict[str, Any], without_strict: bool = False, *, private: Path | None = None
-) -> dict[str, Any]:
-    """The fields of the score of files whose names are relative to `folder`. Runs in a worker."""
-    from dataclasses import asdict
-
-    from evalsuite.core.plugin_calls import OfficialError, late_strict, official_alone
-    from evalsuite.readers.load_answer import read_pair
-    from evalsuite.scorers import SCORERS
-
-    os.chdir(folder)
-    entry = SCORERS.load(name)
-    read, gold = read_pair(entry.marker.reads, prediction, parameters, private=private)
-    try:
-        with official_alone() if without_strict else nullcontext():
-            return asdict(entry.score(read, **{**parameters, **gold}))
-    except OfficialError as error:
-        return asdict(late_strict(error.score))
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _is_there(name: str) -> bool:
-    try:
-        return Path(name).exists()
-    except (OSError, ValueError):
-        return False
-
-
-def _judge_of_file(file: Path | None) -> Any:
-    """The judge of a file, None where none is named. Raises `UsageError` for a file that says nothing of one."""
-    if file is None:
-        return None
-    from evalsuite.gold.suite_yaml import judge_section
-    from evalsuite.scorers.judge import Judge, read_settings
-
-    return Judge(read_settings(judge_section(file)))
-
-
-def _scorer(name: str) -> "Scorer":
-    from evalsuite.core.registry import UnknownScorerError
-    from evalsuite.scorers import SCORERS
-
-    try:
-        return SCORERS.load(name)
-    except UnknownScorerError as error:
-        raise UnknownScorerError(error.message, hint=f"{error.hint} (for an instance add --result_dir FOLDER)") from None
-
-
-def _metavar(entry: "Scorer") -> str:
-    if entry.marker.reads == "tree":
-        return "FILE.json"
-    return "TEXT" if entry.marker.gold_files is None else "FILE"
-
-
-def _prediction(entry: "Scorer", given: Sequence[str]) -> Any:
-    """What the scorer is to judge: a text, a path, or several paths."""
-    if not given:
-        raise UsageError("no prediction given", hint=f"evalsuite check {entry.name} --prediction {_metavar(entry)} --gold ...")
-    if entry.marker.reads == "tables":
-        return list(given)
-    if len(given) > 1:
-        raise UsageError(f"--prediction is given {len(given)} times", hint=f"{entry.name} judges one")
-    if entry.marker.reads == "tree" and given[0].lower().endswith((".json", ".jsonl")):
-        # The name of a file, with or without @ in front; any other text is the JSON itself.
-        return given[0].removeprefix("@")
-    return given[0] if entry.marker.gold_files is not None and entry.marker.reads != "tree" else _named_text(given[0])
-
-
-def _named_text(given: str) -> str:
-    """The text itself, of a file (`@FILE`), or of stdin (`-`); `@@` begins a text with one @. Raises `FaultError`."""
-    if given.startswith("@@"):
-        return given[1:]
-    if given != "-" and not given.startswith("@"):
-        return given
-    from evalsuite.readers.limits import DEFAULT_LIMITS
-    from evalsuite.readers.paths import open_trusted
-
-    where = "stdin" if given == "-" else given[1:]
-    try:
-        if given == "-":
-            return sys.stdin.buffer.read().decode("utf-8")
-        with open_trusted(Path(where), limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
-            return handle.read().decode("utf-8")
-    except UnicodeDecodeError:
-        raise FaultError("BAD_ENCODING", where=where) from None
-    except FaultError as error:
-        raise FaultError(error.fault.code, error.fault.detail, where=where) from None
+    pass
 
 
 def check_command(
@@ -376,6 +137,8 @@ def check_command(
         if gold_dir is not None:
             raise UsageError("no submission folder given", hint=f"evalsuite check {name} --result_dir FOLDER --gold_dir {gold_dir}")
         given = (name, prediction or [], gold or [], ctx.args, chosen, judge)
+        from evalsuite.cli.prediction import check_prediction
+
         value = check_prediction(*given, as_json=json_, allow_programs=code.allow_programs)
     if fail_under is None or (value is not None and value >= fail_under):
         return EXIT_OK

@@ -126,7 +126,7 @@ def _dispatch(arguments: list[str]) -> int:
         # Before anything is scored: what a worker cannot import would be the fault of nobody's answer.
         raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(lacking)}", hint=install_line())
     if arguments[:1] == ["check"]:
-        from evalsuite.cli.check_commands import quick_check
+        from evalsuite.cli.prediction import quick_check
 
         if (code := quick_check(arguments[1:])) is not None:
             return code

@@ -33,7 +33,7 @@ def import_command(
     A run keeps their verdicts: `compare` holds two of them to each other, `agree` theirs to ours. The same bytes are imported once,
     whatever the file is called; another log of the same suite gives runs of its own, named after the file where a name is taken.
     """
-    from evalsuite.api import TestSuite
+    from evalsuite.reports.test_suite import TestSuite
     from evalsuite.suites.tool_logs import read_log, save_log
 
     log, folders = save_log(read_log(path), scorer or "string_match", name=name)

@@ -52,7 +52,7 @@ def suite_try(
 
     Nothing is kept unless `--keep` names a suite.
     """
-    from evalsuite.api import TestSuite
+    from evalsuite.reports.test_suite import TestSuite
     from evalsuite.sandbox.temp_dirs import ScratchFolder
     from evalsuite.suites.case_data import reference_data_of
     from evalsuite.suites.stored_suites import ROOT
@@ -152,8 +152,8 @@ def suite_create(
     plugins: Plugins = None,
 ) -> int:
     """Make a suite from a file of inputs and reference outputs."""
-    from evalsuite.api import TestSuite
     from evalsuite.gold.suite_yaml import judge_section
+    from evalsuite.reports.test_suite import TestSuite
     from evalsuite.suites.stored_suites import SuiteError, folder_of
 
     load_plugins(plugins)
@@ -260,8 +260,8 @@ def suite_run(
     allow_unscored: AllowUnscored = False,
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
-    from evalsuite.api import TestSuite
     from evalsuite.cli.output_streams import complain
+    from evalsuite.reports.test_suite import TestSuite
     from evalsuite.reports.words import verdict_line
     from evalsuite.suites.stored_suites import SuiteError, load_suite
 

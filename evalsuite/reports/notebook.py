@@ -1,6 +1,7 @@
 """A scored run as Python code and notebooks have it: as a frame, as a written report, in one line, as HTML."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,11 +12,10 @@ from evalsuite.reports.record import Record, record_of_run, revealed
 from evalsuite.reports.run_columns import results_table
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.words import verdict_line
+from evalsuite.runs.run_result import Run
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from evalsuite.runs.run_result import Run
 
 
 # Rows that a notebook shows.
@@ -60,3 +60,16 @@ class Readable(ABC):
         body = "".join(f"<tr>{row}</tr>" for row in cells)
         more = f"<p>... {len(rows) - _MOST_ROWS} more</p>" if len(rows) > _MOST_ROWS else ""
         return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>{more}"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReportedRun(Readable, Run):
+    """A `Run` that can be read: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one."""
+
+    def _own_run(self) -> Run:
+        return self
+
+
+def reported(run: Run) -> ReportedRun:
+    """The run with everything that it can be read as."""
+    return ReportedRun(**{one.name: getattr(run, one.name) for one in fields(run)})

@@ -12,7 +12,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from evalsuite.api import TestSuite
+from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs
 from evalsuite.runs.run_folder import RunFolder
 from evalsuite.runs.run_options import RunOptions

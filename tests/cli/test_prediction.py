@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.cli import main
-from evalsuite.cli.check_commands import OWN_OPTIONS, plain_call
 from evalsuite.cli.parser import load_command
+from evalsuite.cli.prediction import OWN_OPTIONS, plain_call
 from tests.properties import examples
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evalsuite.api import TestSuite
+from evalsuite.reports.test_suite import TestSuite
 
 INPUTS = ["Capital of France?", "Capital of Italy?", "Capital of Norway?"]
 REFERENCES = ["Paris", "Rome", "Oslo"]

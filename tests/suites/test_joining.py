@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.api import TestSuite
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
+from evalsuite.reports.test_suite import TestSuite
 from evalsuite.suites.stored_suites import load_suite
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

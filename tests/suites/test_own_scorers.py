@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.api import TestSuite
 from evalsuite.core.errors import UsageError
+from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs
 from evalsuite.scorers import SCORERS
 from evalsuite.suites.stored_suites import SuiteError

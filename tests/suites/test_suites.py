@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite.api import TestSuite
 from evalsuite.core.errors import UsageError
 from evalsuite.core.registry import UnknownScorerError
+from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs, one_run, tag_run
 from evalsuite.runs.history_index import query
 from evalsuite.suites.stored_suites import SuiteError, delete_suite, list_suites, load_suite, rename_suite, save_suite, slug

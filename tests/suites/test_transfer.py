@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.api import TestSuite
 from evalsuite.core.errors import UsageError
+from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs, one_run, tag_run
 from evalsuite.suites.stored_suites import SuiteError, load_suite
 from evalsuite.suites.transfer import export_suite, import_suites

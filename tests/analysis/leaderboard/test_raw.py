@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evalsuite.api import TestSuite
 from evalsuite.cli import main
+from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs
 from evalsuite.suites.transfer import import_suites
 from tests.conftest import corpus

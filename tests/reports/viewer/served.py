@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.api import TestSuite
+from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs, tag_run
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run

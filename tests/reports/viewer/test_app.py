@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite.api import TestSuite
 from evalsuite.cli import main
 from evalsuite.core.package_info import extra_line
+from evalsuite.reports.test_suite import TestSuite
 from evalsuite.reports.viewer.pages import STATIC
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run as score

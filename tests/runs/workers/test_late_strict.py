@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from evalsuite.analysis.receipts.run_claims import read_claims
-from evalsuite.cli.check_commands import check_prediction
+from evalsuite.cli.prediction import check_prediction
 from evalsuite.core.plugin_calls import late_strict
 from evalsuite.core.types import Result, Score
 from evalsuite.gold.layouts import read_gold, read_submission

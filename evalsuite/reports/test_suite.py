@@ -1,0 +1,474 @@
+"""`TestSuite` and `TestRun`: suites by name and their runs, with the names of Arthur Bench's classes."""
+
+import asyncio
+import json
+import shlex
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
+
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import UsageError
+from evalsuite.core.plugin_calls import trusting_plugins
+from evalsuite.core.registry import UnknownScorerError
+from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.status import own_value, results_by
+from evalsuite.reports.notebook import Readable
+from evalsuite.reports.words import counted, verdict_line
+from evalsuite.runs.history import METADATA_KEYS, find_runs
+from evalsuite.runs.run_files import write_atomically
+from evalsuite.runs.run_folder import RunFolder, new_folder
+from evalsuite.runs.run_result import Run
+from evalsuite.scorers import SCORERS
+from evalsuite.scorers.judge import read_settings
+from evalsuite.suites.case_data import INPUT_COLUMN, REFERENCE_COLUMN, CaseData, candidates_of, reference_data_of
+from evalsuite.suites.stored_suites import (
+    ROOT,
+    Case,
+    ScoringMethod,
+    StoredSuite,
+    SuiteError,
+    check_name,
+    configs_of,
+    data_hash,
+    folder_of,
+    given_scorers,
+    gold_of,
+    load_suite,
+    needs,
+    new_suite,
+    save_suite,
+    slug,
+    write_gold,
+)
+
+if TYPE_CHECKING:
+    from evalsuite.core.types import Result
+    from evalsuite.runs.run_result import Run
+
+
+# Bench gives these on their own scale: hedging 1 where the answer hedges, specificity up to 0.99, the reading ease without bounds.
+ON_THEIR_OWN_SCALE: Final = frozenset({"hedging_language", "readability", "specificity"})
+
+
+class Category(NamedTuple):
+    """A category by its name."""
+
+    name: str
+
+
+class ScoreResult(NamedTuple):
+    """What a scorer said of a case, as Bench has it."""
+
+    score: float | None
+    category: Category | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCase:
+    """One case of a run: what was asked, expected and answered, and what that is worth; `score` is None where nobody could judge.
+
+    `scores` has the score of each scorer by name.
+    """
+
+    id: str
+    input: str
+    reference_output: str | None
+    output: str
+    score: float | None
+    category: str | None
+    reason: str
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+
+    @property
+    def score_result(self) -> ScoreResult:
+        """Score and category."""
+        return ScoreResult(self.score, None if self.category is None else Category(self.category))
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class TestRun(Readable):
+    """One run of a suite: n cases in the suite's order, and the `Run` behind them.
+
+    It is read as that is: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one for notebooks.
+    """
+
+    __test__: ClassVar[bool] = False  # not a test class for pytest
+
+    name: str
+    run: "Run"
+    suite: StoredSuite
+    output: tuple[str, ...]
+
+    def save(self) -> Path:
+        """The folder of a run that was made with `save=False`, now saved in the history. Raises `SuiteError` where it is saved already."""
+        from evalsuite.readers.submission_files import submission_hash
+
+        if self.run.folder is not None:
+            raise SuiteError(f"the run {self.name!r} is saved already, in {self.run.folder}", hint="a run is saved once")
+        folder = new_folder(self.run.options.runs_folder, slug(self.name))
+        self.run = replace(self.run, folder=folder, submission_hash=submission_hash(self.run.submission))
+        RunFolder(folder).open({"submission": self.run.submission_hash}).finish(self.run.results, self.run.to_json())
+        return folder
+
+    def _own_run(self) -> "Run":
+        return self.run
+
+    def __repr__(self) -> str:
+        return clean(f"<TestRun {self.name!r} of {self.suite.name!r}: {verdict_line(self.run.summary)}>")
+
+    @property
+    def id(self) -> str:
+        """The run folder's name, by which `evalsuite runs show` knows it; empty where it is not saved."""
+        return self.run.folder.name if self.run.folder is not None else ""
+
+    @property
+    def test_suite_id(self) -> str:
+        """The id of the suite."""
+        return self.suite.id
+
+    @property
+    def scores(self) -> list[float | None]:
+        """The score of each case; None where nobody could judge, never -1. Hedging, reading ease and specificity are on their own scale."""
+        return [_score_of(result) for result in self.run.results]
+
+    @property
+    def scores_by_scorer(self) -> dict[str, list[float | None]]:
+        """Scorer -> the score of each case, the suite's own score first."""
+        return {name: [self._scores_of(result)[name] for result in self.run.results] for name in self.suite.scorers}
+
+    def _scores_of(self, result: "Result") -> dict[str, float | None]:
+        seen = results_by(result, self.suite.scorers)
+        others = {name: _score_of(seen[name]) if name in seen else None for name in self.suite.scorers[1:]}
+        return {self.suite.scorer: _score_of(result), **others}
+
+    @property
+    def categories(self) -> list[str | None]:
+        """The category of each case for scorers that have them, else None."""
+        return [result.details.get("category") for result in self.run.results]
+
+    @property
+    def test_cases(self) -> list[RunCase]:
+        """The n cases with their outputs and scores."""
+        cases = zip(self.suite.test_cases, self.output, self.run.results, strict=True)
+        return [
+            RunCase(
+                id=case.id,
+                input=case.input,
+                reference_output=case.reference_output,
+                output=output,
+                score=_score_of(result),
+                category=result.details.get("category"),
+                reason=result.reason,
+                scores=self._scores_of(result),
+            )
+            for case, output, result in cases
+        ]
+
+    @property
+    def test_case_outputs(self) -> list[RunCase]:
+        """The same under Bench's other name."""
+        return self.test_cases
+
+    def _metadata_text(self, key: str) -> str:
+        metadata: Mapping[str, Any] = self.run.options.metadata
+        return str(metadata.get(key, ""))
+
+    @property
+    def model_name(self) -> str:
+        """What `run` was told; empty where it was not."""
+        return self._metadata_text("model_name")
+
+    @property
+    def model_version(self) -> str:
+        """What `run` was told; empty where it was not."""
+        return self._metadata_text("model_version")
+
+    @property
+    def foundation_model(self) -> str:
+        """What `run` was told; empty where it was not."""
+        return self._metadata_text("foundation_model")
+
+    @property
+    def prompt_template(self) -> str:
+        """What `run` was told; empty where it was not."""
+        return self._metadata_text("prompt_template")
+
+    @property
+    def description(self) -> str:
+        """What `run` was told; empty where it was not."""
+        return self._metadata_text("description")
+
+
+def _score_of(result: "Result") -> float | None:
+    raw = own_value(result) if result.score is None or result.scorer in ON_THEIR_OWN_SCALE else None
+    return (None if result.score is None else float(result.score)) if raw is None else raw
+
+
+class TestSuite:
+    """A suite of test cases under a name.
+
+    Args:
+        name: any text; it is kept, and its slug is the folder.
+        scoring_method: the name of a scorer, or a scorer of your own: an object with `run_batch` (as in Arthur Bench) or a function
+            `(answer, reference) -> number in [0, 1]`. May be left out when a suite with a named scorer is reloaded. A list of several
+            gives a column for each; the first makes the score.
+        description: kept and shown.
+        reference_data: a data frame.
+        reference_data_path: a CSV, TSV, JSONL, JSON, Parquet or Excel file; its column `id`, where it has one, names the cases.
+        input_text_list: n inputs, with `reference_output_list` of n references.
+        input_column, reference_column: their names in a frame or file.
+        client: only None: there is no service, suites lie below `root`.
+        config: further parameters of the scorer, the same for each case; of several scorers by their names.
+        judge: the `judge` section of suite.yaml for scorers that ask a model: base_url, model, key_env, ...
+        allow_empty: blank cells of a frame or file are empty texts and no error.
+        root: where suites and runs are kept (`.evalsuite`).
+
+    Raises:
+        UnknownScorerError: no such scorer.
+        UsageError: no data, data that cannot be read, a reference that is missing.
+        SuiteError: the name exists with another scorer or other data.
+    """
+
+    __test__ = False  # not a test class for pytest
+
+    def __init__(
+        self,
+        name: str,
+        scoring_method: Any = None,
+        description: str | None = "",
+        reference_data: Any = None,
+        reference_data_path: str | Path | None = None,
+        input_text_list: Iterable[str] | None = None,
+        reference_output_list: Iterable[str | None] | None = None,
+        input_column: str = INPUT_COLUMN,
+        reference_column: str = REFERENCE_COLUMN,
+        client: object = None,
+        *,
+        config: Mapping[str, Any] | None = None,
+        judge: Mapping[str, Any] | None = None,
+        allow_empty: bool = False,
+        root: Path = ROOT,
+    ) -> None:
+        if client is not None:
+            raise UsageError("there is no client: suites are kept in files", hint="leave `client` out; `root` says where they lie")
+        check_name(name)
+        self._root = root
+        scorers, config = given_scorers(scoring_method, config)
+        given = reference_data_of(
+            reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
+        )
+        brought = frozenset(scorers).intersection(SCORERS.objects) if not isinstance(scoring_method, str) else frozenset()
+        self._suite = self._reload(name, scorers, given, config, brought) or self._create(
+            name, scorers, description or "", given, config, judge, {} if input_column == INPUT_COLUMN else {"input_column": input_column}
+        )
+
+    def __repr__(self) -> str:
+        return clean(f"<TestSuite {self.name!r}: {counted(len(self.test_cases), 'case')}, {', '.join(self._suite.scorers)}>")
+
+    @property
+    def suite(self) -> StoredSuite:
+        """The suite as it is stored."""
+        return self._suite
+
+    @property
+    def name(self) -> str:
+        """The suite's name."""
+        return self._suite.name
+
+    @property
+    def description(self) -> str:
+        """What the suite's maker said of it."""
+        return self._suite.description
+
+    @property
+    def test_cases(self) -> tuple[Case, ...]:
+        """The n cases."""
+        return self._suite.test_cases
+
+    @property
+    def input_texts(self) -> list[str]:
+        """The inputs of the n cases."""
+        return self._suite.input_texts
+
+    @property
+    def reference_outputs(self) -> list[str] | None:
+        """The references of the n cases; None where there are none."""
+        return self._suite.reference_outputs
+
+    @property
+    def scoring_method(self) -> ScoringMethod:
+        """The scorer with its type and configuration; it equals its name."""
+        return self._suite.scoring_method
+
+    @property
+    def scorer(self) -> Scorer:
+        """The scorer of the score. Raises `UnknownScorerError` where one of the maker's own is not here."""
+        return SCORERS.load(self._suite.scorer)
+
+    async def arun(self, run_name: str, *data: Any, **options: Any) -> TestRun:
+        """`run` in a thread of its own, so that a loop goes on meanwhile; it takes what `run` takes."""
+        return await asyncio.to_thread(self.run, run_name, *data, **options)
+
+    def run(
+        self,
+        run_name: str,
+        candidate_data: Any = None,
+        candidate_data_path: str | Path | None = None,
+        candidate_output_list: Iterable[str] | None = None,
+        candidate_column: str = "candidate_output",
+        context_column: str | None = None,
+        context_list: Iterable[str] | None = None,
+        save: bool = True,
+        batch_size: int | None = 1,
+        model_name: str | None = "",
+        model_version: str | None = "",
+        foundation_model: str | None = "",
+        prompt_template: str | None = "",
+        *,
+        input_column: str | None = None,
+        description: str | None = "",
+        allow_programs: bool = False,
+        invalid_as: Literal["zero"] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> TestRun:
+        """The scored candidates, one per case in case order; saved in the history with all metadata unless `save` is False.
+
+        Args:
+            run_name: unique among the suite's saved runs.
+            candidate_data: a data frame with the column `candidate_column`.
+            candidate_data_path: a CSV, TSV, JSONL, JSON, Parquet or Excel file with that column. Its rows are joined with the cases by
+                the column `id`, else by the column of inputs, else by their places.
+            candidate_output_list: n texts.
+            candidate_column: the column's name in a frame or file.
+            context_column: the column of contexts of a frame or file. Scorers that take a `context` get it, and it is kept with the run.
+            input_column: the column of inputs to join by, by default the suite's.
+            context_list: n contexts beside `candidate_output_list`. Runs with other contexts have another signature.
+            save: whether the run goes to the history; `TestRun.save()` does it later.
+            batch_size: at least 1. Judges are asked as many at once as their settings say, whatever it is; it moves no score.
+            model_name, model_version, foundation_model, prompt_template, description: kept and shown.
+            allow_programs: whether candidates that are programs may be run, with nothing to jail them (python_unit_testing, pass_at_k).
+            invalid_as: "zero" counts a candidate that the judge gave no verdict on as wrong; else its score is None.
+            progress: called with how many cases are done, and of how many.
+
+        Raises:
+            UsageError: no candidates, another number of them than of cases, a context that is missing.
+            SuiteError: the run name is taken, or the suite's own scorer was not given.
+        """
+        check_name(run_name, "run")
+        if not (batch_size is None or (hasattr(batch_size, "__index__") and batch_size is not True and batch_size >= 1)):
+            raise UsageError(f"batch_size cannot be {batch_size!r}", hint="a whole number of at least 1")
+        given = (model_name, model_version, foundation_model, prompt_template, description)
+        metadata = {key: value for key, value in zip(METADATA_KEYS, given, strict=True) if value}
+        outputs, contexts = candidates_of(
+            self._suite,
+            candidate_data if candidate_data is not None else candidate_data_path,
+            candidate_output_list,
+            candidate_column=candidate_column,
+            context_column=context_column,
+            contexts=context_list,
+            input_column=input_column,
+        )
+        own = [entry for entry in find_runs(self._root / "runs") if entry.metadata.get("suite_id") == self._suite.id]
+        if taken := next((entry.name for entry in own if slug(str(entry.metadata.get("run_name", ""))) == slug(run_name)), None):
+            hint = f"choose another run name, or `evalsuite runs rm {shlex.quote(taken)}`"
+            raise SuiteError(f"the suite {self._suite.name!r} has a run {run_name!r} already", hint=hint)
+        gold = self._gold_for(run_name, contexts)
+        submission = self._write_submission(run_name, outputs, contexts)
+        from evalsuite.runs.run_options import RunOptions
+        from evalsuite.runs.scoring import run
+
+        about = {"run_name": run_name, "suite_id": self._suite.id, **metadata}
+        place: dict[str, Any] = {"save": save, "runs_folder": self._root / "runs", "label": slug(run_name)}
+        options = RunOptions(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, **place)
+        with trusting_plugins(gold):
+            return TestRun(name=run_name, run=run(submission, gold, options, progress=progress), suite=self._suite, output=tuple(outputs))
+
+    def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:
+        """The gold folder to score against: the suite's own, or a copy with this run's contexts for a scorer that takes one."""
+        takes = False
+        for name in (scorers := self._suite.scorers):
+            try:
+                takes |= "context" in SCORERS.load(name).parameters
+            except UnknownScorerError:
+                hint = f"TestSuite({self._suite.name!r}, your_scorer), or --plugin where a file brings it"
+                raise SuiteError(f"the suite's scorer {name!r} is not here", hint=hint) from None
+        own = gold_of(self._suite.name, self._root)
+        if contexts is None and (without := next((name for name in scorers if needs(name, "context")), None)):
+            raise UsageError(f"{without} needs a context", hint="context_column or context_list; --context-column")
+        if contexts is None or not takes:
+            return own
+        copy = own.parent / "golds" / slug(run_name)
+        shutil.copytree(own, copy, dirs_exist_ok=True)
+        write_gold(self._suite, copy, contexts)
+        return copy
+
+    def _reload(
+        self,
+        name: str,
+        scorers: tuple[str, ...],
+        given: CaseData | None,
+        config: Mapping[str, Any] | None,
+        brought: frozenset[str],
+    ) -> StoredSuite | None:
+        """The stored suite of that name, or None; data or a scorer that differ from what is stored are an error, never ignored.
+
+        `brought` are the scorers that were given as objects.
+        """
+        if not folder_of(name, self._root).exists():
+            return None
+        stored = load_suite(name, self._root)
+        way_out = "take another name, or delete the suite first"
+        if scorers and scorers != stored.scorers:
+            raise SuiteError(f"the suite {name!r} is scored by {', '.join(stored.scorers)}, not {', '.join(scorers)}", hint=way_out)
+        if absent := next((one for one in scorers if one not in brought and stored.method(one).get("type") == "custom"), None):
+            hint = "give the scorer itself, not its name"
+            raise SuiteError(f"the suite {name!r} is scored by a scorer of its maker, {absent}", hint=hint)
+        if given is not None and data_hash(given.inputs, given.references) != stored.data_hash:
+            raise SuiteError(f"the suite {name!r} holds other data", hint=f"leave the data out to reload it, or {way_out}")
+        asked = {} if config is None else configs_of(stored.scorers, config)
+        named = stored.scorers if len(stored.scorers) == 1 else config or ()
+        if any(dict(stored.method(one).get("config", {})) != asked[one] for one in named if asked):
+            raise SuiteError(f"the suite {name!r} has another configuration", hint=way_out)
+        return stored
+
+    def _create(
+        self,
+        name: str,
+        scorers: tuple[str, ...],
+        description: str,
+        given: CaseData | None,
+        config: Mapping[str, Any] | None,
+        judge: Mapping[str, Any] | None,
+        extra: Mapping[str, Any],
+    ) -> StoredSuite:
+        if not scorers:
+            raise UsageError(f"no suite {name!r}, and no scoring method to make one with", hint="`evalsuite scorers` lists them")
+        if given is None:
+            raise UsageError("no reference data given", hint="reference_data, reference_data_path or input_text_list")
+        read_settings(judge or {})
+        suite = new_suite(
+            name,
+            scorers,
+            inputs=given.inputs,
+            references=given.references,
+            case_ids=given.ids,
+            description=description,
+            config=config,
+            extra={**extra, "judge": dict(judge)} if judge is not None else extra,
+        )
+        save_suite(suite, self._root)
+        return suite
+
+    def _write_submission(self, run_name: str, outputs: Sequence[str], contexts: Sequence[str] | None) -> Path:
+        folder = folder_of(self._suite.name, self._root) / "submissions" / slug(run_name)
+        folder.mkdir(parents=True, exist_ok=True)
+        cases = zip(self._suite.test_cases, outputs, strict=True)
+        rows = ({"instance_id": case.id, "answer_type": "answer", "answer_or_path": output} for case, output in cases)
+        write_atomically(folder / "results_metadata.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        if contexts is not None:
+            by_case = {case.id: context for case, context in zip(self._suite.test_cases, contexts, strict=True)}
+            write_atomically(folder / "contexts.json", json.dumps(by_case, ensure_ascii=False, indent=1) + "\n")
+        return folder
