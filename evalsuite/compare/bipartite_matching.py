@@ -1,11 +1,11 @@
-"""Matchings on plain lists: each left node to at most one right node, or flows between groups of equal nodes."""
+"""Bipartite matching and maximum flow on plain lists."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 
 def bipartite_matching(candidates: Sequence[Sequence[int]]) -> list[int | None]:
-    """For each left node its right node, or None; a maximum matching over `candidates[left]`, tried in the order given.
+    """The right node of each left node, or None: a maximum matching over `candidates[left]`, tried in the given order.
 
     Kuhn's augmenting paths, without recursion. A left node whose first candidates are free gets the earliest of them.
     """
@@ -18,7 +18,9 @@ def bipartite_matching(candidates: Sequence[Sequence[int]]) -> list[int | None]:
 
 
 def _augment(root: int, candidates: Sequence[Sequence[int]], owner: dict[int, int], chosen: list[int | None], dead: set[int]) -> None:
-    """Give `root` a right node where a path allows it. What a search without success reached can never lead anywhere later: `dead`."""
+    """Match `root` to a right node if an augmenting path exists. Nodes that a failed search reached are `dead`: they never lead to a path
+    later.
+    """
     came_from: dict[int, int] = {}
     queue = deque([root])
     while queue:
@@ -47,23 +49,23 @@ def _flip(right: int, root: int, came_from: dict[int, int], owner: dict[int, int
 def saturating_flow(supply: Sequence[int], demand: Sequence[int], edges: Sequence[Sequence[int]], count: Callable[[int], None]) -> bool:
     """Whether all supply fits into the demand along `edges[left] -> right`; both totals are counts of equal rows.
 
-    `count` hears how many edges each search looked at, and may raise.
+    `count` is called with the number of edges that each search visited, and may raise.
     """
     return all(left_over == 0 for left_over in _flow(supply, list(demand), edges, count))
 
 
 def largest_flow(supply: Sequence[int], demand: Sequence[int], edges: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-    """What is left of the supply and of the demand when as much as possible has flown; earlier left nodes are served first."""
+    """The supply and the demand that remain after a maximum flow; earlier left nodes are served first."""
     room = list(demand)
     return list(_flow(supply, room, edges, _uncounted)), room
 
 
 def _uncounted(n: int) -> None:
-    """Nobody counts."""
+    """Ignore the number of visited edges."""
 
 
 def _flow(supply: Sequence[int], room: list[int], edges: Sequence[Sequence[int]], count: Callable[[int], None]) -> Iterator[int]:
-    """What is left of each supply in turn, `room` being used up; each path is searched breadth first (Edmonds-Karp)."""
+    """Yield the remainder of each supply; `room` is used up. Each path is searched breadth first (Edmonds-Karp)."""
     flow: list[dict[int, int]] = [dict.fromkeys(row, 0) for row in edges]
     back: list[set[int]] = [set() for _ in room]
     left_over = list(supply)

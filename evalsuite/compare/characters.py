@@ -1,8 +1,7 @@
-"""The one way of hostile text into a report: what cannot be seen becomes its escape.
+"""Unicode rules for untrusted text: which characters are visible, are digits, look like others, or end a word.
 
-Single characters as a careful reader takes them: what cannot be seen, what is a digit, what only looks like another, where words end.
-
-Look-alikes are Unicode's own (confusables.txt, by way of the package confusable-homoglyphs).
+`clean` is the one function that escapes untrusted text for reports. Look-alikes are Unicode's own (confusables.txt, from the package
+confusable-homoglyphs).
 """
 
 import json
@@ -21,35 +20,35 @@ _IGNORABLE: Final = (
     "\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _HIDDEN: Final = re.compile(f"[{_IGNORABLE}]")
-# A letter that NFKC leaves alone and no answer uses: it stands where a character is neither digit nor mark of a number.
+# A letter that NFKC leaves alone and that no answer uses. It replaces characters that are neither digits nor marks of a number.
 LETTER: Final = "\u01c0"
 
 
-# Printable by Python's rule, yet drawn as nothing: what Unicode calls default-ignorable (joiners, fillers, inherent vowels and all
-# variation selectors), and the blank Braille pattern, the notehead that is none and the filler of Khitan.
+# Printable by Python's rule but drawn as nothing: Unicode's default-ignorable characters (joiners, fillers, inherent vowels and all
+# variation selectors), the blank Braille pattern, the null notehead and the Khitan filler.
 _BLANK_RANGES: Final = (
     *((0x34F, 0x34F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180D), (0x180F, 0x180F), (0x3164, 0x3164), (0xFFA0, 0xFFA0)),
     *((0xFE00, 0xFE0F), (0xE0100, 0xE01EF), (0x2800, 0x2800), (0x1D159, 0x1D159), (0x16FE4, 0x16FE4)),
 )
 _BLANK: Final = frozenset(chr(code) for first, last in _BLANK_RANGES for code in range(first, last + 1))
-# More marks than any script stacks on a letter.
+# More combining marks than any script puts on one letter.
 MOST_MARKS: Final = 8
 
 
 def is_seen(char: str) -> bool:
-    """Whether a character is drawn where it stands: printable, and nothing that Unicode draws as nothing."""
+    """Whether a character is visible: printable, and not one that Unicode draws as nothing."""
     return char.isprintable() and char not in _BLANK
 
 
 def visible(text: str) -> str:
-    """The text without the characters that are never shown."""
+    """The text without invisible characters."""
     return text if text.isascii() else _HIDDEN.sub("", text)
 
 
 def digits_only(text: str) -> str:
-    """The text under NFKC, in which only decimal digits became digits: superscripts, enclosed digits, fractions are letters.
+    """The text under NFKC, where only decimal digits become digits: superscripts, enclosed digits and fractions become letters.
 
-    So are digits under a combining mark, which encloses them or strikes them through.
+    Digits under a combining mark that encloses them or strikes them through become letters too.
     """
     if text.isascii():
         return text
@@ -75,7 +74,7 @@ def _looks_like_digits(char: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def looks_like(char: str) -> frozenset[str]:
-    """The ASCII letters and digits, small and without marks, that a character may be taken for; its own plain form among them."""
+    """The ASCII letters and digits (lower case, without marks) that a character can be mistaken for, including its own plain form."""
     if char.isascii():
         return frozenset(char.lower())
     shapes = _shapes(char)
@@ -83,7 +82,7 @@ def looks_like(char: str) -> frozenset[str]:
     found = {_bare(char), *map(_bare, shapes), *(name[-1].lower() for name in names)}
     if not any(map(str.isascii, found)) and len(char.upper()) == 1 and char.upper() != char:
         found |= looks_like(char.upper())
-    # Unicode names one of each family of strokes and circles.
+    # Unicode maps each family of strokes and circles to one member.
     found |= {"i", "1"} if "l" in shapes else set()
     found |= {"0"} if "O" in shapes else set()
     return frozenset(text for text in found if len(text) == 1)
@@ -91,7 +90,7 @@ def looks_like(char: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 14)
 def spelled_out(char: str) -> str:
-    """The plain characters that a character stands for (`\u00e6`: `ae`, `\u00e9`: `e`); itself where it looks like another one too."""
+    """The plain characters that a character stands for (`æ`: `ae`, `é`: `e`); the character itself if it also looks like another one."""
     bare = _bare(char)
     if len(bare) == 1 and not bare.isascii():
         several = next((text for text in map(_bare, _shapes(char)) if len(text) > 1 and text.isascii() and text.isalnum()), None)
@@ -110,7 +109,7 @@ _SMALL_CAPITAL: Final = re.compile(r"LATIN LETTER SMALL CAPITAL [A-Z]")
 
 
 def _shapes(char: str) -> tuple[str, ...]:
-    """What Unicode says a character can be confused with, invisible marks of direction aside."""
+    """The characters that Unicode lists as confusable with a character, without invisible direction marks."""
     return _confusables().get(char, ())
 
 
@@ -130,7 +129,7 @@ def is_joined(left: str, right: str) -> bool:
 
 
 def is_spaceless(char: str) -> bool:
-    """Whether the character is of a script that writes no spaces."""
+    """Whether the character belongs to a script that writes no spaces."""
     return bool(char) and not char.isascii() and unicodedata.name(char, "").startswith(_NO_SPACES)
 
 
@@ -139,9 +138,9 @@ def _in_word(char: str) -> bool:
 
 
 def clean(text: str) -> str:
-    """The text with every character that is not seen (ESC, C1, bidi, zero-width, selectors, surrogates, line ends) as its escape.
+    """The text with every invisible character (ESC, C1, bidi, zero-width, selectors, surrogates, line ends) replaced by its escape.
 
-    Visible characters of any script stay. Of a run of combining marks the first eight stay, so that no cell grows over its neighbours.
+    Visible characters of any script stay. Of a run of combining marks the first eight stay, so that no cell is drawn over its neighbours.
     """
     if text.isascii() and text.isprintable():
         return text

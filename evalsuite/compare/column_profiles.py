@@ -1,8 +1,6 @@
-"""The columns of a table as the strict rules see them: cells with a value, the tolerance of each, and the label it bears.
+"""Columns as the strict rules compare them: parsed cells, tolerance, label, multiset of values and sorted numbers.
 
-Columns as the strict rules see them, what matching them to each other gives, and which of them likely belong together.
-
-What pairing asks of columns: their bags, their numbers in order, and which of them lie near each other.
+Each derived value is computed at most once, because matching compares the same columns many times.
 """
 
 import re
@@ -23,7 +21,7 @@ Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shap
 
 
 class HeldColumn(list[Any]):
-    """The cells of a column that is compared again and again, with what was worked out of them by name. Nobody changes its cells."""
+    """The cells of a column that is compared several times, with a cache of derived values by name. The cells must not be changed."""
 
     def __init__(self, cells: Iterable[Any]) -> None:
         super().__init__(cells)
@@ -31,7 +29,7 @@ class HeldColumn(list[Any]):
 
 
 def held(table: Table) -> Table:
-    """The table with columns that keep what is worked out of them; one that is not of lists stays as it is."""
+    """The table with columns that cache derived values; a table whose columns are not lists is returned unchanged."""
     if not all(isinstance(column, list | tuple) for column in table.columns):
         return table
     return replace(table, columns=tuple(column if isinstance(column, HeldColumn) else HeldColumn(column) for column in table.columns))
@@ -39,9 +37,10 @@ def held(table: Table) -> Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column as cells; `name` is its header, `position` its place in its own table (from 0), `label` what it says it is, if anything.
+    """A column as cells; `name` is its header, `position` its index in its own table (from 0), `label` its folded name if that identifies
+    it.
 
-    `has_percent` says that cells hold percent signs that can be read in two ways; `read` makes a cell of what is written.
+    `has_percent` is true if cells contain percent signs that can be read in two ways; `read` parses a written cell.
     """
 
     cells: Sequence[Cell]
@@ -53,7 +52,7 @@ class Column:
     read: Callable[[Any], Cell] = read_text
 
     def contradicts(self, other: "Column") -> bool:
-        """Whether the labels of a gold and a predicted column say that they are different columns."""
+        """Whether the labels show that a gold and a predicted column are different columns."""
         return None not in (self.label, other.label) and self.label != other.label
 
 
@@ -61,8 +60,8 @@ class Column:
 class Matching:
     """The verdict on two tables, with what explains it.
 
-    `assignment[i]` is the predicted column (index into the predicted list) of needed gold column i, where one was found or tried;
-    `candidates[i]` all that fit it one by one. `moved` says that tied rows changed places.
+    `assignment[i]` is the predicted column (index into the predicted list) of needed gold column i, if one was found or tried;
+    `candidates[i]` are all predicted columns that match it alone. `moved` means that tied rows changed places.
     """
 
     verdict: Verdict
@@ -78,13 +77,15 @@ class Matching:
 
 
 def matched_as(assignment: Iterable[int]) -> Matching:
-    """The verdict that the table is the gold table under this assignment."""
+    """The verdict that the table equals the gold table under this assignment."""
     chosen = tuple(assignment)
     return Matching(verdict="equal", assignment=chosen, candidates=tuple((k,) for k in chosen))
 
 
 def likely_columns(gold: Sequence[Column], predicted: Sequence[Column]) -> list[int] | None:
-    """For each gold column the predicted one of the same name, the one in the same place among several or without one; None if taken."""
+    """For each gold column the predicted column of the same name; for repeated or missing names the one in the same place. None if already
+    taken.
+    """
     by_name: dict[str, list[int]] = {}
     for k, column in enumerate(predicted):
         by_name.setdefault(column.name, []).append(k)
@@ -99,19 +100,19 @@ def likely_columns(gold: Sequence[Column], predicted: Sequence[Column]) -> list[
 
 
 def in_likely_order(gold: Column, predicted: Sequence[Column], chosen: Iterable[int]) -> list[int]:
-    """Columns with an equal header first, then the one in the same place, then in order."""
+    """Columns with an equal header first, then the one in the same place, then the rest in order."""
     return sorted(chosen, key=lambda k: (predicted[k].name != gold.name, predicted[k].position != gold.position, k))
 
 
 def decided(candidates: Sequence[Sequence[int]], otherwise: Verdict) -> Matching:
-    """The verdict where the candidates alone give one, else `otherwise`."""
+    """The verdict if the candidates alone decide it, else `otherwise`."""
     assignment = tuple(bipartite_matching(candidates))
     verdict: Verdict = "no column" if not all(candidates) else "not injective" if None in assignment else otherwise
     return Matching(verdict=verdict, candidates=tuple(map(tuple, candidates)), assignment=assignment)
 
 
 class Outline:
-    """What pairing asks of a column of n_rows cells, each worked out at most once."""
+    """Derived values of a column of n_rows cells that pairing needs, each computed at most once."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self.cells = cells
@@ -124,34 +125,34 @@ class Outline:
 
     @cached_property
     def bag(self) -> Counter[Any]:
-        """How often each key stands in the column."""
+        """The number of occurrences of each key."""
         return Counter(self.keys)
 
     @cached_property
     def bag_hash(self) -> int:
-        """Equal for equal bags, so that unequal ones are told apart at one look."""
+        """A hash that is equal for equal bags, so that most unequal bags are recognised with one comparison."""
         return hash(frozenset(self.bag.items()))
 
     @cached_property
     def distinct(self) -> Counter[Cell]:
-        """How often each cell stands in the column."""
+        """The number of occurrences of each cell."""
         return Counter(self.cells)
 
     @cached_property
     def readings(self) -> tuple["Outline", ...]:
-        """The column as it can be read: once, or with its percent signs as figures and as shares."""
+        """The possible readings of the column: one, or two with its percent signs read as figures and as shares."""
         if not any(isinstance(cell, Percent) for cell in self.distinct):
             return (self,)
         return Outline(in_reading(self.cells, "figure")), Outline(in_reading(self.cells, "share"))
 
     @cached_property
     def coarsest(self) -> int | None:
-        """The fewest decimals that its decimal numbers show, None where it has none of them."""
+        """The fewest decimals that its decimal numbers show, None if it has no decimal numbers."""
         return min((cell.decimals for cell in self.distinct if isinstance(cell, Number)), default=None)
 
     @cached_property
     def has_loose(self) -> bool:
-        """Whether a decimal may equal an integer that is not its own key."""
+        """Whether a decimal may equal an integer with another key."""
         return any(isinstance(cell, Number) and (abs(cell.value) >= FIRST_INEXACT or not is_whole(cell)) for cell in self.distinct)
 
     @cached_property
@@ -161,13 +162,13 @@ class Outline:
 
     @cached_property
     def line(self) -> list[float]:
-        """The finite numbers in order of size, as often as they stand in the column."""
+        """The finite numbers in ascending order, repeated as often as they occur."""
         places = ((place(cell), n) for cell, n in self.distinct.items())
         return sorted(value for value, n in places if value is not None for _ in range(n))
 
     @cached_property
     def others(self) -> dict[Cell, int]:
-        """How often each cell stands in the column that is no finite number."""
+        """The number of occurrences of each cell that is not a finite number."""
         return {cell: n for cell, n in self.distinct.items() if place(cell) is None}
 
     @cached_property
@@ -176,11 +177,11 @@ class Outline:
         return len(self.line), hash(frozenset(self.others.items()))
 
     def distance(self, other: "Outline") -> float:
-        """How far the numbers of two columns are apart when both are sorted, summed."""
+        """The summed distance of the numbers of two columns after sorting both."""
         return sum(abs(a - b) for a, b in zip(self.line, other.line, strict=True))
 
     def reach(self, tolerance: Tolerance, coarsest: int | None) -> float:
-        """How far at most a number of a gold column with such decimals may be from a prediction of this column."""
+        """The largest distance at which a number of a gold column with such decimals may match a prediction of this column."""
         name = (tolerance, coarsest)
         if name not in self._reach:
             numbers = (cell for cell in self.distinct if isinstance(cell, int | Number))
@@ -189,7 +190,7 @@ class Outline:
 
 
 class Shelf:
-    """Columns in order of their shapes and smallest numbers, so that few are looked at for one gold column."""
+    """Columns sorted by shape and smallest number, so that few are compared with each gold column."""
 
     def __init__(self, outlines: Sequence[Outline]) -> None:
         self._outlines = outlines
@@ -201,7 +202,7 @@ class Shelf:
         self._reach: dict[tuple[tuple[int, int], Tolerance, int | None], float] = {}
 
     def near(self, gold: Outline, tolerance: Tolerance) -> list[int]:
-        """The columns whose smallest number is near gold's, all that can be paired with it among them."""
+        """The columns whose smallest number is near gold's; they include all that can be paired with it."""
         shelf = self._shelves.get(gold.shape, [])
         name = (gold.shape, tolerance, gold.coarsest)
         if name not in self._reach:
@@ -215,21 +216,21 @@ class Shelf:
 
 
 def place(cell: Cell) -> float | None:
-    """A finite number's place on the line, None for every other cell."""
+    """The value of a finite number as a float, None for every other cell."""
     return float_of(cell) if isinstance(cell, int | Number) else None
 
 
 PerColumn = float | Mapping[str, float] | None
 
-# Names that engines and frames make up: `f0_`, `_c1`, `col2`, `?column?`, `Unnamed: 3`, digits; folded as below.
+# Names that engines and data frames generate: `f0_`, `_c1`, `col2`, `?column?`, `Unnamed: 3`, digits; folded as below.
 _MADE: Final = re.compile(r"|\?column\?|(?:[cfvx]|col|column|field|var|expr\$?|unnamed:|\$)?[0-9]+")
 _BETWEEN: Final = re.compile(r"[\s_-]")
 
 
 def labels(header: Sequence[str], other: Sequence[str]) -> list[str | None]:
-    """For each column its name, folded, where that names one column of either table and is not made up; else None.
+    """The folded name of each column if it names one column of either table and is not generated, else None.
 
-    Two columns with different labels contradict each other: each one's name stands on another column of the other table.
+    Two columns with different labels contradict each other: each name belongs to another column of the other table.
     """
     mine, theirs = list(map(_folded, header)), list(map(_folded, other))
     n_mine, n_theirs = Counter(mine), Counter(theirs)
@@ -242,8 +243,9 @@ def _folded(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What a check may say of how strictly cells are compared: tolerances of its own (for all columns or by header or position), whether
-    a number may be a percentage, and whether labels that contradict the values count."""
+    """How strictly a check compares cells: its own tolerances (for all columns, or by header or position), whether a number may be a
+    percentage, and whether labels that contradict the values count.
+    """
 
     abs_tol: PerColumn = None
     rel_tol: PerColumn = None
@@ -262,7 +264,7 @@ PLAIN_TERMS: Final = Terms()
 
 
 class Cells(Sequence[Cell]):
-    """The cells of a column, each read when it is asked for; all of them at most once, equal texts as the same object."""
+    """The cells of a column, each parsed on first access and at most once; equal texts share one object."""
 
     def __init__(self, written: Sequence[Any], read: Callable[[Any], Cell]) -> None:
         self._written, self.read = written, read
@@ -287,7 +289,7 @@ class Cells(Sequence[Cell]):
         return self._read_all(self._written[at]) if isinstance(at, slice) else self.read(self._written[at])
 
     def outline(self) -> Outline:
-        """What pairing asks of the column: of one that is held the same each time."""
+        """The profile that pairing needs; cached if the column caches derived values."""
         if not isinstance(self._written, HeldColumn):
             return Outline(self)
         self._outline = self._outline or Outline(self)
@@ -301,7 +303,7 @@ class Cells(Sequence[Cell]):
 
 
 def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()) -> list[Column]:
-    """The chosen columns as cells that are read as they are asked for."""
+    """The chosen columns as cells that are parsed on first access."""
     read = partial(read_text, percentage=True) if terms.percentage else read_text
     found = []
     for index in chosen:

@@ -1,7 +1,7 @@
-"""What `fetchdf()` of duckdb 2.0.0 with pandas 3.1.1 makes of a database's columns: the values that the reference compares.
+"""Column values as `fetchdf()` of duckdb 2.0.0 with pandas 3.1.1 returns them: the values that the reference compares.
 
-An empty integer or boolean cell is NA, which cannot be compared with a value, and an exact copy with such a column in another order
-scores 0 (not under the reference dbt). Decimals and HUGEINT become floats.
+An empty integer or boolean cell is NA, which cannot be compared with a value, so an exact copy with such a column in another order scores 0
+(not under the reference dbt). Decimals and HUGEINT become floats.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 class Duration(timedelta):
-    """A timedelta that is written, and so sorted, as pandas writes it."""
+    """A timedelta whose text, and so its sort order, is the one of pandas."""
 
     def __str__(self) -> str:
         hours, rest = divmod(self.seconds, 3600)
@@ -38,7 +38,7 @@ class Duration(timedelta):
 
 @dataclass(slots=True)
 class _Fetched:
-    """A column as `fetchdf` types it by itself, before the frame is transposed."""
+    """A column as `fetchdf` types it alone, before the frame is transposed."""
 
     group: Group
     type: str
@@ -47,7 +47,7 @@ class _Fetched:
 
     @property
     def is_number(self) -> bool:
-        """Whether a frame of such columns alone has one numeric type."""
+        """Whether a frame of such columns only has one numeric type."""
         return self.group in ("integer", "float")
 
 
@@ -69,7 +69,7 @@ def database_columns(table: Table, needed: Sequence[int] | None = None) -> list[
 
 
 def cells_of_column(table: Table, chosen: Sequence[int], column: int, rows: Sequence[int]) -> Column:
-    """Some rows of one of the chosen columns, as `database_columns` has it for plain types of which no chosen column has an empty cell."""
+    """Some rows of one chosen column, equal to `database_columns` for plain types if no chosen column has an empty cell."""
     names = [(table.types or ())[index].upper() for index in chosen]
     held = table.columns[column]
     fetched = _fetch(held.cells(rows) if isinstance(held, ArrayColumn) else [held[row] for row in rows], (table.types or ())[column])
@@ -88,12 +88,12 @@ def turns_into_floats(types: Iterable[str]) -> bool:
 
 
 def unsupported_type(table: AnyTable) -> str | None:
-    """The first column type that `fetchdf` refuses, with which the reference cannot read the table."""
+    """The first column type that `fetchdf` rejects, so that the reference cannot read the table; None if all are supported."""
     return next((name for name in table.types or () if name in _UNSUPPORTED), None)
 
 
 def _fetch(cells: Sequence[Any], type_name: str) -> _Fetched:
-    """One column as pandas holds it; what `_TYPES` does not name is an object column."""
+    """One column as pandas stores it; types that `_TYPES` does not name become object columns."""
     name = type_name.upper()
     group, convert, null = _typing(name)
     has_null = any(cell is None for cell in cells)
@@ -106,7 +106,7 @@ def _fetch(cells: Sequence[Any], type_name: str) -> _Fetched:
 
 
 def _typing(name: str) -> tuple[Group, Callable[[Any], Any] | None, Any]:
-    """For a type: the group, what turns a native cell into pandas' one, and what stands for NULL."""
+    """For a type: the group, the conversion from a native cell to pandas' value, and the value for NULL."""
     if name.endswith("]"):
         return "object", Items, NA
     if name.startswith(("STRUCT(", "MAP(", "UNION(")):
@@ -129,7 +129,7 @@ def _typing(name: str) -> tuple[Group, Callable[[Any], Any] | None, Any]:
 
 
 def _float(cell: Any) -> float:
-    """A decimal as duckdb hands it over: the digits as a float, divided by the power of ten; every NaN is the one NaN."""
+    """A decimal as duckdb converts it: the digits as a float, divided by the power of ten; every NaN is the same NaN object."""
     if isinstance(cell, Decimal) and cell.is_finite():
         sign, digits, exponent = cell.as_tuple()
         unscaled = int("".join(map(str, digits)) or "0")
@@ -144,7 +144,7 @@ def _midnight(cell: Any) -> Any:
 
 
 def _instant(cell: Any) -> Any:
-    """A moment with its zone; text that a reader could not turn into one stays apart from a VARCHAR."""
+    """A timestamp with its zone; text that the reader could not parse stays distinct from a VARCHAR."""
     if not isinstance(cell, str):
         return cell
     try:
@@ -158,7 +158,7 @@ def _duration(cell: Any) -> Any:
 
 
 def _moments_alone(fetched: Sequence[_Fetched]) -> list[Column]:
-    """A frame of moments only keeps numpy's values: datetime and None, or nanoseconds where one column counts them."""
+    """A frame of timestamps only keeps numpy's values: datetime and None, or nanoseconds if one column is in nanoseconds."""
     in_nanoseconds = any(column.type == "TIMESTAMP_NS" for column in fetched)
     convert: Callable[[Any], Any] = _nanoseconds if in_nanoseconds else lambda cell: cell
     return [Column([None if cell is NAT else convert(cell) for cell in column.values], "moment") for column in fetched]
@@ -173,7 +173,7 @@ def _nanoseconds(cell: Any) -> Any:
 
 
 def _become_floats(names: Iterable[str]) -> bool:
-    """Whether numeric columns side by side turn into floats: beside a float, or UBIGINT beside a signed type."""
+    """Whether numeric columns of one frame become floats: if one is a float, or UBIGINT occurs together with a signed type."""
     types = set(names)
     return not types <= _INTEGERS or ("UBIGINT" in types and bool(types & _SIGNED))
 

@@ -1,8 +1,8 @@
-"""How near two tables are: the smallest tolerance (`abs_tol`) under which strict would accept the one for the other.
+"""Margin of two tables: the smallest tolerance (`abs_tol`) under which the strict rules would accept one for the other.
 
-Of small tables every distance between numbers that may meet is tried by the strict rules themselves. Of others each needed gold column is
-looked at beside the column it was paired with, else beside its likely one; where rows may stand in any order, the i-th smallest number
-beside the i-th smallest.
+For small tables the strict rules try every distance between numbers that may be compared. In larger tables each needed gold column is
+compared with its matched predicted column, else with its likely one; if rows may be in any order, the i-th smallest number with the i-th
+smallest.
 """
 
 from bisect import bisect_left
@@ -26,8 +26,8 @@ from evalsuite.compare.table_digests import AnyTable
 from evalsuite.core.types import Fault, Score, Table
 
 _MOST_READ = 20_000
-# So many pairs of cells may meet where every distance is tried; where rows may change places, so few and in so few columns, because
-# which rows and which columns go together is a search that grows with the tolerance.
+# The limits on pairs of cells whose distances are all tried; lower if rows may change places, because the search for matching rows and
+# columns grows with the tolerance.
 _MOST_TRIED, _MOST_MOVED, _MOST_COLUMNS = 20_000, 1_000, 3
 
 
@@ -47,7 +47,7 @@ def with_margin(
     if not is_worded():
         return score
     margins: list[float] = []
-    # The gold that was met comes first: nothing is nearer than equal, and nothing farther than what no tolerance accepts.
+    # The matched gold comes first: no margin is below 0, and none above that of a table that no tolerance accepts.
     met, last = score.details.get("gold"), 0.0 if any_gold else inf
     for at in sorted(range(len(golds)), key=lambda at: at + 1 != met):
         if last in margins:
@@ -76,14 +76,14 @@ def _margin(
     if isinstance(prediction, Fault) or isinstance(gold, Fault):
         return inf
     if not (isinstance(prediction, Table) and isinstance(gold, Table)):
-        # Only equal tables are left as their digests.
+        # Only equal tables are left as digests.
         return 0.0
     if prediction.n_rows != gold.n_rows or prediction.ragged_line is not None or gold.ragged_line is not None:
         return inf
     chosen, known = chosen_columns(needed, len(gold.columns)), {i - 1: k - 1 for i, k in pairs}
     are_named_alike = [gold.header[i] for i in chosen] == [prediction.header[i] for i in chosen if i < len(prediction.header)]
     if comparisons.identical(gold, prediction, chosen) == [known.get(i, i if are_named_alike else None) for i in chosen]:
-        # Nothing has to be read into values.
+        # No cell needs to be parsed.
         return 0.0
     return table_margin(comparisons.of(gold, prediction), chosen, known, ignore_order=ignore_order)
 
@@ -99,7 +99,7 @@ def _smallest_tried(
     *,
     else_: float,
 ) -> float:
-    """The smallest tolerance by which the strict rules accept, found among all distances of cells that may meet; `else_` of big tables."""
+    """The smallest distance between comparable cells at which the strict rules accept; `else_` for big tables."""
     if not (isinstance(prediction, Table) and isinstance(gold, Table)) or prediction.n_rows != gold.n_rows:
         return else_
     ties = None if ignore_order else ties_of(gold, order_by)
@@ -128,7 +128,7 @@ def _smallest_tried(
 
 
 def _distances(gold: Sequence[Column], predicted: Sequence[Column], *, in_order: bool) -> Iterator[float]:
-    """How far numbers that may meet are apart: in order the farthest of each pair of columns alone can turn a verdict."""
+    """The distances of numbers that may be compared: with fixed row order only the largest of each pair of columns can change a verdict."""
     for column in gold:
         for other in predicted:
             if in_order:
@@ -142,7 +142,7 @@ def _distances(gold: Sequence[Column], predicted: Sequence[Column], *, in_order:
 
 
 def table_margin(evidence: TableDiff, chosen: Sequence[int], known: Mapping[int, int], *, ignore_order: bool) -> float:
-    """The tolerance: 0 where none is needed, infinity where none is enough. `known` are pairs of columns that are equal."""
+    """The tolerance: 0 if none is needed, infinity if none is enough. `known` maps gold columns to predicted columns that are equal."""
     gold = read_columns(evidence.gold, chosen)
     predicted = read_columns(evidence.predicted, range(len(evidence.predicted.columns)))
     likely = likely_columns(gold, predicted) or list(range(len(gold)))
@@ -159,7 +159,7 @@ def table_margin(evidence: TableDiff, chosen: Sequence[int], known: Mapping[int,
 
 def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_order: bool) -> float:
     if evidence.same(gold.position, predicted.position):
-        # Nothing has to be read into values.
+        # No cell needs to be parsed.
         return 0.0
     if ignore_order and evidence.packed is not None:
         return _packed_margin(evidence, gold, predicted)
@@ -190,7 +190,7 @@ def _packed_margin(evidence: TableDiff, gold: Column, predicted: Column) -> floa
         if len(rows[0]) > _MOST_READ:
             return inf
         mine, theirs = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
-        # Numbers among other things: which of them meet is not asked.
+        # Numbers among other values: which of them are compared is unknown.
         return inf if any(isinstance(cell, int | Number) for cell in [*mine, *theirs]) else _sorted_margin(mine, theirs)
     x, y = evidence.numbers.ordered(0, i), evidence.numbers.ordered(1, k)
     if x is None or y is None or len(x) != len(y):
@@ -217,7 +217,7 @@ def _sorted_margin(gold: Sequence[Cell], predicted: Sequence[Cell]) -> float:
 
 
 def _distance(gold: Cell, predicted: Cell) -> Decimal | None:
-    """How far two cells are apart, None where no tolerance makes them equal."""
+    """The distance of two cells, None if no tolerance makes them equal."""
     if isinstance(gold, int | Number) and isinstance(predicted, int | Number):
         return abs(exact_of(gold) - exact_of(predicted))
     return Decimal(0) if type(gold) is type(predicted) and gold == predicted else None

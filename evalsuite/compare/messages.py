@@ -22,7 +22,7 @@ _WORDED: Final = ContextVar("worded", default=True)
 
 @contextmanager
 def verdicts_only() -> Iterator[None]:
-    """While it lasts no table is told why it is refused, nor how near it was: whoever scores a thousand asks for the verdicts alone."""
+    """Omit reasons and margins inside this context: code that scores thousands of tables needs only verdicts."""
     token = _WORDED.set(False)
     try:
         yield
@@ -31,30 +31,30 @@ def verdicts_only() -> Iterator[None]:
 
 
 def is_worded() -> bool:
-    """Whether reasons and margins are wanted."""
+    """Whether reasons and margins are computed."""
     return _WORDED.get()
 
 
 def all_found(n_rows: int, pairs: Sequence[tuple[int, int]]) -> Score:
-    """The 1 of a table in which each needed gold column has an equal: pairs of columns, counted from 1."""
+    """The score 1 of a table in which each needed gold column has a match: pairs of columns, counted from 1."""
     subject = "the needed column has" if len(pairs) == 1 else f"all {len(pairs)} needed columns have"
     reason = f"{subject} an equal, {count(n_rows, 'row')}"
     return Score(official=1.0, reason=reason, details={"n_found": len(pairs), "n_needed": len(pairs), "pairs": [list(p) for p in pairs]})
 
 
 def no_equal(column: int, name: str, because: str) -> str:
-    """The sentence on a gold column (from 0) that no predicted column equals."""
+    """The sentence on a gold column (from 0) that matches no predicted column."""
     return f"gold column {column + 1} {shorten(name)} has no equal: {because}"
 
 
 def other_delimiter(header: Sequence[str]) -> str:
-    """What the header of a CSV says that was written with another delimiter than the comma: one column with that sign in its name."""
+    """A hint if the header of a CSV shows another delimiter than the comma: one column whose name contains that delimiter."""
     found = next((word for sign, word in _DELIMITERS.items() if len(header) == 1 and sign in header[0]), "")
     return f"{shorten(header[0])} is one column: is {found} the delimiter? fields are parted by commas" if found else ""
 
 
 class Headed(Protocol):
-    """A table in whatever form it is held."""
+    """A table in any representation."""
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class Headed(Protocol):
 
 
 def with_delimiter(score: Score, handed_in: Sequence[Headed | Fault]) -> Score:
-    """The score of tables; a refusal also says where one of them has another delimiter."""
+    """The score of tables; if it is not 1 and a table appears to have another delimiter, the reason says so."""
     said = next((text for table in handed_in if not isinstance(table, Fault) and (text := other_delimiter(table.header))), "")
     if not said or 1 in (score.official, score.strict):
         return score

@@ -1,8 +1,6 @@
-"""The columns of two packed tables as numbers: each read when it is asked for, two of them held at a time.
+"""Columns of packed text as numpy floats, each parsed on first use, with at most two kept in memory.
 
-Columns of packed text as floats, with what the strict rules ask of how a number was written.
-
-Which numbers are surely others rounded, seen by their digits: a table that was rounded costs no reading of its numbers.
+Strict comparisons also need how each number was written (its decimals); rounded numbers are recognised by their digits, without parsing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,14 +20,14 @@ if TYPE_CHECKING:
 
 
 LONGEST_NUMBER: Final = 32
-# Beyond these, integers become other things than floats in pandas' eyes, and floats other things than integers.
+# Beyond these limits pandas does not type integers as plain 64-bit integers, and floats may be confused with integers.
 SAFE_WHOLE: Final = float(1 << 53)
 SAFE_NUMBER: Final = 9e18
 _SPACES, _OPEN, _NULL = (int.from_bytes(word, "little") for word in (b"        ", b"       [", b"null    "))
-# Makes a comma of the blank that is the last byte of a word.
+# Turns the blank in the last byte of a word into a comma.
 _COMMA: Final = (ord(" ") ^ ord(",")) << 56
 _POINT, _LOWER_E, _UPPER_E, _BLANK = b".eE "
-# Strict comparisons nearer to the edge than this share of gold are left to exact arithmetic.
+# Strict comparisons closer to the limit than this share of gold are left to exact arithmetic.
 _NOISE: Final = 4e-15
 WHOLE: Final = -1
 _AT_ONCE: Final = 65_536
@@ -38,9 +36,10 @@ _FIRST_CELLS: Final = 16
 
 @dataclass
 class Numbers:
-    """Some cells as floats, NaN where empty; `written` are their words (n x width, blanks behind) with the bytes that count of each.
+    """Some cells as floats, NaN if empty; `written` are their words (n x width, padded with blanks) and the number of significant bytes of
+    each.
 
-    None for `written` where numpy did not see them.
+    `written` is None if the numbers were not parsed by numpy.
     """
 
     values: "np.ndarray[Any, Any]"
@@ -48,14 +47,16 @@ class Numbers:
 
     @property
     def are_safe(self) -> bool:
-        """Whether all are so small that pandas makes plain integers or floats of them."""
+        """Whether all numbers are small enough for pandas to make plain integers or floats of them."""
         import numpy as np
 
         return all(bool(np.isinf(part[np.abs(part) >= SAFE_NUMBER]).all()) for (part,) in in_parts(self.values))
 
     @cached_property
     def digits(self) -> "np.ndarray[Any, Any] | None":
-        """How many digits each cell shows behind its point: `WHOLE` without point and exponent, 0 with an exponent. None where unknown."""
+        """The number of digits that each cell shows after its point: `WHOLE` without point and exponent, 0 with an exponent. None if
+        unknown.
+        """
         import numpy as np
 
         if self.written is None:
@@ -78,13 +79,13 @@ class Numbers:
 
 
 def in_parts(*columns: "np.ndarray[Any, Any]") -> "Iterator[tuple[np.ndarray[Any, Any], ...]]":
-    """Columns of as many rows, some rows at a time: what is worked out of them is never as long as they are."""
+    """Columns of equal length in parts, so that intermediate results are never as long as the columns."""
     for start in range(0, len(columns[0]), _AT_ONCE):
         yield tuple(column[start : start + _AT_ONCE] for column in columns)
 
 
 def in_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Numbers put in order of size, without NaN, which comes last."""
+    """The numbers in ascending order, without NaN, which sorts last."""
     import numpy as np
 
     values.sort()
@@ -92,17 +93,17 @@ def in_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
 
 
 def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
-    """The place of the first byte in each row of words that is `sign`, the width in bytes where there is none."""
+    """The index of the first byte equal to `sign` in each row of words, or the width in bytes if there is none."""
     import numpy as np
 
     ones, tops = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
-    # Times 1 << 8 * k, its highest byte is k.
+    # Multiplied by 1 << 8 * k, its highest byte is k.
     counter, highest = np.uint64(0x0001020304050607), np.uint64(56)
     found = np.full(len(words), words.shape[1] * WORD, np.int32)
     rows: Any = slice(None)
     for at in range(words.shape[1]):
         zero_there = words[rows, at] ^ np.uint64(sign * 0x0101010101010101)
-        # The lowest byte marked is the first that is zero; a borrow can mark only bytes above it.
+        # The lowest marked byte is the first that is zero; a borrow can mark only bytes above it.
         marks = (zero_there - ones) & ~zero_there & tops
         lowest = (marks & (~marks + np.uint64(1))) >> np.uint64(WORD - 1)
         places = (lowest * counter >> highest).astype(np.int32) + at * WORD
@@ -115,9 +116,9 @@ def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
 
 
 def joined(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
-    """The n cells of several blocks one behind the other, without their bytes, of which those of one part are held at a time.
+    """The n cells of several blocks in order, without their bytes; one part is in memory at a time.
 
-    None where one part is None, or there is none.
+    None if one part is None, or there is none.
     """
     import numpy as np
 
@@ -160,7 +161,7 @@ def numbers_of(block: Block, column: int, rows: "np.ndarray[Any, Any] | None" = 
 
 
 def _parsed(block: Block, starts: Any, lengths: Any) -> Numbers | None:
-    """Floats by way of a JSON list, which takes no number that pandas does not take; None where a cell is none."""
+    """Floats parsed as a JSON list, which accepts no number that pandas rejects; None if a cell is not a number."""
     import msgspec
     import numpy as np
 
@@ -173,7 +174,7 @@ def _parsed(block: Block, starts: Any, lengths: Any) -> Numbers | None:
     for at in range(n_words):
         cells[:, at] = block.words(starts, lengths, at) | blanks.take(lengths - at * WORD, mode="clip")
     cells[lengths == 0, 0] = _NULL
-    # Each last word has room for one byte more.
+    # Each last word has space for one more byte.
     cells[:, -1] ^= _COMMA
     text[-1:] = b"]"
     try:
@@ -181,7 +182,7 @@ def _parsed(block: Block, starts: Any, lengths: Any) -> Numbers | None:
     except msgspec.MsgspecError:
         return None
     found = np.array(values, np.float64)
-    # A null with spaces round it is empty to JSON and a word to pandas.
+    # A null between spaces is empty to JSON and a word to pandas.
     empty = np.isnan(found)
     if len(values) != len(starts) or (empty & (lengths != 0) & (lengths != len("null"))).any():
         return None
@@ -189,7 +190,7 @@ def _parsed(block: Block, starts: Any, lengths: Any) -> Numbers | None:
 
 
 def _without_blanks(block: Block, starts: Any, lengths: Any) -> Any:
-    """How long cells are without the white space at their ends."""
+    """The lengths of cells without the white space at their ends."""
     import numpy as np
 
     data, ends = np.frombuffer(block.data, np.uint8), lengths
@@ -199,7 +200,7 @@ def _without_blanks(block: Block, starts: Any, lengths: Any) -> Any:
 
 
 def _blanks() -> Any:
-    """For 0 to 8 bytes of a word, blanks in the rest."""
+    """For 0 to 8 used bytes of a word, blanks in the remaining bytes."""
     import numpy as np
 
     return np.array([_SPACES >> 8 * n << 8 * n if n < WORD else 0 for n in range(WORD + 1)], np.uint64)
@@ -224,7 +225,7 @@ def officially_equal(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, A
 
 
 def surely_strictly_equal(gold: Numbers, predicted: Numbers, tolerance: Tolerance) -> "np.ndarray[Any, Any]":
-    """Which pairs of finite numbers are equal under the strict rules beyond all rounding of floats; the rest needs a closer look."""
+    """Which pairs of finite numbers are equal under the strict rules beyond all float rounding; the others need an exact comparison."""
     import numpy as np
 
     a, b = gold.values, predicted.values
@@ -238,14 +239,14 @@ def surely_strictly_equal(gold: Numbers, predicted: Numbers, tolerance: Toleranc
             are_whole = (a == np.rint(a)) & (b == np.rint(b))
             near = distance + _NOISE * size < np.minimum(NOISE_REL * size, NOISE_FLOOR)
             near |= (gold.digits > 0) & _rounded(a, b, gold.digits, predicted.digits)
-            # What is too small for a float reads as 0, and whole floats beyond 2^53 stand for several integers.
+            # A number too small for a float reads as 0, and a whole float beyond 2^53 stands for several integers.
             near = np.where(are_whole, (distance == 0) & (size < SAFE_WHOLE) & (size > 0), near & (a != 0) & (b != 0))
     sure: np.ndarray[Any, Any] = near & np.isfinite(a) & np.isfinite(b)
     return sure
 
 
 def _rounded(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> Any:
-    """Which pairs are one number rounded to the decimals the other shows (2 to 15 of them), with at least 2 digits that count."""
+    """Which pairs are one number rounded to the decimals that the other shows (2 to 15), with at least 2 significant digits."""
     import numpy as np
 
     shown = np.where(predicted_digits == WHOLE, 0, predicted_digits)
@@ -253,12 +254,12 @@ def _rounded(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> Any:
     unit = (10.0 ** -np.arange(16.0)).take(decimals)
     coarse = np.where(shown < gold_digits, np.abs(b), np.abs(a))
     inside = np.abs(a - b) + _NOISE * np.maximum(np.abs(a), np.abs(b)) < 0.4999999999 * unit
-    # Digits of 0 stand for an exponent, which says nothing of how many decimals are shown.
+    # Digits of 0 mean an exponent, which does not show how many decimals were written.
     return inside & (predicted_digits != 0) & (np.minimum(shown, gold_digits) <= 15) & (coarse > 10.0000001 * unit)
 
 
 def surely_unequal(gold: str, predicted: str) -> bool:
-    """Whether two texts are unequal under the official rules whatever the rest of their columns hold; empty cells read as 0 aside."""
+    """Whether two texts are unequal under the official rules whatever the rest of their columns contains; empty cells (read as 0) aside."""
     if gold == predicted or (gold in NA_WORDS and predicted in NA_WORDS):
         return False
     a, b = _any_number(gold), _any_number(predicted)
@@ -278,36 +279,36 @@ def _any_number(text: str) -> float | None:
 
 
 def is_surely_text(text: str) -> bool:
-    """Whether a cell makes its column one of text, whatever the others hold."""
+    """Whether a cell makes its column a text column, whatever the other cells contain."""
     return text not in NA_WORDS and _any_number(text) is None
 
 
 def may_be_whole(text: str) -> bool:
-    """Whether a cell leaves open that its column is one of integers."""
+    """Whether a cell can belong to a column of integers."""
     return text in NA_WORDS or text.strip().lstrip("+-").isdigit()
 
 
-# What stands in each byte of a word.
+# The value of each byte of a word.
 _ONES, _TOPS, _POINTS, _ZEROS, _HIGH, _SIXES = (
     int.from_bytes(bytes([byte]) * WORD, "little") for byte in (0x01, 0x80, ord("."), ord("0"), 0xF0, 0x06)
 )
-# Times 1 << 8 * k, the highest byte is k.
+# Multiplied by 1 << 8 * k, the highest byte is k.
 _COUNTER: Final = 0x0001020304050607
 _MINUS, _ZERO = b"-0"
-# More decimals than fit into words that are looked at.
+# More decimals than fit into the compared words.
 _MOST_DECIMALS: Final = 3 * WORD
 
 
 def doubtful_rows(packed: tuple[Packed, Packed], i: int, k: int, rows: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Some rows without those in which the predicted cell surely is gold's, rounded to two decimals or more.
+    """Some rows without those in which the predicted cell certainly is gold's, rounded to two decimals or more.
 
-    Of these, those whose cells are farthest apart are left in, so that the rows that are left hold the farthest of all.
+    The rounded pair that is farthest apart stays, so that the remaining rows contain the largest distance of all.
     """
     import numpy as np
 
     kept, begin, start, widest = [rows[:0]], 0, 0, 0
     for gold, predicted in side_by_side(*(side.blocks() for side in packed)):
-        # A number of another type would have all rows copied.
+        # A number of another type would copy all rows.
         cut = int(np.searchsorted(rows, rows.dtype.type(start + len(gold))))
         if cut > begin:
             part = rows[begin:cut]
@@ -320,9 +321,9 @@ def doubtful_rows(packed: tuple[Packed, Packed], i: int, k: int, rows: "np.ndarr
 
 
 def _roundings(gold: Block, i: int, predicted: Block, k: int, rows: Any) -> tuple[Any, Any]:
-    """(Whether each predicted cell surely is gold's rounded, how far it is from it in units of 1e-8, rounded down.)
+    """(Whether each predicted cell certainly is gold's rounded, its distance from gold in units of 1e-8, rounded down.)
 
-    Both are written plainly, with the same digits before the point, and the predicted one has from two to seven decimals.
+    Both are written plainly, with the same digits before the point, and the predicted one has two to seven decimals.
     """
     import numpy as np
 
@@ -351,18 +352,18 @@ def _roundings(gold: Block, i: int, predicted: Block, k: int, rows: Any) -> tupl
 
 
 def _places_of_points(words: Any) -> Any:
-    """The place of the first point in each word, 8 where there is none."""
+    """The index of the first point in each word, 8 if there is none."""
     import numpy as np
 
     differing = words ^ np.uint64(_POINTS)
-    # The lowest byte marked is the first that is a point; a borrow can mark only bytes above it.
+    # The lowest marked byte is the first point; a borrow can mark only bytes above it.
     marks = (differing - np.uint64(_ONES)) & ~differing & np.uint64(_TOPS)
     lowest = (marks & (~marks + np.uint64(1))) >> np.uint64(7)
     return np.where(marks != 0, lowest * np.uint64(_COUNTER) >> np.uint64(56), np.uint64(WORD)).astype(np.int32)
 
 
 def _filled(words: Any, lengths: Any) -> Any:
-    """The first bytes of words with zeros as digits behind them."""
+    """The first bytes of words, padded with zero digits."""
     import numpy as np
 
     kept = masks().take(lengths, mode="clip")
@@ -378,7 +379,7 @@ def _are_digits(words: Any) -> Any:
 
 
 def _number_of(words: Any) -> Any:
-    """The numbers that words of eight digits are, by taking pairs, fours and eights of them together."""
+    """The numbers that words of eight digits stand for, computed by combining pairs, fours and eights of digits."""
     import numpy as np
 
     found = words
@@ -393,9 +394,10 @@ _SORTED: Final = "sorted"
 
 
 class Summary(NamedTuple):
-    """What a packed column holds: numbers and empty cells alone, all of them integers, how many empty; the first and the last number.
+    """The content of a packed column: whether all cells are numbers or empty, whether all are integers, the number of empty cells, the
+    first and the last number.
 
-    `are_plain` says that none is written as 007 is, which the strict rules take for text.
+    `are_plain` means that none is written like 007, which the strict rules take for text.
     """
 
     are_numbers: bool
@@ -407,18 +409,20 @@ class Summary(NamedTuple):
 
 
 class NumberColumns:
-    """What is known of the numbers of gold (side 0) and of a predicted table (side 1); `heads` are their first rows as text."""
+    """Parsed numbers of gold (side 0) and of a predicted table (side 1); `heads` are their first rows as text."""
 
     def __init__(self, packed: Sequence[Packed], heads: Sequence[Table], held: Held) -> None:
         self._packed, self._heads, self._held = packed, heads, held
         self._known: dict[Any, Any] = {}
 
     def some(self, side: int, column: int, rows: "np.ndarray[Any, Any]") -> Numbers | None:
-        """Some cells of packed text as numbers, None where one is neither a number nor empty."""
+        """Some cells of packed text as numbers, None if one is neither a number nor empty."""
         return joined((numbers_of(block, column, part) for block, part in self._packed[side].rows(rows)), len(rows))
 
     def column(self, side: int, column: int) -> Numbers | None:
-        """A packed column as numbers, NaN where empty; None where a cell is something else, or no plain double. The last two are held."""
+        """A packed column as numbers, NaN if empty; None if a cell is something else, or not a plain double. The last two results are
+        cached.
+        """
         import numpy as np
 
         held = self._held.of("numbers")
@@ -432,7 +436,7 @@ class NumberColumns:
         return numbers
 
     def ordered(self, side: int, column: int) -> "np.ndarray[Any, Any] | None":
-        """The numbers of a packed column in order of size; None where `column` is. Gold's last is held."""
+        """The numbers of a packed column in ascending order; None if `column` is None. Gold's last result is cached."""
         held = self._held.of("numbers")
         if side == 0 and held.get(_SORTED, (None,))[0] == column:
             return held[_SORTED][1]  # type: ignore[no-any-return]
@@ -445,7 +449,7 @@ class NumberColumns:
         return ordered
 
     def has_no_neighbour(self, i: int, numbers: "np.ndarray[Any, Any]", span: "np.ndarray[Any, Any]") -> bool:
-        """Whether one of some predicted numbers has no number of gold column i, which holds numbers alone, within its span."""
+        """Whether some predicted number has no number of gold column i (which contains only numbers) within its span."""
         import numpy as np
 
         ordered = self.ordered(0, i)
@@ -454,7 +458,7 @@ class NumberColumns:
         return bool((np.searchsorted(ordered, numbers - span) == np.searchsorted(ordered, numbers + span, "right")).any())
 
     def summary(self, side: int, column: int) -> Summary:
-        """What a packed column holds, in short."""
+        """The summary of a packed column."""
         import numpy as np
 
         name = ("summary", side, column)
@@ -464,7 +468,7 @@ class NumberColumns:
             if numbers is not None:
                 n_empty = int(np.isnan(numbers.values).sum())
                 is_whole = numbers.digits is not None and not n_empty and bool((numbers.digits == WHOLE).all())
-                # Neither heeds NaN.
+                # Neither function counts NaN.
                 ends = (np.fmin.reduce(numbers.values), np.fmax.reduce(numbers.values)) if n_empty < len(numbers.values) else (0.0, 0.0)
                 summary = Summary(True, is_whole, n_empty, float(ends[0]), float(ends[1]), are_plain=numbers.digits is not None)
             self._known[name] = summary

@@ -1,16 +1,14 @@
-"""Whether an answer states gold's numbers, as a careful judge reads it (`number_reading` says what a number is).
+"""Whether an answer states gold's numbers, under the official and the strict rules (`numbers` defines what a number is).
 
-What is asked of the answer: every gold (or one of them, `conj="or"`) is named, and no more different candidates than there are golds.
-Context never counts as a candidate: years beside other numbers, days and months of written dates, list markers, ordinals. It names a
-gold only where the answer holds few numbers in all. Where a gold is itself a year, years are candidates.
+Official is Spider2's `eval_utils.number_match`. The arithmetic is the reference's, including float noise at the edge of the tolerance:
+100.0001 - 100 is a little more than 1e-4, 5.0001 - 5 a little less.
 
-A whole gold is that number. A gold with decimals takes noise and a rounding, in the units as written (62.5 % is 62.5): digits cut off by
-rounding must leave two that count, and four where no decimals are left; digits that gold cut off may be there.
+Strict: the answer must name every gold (or one of them, `conj="or"`), and no more different candidates than there are golds. Context never
+counts as a candidate: years next to other numbers, days and months of written dates, list markers, ordinals. It names a gold only if the
+answer contains few numbers in all. If a gold is itself a year, years are candidates.
 
-Whether the numbers in an answer are gold's, under the official rules (Spider2 `eval_utils.number_match`).
-
-The arithmetic is the reference's, float noise at the edge of the tolerance included: 100.0001 - 100 is a little more than 1e-4,
-5.0001 - 5 a little less.
+A whole gold must be that number. A gold with decimals allows float noise and rounding, in the units as written (62.5 % is 62.5): rounding
+must leave two significant digits, and four if no decimals are left; digits that gold cut off may be present.
 """
 
 import re
@@ -46,7 +44,7 @@ from evalsuite.compare.text_rules import excluded_text, excluded_token, shorten
 from evalsuite.compare.verdict import NumberCause, Official, Strict
 
 NUMBER: Final = r"\b\d{1,3}(?:,\d{3})*\b(?:\.\d+)?%?|\b\d+\b(?:\.\d+)?%?"
-# The same numbers in a text of ASCII, three times as fast: a search for a digit skips everything else, and only there looks behind it.
+# The same numbers in an ASCII text, three times as fast: the pattern finds a digit first and looks behind only there.
 _ASCII_NUMBER: Final = r"[0-9](?<!\w[0-9])(?:[0-9]{0,2}(?:,[0-9]{3})*\b(?:\.[0-9]+)?%?|[0-9]*\b(?:\.[0-9]+)?%?)"
 MAX_LISTED: Final = 5
 
@@ -62,11 +60,11 @@ def match_number(
     conj: Literal["and", "or"] = "or",
     exclude: str | Sequence[str] = (),
 ) -> Official:
-    """1 where a number in the answer lies within 10**-precision of a gold (of each gold with `conj="and"`), else 0.
+    """1 if a number in the answer is within 10**-precision of a gold (of each gold with `conj="and"`), else 0.
 
-    A gold that is text, a float or a list of one takes exactly one number in the answer; an integer or several golds take any.
-    Signs are not seen, `%` divides by 100, and `percentage` accepts 100 times each gold too. Raises ValueError for a gold that is no
-    number: `gold_numbers` finds those before.
+    A gold that is text, a float or a list of one takes exactly one number in the answer; an integer or several golds take any. Signs are
+    ignored, `%` divides by 100, and `percentage` accepts 100 times each gold too. Raises ValueError for a gold that is not a number:
+    `gold_numbers` finds those before.
     """
     if exclude and (forbidden := excluded_text(answer, exclude)) is not None:
         return Official(0.0, f"the answer holds the excluded text {shorten(forbidden)}")
@@ -102,7 +100,7 @@ def _nearest(numbers: Sequence[float], value: float) -> float:
 
 @cache
 def _tolerance(precision: int) -> tuple[float, str]:
-    """How far a number may be from gold, and how that is written."""
+    """The largest accepted distance from gold, and how the reason writes it."""
     distance = 10 ** -max(precision, -2 * MOST_PLACES)
     return distance, _shortest(distance)
 
@@ -117,7 +115,7 @@ def find_official_numbers(text: str) -> list[float]:
 
 
 def gold_numbers(gold: Golds) -> list[float]:
-    """Gold's numbers as floats; raises ValueError where one is no finite number."""
+    """Gold's numbers as floats; raises ValueError if one is not a finite number."""
     if type(gold) is float and isfinite(gold):
         return [gold]
     values = [_value(item) if isinstance(item, str) else float(item) for item in ([gold] if isinstance(gold, str | int | float) else gold)]
@@ -127,7 +125,7 @@ def gold_numbers(gold: Golds) -> list[float]:
 
 
 def takes_one_number(gold: Golds) -> bool:
-    """Whether the answer must hold exactly one number: not for an integer gold, nor for several."""
+    """Whether the answer must contain exactly one number: not for an integer gold, nor for several."""
     return isinstance(gold, str | float) or (not isinstance(gold, int) and len(gold) == 1)
 
 
@@ -141,7 +139,7 @@ _find_ascii: Callable[[str], list[str]] = re.compile(_ASCII_NUMBER, re.ASCII).fi
 
 @cache
 def _find_any() -> Callable[[str], list[str]]:
-    """`findall` of the pattern with the package the reference uses, which knows digits and word characters beyond ASCII."""
+    """`findall` of the pattern with the package that the reference uses, which recognises digits and word characters beyond ASCII."""
     import regex
 
     return regex.compile(NUMBER).findall
@@ -162,7 +160,7 @@ HUNDREDFOLD_TOL: Final = Decimal("1e-6")
 DEFAULT_PRECISION: Final = 4
 _MOST_TRIED: Final = 50
 _LONGEST_GROUP: Final = 3
-# Without decimals a number is gold's rounding only from so many digits on: 20 is no 19.6.
+# Without decimals a number counts as gold's rounding only with at least this many digits: 20 is not 19.6.
 WHOLE_ROUNDING: Final = 1000
 
 
@@ -177,12 +175,12 @@ def match_number_strictly(
     abs_tol: float | None = None,
     rel_tol: float | None = None,
 ) -> Strict:
-    """The strict verdict on an answer. A `precision` other than 4, `abs_tol` and `rel_tol` widen the tolerance as the author asked."""
+    """The strict verdict on an answer. A `precision` other than 4, `abs_tol` and `rel_tol` widen the tolerance."""
     forbidden = excluded_token(answer, exclude)
     if forbidden is not None:
         return Strict(value=0.0, reason=f"the answer holds the excluded text {shorten(forbidden)}", kind="exclude")
     golds = list({exact_of(number): number for number in map(read_number, gold if isinstance(gold, list | tuple) else [gold])}.values())
-    # What the check's author asked for; a `precision` other than 4 is a distance as well.
+    # The check's own tolerance; a `precision` other than 4 is a distance as well.
     given = abs_tol is not None or rel_tol is not None or precision != DEFAULT_PRECISION
     distance = abs_tol if abs_tol is not None else 10.0 ** -max(precision, -MOST_PLACES) if precision != DEFAULT_PRECISION else 0.0
     near = _Nearness(percentage=percentage, own=Tolerance(abs=distance, rel=rel_tol or 0.0, own=given))
@@ -193,7 +191,7 @@ def match_number_strictly(
     named = {exact_of(g): [item for item in found if near.names(item, g)] for g in golds}
     candidates = _candidates([item for item in found if not item.context], golds, named)
     if len(_candidates(found, golds, named)) > len(golds) + 1:
-        # Among many numbers one is gold by chance: then only what was put forward counts.
+        # Among many numbers one equals gold by chance: then only candidates count.
         named = {g: [item for item in items if not item.context] for g, items in named.items()}
     n_others = len(candidates) - sum(any(not item.context for item in items) for items in named.values())
     details = {"numbers": [item.text for item in found[:MAX_LISTED]], "n_numbers": len(found), "n_other_candidates": n_others}
@@ -210,7 +208,7 @@ def match_number_strictly(
 
 
 def _with_years(found: list[Found], golds: Sequence[int | Number]) -> list[Found]:
-    """Years become context where other numbers stand beside them and no gold is a year."""
+    """Mark years as context if there are other numbers and no gold is a year."""
     if any(is_whole(g) and exact_of(g) in YEARS for g in golds):
         return found
     if not any(not item.year and not item.context for item in found):
@@ -236,13 +234,13 @@ def _hedged(candidates: Sequence[str], n_golds: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Nearness:
-    """When a number of the answer is a gold number; an `own` tolerance of the check only widens."""
+    """When a number of the answer equals a gold number; the check's `own` tolerance only widens this."""
 
     percentage: bool
     own: Tolerance
 
     def names(self, item: Found, gold: int | Number) -> bool:
-        """Whether a reading of the number is gold, in one of the forms that `percentage` allows."""
+        """Whether a reading of the number equals gold, in one of the forms that `percentage` allows."""
         return any(self.in_form(item, form, gold) for form in self.forms(gold))
 
     def forms(self, gold: int | Number) -> list[int | Number]:
@@ -253,7 +251,7 @@ class _Nearness:
         return [gold, _shifted(gold, 2 if abs(g) <= 1 else -2)]
 
     def in_form(self, item: Found, form: int | Number, gold: int | Number) -> bool:
-        """Whether the number is this form of gold: as it is written within noise or a rounding, scaled (`1.2 million`) exactly."""
+        """Whether the number equals this form of gold: as written within noise or rounding, scaled (`1.2 million`) exactly."""
         written = item.readings[0]
         if any(exact_of(form) == exact_of(reading) for reading in item.readings) or self.within_own(item, form):
             return True
@@ -273,7 +271,7 @@ def _is_near(gold: int | Number, predicted: int | Number, *, rounding: bool) -> 
 
 
 def _is_rounding(gold: int | Number, predicted: int | Number) -> bool:
-    """Whether the answer rounds gold to the decimals it shows, or gold is its rounding."""
+    """Whether the answer rounds gold to the decimals it shows, or gold rounds the answer."""
     shown, given, size = decimals_of(predicted), decimals_of(gold), abs(exact_of(predicted))
     if shown > given:
         return rounds(gold, predicted, max(FEWEST_DECIMALS, given))
@@ -292,7 +290,7 @@ def _shifted(number: int | Number, places: int) -> int | Number:
 
 
 def _odd_form(gold: int | Number, items: Sequence[Found], near: _Nearness) -> NumberCause | None:
-    """Why the official rules may not see that these numbers are gold; None where one of them is gold plainly."""
+    """Why the official rules may not recognise gold in these numbers; None if one of them is gold in plain form."""
     causes: list[NumberCause | None] = []
     for item in items:
         apart = min(abs(exact_of(gold) - exact_of(reading)) for reading in item.readings) > OFFICIAL_TOL
@@ -342,9 +340,9 @@ def _shown(number: int | Number) -> str:
 def number_margin(
     answer: str, gold: Any, *, conj: Literal["and", "or"], percentage: bool, is_right: bool, accepts: Callable[[float], bool]
 ) -> float | None:
-    """The smallest distance from gold that must be accepted for the answer to name it; None where none is needed, or none is enough.
+    """The smallest tolerance under which the answer names gold; None if none is needed, or none is enough.
 
-    `accepts` says whether a tolerance is enough. Of many numbers it is not asked, and the nearest counts.
+    `accepts` returns whether a tolerance is enough. With many numbers it is not called, and the nearest number counts.
     """
     found = [exact_of(reading) for item in find_numbers(answer) for reading in item.readings]
     if not found:

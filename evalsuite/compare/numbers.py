@@ -1,28 +1,26 @@
-"""The numbers of a text as a careful reader finds them: value, sign, form, and whether they are only context.
+"""Find the numbers of a text and compare numbers under the strict rules: by value and by the decimals that they show.
 
 A number is an optional sign (`-`, `−`, `–`, `+`, the words `minus` and `negative`), an optional currency sign, digits with groups of
-thousands, decimals, an exponent, an optional `%` (a space may stand before it), a unit. `.5` is 0.5. A sign touches its number; behind a
-colon or an equals sign a space may stand between, but `Berlin - 5` is a dash, `5 - 7` and `5-7` are ranges and `- 5` at the start of a
-line is a bullet. Accounting parentheses are a sign only around a currency sign, as the whole answer or as what it says of something
-(`Net: ($1,250)`): `(42)`, `(42,)`, `[(42,)]` are 42. Groups of thousands are parted by commas, apostrophes or spaces; `1, 234` and `12,34`
-are two numbers. A letter of scale joined to a number is part of it (`42k`, `1.25m`, `42bn` have one reading); apart from it (`42 million`)
-it leaves two, the plain and the scaled one. Another letter joined to it, if it is no unit (`42s`, `42kg`), makes a name of it: `42A`.
-ISO dates, clock times and versions are not numbers, nor are identifiers (`V8`, `x12`, `GPT-4`). Digits of any script are read, but
-superscripts, enclosed digits and fractions of one character are letters: `4²` is no number, `12 m²` is 12.
+thousands, decimals, an exponent, an optional `%` (a space may precede it), a unit. `.5` is 0.5. A sign touches its number; after a colon or
+an equals sign a space may be between them, but `Berlin - 5` is a dash, `5 - 7` and `5-7` are ranges and `- 5` at the start of a line is a
+bullet. Accounting parentheses are a sign only around a currency sign, as the whole answer or as a value after a label (`Net: ($1,250)`):
+`(42)`, `(42,)`, `[(42,)]` are 42. Groups of thousands are separated by commas, apostrophes or spaces; `1, 234` and `12,34` are two numbers.
+A letter of scale joined to a number is part of it (`42k`, `1.25m`, `42bn` have one reading); separate from it (`42 million`) it leaves two
+readings, plain and scaled. Any other letter joined to it that is not a unit (unlike `42s`, `42kg`) makes it a name: `42A`. ISO dates, clock
+times and versions are not numbers, nor are identifiers (`V8`, `x12`, `GPT-4`). Digits of any script are read, but superscripts, enclosed
+digits and single-character fractions are letters: `4²` is not a number, `12 m²` is 12.
 
-When a number is the gold number, as a careful judge reads both: by its value and by the decimals it shows.
-
-Gold g and prediction p; a number shows the digits behind its point, zeros counted (an exponent shifts them). In this order:
+Two numbers, gold g and prediction p, are equal by these rules, in this order; a number shows the digits after its point, zeros included (an
+exponent shifts them):
 
 1. Equal values are equal.
-2. A gold of 0 takes what cancellation leaves (1e-9); nothing else is 0.
-3. Two whole numbers are equal as such, `12.0` too, unless both are one double beyond 2^53 and one of them is written as a double.
-4. A gold written as an integer takes only float noise.
-5. Any other gold takes `noise`, what sums of doubles lose, and the rounding of one side to the decimals the other shows: at least 2,
-   because zeros may have been dropped (`64.2` is `64.20`), and at least 2 digits that count, so that rounding stays below 5 %.
+2. A gold of 0 accepts what cancellation leaves (1e-9); nothing else is 0.
+3. Two whole numbers are equal only by value, `12.0` too, unless both are one double beyond 2^53 and one of them is written as a double.
+4. A gold written as an integer accepts only float noise.
+5. Any other gold accepts `noise` (what sums of doubles lose) and the rounding of one side to the decimals that the other shows: at least 2,
+   because zeros may have been dropped (`64.2` is `64.20`), and at least 2 significant digits, so that rounding stays below 5 %.
 
-A tolerance of the check's own stands in the place of 3 to 5. Nothing here knows how numbers are held; `big.numbers` says the same of
-whole columns of floats.
+A tolerance of the check replaces rules 3 to 5. `number_columns` applies the same rules to whole columns of floats.
 """
 
 import re
@@ -44,13 +42,13 @@ NOISE_BEYOND: Final = 1e-12
 FEWEST_DECIMALS: Final = 2
 FIRST_INEXACT: Final = 1 << 53
 
-# Floats decide alone only beyond this share of gold from an edge; exact arithmetic decides the rest.
+# Floats decide alone only beyond this share of gold from a limit; otherwise exact arithmetic decides.
 _FLOAT_ERROR: Final = 1e-15
-# Rounding moves a number by less than this share of itself, for at least two of its digits count.
+# Rounding changes a number by less than this share of it, because at least two digits are significant.
 _MOST_ROUNDED: Final = 0.053
-# What is only bounded is bounded generously, beyond all rounding of floats.
+# Upper bounds are generous: larger than the true bound by more than any float rounding.
 SLACK: Final = 1 + 1e-6
-# A distance with more digits than a decimal keeps is never called shorter than it is: 1e-400 is more than 1 away from -1.
+# A distance with more digits than a decimal keeps is never rounded down: 1e-400 is more than 1 away from -1.
 _AWAY: Final = Context(rounding=ROUND_UP)
 
 
@@ -64,7 +62,7 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How near a number must be to gold: within `rel` of gold or within `abs` where a check sets its `own`, else by this module's rules."""
+    """How near a number must be to gold: within `rel` of gold or within `abs` if the check sets its `own`, else by this module's rules."""
 
     rel: float = 0.0
     abs: float = 0.0
@@ -72,7 +70,7 @@ class Tolerance:
 
 
 def number_of(exact: Decimal) -> Number:
-    """The number behind a finite decimal, which shows as many decimals as were written; its float may be infinite."""
+    """The number with the value of a finite decimal, showing as many decimals as were written; its float may be infinite."""
     exponent = exact.as_tuple().exponent
     assert isinstance(exponent, int)
     return Number(exact, float(exact), max(0, -exponent))
@@ -94,7 +92,7 @@ def float_of(number: int | Number) -> float | None:
 
 
 def numbers_equal(gold: int | Number, predicted: int | Number, tolerance: Tolerance) -> bool:
-    """Whether the predicted number is the gold number."""
+    """Whether the predicted number equals the gold number."""
     if tolerance.own:
         g, p = exact_of(gold), exact_of(predicted)
         distance = _apart(g, p)
@@ -108,7 +106,7 @@ def numbers_equal(gold: int | Number, predicted: int | Number, tolerance: Tolera
 
 
 def equal_but_for_noise(gold: int | Number, predicted: int | Number) -> bool:
-    """Whether nothing but the noise of floats is between the numbers: rules 1 to 4, and 5 without its rounding."""
+    """Whether the numbers differ by float noise only: rules 1 to 4, and 5 without its rounding."""
     g, p = exact_of(gold), exact_of(predicted)
     if g == p:
         return True
@@ -135,12 +133,12 @@ def noise(gold: Decimal) -> Decimal:
 
 
 def within(distance: Decimal, gold: Decimal, tolerance: Tolerance) -> bool:
-    """Whether a distance from gold is inside a check's own tolerance."""
+    """Whether a distance from gold is within the check's own tolerance."""
     return distance <= _decimal(tolerance.abs) or distance <= _decimal(tolerance.rel) * abs(gold)
 
 
 def is_rounding(gold: Number, predicted: int | Number) -> bool:
-    """Whether the side that shows fewer decimals may be the rounding of the other; a tie may go either way."""
+    """Whether the side that shows fewer decimals may be the rounding of the other; a tie may round either way."""
     shown = decimals_of(predicted)
     coarse = predicted if shown < gold.decimals else gold
     decimals = max(FEWEST_DECIMALS, min(shown, gold.decimals))
@@ -148,7 +146,7 @@ def is_rounding(gold: Number, predicted: int | Number) -> bool:
 
 
 def rounds(gold: int | Number, predicted: int | Number, decimals: int) -> bool:
-    """Whether the numbers are no farther apart than half of the last place of so many decimals."""
+    """Whether the numbers differ by at most half a unit of the last of so many decimals."""
     return _apart(exact_of(gold), exact_of(predicted)) <= half_unit(decimals)
 
 
@@ -164,14 +162,14 @@ def is_whole(number: int | Number) -> bool:
 
 @cache
 def half_unit(decimals: int) -> Decimal:
-    """Half of the last place that so many decimals show."""
+    """Half a unit of the last of so many decimals."""
     return Decimal("0.5").scaleb(-decimals)
 
 
 def reach(predicted: int | Number, tolerance: Tolerance, coarsest: int | None) -> float | None:
-    """How far a gold number may be from a predicted one at most; None for one that no float can hold.
+    """How far a gold number may be from a predicted one at most; None for one that no float can represent.
 
-    `coarsest` are the fewest decimals among gold's numbers, None where all of them are integers.
+    `coarsest` are the fewest decimals among gold's numbers, None if all of them are integers.
     """
     value = float_of(predicted)
     if value is None:
@@ -182,7 +180,7 @@ def reach(predicted: int | Number, tolerance: Tolerance, coarsest: int | None) -
         if tolerance.rel >= 1:
             return inf
         return max(size * (tolerance.rel / (1 - tolerance.rel)), tolerance.abs, zero) * SLACK
-    # The noise is gold's; gold is at most so much larger than the prediction.
+    # The noise is a share of gold, and gold is at most this much larger than the prediction.
     size *= 1.1
     if coarsest is None:
         return max(min(NOISE_REL * size, NOISE_FLOOR), _FLOAT_ERROR * size, zero) * SLACK
@@ -191,7 +189,7 @@ def reach(predicted: int | Number, tolerance: Tolerance, coarsest: int | None) -
 
 
 def _by_floats(gold: int | Number, predicted: int | Number) -> bool | None:
-    """The verdict where floats alone are sure of it."""
+    """The verdict if float arithmetic is certain of it, else None."""
     a, b = float_of(gold), float_of(predicted)
     if a is None or b is None:
         return None
@@ -208,25 +206,25 @@ def _decimal(share: float) -> Decimal:
 
 
 def as_margin(needed: float) -> float | None:
-    """A tolerance as `details.margin` gives it: None where the verdict turns under none."""
+    """A tolerance as `details.margin` reports it: None if no tolerance changes the verdict."""
     return needed if 0 < needed < inf else None
 
 
 def upward(distance: Decimal) -> float:
-    """The float nearest to a distance that is not below it."""
+    """The smallest float that is not below a distance."""
     found = float(distance)
     return found if Decimal(repr(found)) >= distance else nextafter(found, inf)
 
 
 YEARS: Final = range(1500, 2200)
 MAX_SHOWN: Final = 40
-# A precision below this, negated, says the same: any two numbers are that near.
+# A precision below this, negated, has the same effect: any two numbers are within it.
 MOST_PLACES: Final = 308
 
 _LETTERS: Final = {"k": 3, "K": 3, "m": 6, "M": 6, "b": 9, "B": 9, "T": 12, "MM": 6}
 _SHORT_WORDS: Final = {"mn": 6, "mln": 6, "mio": 6, "bn": 9, "bln": 9, "tn": 12, "trn": 12}
 _WORDS: Final = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-# Letters that are a unit where they stand at a number: seconds, hours, days, years, grams, litres, tonnes, times.
+# Letters that are a unit directly after a number: seconds, hours, days, years, grams, litres, tonnes, times.
 _UNITS: Final = frozenset("shdyglLtx")
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DATE: Final = re.compile(
@@ -251,11 +249,11 @@ _NUMBER_APART: Final = re.compile(_FORM.replace(_BY_SPACES, ""))
 _PARTING: Final = re.compile(r"[,'\u2019 ]")
 _ODD_PARTING: Final = re.compile(r"['\u2019 ]")
 _BEFORE: Final = re.compile(r"(?P<sign>[-+])?(?P<space>\s?)(?P<currency>[$€£¥]|USD|EUR|GBP)?(?P<gap>\s?)(?P<late>[-+])?$")
-# A minus in words; behind a number it takes away: `5 minus 3`.
+# A minus in words; after a number it subtracts: `5 minus 3`.
 _SIGN_WORD: Final = re.compile(
     r"(?:^|(?P<before>\S)[^\S\n]*)(?<![\w-])(?:minus|negative)[^\S\n]+(?:[$€£¥]|USD\s|EUR\s|GBP\s)?$", re.IGNORECASE
 )
-# What stands behind it is said not to be the number: `not 42`, `more than 42`, `<42`; `<42>` is the number.
+# The number after these words is not the answer: `not 42`, `more than 42`, `<42`; `<42>` is the number.
 _DENIED: Final = re.compile(
     r"(?:(?:\bnot|n['\u2019]t|\b(?:more|less|fewer|greater|higher|lower) than)[^\S\n]+"
     r"|(?:!=|\u2260|<(?!-))\s?)[-+]?(?:[$€£¥]|USD|EUR|GBP)?\s?$",
@@ -267,7 +265,7 @@ _ACCOUNTING: Final = re.compile(
     r"(?P<before>(?:^|[:=]|\b(?:is|was|are|were|of|be|to|at))\s*[\"'*_`]*)"
     r"\((?P<amount>(?:[$€£¥]|(?:USD|EUR|GBP)\s)\s?(?=[\d.])[\d.,' ]*\w*)\)"
 )
-# What may stand between a hyphen and the beginning of a word that it joins a number to; no identifier is longer.
+# What may be between a hyphen and the beginning of a word that it joins to a number; no identifier is longer.
 _LONGEST_WORD: Final = 64
 _WORD_END: Final = re.compile(r"[\w-]*\w$")
 _MOST_DIGITS: Final = 400
@@ -276,10 +274,10 @@ _CURRENCIES: Final = ("USD", "EUR", "GBP")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A number of the answer: its readings (one, or two where a scale stands behind it), its text, and whether it is context.
+    """A number of the answer: its readings (one, or two if a scale follows it), its text, and whether it is only context.
 
-    A percentage is read as a share, `shift` decimals smaller than it is written; `is_scaled` says that the only reading is that of a scale.
-    `form` names a way of writing that the official rules read otherwise.
+    A percentage is read as a share, `shift` decimals smaller than it is written; `is_scaled` means that the only reading is the scaled one.
+    `form` names a way of writing that the official rules read differently.
     """
 
     readings: tuple[int | Number, ...]
@@ -293,7 +291,7 @@ class Found:
 
 @lru_cache(maxsize=64, typed=True)
 def read_number(item: str | float) -> int | Number:
-    """A gold number: text with thousands, `%` and a sign, or a JSON number. Raises ValueError where it is none."""
+    """A gold number: text with thousands, `%` and a sign, or a JSON number. Raises ValueError if it is not a number."""
     text = unicodedata.normalize("NFKC", str(item)).replace(",", "").replace("\u2212", "-").strip()
     scale = 0
     if text.endswith("%"):
@@ -307,10 +305,10 @@ def read_number(item: str | float) -> int | Number:
 
 @lru_cache(maxsize=1)
 def find_numbers(answer: str, apart: frozenset[str] = frozenset()) -> tuple[Found, ...]:
-    """The numbers of a text in order; years are marked but not yet taken for context.
+    """The numbers of a text in order; years are marked but not yet treated as context.
 
-    Groups of digits parted by spaces are one number, unless one of them stands in `apart`: it is itself looked for. Those of
-    the last text are known: of one answer they are asked for several times.
+    Groups of digits separated by spaces are one number, unless `apart` contains one of the groups (it is itself a gold). The result for the
+    last text is cached, because several checks read the same answer.
     """
     return tuple(_numbers_of(answer, apart))
 
@@ -334,20 +332,20 @@ def _numbers_of(answer: str, apart: frozenset[str]) -> Iterator[Found]:
 
 
 class _Spans:
-    """Places of a text, looked up by position."""
+    """Spans of a text, found by position."""
 
     def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
         self._spans = sorted(spans)
         self._starts = [start for start, _ in self._spans]
 
     def end_at(self, at: int) -> int | None:
-        """The end of the last span that begins at or before `at`, if it reaches beyond."""
+        """The end of the last span that begins at or before `at`, if it ends beyond it."""
         k = bisect_right(self._starts, at) - 1
         return self._spans[k][1] if k >= 0 and self._spans[k][1] > at else None
 
 
 def _as_sign(match: re.Match[str]) -> str:
-    """A minus for a dash, unless it stands behind a number: `5 –7` is a range."""
+    """A minus for a dash, unless it follows a number: `5 –7` is a range."""
     return match[0] if match.string[: match.start()].rstrip()[-1:].isdigit() else "-"
 
 
@@ -358,7 +356,7 @@ def sign_in_words(before: str) -> bool:
 
 
 def _is_quantity(match: re.Match[str]) -> bool:
-    """Whether what is joined to the digits leaves them a number: one letter that is no unit and no scale makes a name of them."""
+    """Whether the letters joined to the digits leave them a number: a single letter that is neither unit nor scale makes a name of them."""
     tail = match["tail"] or ""
     return len(tail) != 1 or not (tail.isascii() and tail.isalpha()) or tail in _UNITS or tail in _LETTERS
 
@@ -373,7 +371,7 @@ def _number_found(match: re.Match[str], sign: str, in_context: bool) -> Found:
     readings, power = [_as_number(plain, is_plain=is_plain)], _power(tail)
     is_joined = bool(match["tail"]) and match["tail"] == tail
     if power:
-        # A space leaves open what the word is of: "42 million", asked for in millions.
+        # After a space the word may be a unit: "42 million" may be compared with a gold in millions.
         readings = [*(() if is_joined else readings), _as_number(plain.scaleb(power), is_plain=False)]
     year = digits.isdigit() and len(digits) == 4 and int(digits) in YEARS and not tail and not match["exponent"] and not sign
     ordinal = tail in ("st", "nd", "rd", "th")
@@ -391,7 +389,7 @@ def _number_found(match: re.Match[str], sign: str, in_context: bool) -> Found:
 
 
 def _sign(before: str) -> str | None:
-    """The sign in front of a number, "" without one, None where a hyphen joins it to a word; a hyphen after digits alone is a range."""
+    """The sign in front of a number, "" without one, None if a hyphen joins it to a word; a hyphen after digits alone is a range."""
     match = _BEFORE.search(before)
     if match is None:
         return ""
@@ -415,7 +413,7 @@ def _sign(before: str) -> str | None:
 
 
 def _power(tail: str) -> int:
-    """By how many digits a scale moves the point, 0 for what is none."""
+    """The number of digits by which a scale moves the point, 0 for any other text."""
     return _LETTERS.get(tail) or _SHORT_WORDS.get(tail.lower()) or _WORDS.get(tail.lower(), 0)
 
 
@@ -424,7 +422,7 @@ def _cut(digits: str) -> str:
 
 
 def _as_number(exact: Decimal, *, is_plain: bool) -> int | Number:
-    """The number; an integer where it is written as one, without point, exponent and percent sign. Raises ValueError for infinities."""
+    """The number; an integer if written as one, without point, exponent and percent sign. Raises ValueError for infinities."""
     if not exact.is_finite():
         raise ValueError("a number must be finite")
     return int(exact) if is_plain and exact.adjusted() < _MOST_DIGITS else number_of(exact)

@@ -1,4 +1,4 @@
-"""When two cells, and two columns, are equal under the official rules (Spider2 `eval_utils.vectors_match` on pandas 3.1.1 lists).
+"""Equality of cells and columns under the official rules (Spider2 `eval_utils.vectors_match` on pandas 3.1.1 lists).
 
 Empty equals empty; two numbers (a boolean is one) are equal within 0.01 or a relative 1e-9; everything else by `==`. Some pairs make the
 reference raise: `Uncomparable`. The original turns that into a score of 0 for the whole check; the dbt suite, since July 2025, into two
@@ -14,7 +14,7 @@ from evalsuite.compare.pandas_typing import NAN
 
 ABS_TOL: Final = 0.01
 
-# Which suite of Spider 2.0 is the reference; those of result files (lite and snow) read an empty cell as the number 0.
+# The suite of Spider 2.0 that is the reference; those of result files (lite and snow) read an empty cell as the number 0.
 Reference = Literal["original", "lite", "snow", "dbt"]
 RESULT_SUITES: Final[frozenset[Reference]] = frozenset({"lite", "snow"})
 
@@ -22,11 +22,11 @@ Nature = Literal["number", "text", "moment", "other"]
 
 
 class Uncomparable(Exception):  # noqa: N818 - a verdict on two cells, no error of the program
-    """Two cells the reference cannot compare; the message says why."""
+    """Two cells that the reference cannot compare; the message is the reason."""
 
 
 class Empty:
-    """A stand-in for one of pandas' own empty values, known by the text it is sorted by."""
+    """A stand-in for one of pandas' empty values, identified by the text that it is sorted by."""
 
     __slots__ = ("text",)
 
@@ -44,7 +44,7 @@ NAT: Final = Empty("NaT")
 
 
 class Items(tuple[Any, ...]):
-    """A list cell, which the reference holds as an array: only a list of one item has a truth value there."""
+    """A list cell, which is an array in the reference: only a list of one item has a truth value there."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ class Column:
         return self.nature != "other"
 
     def ordered(self) -> "Column":
-        """The column sorted on its own, as the reference does where rows may stand in any order."""
+        """The column sorted on its own, as the reference does if rows may be in any order."""
         simple = self.nature == "number" or (self.nature == "text" and "nan" not in self.values and 0 not in self.values)
         return Column(sorted(self.values, key=str if simple else _sort_key), self.nature)
 
@@ -79,12 +79,12 @@ def _sort_key(value: Any) -> tuple[bool, str, bool]:
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a cell is empty in pandas' eyes: None, NaN, NaT or NA."""
+    """Whether pandas treats a cell as empty: None, NaN, NaT or NA."""
     return value is None or value is NAN or value is NA or value is NAT or (isinstance(value, float) and value != value)
 
 
 def cells_equal(gold: Any, predicted: Any) -> bool:
-    """Whether two cells are equal; raises `Uncomparable` where the reference raises."""
+    """Whether two cells are equal; raises `Uncomparable` if the reference raises."""
     if isinstance(gold, Items) or isinstance(predicted, Items):
         # Lists of one item are compared by that item; any other length has no truth value in the reference.
         cells = [cell[0] if isinstance(cell, Items) and len(cell) == 1 else cell for cell in (gold, predicted)]
@@ -113,7 +113,7 @@ def _plainly_equal(gold: Any, predicted: Any) -> bool:
 
 
 def columns_equal(gold: Column, predicted: Column) -> bool:
-    """Whether two columns are equal cell by cell; raises `Uncomparable` at the first pair where the reference raises."""
+    """Whether two columns are equal cell by cell; raises `Uncomparable` at the first pair for which the reference raises."""
     if len(gold.values) != len(predicted.values):
         return False
     if gold.nature == predicted.nature and gold.safe:

@@ -1,21 +1,13 @@
-"""Whether a predicted database holds gold's tables, under the official rules.
+"""Official rules for tables: whether a predicted table contains the needed columns of gold, and a database all of gold's tables.
 
-The official rules on database tables that are held as arrays, in order: only rows that are not written alike become values.
+Each needed gold column must equal some predicted column; headers, additional columns and the association of cells to rows are ignored
+(Spider2 `eval_utils.compare_pandas_table`). The reference compares every pair of columns each time; here each column is typed and sorted at
+most once, and columns with equal text are accepted without typing.
 
-Two plain cells of one type that are the same are equal to the reference, whatever their frames make of them, as long as no cell is empty:
-what an empty one is hangs on all others.
-
-The official rules on packed tables: columns as pandas would type them, compared without making Python values of what is written alike.
-
-Where only the values themselves can tell, the answer is open, and the exact way makes them.
-
-The columns of two tables as the reference compares them, each made at most once, and what it says of one that none equals.
-
-Whether a predicted table holds the needed columns of a gold table, under the official rules.
-
-Each needed gold column must equal some predicted column; headers, further columns and the association of cells to rows are not looked
-at (Spider2 `eval_utils.compare_pandas_table`). The reference compares every pair of columns anew; here each column is typed and sorted
-at most once, and columns whose text is equal are accepted as they stand.
+There are three representations with equal results. `Side` types columns as Python values. `OfficialColumns` compares packed text and
+creates Python values only for cells that are written differently. `OfficialArrays` compares database columns in row order: two plain cells
+of one type that are the same are equal to the reference whatever their frames make of them, as long as no cell is empty, because the typing
+of an empty cell depends on all others. The fast representations return None where only the values can decide.
 """
 
 from collections import Counter
@@ -40,7 +32,7 @@ _AT_ONCE: Final = 4_096
 
 
 class OfficialArrays:
-    """The columns of two tables as the reference compares them; all of the predicted one's, the `chosen` of gold's."""
+    """The columns of two tables as the reference compares them: all columns of the predicted table, the `chosen` columns of gold."""
 
     def __init__(self, evidence: TableDiff, chosen: Sequence[int]) -> None:
         self.evidence, self._tables = evidence, (evidence.gold, evidence.predicted)
@@ -62,7 +54,7 @@ class OfficialArrays:
         return [row for part in self._unequal(i, k) for row in part]
 
     def _unequal(self, i: int, k: int) -> Any:
-        """The rows in which they differ, some at once."""
+        """The rows in which they differ, found in parts."""
         rows = self.evidence.unlike(i, k)
         for start in range(0, len(rows), _AT_ONCE):
             part = rows[start : start + _AT_ONCE]
@@ -75,11 +67,11 @@ class OfficialArrays:
         return cells_of_column(gold, self._chosen[0], i, rows), cells_of_column(predicted, self._chosen[1], k, rows)
 
     def value(self, side: int, column: int, row: int) -> Any:
-        """A cell as it is compared."""
+        """A cell as the reference compares it."""
         return cells_of_column(self._tables[side], self._chosen[side], column, [row]).values[0]
 
     def partners(self) -> list[int]:
-        """The first equal predicted column of each needed one, until one has none."""
+        """The first equal predicted column of each needed one, up to the first without one."""
         found: list[int] = []
         for i in self._chosen[0]:
             partner = next((k for k in self._chosen[1] if self.are_equal(i, k)), None)
@@ -89,14 +81,16 @@ class OfficialArrays:
         return found
 
 
-# An integer of so many characters may be written otherwise as a float, or be none of 64 bits.
+# An integer of this many characters may be written differently as a float, or exceed 64 bits.
 _WIDE: Final = 16
 _MOST_SORTED: Final = 200_000
 _PLAIN: Final = 1e15
 
 
 class Kind(NamedTuple):
-    """What pandas makes of a column: `number`, `bool`, `text` or open (""); how many are empty or true, and the ends."""
+    """The type that pandas gives a column: `number`, `bool`, `text` or undecided (""); how many cells are empty or true, and the first and
+    last values.
+    """
 
     name: str
     is_whole: bool = False
@@ -115,7 +109,7 @@ class OfficialColumns:
         self.packed: tuple[Packed, Packed] = evidence.packed
 
     def are_equal(self, i: int, k: int) -> bool | None:
-        """Whether gold column i equals predicted column k, None where that is open."""
+        """Whether gold column i equals predicted column k, None if undecided."""
         return self._as_bags(i, k) if self.ignore_order else self._in_order(i, k)
 
     def _in_order(self, i: int, k: int) -> bool | None:
@@ -128,7 +122,7 @@ class OfficialColumns:
         return None if rows is None else not len(rows)
 
     def differing(self, i: int, k: int) -> Any:
-        """The rows, in order, in which two columns differ; None where that is open."""
+        """The rows, in order, in which two columns differ; None if undecided."""
         import numpy as np
 
         rows = self.evidence.unlike(i, k)
@@ -142,7 +136,7 @@ class OfficialColumns:
         return np.array(unlike, np.int64)
 
     def is_text(self, side: int, column: int) -> bool:
-        """Whether the first rows say that a column holds text."""
+        """Whether the first rows show that a column contains text."""
         return any(map(is_surely_text, self.evidence.heads[side].columns[column]))
 
     def _as_bags(self, i: int, k: int) -> bool | None:
@@ -165,7 +159,7 @@ class OfficialColumns:
         return self._numbers_as_bags(i, k, mine, theirs)
 
     def _head_is_apart(self, i: int, k: int) -> bool:
-        """Whether one of the first predicted cells is a number that none of gold's, which are numbers alone, is near."""
+        """Whether one of the first predicted cells is a number that is near none of gold's, which are all numbers."""
         import numpy as np
 
         if self.empty_is_zero or self.kind(0, i).name != "number" or self.kind(0, i).n_empty:
@@ -179,7 +173,7 @@ class OfficialColumns:
         return self.evidence.numbers.has_no_neighbour(i, numbers, 1.01 * np.maximum(ABS_TOL, 1e-9 * np.abs(numbers)))
 
     def _numbers_as_bags(self, i: int, k: int, mine: Kind, theirs: Kind) -> bool | None:
-        """If numbers can be paired within the tolerance at all, then the i-th smallest with the i-th smallest."""
+        """Compare in ascending order: if numbers can be paired within the tolerance at all, the i-th smallest pair with each other."""
         import numpy as np
 
         if not self.empty_is_zero and (mine.n_empty != theirs.n_empty or _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high)):
@@ -212,7 +206,7 @@ class OfficialColumns:
         return np.where(np.isnan(values), 0.0, values) if self.empty_is_zero else values
 
     def kind(self, side: int, column: int) -> Kind:
-        """What pandas makes of a column."""
+        """The type that pandas gives a column."""
         name = ("kind", side, column)
         if name not in self.evidence.known:
             self.evidence.known[name] = self._kind(side, column)
@@ -240,7 +234,7 @@ class OfficialColumns:
         return Kind("bool", n_true=n_true, low=float(n_true == self.evidence.n_rows), high=float(n_true > 0))
 
     def is_wide(self, side: int, column: int) -> bool:
-        """Whether a cell may be an integer that is written otherwise as a float, or is beyond 64 bits."""
+        """Whether a cell may be an integer that is written differently as a float, or exceeds 64 bits."""
         import numpy as np
 
         name = ("wide", side, column)
@@ -265,12 +259,12 @@ class OfficialColumns:
 
     @property
     def are_many(self) -> bool:
-        """Whether sorting the text of a column's values takes longer than a reason is worth."""
+        """Whether the column is too long to sort its values as text only to write a reason."""
         return self.ignore_order and self.evidence.n_rows > _MOST_SORTED
 
 
 def partners_of(columns: OfficialColumns, chosen: Sequence[int], n_predicted: int) -> tuple[list[int], bool] | None:
-    """(the first equal predicted column of each needed one until one has none, whether all have); None where that is open."""
+    """(the first equal predicted column of each needed one up to the first without one, whether all have one); None if undecided."""
     heads = columns.evidence.heads
     twins: dict[tuple[Any, ...], list[int]] = {}
     if not columns.ignore_order:
@@ -301,7 +295,7 @@ def partners_of(columns: OfficialColumns, chosen: Sequence[int], n_predicted: in
 
 
 def _by_text(values: Any, is_whole: bool) -> Any:
-    """Numbers in the order of their text, as the reference sorts them."""
+    """Numbers sorted by their text, as the reference sorts them."""
     import numpy as np
 
     listed = values.tolist()
@@ -332,11 +326,11 @@ class Side:
         return len(self.chosen)
 
     def first(self, n_rows: int) -> "Side":
-        """The same of the first rows alone."""
+        """The same columns with only the first rows."""
         return Side(first_rows(self.table, n_rows), self.chosen, self.ignore_order, self.reference)
 
     def header(self, position: int) -> str:
-        """The header of a chosen column without case."""
+        """The folded header of a chosen column."""
         return self.table.header[self.chosen[position]].casefold()
 
     def column(self, position: int) -> Column:
@@ -348,9 +342,9 @@ class Side:
         return self._columns[position]
 
     def fingerprint(self, position: int) -> tuple[str, list[str]] | None:
-        """What makes two columns of text files equal without a look at their values, or None for a database's column.
+        """A key that is equal for columns of text files that are certainly equal, or None for a column of a database.
 
-        In order it is the text itself; sorted apart it is the sorted text and the kind it is read as, which decides the order.
+        In row order it is the text itself; with sorted columns it is the sorted text and its type, which decides the order.
         """
         if self.table.types is not None:
             return None
@@ -374,7 +368,7 @@ class Side:
             return self._native[position]
         if self.ignore_order:
             return _as_column(self._frame()[position])
-        # in order, a whole frame of numbers turned to floats compares as its columns do: one column is enough
+        # In row order, a frame of numbers converted to floats compares like its columns do: typing one column is enough.
         return _as_column(typed_column(raw_column(self.table, self.chosen[position])))
 
     def _frame(self) -> list[Typed]:
@@ -403,14 +397,14 @@ def compare_sides(gold: Side, predicted: Side, evidence: TableDiff) -> Score:
 
 
 def is_safe_text(table: Table, chosen: Sequence[int] | None = None) -> bool:
-    """Whether no cell of these text columns (None: all) is long enough to be an integer that no float can hold."""
+    """Whether no cell of these text columns (None: all) is long enough to be an integer beyond the range of floats."""
     if (packed := packed_of(table)) is not None:
         return packed.longest <= LONGEST_FLOAT
     return not any(_has_long(column) for column in (table.columns if chosen is None else [table.columns[index] for index in chosen]))
 
 
 def _has_long(column: Sequence[str | None]) -> bool:
-    """Whether a cell is longer than `LONGEST_FLOAT`: one step over many short ones that follow each other, for a tenth of asking each."""
+    """Whether a cell is longer than `LONGEST_FLOAT`: one scan of consecutive short cells takes a tenth of the time of testing each."""
     at = 0
     try:
         text = "\0".join(column)  # type: ignore[arg-type]
@@ -427,7 +421,7 @@ def _has_long(column: Sequence[str | None]) -> bool:
 
 
 def _twin(gold: Side, position: int, predicted: Side) -> int | None:
-    """The first predicted column that holds the same text, where both sides are text files."""
+    """The first predicted column that contains the same text, if both sides are text files."""
     print_of_gold = gold.fingerprint(position)
     if print_of_gold is None:
         return None
@@ -435,7 +429,9 @@ def _twin(gold: Side, position: int, predicted: Side) -> int | None:
 
 
 def _first_equal(gold: Column, predicted: Side) -> int | None:
-    """The first equal predicted column; the order is the reference's, for one that cannot be compared ends the search (not in dbt's)."""
+    """The first equal predicted column; the order is the reference's, because a column that cannot be compared ends the search (not in
+    dbt).
+    """
     for index in range(len(predicted)):
         try:
             if columns_equal(gold, predicted.column(index)):
@@ -447,7 +443,7 @@ def _first_equal(gold: Column, predicted: Side) -> int | None:
 
 
 def compare_packed(expected: "Side", predicted: "Side", evidence: TableDiff) -> Score | None:
-    """The score of packed tables, None where only their values can tell."""
+    """The score of packed tables, None if only their values can decide."""
     columns = OfficialColumns(evidence, ignore_order=expected.ignore_order, empty_is_zero=expected.reference in RESULT_SUITES)
     found = partners_of(columns, expected.chosen, len(predicted))
     if found is None:
@@ -459,7 +455,7 @@ def compare_packed(expected: "Side", predicted: "Side", evidence: TableDiff) -> 
 
 
 def compare_arrays(expected: "Side", predicted: "Side", evidence: TableDiff) -> Score | None:
-    """The score of tables that are held as arrays, None for others, and where empty cells or the order of rows hang on all of them."""
+    """The score of tables of arrays; None for other tables, and if empty cells or the row order make the result depend on all cells."""
     sides = ((evidence.gold, expected.chosen), (evidence.predicted, predicted.chosen))
     if expected.ignore_order or not all(OfficialArrays.can_judge(*side) for side in sides):
         return None
@@ -478,7 +474,9 @@ def _explain(
     packed: OfficialColumns | None = None,
     arrays: OfficialArrays | None = None,
 ) -> Score:
-    """The 0 of the needed column `n_found`, which none equals: names the predicted column with the fewest differing cells."""
+    """The score 0 of the needed column `n_found`, which has no match: the reason names the predicted column with the fewest differing
+    cells.
+    """
     i, n_rows, n_predicted = expected.chosen[n_found], evidence.n_rows, len(predicted)
     gold, ignore_order = evidence.gold, expected.ignore_order
     details: dict[str, Any] = {"n_found": n_found, "n_needed": len(expected), "gold_column": i + 1, "n_rows": n_rows}
@@ -509,7 +507,7 @@ def _explain(
         cells = f"{shown(arrays.value(0, i, rows[0]))} vs {shown(arrays.value(1, k, rows[0]))}"
     else:
         if packed is not None:
-            # One column of packed text is typed as it is in its frame, but for how integers are held.
+            # One column of packed text has the type that it has in its frame, except how integers are represented.
             mine, theirs = (Side(side.table, [at], ignore_order, side.reference) for side, at in ((expected, i), (predicted, k)))
         column, other = (mine.column(0), theirs.column(0)) if packed is not None else (mine.column(n_found), theirs.column(k))
         rows = differing_rows(column, other, n_rows)
@@ -531,10 +529,21 @@ def match_table(
     reference: Reference = "original",
     comparisons: Comparisons | None = None,
 ) -> Score:
-    """1 where every needed gold column (positions from 0, none = all) equals some predicted column, else 0.
+    """Compare two tables under the official rules.
 
-    `ignore_order` sorts each column on its own before; `reference` says what an empty cell and two cells that cannot be compared are. None
-    with a fault where `needed` names a column that gold has not.
+    `ignore_order` sorts each column on its own first; `reference` decides what an empty cell and two incomparable cells mean.
+
+    Args:
+        prediction: The submitted table.
+        gold: The gold table.
+        needed: Positions (from 0) of the gold columns to compare; none means all.
+        ignore_order: Whether rows may be in any order.
+        reference: The Spider 2.0 suite whose rules apply.
+        comparisons: Comparisons of the same answer to reuse.
+
+    Returns:
+        1 if every needed gold column equals some predicted column, else 0; None with a gold fault if `needed` names a column that gold
+        does not have.
     """
     try:
         chosen = resolve(needed, len(gold.header))
@@ -566,10 +575,10 @@ def match_table(
 
 
 def match_column_cells(prediction: AnyTable, gold: AnyTable, column: int, *, ignore_order: bool, reference: Reference) -> Score:
-    """What the original and dbt say of a bare number for `condition_cols`: 1 where each gold cell of that column is a predicted column.
+    """The result of the original and dbt for a bare number in `condition_cols`: 1 if each gold cell of that column is a predicted column.
 
-    `gold.iloc[:, 0]` is a column and no table, so each of its cells stands for a column: a text for one of its characters. Of any other
-    cell the original dies, and dbt takes it for unequal: 0 for both.
+    `gold.iloc[:, 0]` is a column and not a table, so each of its cells is treated as a column: a text as its characters. For any other cell
+    the original raises, and dbt treats it as unequal: 0 for both.
     """
     try:
         (at,) = resolve([column], len(gold.header))
@@ -601,10 +610,10 @@ def match_any_table(
     reference: Reference = "original",
     comparisons: Comparisons | None = None,
 ) -> Score:
-    """The score against the first gold that matches, else against the one it came nearest to.
+    """The score against the first gold that matches, else against the nearest one.
 
-    A gold that cannot be read or judged does not stop the others, but without a match it leaves the verdict open. A `Fault` in `needed`
-    says why the reference dies at that gold, a number is one for `match_column_cells`.
+    A gold that cannot be read or compared does not exclude the others, but without a match it leaves the verdict open. A `Fault` in
+    `needed` is the reason why the reference raises at that gold; a number is one for `match_column_cells`.
     """
     scores: list[Score] = []
     for position, (gold, columns) in enumerate(zip(golds, needed, strict=True), start=1):
@@ -636,7 +645,7 @@ def match_table_list(
     reference: Reference = "original",
     comparisons: Comparisons | None = None,
 ) -> Score:
-    """1 where the i-th prediction matches the i-th gold for all n golds, else 0 with the first that fails."""
+    """1 if the i-th prediction matches the i-th gold for all n golds, else 0 with the first that fails."""
     if len(predictions) != len(golds):
         return Score(official=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}")
     scores = []
@@ -660,7 +669,7 @@ def match_pair(
     reference: Reference = "original",
     comparisons: Comparisons | None = None,
 ) -> Score:
-    """`match_table`, where either side may be the fault that stands in its place."""
+    """`match_table`, where either side may be a fault instead of a table."""
     if isinstance(prediction, Fault):
         return Score(official=0.0, reason=describe(prediction), fault=prediction)
     if isinstance(gold, Fault):
@@ -669,7 +678,7 @@ def match_pair(
 
 
 def all_of(scores: Sequence[Score]) -> Score:
-    """The score of a check that needs every part: the first 0, else the first that nobody can judge, else 1."""
+    """The score of a check that needs every part: the first 0, else the first that cannot be scored, else 1."""
     for value in (0.0, None):
         for score in scores:
             if score.official == value:
@@ -679,9 +688,10 @@ def all_of(scores: Sequence[Score]) -> Score:
 
 
 def resolve(needed: Sequence[int], n_columns: int) -> list[int]:
-    """The needed columns as positions from 0, all where none is named; a negative one counts from the end.
+    """The needed columns as positions from 0, all if none is named; a negative one counts from the end.
 
-    Raises IndexError, with a sentence, for a column that is not there.
+    Raises:
+        IndexError: A column does not exist; the message is the reason.
     """
     for index in needed:
         if not -n_columns <= index < n_columns:
@@ -710,9 +720,9 @@ def match_database(
     reference: Reference = "original",
     comparisons: Comparisons | None = None,
 ) -> Score:
-    """1 where each of gold's tables (`tables`, or all) matches the predicted table of that name without case, else 0.
+    """1 if each of gold's tables (`tables`, or all) matches the predicted table of that name (case ignored), else 0.
 
-    `needed` and `ignore_orders` go with the tables in their order; without them all columns count and rows keep their order.
+    `needed` and `ignore_orders` are in the order of the tables; without them all columns count and rows keep their order.
     """
     names = list(gold) if tables is None else list(tables)
     problem = list_problem(len(names), needed, ignore_orders)
@@ -754,7 +764,7 @@ def _match_one(
 
 
 def _open(message: str) -> Score:
-    """The score of a check that gold itself keeps from being judged."""
+    """The score of a check that a gold fault prevents."""
     return Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message))
 
 

@@ -1,9 +1,9 @@
-"""Text cells -> Python values, typed column by column as `pandas.read_csv(low_memory=False)` of pandas 3.1.1 types them, without pandas.
+"""Type text cells column by column like `pandas.read_csv(low_memory=False)` of pandas 3.1.1, without pandas.
 
-The order of the attempts is int64, float64, bool, text, and the first one that takes every cell wins. Where pandas and a reader of the
-file would disagree, pandas is followed: a number beyond int64 makes it try unsigned and then Python integers, and if that fails the
-column stays text with its NA words left as they stand. Floats are `float(text)`: pandas 3.1.1 rounds correctly (300,000 random
-numbers of up to 25 digits agree), unlike the 17-digit parser of older versions.
+The order of the attempts is int64, float64, bool, text, and the first one that takes every cell wins. If pandas and a reader of the file
+would disagree, pandas is followed: a number beyond int64 makes it try unsigned and then Python integers, and if that fails the column stays
+text with its NA words unchanged. Floats are `float(text)`: pandas 3.1.1 rounds correctly (300,000 random numbers of up to 25 digits agree),
+unlike the 17-digit parser of older versions.
 """
 
 import re
@@ -35,9 +35,9 @@ SHORTEST_OVERFLOW: Final = 19
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A column of n_rows Python values and the kind pandas gives it; an empty cell is `NAN`.
+    """A column of n_rows Python values and the type that pandas gives it; an empty cell is `NAN`.
 
-    `raw` is text whose NA words are left as they stand, `object` holds Python integers beyond 64 bits, or booleans with empty cells.
+    `raw` is text with its NA words unchanged, `object` contains Python integers beyond 64 bits, or booleans with empty cells.
     """
 
     kind: Kind
@@ -50,15 +50,15 @@ class Typed:
 
 
 def raw_column(table: Table, index: int) -> list[str]:
-    """Column `index` of a text table as the text that stood in the file, "" where a short row had no field."""
+    """Column `index` of a text table as written in the file, "" if a short row has no field."""
     column = table.columns[index]
     cells = column if isinstance(column, list) else list(column)
     return ["" if cell is None else cell for cell in cells] if None in cells else cells
 
 
 def official_frame(table: Table, needed: Sequence[int] | None = None) -> list[Typed]:
-    """The needed columns (all where `needed` is None), typed as those of `df.iloc[:, needed].transpose()` are: numbers of different kinds
-    side by side all become floats. Raises IndexError where `needed` names a column the table has not.
+    """The needed columns (all if `needed` is None), typed like those of `df.iloc[:, needed].transpose()`: numbers of different types in
+    one frame all become floats. Raises IndexError if `needed` names a column that the table does not have.
     """
     chosen = range(len(table.columns)) if needed is None else needed
     columns = [typed_column(raw_column(table, index)) for index in chosen]
@@ -69,7 +69,7 @@ def official_frame(table: Table, needed: Sequence[int] | None = None) -> list[Ty
 
 
 def typed_column(cells: list[str]) -> Typed:
-    """One column of text, typed by itself."""
+    """One column of text, typed alone."""
     present = cells if NA_WORDS.isdisjoint(cells) else [cell for cell in cells if cell not in NA_WORDS]
     if not present:
         return Typed("float" if cells else "text", [NAN] * len(cells))
@@ -83,7 +83,7 @@ def typed_column(cells: list[str]) -> Typed:
 
 
 def _with_empty(typed: Typed, cells: list[str]) -> Typed:
-    """The typed values in their rows again: integers become floats and booleans objects beside an empty cell."""
+    """The typed values with the empty cells inserted: integers become floats and booleans become objects if a cell is empty."""
     values = _as_floats(typed.values) if typed.kind in NUMERIC else typed.values
     kind: Kind = "float" if typed.kind in NUMERIC else "object"
     following = iter(values)
@@ -113,7 +113,7 @@ def _typed_booleans(present: list[str]) -> Typed | None:
 
 
 def _integers(present: list[str]) -> list[int] | None:
-    """The cells as integers, or None where one is not: Python also takes `1_000` and `١`, which pandas leaves as text."""
+    """The cells as integers, or None if one is not: Python also takes `1_000` and `١`, which pandas leaves as text."""
     try:
         values = list(map(int, present))
     except ValueError:
@@ -122,7 +122,7 @@ def _integers(present: list[str]) -> list[int] | None:
 
 
 def _floats(present: list[str]) -> list[float] | None:
-    """The cells as floats, or None where one is not: Python also takes `1_0`, ` inf` and `NAN`, which pandas leaves as text."""
+    """The cells as floats, or None if one is not: Python also takes `1_0`, ` inf` and `NAN`, which pandas leaves as text."""
     try:
         values = list(map(float, present))
     except ValueError:
@@ -134,7 +134,7 @@ def _floats(present: list[str]) -> list[float] | None:
 
 
 def _overflows_int64(present: list[str]) -> bool:
-    """Whether the first cell that is no int64 is an integer too large: only then does pandas try wider integers."""
+    """Whether the first cell that is not an int64 is an integer too large: only then does pandas try wider integers."""
     if max(map(len, present)) < SHORTEST_OVERFLOW:
         return False
     for cell in present:
@@ -146,7 +146,7 @@ def _overflows_int64(present: list[str]) -> bool:
 
 
 def _beyond_int64(present: list[str], has_empty: bool) -> Typed | None:
-    """Unsigned integers, else Python ones, else text as it stands; None where a cell is no integer after all."""
+    """Unsigned integers, else Python integers, else text as written; None if a cell is not an integer."""
     signed = unsigned = False
     for cell in present:
         if cell.lstrip(_SPACES).startswith("-"):

@@ -1,6 +1,6 @@
-"""Two query results as the evaluators of text-to-SQL compare them: as sets of rows (BIRD), or as bags under some order of columns.
+"""Compare two query results like the evaluators of text-to-SQL: as sets of rows (BIRD), or as multisets under some order of columns.
 
-Cells are what SQLite gives (None, int, float, str, bytes) and are equal as Python has it: 1 = 1.0, 'a' is not 'A', None = None.
+Cells are what SQLite returns (None, int, float, str, bytes) and compare as in Python: 1 = 1.0, 'a' is not 'A', None = None.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from evalsuite.core.errors import FaultError
 
 Row = tuple[Hashable, ...]
-# Row visits of a search for an order of columns; no honest pair of results comes near it.
+# The limit on row visits in the search for an order of columns; real pairs of results stay far below it.
 _MOST_STEPS = 5_000_000
 
 
@@ -19,14 +19,14 @@ def equal_as_sets(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
 
 
 def equal_as_bags(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: bool) -> bool:
-    """Whether some order of the predicted columns makes both the same bag of rows, or where `ordered` the same list.
+    """Whether some order of the predicted columns makes both the same multiset of rows, or with `ordered` the same list.
 
     As in taoyds/test-suite-sql-eval `result_eq`: two empty results are equal whatever their columns; and each row's cells, sorted by their
-    text and type, must agree first, so that 1 for 1.0 is another cell where that changes its place in the row. The evaluator tries every
-    permutation; here columns are chosen one by one, and a choice ends as soon as the rows so far differ, with the same verdict.
+    text and type, must agree first, so that 1 instead of 1.0 is a different cell if that changes its place in the row. The evaluator tries
+    every permutation; here columns are chosen one by one, and a choice ends as soon as the rows so far differ, with the same verdict.
 
     Raises:
-        FaultError: LIMIT where the search takes too many steps.
+        FaultError: LIMIT if the search takes too many steps.
     """
     if gold is predicted or (not gold and not predicted):
         return True
@@ -50,13 +50,13 @@ def _bag(column: Row) -> frozenset[tuple[Hashable, int]]:
 
 
 def _assigned(wanted: Sequence[Row], offered: Sequence[Row]) -> bool:
-    """Whether the offered columns can be put in an order in which the rows are the same bag; both sides have the same bags of columns."""
+    """Whether some order of the offered columns makes the rows the same multiset; both sides have the same multisets of columns."""
     n_rows, n_steps = len(wanted[0]), 0
     bags = list(map(_bag, offered))
     fitting = [[k for k, bag in enumerate(bags) if bag == own] for own in map(_bag, wanted)]
-    # Columns with the fewest partners first.
+    # Columns with the fewest possible partners first.
     order = sorted(range(len(wanted)), key=lambda i: len(fitting[i]))
-    # (classes of rows on both sides so far, columns used, partners still to be tried), one entry a column that is being assigned.
+    # (classes of rows on both sides so far, columns used, partners not yet tried), one entry per column that is assigned.
     start = ([0] * n_rows, [0] * n_rows)
     stack: list[tuple[tuple[list[int], list[int]], frozenset[int], Iterator[int]]] = [(start, frozenset(), iter(fitting[order[0]]))]
     tried: list[set[Row]] = [set()]
@@ -67,7 +67,7 @@ def _assigned(wanted: Sequence[Row], offered: Sequence[Row]) -> bool:
             stack.pop()
             tried.pop()
             continue
-        # A twin of a column that failed here fails here too.
+        # A column equal to one that failed here fails here too.
         tried[-1].add(offered[chosen])
         n_steps += n_rows
         if n_steps > _MOST_STEPS:
@@ -85,9 +85,10 @@ def _assigned(wanted: Sequence[Row], offered: Sequence[Row]) -> bool:
 
 
 def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
-    """BIRD's soft F1 of two results in [0, 1]: the i-th distinct rows are held to each other, a cell counts where the other row has it.
+    """BIRD's soft F1 of two results in [0, 1]: the i-th distinct rows are compared with each other; a cell counts if the other row contains
+    it.
 
-    Distinct rows stand in the order of the results; BIRD's own go by the hash of their texts, so that its value changes from run to run.
+    Distinct rows keep the order of the results; BIRD's own are ordered by the hash of their texts, so that its value changes between runs.
     """
     if gold is predicted:
         return 1.0

@@ -1,8 +1,8 @@
-"""The columns and rows of two packed tables as bags: what is written alike in whatever order has equal hashes.
+"""Hashes of the columns and rows of two packed tables: equal texts have equal hashes, in any order.
 
-A table is written by who wants it to pass, so equal hashes are believed only as far as they hold for any two texts: the keys are secret
-and new for each comparison (`Keys`), all hashes of both sides are compared and not their sums, and the cells behind some of them, which
-the keys choose, are looked at. Where one of those differs, nothing is told by hashes any more.
+A submission may be written to produce collisions, so equal hashes are trusted only within bounds that hold for any two texts: the keys are
+secret and new for each comparison (`Keys`), all hashes of both sides are compared and not their sums, and some cells, which the keys
+select, are compared directly. If one of those differs, the comparison stops using hashes.
 """
 
 from collections import Counter
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 _AT_ONCE: Final = 65_536
-# So many hashes of single cells are held at a time.
+# At most this many hashes of single cells are in memory at a time.
 _MOST_CELLS: Final = 4_000_000
-# So many different rows are looked at where hashes say that rows are written alike.
+# This many different rows are compared directly if the hashes are equal.
 _SAMPLED: Final = 16
 _LOWEST: Final = 512
-# So few rows are compared cell by cell.
+# Up to this many rows, cells are compared without hashes.
 _FEW: Final = 20_000
 
 
 class Held(dict[Any, Any]):
-    """Arrays as long as a table, of one kind at a time: of a million rows each counts."""
+    """A cache for one long array: keeping only one matters at a million rows."""
 
     kind = ""
 
     def of(self, kind: str) -> "Held":
-        """What is held of a kind; what was held of another is let go."""
+        """The arrays cached for a kind; those cached for another kind are released."""
         if kind != self.kind:
             self.clear()
             self.kind = kind
@@ -39,7 +39,7 @@ class Held(dict[Any, Any]):
 
 
 class HashedRows:
-    """The hashes of gold (side 0) and of a predicted table (side 1), worked out as they are asked for."""
+    """The hashes of gold (side 0) and of a predicted table (side 1), computed on demand."""
 
     def __init__(self, packed: Sequence[Packed], held: Held) -> None:
         self._packed, self._held = packed, held
@@ -48,7 +48,9 @@ class HashedRows:
         self._keys: Keys | None = None
 
     def rows(self, side: int, columns: Sequence[int]) -> "np.ndarray[Any, Any]":
-        """A number for each row of some packed columns in this order: equal for equal texts, and hardly ever else. The last is held."""
+        """A number for each row of some packed columns in this order: equal for equal texts, and almost never otherwise. The last result
+        is cached.
+        """
         import numpy as np
 
         held, name = self._held.of("hashes"), tuple(columns)
@@ -77,25 +79,25 @@ class HashedRows:
             yield begin, block.hashes(columns, self._secret)
 
     def know_bags(self, side: int, columns: Sequence[int]) -> None:
-        """Have the `bag` of several columns worked out in one reading."""
+        """Compute the `bag` of several columns in one pass."""
         if any(("bag", side, column) not in self._known for column in columns):
             self.rows(side, columns)
 
     def bag(self, side: int, column: int) -> int:
-        """A sum, equal for packed columns that hold the same texts in whatever order; whether equal ones do, `are_alike` says."""
+        """A sum that is equal for packed columns with the same texts in any order; `are_alike` then decides whether they really are."""
         if ("bag", side, column) not in self._known:
             self.rows(side, [column])
         found: int = self._known["bag", side, column]
         return found
 
     def are_alike(self, i: int, k: int) -> bool:
-        """Whether gold column i and predicted column k hold the same texts, in whatever order."""
+        """Whether gold column i and predicted column k contain the same texts, in any order."""
         if (i, k) not in self._alike:
             self.compare([(i, k)])
         return self._alike[i, k]
 
     def compare(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Have `are_alike` found out for several pairs at once: where rows are alike, so are their columns."""
+        """Compute `are_alike` for several pairs at once: if rows are alike, so are their columns."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._alike]
         self._alike.update((pair, False) for pair in new)
         likely = [pair for pair in new if self.bag(0, pair[0]) == self.bag(1, pair[1])]
@@ -116,7 +118,7 @@ class HashedRows:
         return texts[0] == texts[1]
 
     def _same_columns(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
-        """For each pair whether both columns hold the same texts."""
+        """For each pair whether both columns contain the same texts."""
         import numpy as np
 
         sides = []
@@ -129,7 +131,7 @@ class HashedRows:
         return [_same_bag(gold, predicted) and self._bears_out([gold, predicted], [i], [k]) for (i, k), gold, predicted in cells]
 
     def _bears_out(self, hashed: "Sequence[np.ndarray[Any, Any]]", columns: Sequence[int], partners: Sequence[int]) -> bool:
-        """Whether rows with equal hashes are written alike, as far as those with the lowest hashes of either side tell."""
+        """Whether rows with equal hashes are written alike, tested on the rows with the lowest hashes of either side."""
         import numpy as np
 
         lowest = []
@@ -148,11 +150,11 @@ class HashedRows:
         return shown[0] == shown[1]
 
     def are_twins(self, k: int, other: int) -> bool:
-        """Whether two predicted columns hold the same texts, row by row."""
+        """Whether two predicted columns contain the same texts, row by row."""
         return all(bool(equal_cells(block, [k], block, [other]).all()) for block in self._packed[1].blocks())
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
-        """The gold and the predicted rows that are left when rows written alike in these columns are taken away from above."""
+        """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
         import numpy as np
 
         if len(columns) == 1 and self.are_alike(columns[0], partners[0]):
@@ -172,7 +174,7 @@ class HashedRows:
         elif _same_bag(*hashed):
             found = np.empty(0, np.int64), np.empty(0, np.int64)
         else:
-            # They are held by nobody but the function that orders them.
+            # No other reference exists, so that the sorting function can free them.
             self._held.clear()
             found = _spare_hashes(hashed)
         self._known[name] = found
@@ -189,7 +191,7 @@ class HashedRows:
 
 
 def left(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
-    """The rows that are left when each of the others takes one that is equal, from above."""
+    """The rows that remain when each of the others is paired off with an equal one, from the top."""
     found = []
     for at, row in enumerate(rows):
         if others[row] > 0:
@@ -200,14 +202,14 @@ def left(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
 
 
 def _same_bag(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> bool:
-    """Whether both sides hold the same hashes, in whatever order."""
+    """Whether both sides contain the same hashes, in any order."""
     import numpy as np
 
     return np.array_equal(np.sort(gold), np.sort(predicted))
 
 
 def _spare_hashes(sides: "list[np.ndarray[Any, Any]]") -> tuple[Any, Any]:
-    """The rows of both sides that are left when equal hashes are paired; `sides` is emptied."""
+    """The rows of both sides that remain when equal hashes are paired off; `sides` is emptied."""
     import numpy as np
 
     orders, ordered = [], []
@@ -220,7 +222,7 @@ def _spare_hashes(sides: "list[np.ndarray[Any, Any]]") -> tuple[Any, Any]:
         kept = []
         for start in range(0, len(mine), _AT_ONCE):
             part = mine[start : start + _AT_ONCE]
-            # How many equal ones stand before a row on its own side, and how many there are on the other.
+            # How many equal hashes precede a row on its own side, and how many the other side has.
             before = np.arange(start, start + len(part)) - np.searchsorted(mine, part)
             there = np.searchsorted(theirs, part, "right") - np.searchsorted(theirs, part)
             kept.append(order[start : start + len(part)][before >= there])

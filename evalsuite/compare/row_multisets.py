@@ -1,17 +1,12 @@
-"""Rows of packed tables in any order under the strict rules: rows written alike are taken away as bags, and only the rest is judged.
+"""Strict comparison of rows in any order: pair off rows that are written alike, then search for an assignment of columns and rows.
 
-A column is *plain* where all its cells are integers, dates, words or empty in the one form in which two different texts are never equal.
-Rows that differ in a plain column never pair, so of the rows taken away only those matter that agree with a left one in every such column.
+Packed tables: rows that are written alike are paired off as multisets, and only the rest is compared cell by cell. A column is *plain* if
+all its cells are integers, dates, words or empty in the one form in which two different texts are never equal. Rows that differ in a plain
+column never pair, so of the paired rows only those matter that agree with a remaining row in every such column.
 
-What is left of two packed columns when cells written alike are taken away, and how near to each other their numbers are.
-
-A column is *plain* where all its cells are integers, dates, words or empty in the one form in which two different texts are never equal.
-
-The search for an assignment of columns under which the rows of two tables can be paired one to one, in counted work.
-
-Columns are assigned one by one, fewest candidates first. After each choice rows are split into classes by their keys so far, and the
-choice is dropped where the two sides' bags of classes differ. At the end, if a cluster held cells that are not all equal to each
-other, a flow between the rows of each class decides.
+The search assigns columns one by one, fewest candidates first, and counts its work. After each choice rows are split into classes by their
+keys so far, and the choice is dropped if the two sides' multisets of classes differ. At the end, if a group of near numbers contained cells
+that are not all equal to each other, a maximum flow between the rows of each class decides.
 """
 
 from collections import Counter
@@ -27,7 +22,7 @@ from evalsuite.compare.strict_cells import Cell, equal, key
 from evalsuite.compare.table_diff import TableDiff
 from evalsuite.compare.tolerance_groups import ColumnPair, pair_columns, windows_of
 
-# More rows than this are no remainder: the exact search has to look at the whole tables.
+# With more remaining rows than this, the exact search has to compare the whole tables.
 MOST_LEFT: Final = 20_000
 _CHUNK: Final = 65_536
 _WORDS: Final = (b"na", b"n/a", b"null", b"none", b"nan", b"true", b"false", b"inf", b"infinity")
@@ -36,7 +31,7 @@ _DATE_LENGTH: Final = 10
 
 
 def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[Cell]:
-    """The cells of a column in some rows, equal texts as the same object."""
+    """The cells of a column in some rows; equal texts share one object."""
     if evidence.packed is None:
         return list(column.cells)
     known: dict[str, Cell] = {}
@@ -45,8 +40,9 @@ def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[
 
 
 def remainder(evidence: TableDiff, gold: Column, predicted: Column) -> tuple[Any, Any] | None:
-    """The rows of two columns whose cells matter when they are paired: those left without one that is written alike, and all numbers in
-    reach of one that is left. None where they are too many, or cannot be told."""
+    """The rows of two columns that matter for pairing: those without a partner that is written alike, and all numbers within reach of
+    such a row. None if there are too many, or they cannot be determined.
+    """
     import numpy as np
 
     rows = evidence.spare([gold.position], [predicted.position])
@@ -57,7 +53,7 @@ def remainder(evidence: TableDiff, gold: Column, predicted: Column) -> tuple[Any
         sides = zip((0, 1), (gold, predicted), rows, strict=True)
         cells = (column.read(text) for side, column, part in sides for text in evidence.written(side, column.position, part))
         if not any(isinstance(cell, int | Number) for cell in cells):
-            # Of what is no number, equal cells have equal keys, and those taken away matter to nobody.
+            # Cells other than numbers are equal only with equal keys, and the paired ones affect no other cell.
             return rows
         every = np.arange(evidence.n_rows)
         return (every, every) if evidence.n_rows <= MOST_LEFT else None
@@ -67,12 +63,12 @@ def remainder(evidence: TableDiff, gold: Column, predicted: Column) -> tuple[Any
 
 
 def _chains(a: Numbers, b: Numbers, rows: tuple[Any, Any], tolerance: Tolerance) -> tuple[Any, Any]:
-    """The first and the last number of each chain with a number that is left; between chains is more than anything is equal over."""
+    """The first and the last number of each chain that contains a remaining number; gaps between chains exceed every tolerance."""
     import numpy as np
 
     left = np.concatenate([a.values[rows[0]], b.values[rows[1]]])
     values = in_order(np.concatenate([a.values, b.values]))
-    # Where each chain begins; room for as many as there may be takes memory only as it is filled.
+    # The start of each chain; the allocated memory is used only as it is filled.
     decimals, begin, n = _fewest_decimals(a, b), np.empty(len(values) + 1, np.int32), 1
     begin[0] = 0
     for start in range(1, len(values), _CHUNK):
@@ -88,7 +84,7 @@ def _chains(a: Numbers, b: Numbers, rows: tuple[Any, Any], tolerance: Tolerance)
 
 
 def inside(values: Any, first: Any, last: Any) -> Any:
-    """The rows with a value in one of the stretches, which are apart from each other and ascend."""
+    """The rows with a value in one of the intervals, which are disjoint and ascending."""
     import numpy as np
 
     found = [np.empty(0, np.int64)]
@@ -100,14 +96,14 @@ def inside(values: Any, first: Any, last: Any) -> Any:
 
 
 def _fewest_decimals(a: Numbers, b: Numbers) -> int:
-    """How many decimals each number of two columns shows at least."""
+    """The minimum number of decimals that each number of two columns shows."""
     import numpy as np
 
     return min(0 if side.digits is None else int(side.digits[~np.isnan(side.values)].min(initial=100)) for side in (a, b))
 
 
 def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -> Any:
-    """How far two equal numbers can be apart near these values, where each shows at least so many decimals; bounded generously."""
+    """How far two equal numbers near these values can be apart if each shows at least so many decimals; a generous upper bound."""
     import numpy as np
 
     size = np.abs(values) * 1.1 + 0.01
@@ -116,7 +112,7 @@ def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -
         return np.maximum(np.maximum(tolerance.abs, share * size), 1e-9) * 1.001 + 1e-15 * size
     rounding = 0.5 * 10.0 ** -max(FEWEST_DECIMALS, decimals)
     noise = np.minimum(NOISE_REL * size, np.maximum(NOISE_FLOOR, NOISE_BEYOND * size))
-    # Beyond 2^53 an integer may be another one as a double.
+    # Beyond 2^53 an integer may be a different one as a double.
     return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
 
 
@@ -127,7 +123,7 @@ def far(mine: Summary, theirs: Summary, tolerance: Tolerance) -> bool:
 
 
 def apart(evidence: TableDiff, gold: Column, predicted: Column) -> bool:
-    """Whether two columns of as many numbers cannot be paired: if they can at all, then the i-th smallest with the i-th smallest."""
+    """Whether two columns of equally many numbers cannot be paired: if they can at all, then the i-th smallest with the i-th smallest."""
     import numpy as np
 
     places = (0, gold.position), (1, predicted.position)
@@ -141,7 +137,7 @@ def apart(evidence: TableDiff, gold: Column, predicted: Column) -> bool:
 
 
 def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:
-    """Which columns of a block hold plain cells alone."""
+    """The columns of a block that contain only plain cells."""
     import numpy as np
 
     if not columns or not block.data[int(block.starts[0, 0]) :].isascii():
@@ -150,7 +146,7 @@ def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:
     starts, lengths = block.starts[:, columns], block.lengths[:, columns]
     first, last = data[starts], data[starts + np.maximum(lengths, 1) - 1]
     digits = (data >= ord("0")) & (data <= ord("9"))
-    # How many digits stand before each place.
+    # How many digits precede each position.
     sums = np.zeros(len(digits) + 1, np.int32)
     np.cumsum(digits, dtype=np.int32, out=sums[1:])
     n_other = lengths - (sums[starts + lengths] - sums[starts])
@@ -172,19 +168,19 @@ def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:
 CELL_CAP: Final = 5_000_000
 EDGE_CAP: Final = 3_000_000
 FLOW_CAP: Final = 10_000_000
-# Grouping rows, pairing equal ones and looking for windows is about this much work for a cell.
+# The approximate work per cell for grouping rows, pairing equal ones and finding windows.
 _LOOKS_AT_END: Final = 4
 
 Rows = Counter[tuple[Cell, ...]]
 
 
 class CapReachedError(Exception):
-    """The counted work reached its cap."""
+    """The counted work reached its limit."""
 
 
 @dataclass(slots=True)
 class Work:
-    """Counted work: cells looked at (`free` of them beyond the cap), edges between rows, edges walked by flows, assignments tried."""
+    """Counted work: compared cells (`free` of them beyond the limit), edges between rows, edges visited by flows, assignments tried."""
 
     free: int = 0
     cells: int = 0
@@ -193,19 +189,19 @@ class Work:
     assignments: int = 0
 
     def look(self, n: int) -> None:
-        """Count n cells; raises `CapReachedError` past the cap."""
+        """Count n cells; raises `CapReachedError` above the limit."""
         self.cells += n
         if self.cells > CELL_CAP + self.free:
             raise CapReachedError
 
     def connect(self, n: int) -> None:
-        """Count n possible edges; raises `CapReachedError` past the cap."""
+        """Count n possible edges; raises `CapReachedError` above the limit."""
         self.edges += n
         if self.edges > EDGE_CAP:
             raise CapReachedError
 
     def walk(self, n: int) -> None:
-        """Count n edges that a flow looked at; raises `CapReachedError` past the cap."""
+        """Count n edges that a flow visited; raises `CapReachedError` above the limit."""
         self.walked += n
         if self.walked > FLOW_CAP:
             raise CapReachedError
@@ -213,14 +209,14 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classes:
-    """Rows told apart so far: the class of each gold and of each predicted row, n classes in all, as large on one side as on the other."""
+    """A partition of the rows: the class of each gold and of each predicted row, n classes in all, equally large on both sides."""
 
     gold: list[int]
     predicted: list[int]
     n: int
 
     def split(self, pair: ColumnPair) -> "Classes | None":
-        """The classes split by the pair's keys, or None where the bags of classes differ."""
+        """The classes split by the pair's keys, or None if the multisets of classes differ."""
         names: dict[tuple[int, Any], int] = {}
         gold = [names.setdefault(item, len(names)) for item in zip(self.gold, pair.gold_keys, strict=True)]
         n_names = len(names)
@@ -231,10 +227,10 @@ class Classes:
 
 
 class RowSearch:
-    """Depth first over assignments. `options[i]` holds the predicted columns that gold column i may take, in the order of trying.
+    """Depth-first search over assignments. `options[i]` contains the predicted columns that gold column i may take, in the order of trying.
 
-    `classes` says for each place which rows may change places with each other; `twin[k]` is equal for predicted columns that hold the
-    very same cells, of which only one needs trying.
+    `classes` gives for each row the class of rows with which it may change places; `twin[k]` is equal for predicted columns with identical
+    cells, of which only one needs to be tried.
     """
 
     def __init__(
@@ -251,7 +247,7 @@ class RowSearch:
         self._widths: dict[tuple[int, int], int] = {}
 
     def run(self) -> tuple[int, ...] | None:
-        """The predicted column of each gold column, or None where no assignment makes the rows agree. Raises `CapReachedError`."""
+        """The predicted column of each gold column, or None if no assignment makes the rows agree. Raises `CapReachedError`."""
         start = Classes(gold=self.classes, predicted=self.classes, n=len(set(self.classes)))
         levels = [self._steps((), start)]
         while levels:
@@ -270,7 +266,7 @@ class RowSearch:
         return None
 
     def _steps(self, chosen: tuple[int, ...], classes: Classes) -> Iterator[tuple[tuple[int, ...], Classes]]:
-        """The choices for the next column that keep the bags of classes equal."""
+        """The choices for the next column that keep the multisets of classes equal."""
         tried: set[int] = set()
         for k, pair in self.options[self.order[len(chosen)]].items():
             if k in chosen or self.twin[k] in tried:
@@ -284,7 +280,7 @@ class RowSearch:
                 self.work.assignments += 1
 
     def _rows_agree(self, assignment: Mapping[int, int], classes: Classes) -> bool:
-        """Whether the rows of every class can be paired one to one; bags of classes are known to be equal."""
+        """Whether the rows of every class can be paired one to one; the multisets of classes are known to be equal."""
         loose = [i for i in assignment if not self.options[i][assignment[i]].complete]
         if not loose:
             return True
@@ -297,7 +293,7 @@ class RowSearch:
         return all(self._class_agrees(rows, predicted_rows[name], tolerances) for name, rows in gold_rows.items())
 
     def _width(self, i: int, k: int) -> int:
-        """How many predicted cells are near enough to a gold cell to be looked at, summed over the distinct cells of a pair."""
+        """How many predicted cells are near enough to a gold cell to be compared, summed over the distinct cells of a pair."""
         if (i, k) not in self._widths:
             pair = self.options[i][k]
             windows = windows_of(list(pair.gold.distinct), list(pair.predicted.distinct), self.tolerances[i])
@@ -305,7 +301,7 @@ class RowSearch:
         return self._widths[i, k]
 
     def _class_agrees(self, gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance]) -> bool:
-        """Rows that are plainly equal are paired first. That can only lead to a yes: {0, 1} and {1, 2} agree at tolerance 1."""
+        """Pair off plainly equal rows first. That can only confirm a match, not refute it: {0, 1} and {1, 2} agree at tolerance 1."""
         gold_left, predicted_left = _without_equal_rows(gold, predicted)
         if not gold_left or self._flows(gold_left, predicted_left, tolerances):
             return True
@@ -326,7 +322,7 @@ class RowSearch:
 
 
 def _grouped(classes: Sequence[int], columns: Sequence[Sequence[Cell]]) -> dict[int, Rows]:
-    """Per class the distinct rows of these columns with their counts."""
+    """For each class the distinct rows of these columns with their counts."""
     groups: dict[int, Rows] = {}
     for name, row in zip(classes, zip(*columns, strict=True), strict=True):
         groups.setdefault(name, Counter())[row] += 1
@@ -334,7 +330,7 @@ def _grouped(classes: Sequence[int], columns: Sequence[Sequence[Cell]]) -> dict[
 
 
 def _without_equal_rows(gold: Rows, predicted: Rows) -> tuple[Rows, Rows]:
-    """What is left of both sides when rows with equal keys are paired off."""
+    """The rows of both sides that remain when rows with equal keys are paired off."""
     by_key: dict[tuple[Any, ...], list[tuple[Cell, ...]]] = {}
     for row in predicted:
         by_key.setdefault(tuple(map(key, row)), []).append(row)
@@ -351,12 +347,12 @@ def _without_equal_rows(gold: Rows, predicted: Rows) -> tuple[Rows, Rows]:
 
 
 def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool) -> Matching | None:
-    """The verdict on columns of packed tables, None where the exact search over the whole tables has to give it."""
+    """The verdict on columns of packed tables, None if the exact search over the whole tables has to decide."""
     if any(column.has_percent for column in (*gold, *predicted)):
         return None
     bench = Bench(gold, predicted, evidence, heeds_labels)
     partners = bench.partners()
-    # A column whose partner holds the same texts has a candidate: more are looked for where all have one.
+    # A column whose partner contains the same texts has a candidate: more are searched only if every column has one.
     settled = {i: [k] for i, k in enumerate(partners or ()) if bench.is_alike(i, k)}
     hopeless = any(bench.fits_none(i) for i in range(len(gold)) if i not in settled)
     agree = bench.rows_agree(partners) if partners is not None and not hopeless else False
@@ -374,20 +370,22 @@ def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: Ta
     found = decided([in_likely_order(column, predicted, own) for column, own in zip(gold, known, strict=True)], "rows")
     if found.verdict != "rows":
         return found
-    # Only the assignment that was tried is possible, but for columns that hold the same texts.
+    # Only the tried assignment is possible, except for columns that contain the same texts.
     only = partners is not None and all(bench.is_twin(k, partners[i]) for i, own in enumerate(known) for k in own)
     return replace(found, assignment=tuple(partners), n_tried=1) if only and partners is not None else None
 
 
 class Bench:
-    """The columns of two packed tables side by side, for rows in any order."""
+    """The columns of two packed tables, compared with rows in any order."""
 
     def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool) -> None:
         self.gold, self.predicted, self.evidence, self.heeds_labels = gold, predicted, evidence, heeds_labels
         self._apart: dict[tuple[int, int], bool] = {}
 
     def partners(self) -> list[int] | None:
-        """For each gold column a predicted one of its own: the likely one, or another that holds the same texts where that one does not."""
+        """For each gold column a predicted one of its own: the likely one, or another that contains the same texts if the likely one
+        does not.
+        """
         likely = likely_columns(self.gold, self.predicted)
         if likely is not None and all(map(self.may_be, range(len(self.gold)), likely)):
             self.evidence.hashes.know_bags(0, [column.position for column in self.gold])
@@ -416,23 +414,23 @@ class Bench:
         return [partner[i] for i in range(len(self.gold))]
 
     def may_be(self, i: int, k: int) -> bool:
-        """Whether labels, where they count, let a predicted column be a gold column."""
+        """Whether the labels, if they count, allow a predicted column to match a gold column."""
         return not (self.heeds_labels and self.gold[i].contradicts(self.predicted[k]))
 
     def is_alike(self, i: int, k: int) -> bool:
-        """Whether a gold and a predicted column hold the same texts."""
+        """Whether a gold and a predicted column contain the same texts."""
         return self.evidence.hashes.are_alike(self.gold[i].position, self.predicted[k].position)
 
     def compare(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Have `is_alike` found out for several pairs at once."""
+        """Compute `is_alike` for several pairs at once."""
         self.evidence.hashes.compare([(self.gold[i].position, self.predicted[k].position) for i, k in pairs])
 
     def is_twin(self, k: int, other: int) -> bool:
-        """Whether two predicted columns hold the same texts, row by row."""
+        """Whether two predicted columns contain the same texts, row by row."""
         return k == other or self.evidence.hashes.are_twins(self.predicted[k].position, self.predicted[other].position)
 
     def rows_agree(self, partners: Sequence[int]) -> bool | None:
-        """Whether the rows can be paired one to one under an assignment, None where too many are left to say."""
+        """Whether the rows can be paired one to one under an assignment, None if too many rows remain to decide."""
         import numpy as np
 
         places = [column.position for column in self.gold], [self.predicted[k].position for k in partners]
@@ -456,7 +454,7 @@ class Bench:
         return self._exactly(partners, mine, theirs) if len(mine) <= MOST_LEFT else None
 
     def _exactly(self, partners: Sequence[int], mine: Any, theirs: Any) -> bool | None:
-        """The exact search among some rows, None where it reaches a cap."""
+        """The result of the exact search among some rows, None if it reaches a limit."""
         pairs = []
         for column, k in zip(self.gold, partners, strict=True):
             pair = pair_columns(
@@ -495,7 +493,7 @@ class Bench:
         return known
 
     def numbers_agree(self, partners: Sequence[int]) -> bool:
-        """Whether rows joined on the columns that hold the same texts are surely equal in all others, which hold numbers."""
+        """Whether rows joined on the columns with the same texts are certainly equal in all others, which contain numbers."""
         import numpy as np
 
         alike = [(i, k) for i, k in enumerate(partners) if self.is_alike(i, k)]
@@ -515,23 +513,23 @@ class Bench:
             if a is None or b is None or np.isnan(a.values).any():
                 return False
             if not at and (ordered[1:] == ordered[:-1]).any():
-                # Rows alike in the key are paired in order of their first numbers.
+                # Rows with the same key are paired in the order of their first numbers.
                 orders = [np.lexsort((side.values, key)) for side, key in zip((a, b), keys, strict=True)]
             if not bool(surely_strictly_equal(a.at(orders[0]), b.at(orders[1]), self.gold[i].tolerance).all()):
                 return False
         return True
 
     def has_text(self, side: int, column: Column) -> bool:
-        """Whether the first cells of a column say that it does not hold numbers alone."""
+        """Whether the first cells of a column show that it does not contain only numbers."""
         head = self.evidence.heads[side].columns[column.position]
         return any(is_surely_text(text) and isinstance(column.read(text), tuple) for text in head)
 
     def fits_none(self, i: int) -> bool:
-        """Whether a cheap look rules out every predicted column for gold column i."""
+        """Whether a cheap test rules out every predicted column for gold column i."""
         return all(not self.may_be(i, k) or (not self.is_alike(i, k) and self.cannot_pair(i, k)) for k in range(len(self.predicted)))
 
     def candidates(self, i: int) -> list[int] | None:
-        """The predicted columns that hold gold's cells in some order, None where that is open."""
+        """The predicted columns that contain gold's cells in some order, None if undecided."""
         found = []
         for k in range(len(self.predicted)):
             if not self.may_be(i, k):
@@ -544,7 +542,7 @@ class Bench:
         return found
 
     def cannot_pair(self, i: int, k: int) -> bool:
-        """Whether numbers stand against text, or are apart from each other in order of size."""
+        """Whether numbers would be paired with text, or are too far apart in ascending order."""
         if (i, k) not in self._apart:
             gold, predicted = self.gold[i], self.predicted[k]
             mine = self.evidence.numbers.summary(0, gold.position)
@@ -560,7 +558,7 @@ class Bench:
         return self._apart[i, k]
 
     def _head_is_apart(self, i: int, predicted: Column) -> bool:
-        """Whether one of the first predicted cells is text or a number that no number of gold column i is near."""
+        """Whether one of the first predicted cells is text or a number that is near no number of gold column i."""
         import numpy as np
 
         cells = list(map(predicted.read, self.evidence.heads[1].columns[predicted.position]))
@@ -570,9 +568,9 @@ class Bench:
         return self.evidence.numbers.has_no_neighbour(self.gold[i].position, numbers, widest(self.gold[i].tolerance, numbers))
 
     def can_pair(self, i: int, k: int) -> bool | None:
-        """Whether two columns that hold other texts can be paired cell by cell, None where too much is left to say."""
+        """Whether two columns with different texts can be paired cell by cell, None if too many cells remain to decide."""
         gold, predicted = self.gold[i], self.predicted[k]
-        # What is plain is asked first: the numbers that the other look holds are as long as the table.
+        # Plain columns are tested first: the numbers that the other test caches are as long as the table.
         if (self.is_anchor(i) and predicted.position in self.plain(1)) or self.cannot_pair(i, k):
             return False
         rows = remainder(self.evidence, gold, predicted)

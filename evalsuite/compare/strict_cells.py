@@ -1,11 +1,11 @@
-"""One cell as a careful judge reads it: null, integer, decimal, instant or text, each by itself, whatever the rest of its column holds.
+"""Parse and compare single cells under the strict rules: null, integer, decimal, instant or text, each without the rest of its column.
 
 The equality of two cells is `equal`; `key` gives a hashable form for the cells whose equality is plain (everything but decimals).
 - null words in any case are null; null equals only null.
 - `true` and `false` are the integers 1 and 0.
-- numbers are equal as `numbers` says. Groups of thousands (by commas, apostrophes, spaces) and one currency sign are read away, brackets
-  and dashes before a number are a minus; 007 is text. `%` is text, unless the
-  check says `percentage`: then a cell may be a percent figure or a share, one reading for a whole column (`in_reading`).
+- numbers are equal by the rules of `numbers`. Groups of thousands (by commas, apostrophes, spaces) and one currency sign are removed,
+  brackets and dashes before a number are a minus; 007 is text. `%` is text, unless the
+  check says `percentage`: then a cell may be a percent figure or a share, with one reading for the whole column (`in_reading`).
 - infinities equal themselves. ISO dates and timestamps are instants (naive = UTC). Text is stripped and NFC; its case counts.
 """
 
@@ -36,7 +36,7 @@ _SPACES: Final = " \u00a0\u2009\u202f"
 _GROUPED: Final = rf"[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})+|(?:['\u2019][0-9]{{3}})+|(?:[{_SPACES}][0-9]{{3}})+)"
 _AMOUNT: Final = rf"((?:{_GROUPED}|0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)"
 _WRITTEN: Final = re.compile(rf"([{_MINUS}+]?)[{_CURRENCY}]?{_AMOUNT}")
-# As accountants write a negative amount.
+# The accounting notation of a negative amount.
 _IN_BRACKETS: Final = re.compile(rf"(\()[{_CURRENCY}]?{_AMOUNT}\)")
 _PARTING: Final = re.compile(rf"[,'\u2019{_SPACES}]")
 
@@ -51,14 +51,14 @@ class Percent(NamedTuple):
 
 
 Cell = Any
-"""A cell as `read` makes it: None, int, `Number`, `Percent`, or a tuple (kind, value) for infinities, instants, texts and other values."""
+"""A parsed cell: None, int, `Number`, `Percent`, or a tuple (kind, value) for infinities, instants, texts and other values."""
 
 
 def read_text(text: str | None, *, percentage: bool = False) -> Cell:
-    """The cell behind a CSV field; with `percentage` a number with a percent sign is a `Percent`."""
+    """Parse a CSV field; with `percentage` a number with a percent sign becomes a `Percent`."""
     if text is None:
         return None
-    # Both sides of a comparison, and all answers to one gold, hold the same texts; long ones would fill the memory.
+    # Both sides of a comparison, and all answers to one gold, contain the same texts; caching long ones would fill the memory.
     return _known(text, percentage) if len(text) <= _SHORT else _cell_of(text, percentage)
 
 
@@ -83,12 +83,12 @@ _known: Final = lru_cache(maxsize=1 << 14)(_cell_of)
 
 
 def is_written_form(text: str) -> bool:
-    """Whether the text of a number shows groups of thousands, a currency sign, brackets or another sign than a hyphen."""
+    """Whether the text of a number contains groups of thousands, a currency sign, brackets or a sign other than a hyphen."""
     return _PARTING.search(text) is not None or text.lstrip("+-")[:1] in tuple(_CURRENCY + "(" + _MINUS)
 
 
 def read_native(value: Any) -> Cell:
-    """The cell behind a database value: its type decides, so the text '1' is not the number 1."""
+    """Parse a database value: its type decides, so the text '1' is not the number 1."""
     if value is None or isinstance(value, int):
         return None if value is None else int(value)
     if isinstance(value, float):
@@ -98,7 +98,7 @@ def read_native(value: Any) -> Cell:
     if isinstance(value, Decimal):
         if not value.is_finite():
             return ("inf", float(value))
-        # A DECIMAL without decimals is written as an integer is.
+        # A DECIMAL without decimals is written like an integer.
         return int(value) if value.as_tuple().exponent == 0 else _number(value)
     if isinstance(value, str):
         return ("text", value if value.isascii() else unicodedata.normalize("NFC", value))
@@ -106,7 +106,7 @@ def read_native(value: Any) -> Cell:
         return ("instant", _nanoseconds(value))
     if isinstance(value, date):
         return ("instant", _nanoseconds(datetime(value.year, value.month, value.day)))
-    # Times, intervals, blobs, lists and structs: compared as what they are, deeply, in a hashable form.
+    # Times, intervals, blobs, lists and structs are compared as values of their type, recursively, in a hashable form.
     if isinstance(value, dict):
         return ("struct", tuple((str(k), key(read_native(v))) for k, v in sorted(value.items(), key=lambda item: str(item[0]))))
     if isinstance(value, list | tuple):
@@ -126,24 +126,24 @@ def key(cell: Cell) -> Any:
 
 
 def equal(gold: Cell, predicted: Cell, tolerance: Tolerance) -> bool:
-    """Whether the predicted cell is the gold cell under the rules of this module."""
+    """Whether the predicted cell equals the gold cell under the rules of this module."""
     if isinstance(gold, int | Number) and isinstance(predicted, int | Number):
         return numbers_equal(gold, predicted, tolerance)
     return bool(gold == predicted) and type(gold) is type(predicted)
 
 
 def in_reading(cells: Sequence[Cell], reading: Reading) -> list[Cell]:
-    """The cells of a column with the numbers behind percent signs read in one way."""
+    """The cells of a column with all percent signs read in one way."""
     return [getattr(cell, reading) if isinstance(cell, Percent) else cell for cell in cells]
 
 
 def readings(gold: Sequence[Cell], predicted: Sequence[Cell]) -> list[tuple[Sequence[Cell], Sequence[Cell]]]:
-    """Two columns as they can be read beside each other: with all percent signs as figures, then all as shares."""
+    """The possible readings of two columns: with all percent signs as figures, then with all as shares."""
     return [(in_reading(gold, reading), in_reading(predicted, reading)) for reading in ("figure", "share")]
 
 
 def show(cell: Cell) -> str:
-    """The cell as a reason names it."""
+    """The text of a cell in a reason."""
     if cell is None:
         return "null"
     if isinstance(cell, Number):

@@ -1,19 +1,17 @@
-"""Why a table is not the gold table: the smallest fact that decides it.
+"""Strict rules for tables: whether rows, as tuples, match when each needed gold column has its own predicted column, and if not, why.
 
-Whether a table is the gold table: rows are tuples, each needed gold column has its own predicted column.
+Matching rows and columns at once under a tolerance is as hard as hypergraph isomorphism in general; every answer here is exact and
+deterministic. Work is counted, never timed: at a limit the answer is `limit` and not a guess.
 
-Matching rows and columns at once under a tolerance is as hard as hypergraph isomorphism in general; this is exact wherever it answers
-and deterministic. Work is counted, never timed: at a cap it answers `limit` and not a guess.
-
-1. Columns of the same name or place are tried first: what an honest answer needs is one look at each column.
+1. Columns of the same name or place are tried first: a correct answer needs one comparison of each column.
 2. Ordered: a predicted column is a candidate for a needed gold column when every cell is equal; Kuhn matching of the columns.
-3. Unordered: a candidate has the same bag of keys. Numbers near each other share a key: chains of overlap between gold points and the
-   intervals the predictions accept ("clusters"). The rest is `row_search`. Where some rows only are tied, they alone change places.
-4. Where the table agrees only with columns whose labels contradict each other, it is no gold table.
+3. Unordered: a candidate has the same multiset of keys. Numbers near each other share a key: chains of overlap between gold points and
+   the intervals the predictions accept (`tolerance_groups`). The rest is `row_multisets`. If only some rows are tied, only they may
+   change places.
+4. If the table agrees only with columns whose labels contradict each other, it does not match.
 
-Which cells of two columns differ: row by row, or without order the gold cells that find no partner, as few as possible.
-
-In a few words, why the two rules differ on a table: what the reference overlooked, or what it stumbled on.
+A reason names the smallest fact that decides the verdict; unmatched cells are found row by row, or without order as the fewest gold cells
+that have no partner. A cause of acceptance or refusal says why official and strict disagree.
 """
 
 from collections import Counter, deque
@@ -44,7 +42,7 @@ from evalsuite.compare.tolerance_groups import ColumnPair, cannot_pair, pair_col
 from evalsuite.compare.verdict import Strict, TableCause
 from evalsuite.core.types import Fault
 
-# So many columns with the same first rows are looked at before all others.
+# Up to this many columns with the same first rows are compared before all others.
 _TWINS_TRIED: Final = 8
 
 
@@ -60,7 +58,7 @@ def match_columns(
 ) -> Matching:
     """The strict verdict on needed gold columns against all predicted ones, of n_gold and n_predicted rows.
 
-    Where order counts, rows of the same number in `ties` (one for each row) may still change places.
+    If order counts, rows of the same number in `ties` (one for each row) may still change places.
     """
     if len(predicted) < len(gold) or n_gold != n_predicted:
         return Matching(verdict="shape")
@@ -95,7 +93,7 @@ def _matched(
     found = _ordered(gold, predicted, heeds_labels, evidence)
     if found.is_equal or ties is None or len(set(ties)) == n_rows:
         return found
-    # What is wrong is told row by row all the same: the order is what gold asked for.
+    # The reason still compares row by row, because gold requires the order.
     moved = _unordered(gold, predicted, ties, heeds_labels)
     return replace(moved, moved=True) if moved.is_equal else found
 
@@ -108,7 +106,7 @@ def _likely(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: b
 
 
 def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
-    """Each column beside its likely partner first; the others are looked at only for a column whose partner is unequal."""
+    """Compare each column with its likely partner first; the others are compared only for a column whose partner is unequal."""
     likely = likely_columns(gold, predicted)
     if likely is not None:
         evidence.look([(column.position, predicted[k].position) for column, k in zip(gold, likely, strict=True)])
@@ -127,7 +125,7 @@ def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: 
             evidence.look([(column.position, predicted[k].position) for k in near])
             fits = (k for k in near if column_fits(column, predicted[k], evidence))
             own = []
-            # One that no other column has is enough for now.
+            # One candidate that no other column has is enough for now.
             for k in fits:
                 own.append(k)
                 if k not in chosen:
@@ -139,7 +137,7 @@ def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: 
         if found is not None:
             chosen[found] = i
     if all(candidates) and len(chosen) < len(gold):
-        # Which of them goes to which is asked only where each has one.
+        # The assignment is computed only if each column has a candidate.
         candidates = [_all_fitting(column, predicted, heeds_labels, evidence) for column in gold]
     if len(chosen) == len(gold):
         return matched_as([k for k, _ in sorted(chosen.items(), key=lambda pair: pair[1])])
@@ -154,7 +152,7 @@ def _all_fitting(gold: Column, predicted: Sequence[Column], heeds_labels: bool, 
 
 
 def heads_fit(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
-    """Whether the first rows of two columns leave open that they are equal."""
+    """Whether the first rows of two columns allow that they are equal."""
     if gold.has_percent or predicted.has_percent:
         return True
     a, b = _head(0, gold, evidence), _head(1, predicted, evidence)
@@ -170,7 +168,7 @@ def _head(side: int, column: Column, evidence: TableDiff) -> list[Cell]:
 
 
 def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
-    """Whether a predicted column equals gold in every row. Their first rows are compared first."""
+    """Whether a predicted column equals gold in every row. The first rows are compared first."""
     if gold.has_percent or predicted.has_percent:
         return any(
             all(a is b or equal(a, b, gold.tolerance) for a, b in zip(g, p, strict=True))
@@ -180,7 +178,7 @@ def column_fits(gold: Column, predicted: Column, evidence: TableDiff) -> bool:
 
 
 def differing_cells(gold: Column, predicted: Column, evidence: TableDiff) -> Iterator[tuple[int, Cell, Cell]]:
-    """(row, gold cell, predicted cell) of the rows in which the cells are unequal, from above."""
+    """(row, gold cell, predicted cell) of the rows with unequal cells, in row order."""
     i, k = gold.position, predicted.position
     for row, a, b in evidence.cells(i, k, evidence.suspects(i, k, gold.tolerance)):
         mine, theirs = gold.read(a), predicted.read(b)
@@ -190,7 +188,7 @@ def differing_cells(gold: Column, predicted: Column, evidence: TableDiff) -> Ite
 
 def _unordered(gold: Sequence[Column], predicted: Sequence[Column], classes: Sequence[int], heeds_labels: bool) -> Matching:
     """The verdict where rows of the same class may change places."""
-    # What an honest answer needs is free, twice: a look at each of its columns alone, one beside the others, four at the end.
+    # The comparisons that a correct answer needs do not count, twice: each column alone, its partner, and four at the end.
     work = Work(free=12 * len(classes) * len(gold))
     pairs = _Pairs(gold, predicted, classes, work, heeds_labels)
     try:
@@ -215,7 +213,7 @@ def _unordered(gold: Sequence[Column], predicted: Sequence[Column], classes: Seq
 
 
 class _Twins(dict[int, int]):
-    """For a column the first one asked for that holds the very same cells (and, where labels count, the same label), on demand."""
+    """For each column the first requested column with identical cells (and, if labels count, the same label), computed on demand."""
 
     def __init__(self, columns: Sequence[Column], heeds_labels: bool = False) -> None:
         super().__init__()
@@ -229,7 +227,7 @@ class _Twins(dict[int, int]):
 
 
 class _Pairs:
-    """The pairs of gold and predicted columns, each worked out at most once; twins share theirs."""
+    """The pairs of gold and predicted columns, each computed at most once; columns with identical cells share theirs."""
 
     def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], classes: Sequence[int], work: Work, heeds_labels: bool) -> None:
         self.gold, self.predicted, self.classes, self.work, self.heeds_labels = gold, predicted, classes, work, heeds_labels
@@ -241,12 +239,12 @@ class _Pairs:
         self._known: dict[tuple[int, Tolerance, int], ColumnPair | None] = {}
 
     def all(self) -> list[dict[int, ColumnPair]]:
-        """For each gold column all that it may take."""
+        """For each gold column all candidates."""
         shelf = Shelf(self._outlines)
         return [self.among(i, shelf.near(self._gold_outlines[i], column.tolerance)) for i, column in enumerate(self.gold)]
 
     def among(self, i: int, chosen: Iterable[int]) -> dict[int, ColumnPair]:
-        """The columns of `chosen` that gold column i may take: the nearest by their sorted numbers first, then by likeness."""
+        """The candidates of gold column i among `chosen`: the nearest by their sorted numbers first, then by similarity."""
         found = {k: pair for k in chosen if (pair := self._pair(i, k)) is not None}
         likely = in_likely_order(self.gold[i], self.predicted, found)
         if len({self._twins[k] for k in found}) > 1:
@@ -255,7 +253,7 @@ class _Pairs:
         return {k: found[k] for k in likely}
 
     def same_rows(self, likely: Sequence[int]) -> bool:
-        """Whether rows are plainly equal, in any order inside their classes, under this assignment."""
+        """Whether rows are plainly equal under this assignment, in any order inside their classes."""
         rows = zip(self.classes, *(outline.keys for outline in self._gold_outlines), strict=True)
         return Counter(rows) == Counter(zip(self.classes, *(self._outlines[k].keys for k in likely), strict=True))
 
@@ -282,8 +280,9 @@ MOST_COUNTED: Final = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmatched:
-    """The gold cells (row from 0, cell) that differ. `partners` are the predicted cells against them: one each when order counts,
-    without order those that are left over, in file order. `bound` says that there are more of them, or may be less."""
+    """The gold cells (row from 0, cell) that differ. `partners` are the predicted cells compared with them: one each when order counts,
+    without order the remaining ones, in file order. `bound` ("more than " or "at most ") is set if their number is not exact.
+    """
 
     cells: Sequence[tuple[int, Cell]]
     partners: Sequence[Cell]
@@ -291,7 +290,7 @@ class Unmatched:
 
 
 def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
-    """The rows whose cells differ, at most so many."""
+    """The rows whose cells differ, up to a limit."""
     found = list(islice(differing_cells(gold, predicted, evidence), MOST_COUNTED + 1))
     bound = "more than " if len(found) > MOST_COUNTED else ""
     found = found[:MOST_COUNTED]
@@ -299,7 +298,7 @@ def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> 
 
 
 def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
-    """`unmatched_in_any_order` of packed columns: of the cells that are written alike only those in reach of others."""
+    """`unmatched_in_any_order` for packed columns: of the cells that are written alike only those within reach of others."""
     rows = remainder(evidence, gold, predicted)
     if rows is None:
         rows = evidence.spare([gold.position], [predicted.position])
@@ -312,7 +311,7 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
 
 
 def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Unmatched:
-    """The gold cells without a partner when as many as possible have one; cells with a partner that is plainly equal keep one."""
+    """The gold cells without a partner in a maximum pairing; cells with a plainly equal partner keep it."""
     spare, extra = _left_by_key(gold, predicted), _left_by_key(predicted, gold)
     known = Counter(map(key, predicted))
     numbers = sorted((cell for cell in Counter(gold) if place(cell) is not None), key=lambda cell: known[key(cell)] == 0)
@@ -330,12 +329,12 @@ def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tole
 
 
 def n_unmatched_by_key(gold: Sequence[Any], predicted: Sequence[Any]) -> int:
-    """How many gold cells find no plainly equal partner: quick, and more than differ where a tolerance matters."""
+    """How many gold cells have no plainly equal partner: fast, and more than really differ if a tolerance matters."""
     return (Counter(map(key, gold)) - Counter(map(key, predicted))).total()
 
 
 def _left_by_key(cells: Sequence[Cell], others: Sequence[Cell]) -> list[tuple[int, Cell]]:
-    """The (row, cell) that are left when cells with equal keys are paired off from above."""
+    """The (row, cell) that remain when cells with equal keys are paired off from the top."""
     spare = Counter(map(key, others))
     left = []
     for row, cell in enumerate(cells):
@@ -348,7 +347,7 @@ def _left_by_key(cells: Sequence[Cell], others: Sequence[Cell]) -> list[tuple[in
 
 
 def _edges(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> list[list[int]] | None:
-    """For each gold number the predictions that equal it, plainly equal ones first; None where that is too much to look at."""
+    """For each gold number the predictions that equal it, plainly equal ones first; None if there are too many pairs to compare."""
     windows = windows_of(gold, predicted, tolerance)
     if windows is None or windows.width > MOST_EDGES:
         return None
@@ -362,7 +361,7 @@ def _edges(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance
 
 
 def _last(cells: Sequence[Cell], counts: dict[Cell, int]) -> list[tuple[int, Cell]]:
-    """The last `counts[cell]` places of each cell."""
+    """The last `counts[cell]` positions of each cell."""
     wanted = {cell: n for cell, n in counts.items() if n}
     found = []
     for row in range(len(cells) - 1, -1, -1):
@@ -387,7 +386,7 @@ def cause_of_refusal(gold: Cell, predicted: Cell) -> str:
 
 
 def likest(gold: Cell, predicted: Sequence[Cell]) -> Cell:
-    """The predicted cell that is most like gold: the same but for leading zeros, else the nearest number, else the first."""
+    """The predicted cell most similar to gold: equal except for leading zeros, else the nearest number, else the first."""
     zeros = next((cell for cell in predicted if _same_with_zeros(gold, cell)), None)
     if zeros is not None:
         return zeros
@@ -399,7 +398,7 @@ def likest(gold: Cell, predicted: Sequence[Cell]) -> Cell:
 
 
 def _same_with_zeros(gold: Cell, predicted: Cell) -> bool:
-    """Whether one is digits that begin with zeros, kept as text, and both are the same number."""
+    """Whether one is text of digits that begins with zeros, and both are the same number."""
     texts = [
         cell[1] for cell in (gold, predicted) if isinstance(cell, tuple) and cell[0] == "text" and cell[1].lstrip("+-").startswith("0")
     ]
@@ -415,7 +414,7 @@ def _same_with_zeros(gold: Cell, predicted: Cell) -> bool:
 def cause_of_acceptance(
     matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff | None, *, ordered: bool
 ) -> TableCause:
-    """Why the reference may refuse what strict accepts, read off the first cells that are equal but not written alike."""
+    """Why the reference may reject what strict accepts, derived from the first cells that are equal but written differently."""
     if matching.moved:
         return "tie order"
     for column, k in zip(gold, matching.assignment, strict=False):
@@ -427,7 +426,7 @@ def cause_of_acceptance(
 
 
 def _differently_written(gold: Column, predicted: Column, evidence: TableDiff, ordered: bool) -> tuple[Any, Any] | None:
-    """A gold and a predicted cell, as they are written, that stand against each other and are not written alike."""
+    """The written forms of a gold and a predicted cell that are compared with each other and are not written alike."""
     i, k = gold.position, predicted.position
     if ordered:
         return next(((a, b) for _, a, b in evidence.cells(i, k, evidence.unlike(i, k)[:1])), None)
@@ -444,7 +443,7 @@ def _differently_written(gold: Column, predicted: Column, evidence: TableDiff, o
 
 
 def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:
-    """What the reference may stumble on in two cells that strict takes for one, with how they are written."""
+    """Why the reference may reject two cells that strict accepts as equal, given how they are written."""
     if gold is None or predicted is None:
         return "null words"
     texts = [text.strip() for text in written if isinstance(text, str)]
@@ -478,7 +477,7 @@ def explain(
     n_predicted: int,
     ordered: bool,
 ) -> Strict:
-    """The strict 0 with its reason and the kind of fact that decides it."""
+    """The strict score 0 with its reason and the kind of fact that decides it."""
     if not is_worded() and matching.verdict != "limit":
         return Strict(value=0.0, reason="", kind=matching.verdict)
     if matching.verdict == "shape":
@@ -547,10 +546,10 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
 
 
 def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_ranked: int = RANKED_CELLS) -> tuple[Column, str]:
-    """The predicted column to explain gold's by, and in words why this one.
+    """The predicted column to compare gold's with in the reason, and in words why this one.
 
     The column of the same name, unless another one differs in less than half as many cells; else the one that differs least. Of many
-    columns only the first rows are compared; without order these say little, so that the name decides then.
+    columns only the first rows are compared; without order these say little, so the name decides.
     """
     limit = max(1, n_ranked // max(1, len(predicted)))
     all_rows = len(gold.cells) <= limit
@@ -584,7 +583,7 @@ def _one_for_two(matching: Matching, gold: Sequence[Column], predicted: Sequence
 
 
 def _too_few(matching: Matching) -> tuple[list[int], list[int]]:
-    """Gold columns that have fewer predicted candidates in all than they are: what can be reached from one that was left out."""
+    """Gold columns that share too few predicted candidates (Hall's condition): those reachable from one without a partner."""
     owner = {k: i for i, k in enumerate(matching.assignment) if k is not None}
     left_out = matching.assignment.index(None)
     wanting, offered = {left_out}, set[int]()

@@ -1,4 +1,4 @@
-"""The strict verdict on tables as gold files ask for it: needed columns, alternatives, tolerances; and its join with the official one."""
+"""The strict verdict on the tables of a check: needed columns, alternative golds, tolerances; and its join with the official verdict."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ def judge_table(
 ) -> Strict:
     """The strict verdict on one table against one gold table; columns that gold does not have are left out with a warning.
 
-    Where order counts, rows that are equal in the gold columns `order_by` may still change places.
+    If order counts, rows that are equal in the gold columns `order_by` may still change places.
     """
     same_rows = agreed(prediction, gold, ignore_order=ignore_order)
     if same_rows is not None and isinstance(prediction, DigestedTable) and prediction.known is not None:
@@ -72,14 +72,16 @@ def judge_table(
 
 
 def labels_of(gold: AnyTable, prediction: AnyTable, terms: Terms) -> tuple[list[str | None], list[str | None]]:
-    """What the columns of either side say they are."""
+    """The labels of the columns of both sides."""
     if not terms.heeds_labels:
         return [None] * len(gold.header), [None] * len(prediction.header)
     return labels(gold.header, prediction.header), labels(prediction.header, gold.header)
 
 
 def ties_of(gold: Table, order_by: Sequence[int]) -> list[int] | None:
-    """For each row a number that is equal for rows that are equal in these columns; None where gold lacks one, and order counts wholly."""
+    """A number for each row, equal for rows that are equal in these columns; None if gold lacks one of them, and then the full order
+    counts.
+    """
     if not order_by or not all(0 <= index < len(gold.columns) for index in order_by):
         return None
     columns = [column.cells for column in read_columns(gold, order_by)]
@@ -88,17 +90,17 @@ def ties_of(gold: Table, order_by: Sequence[int]) -> list[int] | None:
 
 
 def _agreement(gold: AnyTable, needed: Sequence[int], n_rows: int, chosen: Sequence[int], partners: Sequence[int]) -> Strict:
-    """The strict 1 of columns that hold the very same values."""
+    """The strict score 1 of columns with identical values."""
     pairs = [[i + 1, k + 1] for i, k in zip(chosen, partners, strict=True)]
     details = {"n_found": len(chosen), "n_needed": len(chosen), "assignment": pairs, **_warning(needed, gold)}
     return Strict(value=1.0, reason=_agreeing(n_rows, len(chosen)), cause="dtype of other columns", details=details)
 
 
 def _kitchen_sink(gold: AnyTable, prediction: AnyTable, pairs: Iterable[tuple[int, int]]) -> Strict | None:
-    """The strict 0 of a table with far more columns than gold has, where a gold column is found only by its values.
+    """The strict score 0 of a table with far more columns than gold, if a gold column is found only by its values.
 
-    Among very many candidate columns one agrees by chance; a header or the place of the column says that it was meant. None for a table
-    of at most 2 x gold's columns + 10, and where every matched column has gold's header or its place.
+    Among very many candidate columns one agrees by chance; a header or the place of the column shows that it was meant. None for a table of
+    at most 2 x gold's columns + 10, and if every matched column has gold's header or its place.
     """
     n_gold, n_columns = len(gold.header), len(prediction.header)
     if n_columns <= 2 * n_gold + 10:
@@ -122,7 +124,9 @@ def judge_any(
     order_by: Any = (),
     comparisons: Comparisons | None = None,
 ) -> Strict:
-    """The strict verdict against the first gold that matches, else against the nearest; a gold that cannot be read leaves a 0 open."""
+    """The strict verdict against the first gold that matches, else against the nearest; without a match, an unreadable gold leaves the
+    verdict open.
+    """
     verdicts: list[Strict] = []
     for i, gold in enumerate(golds):
         if isinstance(gold, Fault):
@@ -150,7 +154,9 @@ def judge_each(
     ignore_orders: Any,
     comparisons: Comparisons | None = None,
 ) -> Strict:
-    """The strict verdict on n tables, each against its own gold: 1 where all agree, else the first that fails, then the unjudged."""
+    """The strict verdict on n tables, each against its own gold: 1 if all agree, else the first that fails, then the first that cannot
+    be scored.
+    """
     if len(predictions) != len(golds):
         return Strict(value=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}", kind="table count")
     verdicts = []
@@ -175,7 +181,7 @@ def judge_each(
 
 
 def join_verdicts(official: Score, strict: Strict, *, own_options: bool = False) -> Score:
-    """Both verdicts on tables as one score; `own_options` says that strict read the check's options for each gold by itself."""
+    """Both verdicts on tables as one score; `own_options` means that strict read the check's options for each gold separately."""
     if official.details.get("reference_fails"):
         is_null = "an empty cell" in official.reason
         return join(official, strict, up="null in an integer column" if is_null else "cells the reference dies of")
@@ -183,7 +189,7 @@ def join_verdicts(official: Score, strict: Strict, *, own_options: bool = False)
 
 
 def columns_for(needed: Any, index: int, n_golds: int) -> list[int]:
-    """The needed columns of gold `index`: a number or flat list holds for each gold, null and [] mean all, a missing list means all."""
+    """The needed columns of gold `index`: a number or flat list applies to each gold, null and [] mean all, a missing list means all."""
     if is_bare(needed):
         return [needed]
     if not needed:
@@ -196,14 +202,14 @@ def columns_for(needed: Any, index: int, n_golds: int) -> list[int]:
 
 
 def order_for(ignore_order: Any, index: int) -> bool:
-    """Whether gold `index` ignores the order of rows: a list speaks per gold, and for those it does not reach the order counts."""
+    """Whether gold `index` ignores the order of rows: a list has one entry per gold, and for golds beyond its end the order counts."""
     if isinstance(ignore_order, list | tuple):
         return bool(ignore_order[index]) if index < len(ignore_order) else False
     return bool(ignore_order)
 
 
 def chosen_columns(needed: Sequence[int], n_columns: int) -> list[int]:
-    """Positions from 0 without those that gold does not have; all where none is left."""
+    """Positions from 0 without those that gold does not have; all if none is left."""
     kept = list(dict.fromkeys(index % n_columns for index in needed if -n_columns <= index < n_columns)) if n_columns else []
     return kept or list(range(n_columns))
 

@@ -1,14 +1,9 @@
-"""Columns of database tables as arrays: a cell becomes a Python value when it is asked for, and two columns are compared all at once.
+"""Columns as arrays: packed text of big CSV files (`Block`, `Packed`) and typed arrays of database tables (`ArrayColumn`).
 
-A cell is the very value that duckdb's client makes of it, so that a table of such columns is a table like any other.
-
-Packed text: cells lie one behind the other in one run of bytes, and numpy looks at eight bytes of every cell at a time.
-
-A cell is a sequence of 64-bit words, its last one filled up with zeros, so that cells of equal length are equal when their words are.
-
-Tables too big to hold as Python values are held as packed text: the bytes of the file with the length of every cell.
-
-A `Table` of packed columns is a table like any other; who knows `packed_of` looks at thousands of its cells at a time.
+A cell becomes a Python value when it is read, and numpy compares whole columns. A `Table` of such columns can be used like any other; the
+cells of an `ArrayColumn` are the values that duckdb's client returns. Packed text is the bytes of the file with the length of every cell,
+for tables too big for Python values. numpy compares it as 64-bit words, the last one of a cell padded with zeros, so that cells of equal
+length are equal when their words are.
 """
 
 import struct
@@ -29,17 +24,17 @@ if TYPE_CHECKING:
 
 
 WORD = 8
-# So many bytes behind the last cell may be asked for, by a number as long as `numbers` reads them.
+# This many bytes after the last cell must be readable, because numbers are read in words of this total length.
 PADDING = b"\0" * 6 * WORD
 _LOW, _HIGH = (1 << 32) - 1, (1 << 32) - 1 << 32
 
 
 @dataclass
 class Block:
-    """Some rows of a table: `starts` and `lengths` (n_rows x n_columns, in bytes) say where in `data` each cell of UTF-8 lies.
+    """Some rows of a table: `starts` and `lengths` (n_rows x n_columns, in bytes) give the position in `data` of each cell of UTF-8.
 
-    Behind each cell stands one byte that belongs to none; `is_padded` where `PADDING` stands behind all. `whole` is the block of which
-    this one is some rows.
+    One separator byte follows each cell; `is_padded` means that `PADDING` follows all. `whole` is the block that these rows were taken
+    from.
     """
 
     data: bytes
@@ -53,7 +48,7 @@ class Block:
 
     @cached_property
     def _words(self) -> "np.ndarray[Any, Any]":
-        """The eight bytes from every place on, as numbers; a view of the data, not a copy of it eight times."""
+        """The eight bytes from every position on, as numbers; a view of the data, not eight copies of it."""
         import numpy as np
 
         if self.whole is not None:
@@ -62,11 +57,11 @@ class Block:
         return np.ndarray((len(padded) - WORD + 1,), "<u8", padded, 0, (1,))
 
     def rows(self, start: int, stop: int) -> "Block":
-        """The rows from start to stop as a block of its own that shares the data."""
+        """The rows from start to stop as a block that shares the data."""
         return Block(self.data, self.starts[start:stop], self.lengths[start:stop], self.whole or self)
 
     def words(self, starts: "np.ndarray[Any, Any]", lengths: "np.ndarray[Any, Any]", at: int = 0) -> "np.ndarray[Any, Any]":
-        """Word number `at` of some cells (0 where a cell is too short for one)."""
+        """Word number `at` of some cells (0 if a cell is too short for one)."""
         found: np.ndarray[Any, Any] = self._words[starts + at * WORD if at else starts]
         found &= masks().take(lengths - at * WORD if at else lengths, mode="clip")
         return found
@@ -85,7 +80,9 @@ class Block:
         return [data[start : start + length].decode() for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
 
     def hashes(self, columns: Sequence[int], keys: "Keys") -> "np.ndarray[Any, Any]":
-        """A 64-bit number for each cell of some columns (n_rows x n): equal for equal texts; `Keys` says how seldom for others."""
+        """A 64-bit number for each cell of some columns (n_rows x n): equal for equal texts; `Keys` bounds how often for different
+        texts.
+        """
         import numpy as np
 
         starts, lengths = (part[:, columns].ravel() for part in (self.starts, self.lengths))
@@ -103,11 +100,11 @@ class Block:
 
 
 class Keys:
-    """Secret random numbers, new for each comparison, that make hashes of which the writer of a table cannot know or build a collision.
+    """Secret random numbers, new for each comparison, for hashes that the author of a table can neither predict nor make collide.
 
     A text is a row of 32-bit numbers: its length, then the halves of its words. Each word adds (low + key) * (high + another key) to a sum
-    of 64 bits, and the upper 32 bits of two such sums are the hash ("Multilinear-HM", which is strongly universal): whatever two different
-    texts are, and whoever made them, for one choice of keys in 2^64 they have the same hash.
+    of 64 bits, and the upper 32 bits of two such sums are the hash ("Multilinear-HM", which is strongly universal): any two different texts
+    have the same hash for one choice of keys in 2^64.
     """
 
     def __init__(self) -> None:
@@ -117,20 +114,20 @@ class Keys:
 
     @staticmethod
     def _drawn(n: int) -> "np.ndarray[Any, Any]":
-        """Random numbers of the system, each column of a row four of them."""
+        """Random numbers of the system, four columns in each row."""
         import numpy as np
 
         return np.frombuffer(urandom(WORD * n), np.uint64)
 
     def begin(self, lengths: "np.ndarray[Any, Any]") -> "list[np.ndarray[Any, Any]]":
-        """The two sums of some cells of which the lengths are taken."""
+        """The two sums of some cells, started with their lengths."""
         import numpy as np
 
         sizes = lengths.astype(np.uint64)
         return [sizes * key for key in self._first]
 
     def take(self, sums: "list[np.ndarray[Any, Any]]", words: "np.ndarray[Any, Any]", at: int) -> None:
-        """Take word number `at` of some cells into their sums, in place."""
+        """Add word number `at` of some cells to their sums, in place."""
         import numpy as np
 
         while len(self._words) <= at:
@@ -143,7 +140,7 @@ class Keys:
             side += term
 
     def of_rows(self, hashed: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-        """One hash for each row of cell hashes, their sum times odd secret numbers; the order of the columns counts."""
+        """One hash for each row of cell hashes, the sum of products with odd secret numbers; the order of the columns counts."""
         import numpy as np
 
         width = hashed.shape[1]
@@ -154,7 +151,7 @@ class Keys:
 
 
 def _upper_halves(sums: "Sequence[np.ndarray[Any, Any]]") -> "np.ndarray[Any, Any]":
-    """The upper 32 bits of both sums as one number: the lower ones of a sum say too much of the lower ones of what it was made of."""
+    """The upper 32 bits of both sums as one number: the lower bits of a sum reveal too much about the lower bits of its terms."""
     import numpy as np
 
     found: np.ndarray[Any, Any] = (sums[0] & np.uint64(_HIGH)) | (sums[1] >> np.uint64(32))
@@ -163,14 +160,14 @@ def _upper_halves(sums: "Sequence[np.ndarray[Any, Any]]") -> "np.ndarray[Any, An
 
 @cache
 def masks() -> "np.ndarray[Any, Any]":
-    """For 0 to 8 bytes the mask that keeps them of a word."""
+    """For 0 to 8 bytes the mask that keeps them in a word."""
     import numpy as np
 
     return np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], np.uint64)
 
 
 def equal_cells(gold: Block, gold_columns: Sequence[int], predicted: Block, predicted_columns: Sequence[int]) -> "np.ndarray[Any, Any]":
-    """Whether cells hold the same text (n_rows x n pairs of columns), for blocks of as many rows."""
+    """Whether cells contain the same text (n_rows x n pairs of columns), for blocks of equally many rows."""
     import numpy as np
 
     lengths = gold.lengths[:, gold_columns]
@@ -190,7 +187,7 @@ def equal_cells(gold: Block, gold_columns: Sequence[int], predicted: Block, pred
 
 
 def _differing_bits(gold: Block, a: Any, predicted: Block, b: Any, lengths: Any) -> Any:
-    """The bits in which the words of cells at places a and b differ, of which `lengths` bytes count."""
+    """The bits in which the words of cells at positions a and b differ, of which `lengths` bytes count."""
     bits = gold._words[a]
     bits ^= predicted._words[b]
     bits &= masks().take(lengths, mode="clip")
@@ -198,7 +195,7 @@ def _differing_bits(gold: Block, a: Any, predicted: Block, b: Any, lengths: Any)
 
 
 def is_same_run(gold: Block, predicted: Block) -> bool:
-    """Whether two blocks hold the same cells in the same places, seen at one look."""
+    """Whether two blocks contain the same cells at the same positions, compared as one byte string."""
     import numpy as np
 
     if gold.lengths.shape != predicted.lengths.shape or not np.array_equal(gold.lengths, predicted.lengths):
@@ -211,7 +208,7 @@ def _run(block: Block) -> bytes:
 
 
 def side_by_side(gold: Iterator[Block], predicted: Iterator[Block]) -> Iterator[tuple[Block, Block]]:
-    """Blocks of both sides cut to the same rows. What one side has more comes last, beside an empty block."""
+    """Blocks of both sides cut to the same rows. Extra rows of one side come last, with an empty block for the other side."""
     a, b = next(gold, None), next(predicted, None)
     while a is not None and b is not None:
         n = min(len(a), len(b))
@@ -228,38 +225,38 @@ def side_by_side(gold: Iterator[Block], predicted: Iterator[Block]) -> Iterator[
 
 
 _SHAPE: Final = struct.Struct("<cQQB")
-# The first byte of every packed block, which tells it from other frames.
+# The first byte of every packed block, which distinguishes it from other frames.
 BLOCK: Final = b"B"
 _SHORT: Final = 255
 _ROWS_AT_ONCE: Final = 16_384
 
 
 class OddError(Exception):
-    """A file is not as plain as blocks need it; the exact reader decides what it is."""
+    """A file that is not plain enough for blocks; the exact reader decides what it is."""
 
 
 class UnreadSource(Protocol):
-    """Where an unread table lies."""
+    """The source of an unread table."""
 
     def blocks(self) -> Iterator[Block]:
-        """The rows in file order, each call from the beginning. Raises `OddError` where they are not plain."""
+        """The rows in file order, each call from the beginning. Raises `OddError` if they are not plain."""
         ...
 
     def whole(self) -> Table:
-        """The table as the exact reader makes it. Raises `FaultError`."""
+        """The table as the exact reader returns it. Raises `FaultError`."""
         ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UnreadTable:
-    """A big CSV file of which only the header is read so far; nobody judges it before it is a `Table`."""
+    """A big CSV file of which only the header has been read. Call `read()` before comparing."""
 
     header: tuple[str, ...]
     name: str
     source: UnreadSource
 
     def frames(self) -> Iterator[bytes]:
-        """The rows as packed blocks, as they go to another process too. Raises `OddError`."""
+        """The rows as packed blocks, in the form in which other processes receive them. Raises `OddError`."""
         return map(packed_block, self.source.blocks())
 
     def read(self) -> Table:
@@ -271,7 +268,7 @@ class UnreadTable:
 
 
 def packed_block(block: Block) -> bytes:
-    """The lengths of a block's cells, and the cells with the one byte behind each; padded, so that nobody has to copy it to look at it."""
+    """The lengths of a block's cells, and the cells with one separator byte after each; padded, so that it can be read without a copy."""
     import numpy as np
 
     lengths = block.lengths
@@ -283,9 +280,9 @@ def packed_block(block: Block) -> bytes:
 
 
 class Packed:
-    """The cells of a table, n_rows x width, as packed blocks one behind the other.
+    """The cells of a table, n_rows x width, as consecutive packed blocks.
 
-    Raises ValueError for a block of another shape: it may come from a process that read hostile bytes.
+    Raises ValueError for a block of another shape: it may come from a process that read untrusted bytes.
     """
 
     def __init__(self, width: int, frames: Iterable[bytes]) -> None:
@@ -312,7 +309,7 @@ class Packed:
         return sum(self.counts)
 
     def columns(self) -> "tuple[PackedColumn, ...]":
-        """The columns of a table that is held so."""
+        """The columns of a table in this form."""
         return tuple(PackedColumn(self, place) for place in range(self.width))
 
     def blocks(self) -> Iterator[Block]:
@@ -320,7 +317,7 @@ class Packed:
         return map(self._block, range(len(self.frames)))
 
     def rows(self, rows: "np.ndarray[Any, Any]") -> Iterator[tuple[Block, "np.ndarray[Any, Any]"]]:
-        """The blocks that hold some rows (ascending, from 0), each with those rows as counted in it."""
+        """The blocks that contain some rows (ascending, from 0), each with the numbers of those rows within it."""
         import numpy as np
 
         ends = np.cumsum(self.counts)
@@ -336,7 +333,7 @@ class Packed:
         return [text for block, part in self.rows(rows) for text in block.texts(column, part)]
 
     def _block(self, index: int) -> Block:
-        # Who asks for one column after the other of a table of one block shall not unpack it anew each time.
+        # A caller that reads one column after another from a table of one block shall not unpack the block each time.
         if self._last is None or self._last[0] != index:
             self._last = (index, _unpacked(self.frames[index]))
         return self._last[1]
@@ -392,13 +389,13 @@ class PackedColumn(Sequence[str]):
 
 
 def packed_table(header: tuple[str, ...], name: str, frames: Iterable[bytes]) -> Table:
-    """The table of packed blocks. Raises ValueError, and what the frames raise."""
+    """The table of packed blocks. Raises ValueError, and what the iterator of frames raises."""
     packed = Packed(len(header), frames)
     return Table(header=header, columns=packed.columns(), n_rows=packed.n_rows, name=name)
 
 
 def packed_of(table: Table) -> Packed | None:
-    """The packed text behind a table's columns, None for a table that is held otherwise."""
+    """The packed text behind a table's columns, None for a table in another form."""
     first = table.columns[0] if table.columns else None
     return first.packed if isinstance(first, PackedColumn) else None
 
@@ -418,7 +415,7 @@ def _packed_lists(table: Table) -> Iterator[bytes]:
         text = "\n".join([*cells, ""]).encode("utf-8", "surrogatepass")
         lengths = np.fromiter(map(len, cells), np.uint32, len(cells))
         if not text.isascii():
-            # From characters to bytes: where the character behind each cell begins.
+            # From characters to bytes: the position of the character after each cell.
             begins = np.flatnonzero(np.frombuffer(text, np.uint8) & 0xC0 != 0x80)
             ends = begins[np.cumsum(lengths + 1, dtype=np.int64) - 1]
             lengths = (np.diff(ends, prepend=-1) - 1).astype(np.uint32)
@@ -434,7 +431,7 @@ def unpacked(table: Table) -> Table:
 
 
 def first_rows(table: Table, n: int) -> Table:
-    """The first n rows as a plain table; of a table of text "" stands for what a short row lacks."""
+    """The first n rows as a plain table; in a table of text "" replaces a field that a short row lacks."""
     packed = packed_of(table)
     if packed is not None and table.n_rows:
         block = next(packed.blocks())
@@ -454,10 +451,10 @@ _ENDS: Final = (date.min, date.max)
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class ArrayColumn(Sequence[Any]):
-    """One column: numbers, microseconds since 1970 (of a date, of a moment), or the text of each cell (a decimal as it is written).
+    """One column: numbers, microseconds since 1970 (of a date or timestamp), or the text of each cell (a decimal as it is written).
 
-    `empty` says which cells are NULL (None: none); they hold anything. Raises ValueError for what has another shape: it may come from a
-    process that read hostile bytes.
+    `empty` marks the cells that are NULL (None: none); their values are arbitrary. Raises ValueError for another shape: it may come from a
+    process that read untrusted bytes.
     """
 
     kind: Kind
@@ -513,7 +510,7 @@ class ArrayColumn(Sequence[Any]):
 
 
 def fits_calendar(microseconds: "np.ndarray[Any, Any]") -> bool:
-    """Whether Python has all these dates or moments."""
+    """Whether Python can represent all these dates or timestamps."""
     first, last = (datetime(day.year, day.month, day.day) - datetime(1970, 1, 1) for day in _ENDS)
     day = 86_400_000_000
     return not len(microseconds) or bool(microseconds.min() >= first.days * day and microseconds.max() < (last.days + 1) * day)
@@ -529,7 +526,7 @@ def text_block(texts: Sequence[str]) -> Block:
 
 
 def block_of(data: bytes, lengths: "np.ndarray[Any, Any]") -> Block:
-    """A column of text of these cells one behind the other (lengths in bytes). Raises ValueError where they do not fit."""
+    """A column of text from concatenated cells (lengths in bytes). Raises ValueError if they do not fit."""
     import numpy as np
 
     ends = np.cumsum(lengths, dtype=np.int64)
@@ -539,12 +536,12 @@ def block_of(data: bytes, lengths: "np.ndarray[Any, Any]") -> Block:
 
 
 def array_columns(table: Table) -> "Sequence[ArrayColumn] | None":
-    """The columns of a table that is held so, None for one that is held otherwise."""
+    """The columns of a table of arrays, None for a table in another form."""
     return table.columns if table.columns and all(isinstance(column, ArrayColumn) for column in table.columns) else None  # type: ignore[return-value]
 
 
 def unlike_arrays(gold: Any, predicted: Any) -> "np.ndarray[Any, Any] | None":
-    """The rows in which two columns of as many rows hold other values, or NaN; None where that is not to be seen by their arrays."""
+    """The rows in which two columns of equally many rows contain different values, or NaN; None if the arrays cannot decide that."""
     import numpy as np
 
     if not (isinstance(gold, ArrayColumn) and isinstance(predicted, ArrayColumn)) or gold.kind != predicted.kind:

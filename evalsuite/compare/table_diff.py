@@ -1,7 +1,7 @@
-"""What two tables tell about each other, found out once and read by both rules: which cells are not written alike, and which rows.
+"""Differences between two tables, computed once and used by both rules: which cells are written differently, and which rows.
 
-Equal text is equal under every rule, so only what is not written alike is ever read into values. Tables of text with many cells are looked
-at as packed text, thousands of cells at a time; all others as the sequences they are. Both ways tell the same.
+Equal text is equal under every rule, so only cells that are written differently are parsed. Tables of text with many cells are compared as
+packed text, thousands of cells at a time; all others as sequences. Both paths return identical results.
 """
 
 from collections import Counter
@@ -27,18 +27,21 @@ from evalsuite.compare.string_columns import (
 )
 from evalsuite.core.types import Table
 
-# From so many cells of one side on, packed text is worth numpy's start.
+# From this many cells of one side on, packed text is worth the import of numpy.
 PACKED_CELLS: Final = 20_000
 _HEAD_ROWS: Final = 16
 _AT_ONCE: Final = 4_096
 _CHUNK: Final = 16_384
 Rows = Any
-"""Row numbers from 0, ascending: a list, or an array where tables are packed."""
+"""Row numbers from 0, ascending: a list, or an array if tables are packed."""
 
 
 class Beside(NamedTuple):
-    """Of the unlike rows of two columns: whether all hold numbers or nothing, which are unequal as the reference compares numbers, and
-    which are not surely equal under the strict rules; the row whose numbers are farthest apart, or the first in which one side has none."""
+    """A numeric comparison of rows that are written differently.
+
+    `are_numbers`: all cells are numbers or empty. `unequal`: rows that differ under the reference's comparison of numbers. `suspects`: rows
+    not certainly equal under the strict rules. `farthest`: the row with the largest difference, or the first in which one side is empty.
+    """
 
     are_numbers: bool
     unequal: Rows
@@ -48,9 +51,9 @@ class Beside(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class TableDiff:
-    """A gold and a predicted table of as many rows, side by side: `tables` as they came, `packed` where they are looked at as packed text.
+    """A gold and a predicted table of equally many rows: `tables` as read, `packed` if they are compared as packed text.
 
-    Whatever was found out is kept in `known`; of packed tables also in `numbers` and `hashes`.
+    Results are cached in `known`; for packed tables also in `numbers` and `hashes`.
     """
 
     gold: Table
@@ -64,22 +67,22 @@ class TableDiff:
 
     @property
     def n_rows(self) -> int:
-        """How many rows each side has."""
+        """The number of rows of each side."""
         return self.gold.n_rows
 
     @property
     def is_big(self) -> bool:
-        """Whether so many cells are held as packed text or arrays that a reason looks at few of them."""
+        """Whether the tables are packed text or arrays with so many cells that a reason examines only some of them."""
         return self.packed is not None or array_columns(self.predicted) is not None
 
     def unlike(self, i: int, k: int) -> Rows:
-        """The rows in which gold column i and predicted column k are not written alike."""
+        """The rows in which gold column i and predicted column k are written differently."""
         if ("unlike", i, k) not in self.known:
             self.look([(i, k)])
         return self.known["unlike", i, k]
 
     def look(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Find the unlike rows of several pairs in one reading of both tables."""
+        """Compute the unlike rows of several pairs in one pass over both tables."""
         new = [pair for pair in pairs if ("unlike", *pair) not in self.known]
         if not new:
             return
@@ -96,9 +99,9 @@ class TableDiff:
         return not len(self.unlike(i, k))
 
     def identical(self, chosen: Sequence[int]) -> list[int] | None:
-        """For each chosen gold column a predicted column of its own that holds the very same values in the same order, or None.
+        """For each chosen gold column a predicted column of its own with the very same values in the same order, or None.
 
-        Such rows agree under every tolerance and order, so nothing has to be read into cells: the honest answer costs next to nothing.
+        Such rows agree under every tolerance and order, so no cell is parsed and a correct answer costs almost nothing.
         """
         if not self.n_rows or (self.gold.types is None) != (self.predicted.types is None):
             return None
@@ -124,25 +127,25 @@ class TableDiff:
         return list(found)
 
     def cells(self, i: int, k: int, rows: Rows) -> Iterator[tuple[int, Any, Any]]:
-        """(row, gold cell, predicted cell) of some rows, as they are written."""
+        """(row, gold cell, predicted cell) of some rows, as written."""
         for start in range(0, len(rows), _AT_ONCE):
             part = rows[start : start + _AT_ONCE]
             yield from zip(_plain(part), self.written(0, i, part), self.written(1, k, part), strict=True)
 
     def written(self, side: int, column: int, rows: Rows) -> list[Any]:
-        """The cells of a column (side 0: gold's) in some rows as they are written."""
+        """The cells of a column (side 0: gold's) in some rows as written."""
         if self.packed is not None:
             return self.packed[side].texts(column, rows)
         cells = (self.gold, self.predicted)[side].columns[column]
         return [cells[row] for row in rows]
 
     def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
-        """The unlike rows without those whose cells surely are one number under the strict rules."""
+        """The unlike rows without those whose cells certainly are the same number under the strict rules."""
         rows = self.unlike(i, k)
         return rows if self.packed is None or len(rows) <= _HEAD_ROWS else self.beside(i, k, tolerance).suspects
 
     def beside(self, i: int, k: int, tolerance: Tolerance) -> Beside:
-        """What the unlike cells of two packed columns are beside each other, as numbers."""
+        """The numeric comparison of the unlike cells of two packed columns."""
         name = ("beside", i, k, tolerance)
         if name not in self.known:
             self.known[name] = self._beside(i, k, tolerance)
@@ -185,7 +188,7 @@ class TableDiff:
         return all(part is not None and part.are_safe for part in parts)
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
-        """The gold and the predicted rows that are left when rows written alike in these columns are taken away from above."""
+        """The gold and the predicted rows that remain when rows that are written alike in these columns are paired off from the top."""
         if self.packed is not None:
             return self.hashes.spare(columns, partners)
         gold = list(zip(*(_written(self.gold, i) for i in columns), strict=True))
@@ -194,13 +197,13 @@ class TableDiff:
 
 
 def compare(gold: Table, predicted: Table) -> TableDiff:
-    """The evidence of two tables of as many rows; how many cells they have decides how they are looked at, not how they came."""
+    """The differences of two tables of equally many rows; the number of cells decides how they are compared, not their source."""
     tables, packed = (gold, predicted), None
     is_small = gold.n_rows * max(len(gold.columns), len(predicted.columns)) < PACKED_CELLS
     if gold.types is None and predicted.types is None and gold.columns and predicted.columns and gold.n_rows:
         if not is_small:
             mine = pack(gold)
-            # Lists that are equal are told so faster than packed.
+            # Comparing lists that are equal is faster than packing them.
             is_same = type(gold.columns[0]) is list and type(predicted.columns[0]) is list and gold.columns == predicted.columns
             packed = mine, mine if is_same else pack(predicted)
             gold, predicted = (replace(table, columns=side.columns()) for table, side in zip(tables, packed, strict=True))
@@ -228,7 +231,7 @@ class Comparisons:
         self._identical: list[tuple[Table, Table, list[int], list[int] | None]] = []
 
     def of(self, gold: Table, predicted: Table) -> TableDiff:
-        """The evidence of two tables of as many rows."""
+        """The differences of two tables of equally many rows."""
         for known in self._known:
             if known.tables[0] is gold and known.tables[1] is predicted:
                 return known
@@ -236,7 +239,7 @@ class Comparisons:
         return self._known[-1]
 
     def identical(self, gold: Table, predicted: Table, chosen: Sequence[int]) -> list[int] | None:
-        """`Evidence.identical` of two tables of as many rows; where gold's texts stand in gold's places nothing else is looked at."""
+        """`TableDiff.identical` of two tables of equally many rows; if gold's texts are in the same columns, no `TableDiff` is created."""
         for one, other, asked, found in self._identical:
             if one is gold and other is predicted and asked == chosen:
                 return found
@@ -246,7 +249,7 @@ class Comparisons:
 
 
 def _are_texts_in_place(gold: Table, predicted: Table, chosen: Sequence[int]) -> bool:
-    """Whether each chosen column, held as a list of texts, is the predicted one of the same number."""
+    """Whether each chosen column, a list of texts, equals the predicted column with the same number."""
     if gold.types is not None or predicted.types is not None or not gold.n_rows or len(set(chosen)) < len(chosen):
         return False
     n_shared = min(len(gold.columns), len(predicted.columns))
@@ -255,7 +258,7 @@ def _are_texts_in_place(gold: Table, predicted: Table, chosen: Sequence[int]) ->
 
 
 def _written(table: Table, column: int) -> Sequence[Any]:
-    """A column as it is written, in a form that is equal for cells that are."""
+    """A column as written, in a form that is equal for cells that are."""
     return raw_column(table, column) if table.types is None else table.columns[column]
 
 

@@ -1,7 +1,7 @@
-"""A database table of which both sides know only digests: equal ones say that it is gold's table, anything else asks for the rows.
+"""Database tables compared by digest: equal digests mean that it is gold's table, otherwise the rows are read.
 
-Rows are hashed under a salt that is drawn when the submission lies there, and summed, once with and once without their number; two
-different tables agree once in 1e17, whoever made them. Some rows, which the salt chooses, are looked at all the same.
+Rows are hashed under a salt that is drawn after the submission exists, and summed, once with and once without their number; two different
+tables agree once in 1e17, whoever made them. Some rows, which the salt selects, are compared directly as well.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,8 +16,9 @@ from evalsuite.core.types import Fault, Table
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The number of rows, and the sums over all rows of their hashes with their number (`ordered`) and without (`bag`);
-    `sample` is how the rows with the lowest hashes are written."""
+    """The number of rows, and the sums over all rows of their hashes with their number (`ordered`) and without (`bag`); `sample` is the
+    text of the rows with the lowest hashes.
+    """
 
     salt: int
     n_rows: int
@@ -27,20 +28,20 @@ class Digest:
 
 
 class DigestSource(Protocol):
-    """Where a table lies whose rows nobody has looked at yet."""
+    """The source of a table whose rows have not been read yet."""
 
     def digest(self, salt: int) -> Digest | None:
         """The digest under a salt, None for a table whose equality with another needs more than equal cells."""
         ...
 
     def rows(self) -> Table | Fault:
-        """The table, or why it cannot be read. Of gold raises what it is blamed with where the whole file is at fault."""
+        """The table, or why it cannot be read. For gold, raises the gold fault if the whole file is at fault."""
         ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DigestedTable:
-    """A table behind a `DigestSource`. A submission's comes with its digest and salt; gold's is worked out under that salt."""
+    """A table behind a `DigestSource`. A submission's table comes with its digest and salt; gold's digest is computed under that salt."""
 
     header: tuple[str, ...]
     types: tuple[str, ...]
@@ -50,24 +51,24 @@ class DigestedTable:
     digests: dict[int, Digest | None] = field(default_factory=dict, repr=False)
 
     def digest(self, salt: int) -> Digest | None:
-        """The digest under a salt, worked out once."""
+        """The digest under a salt, computed once."""
         if salt not in self.digests:
             self.digests[salt] = self.known or (self.source.digest(salt) if self.source is not None else None)
         return self.digests[salt]
 
     def rows(self) -> Table | Fault:
-        """The table with its rows, or why they cannot be read; asked for anew each time."""
+        """The table with its rows, or why they cannot be read; read again on each call."""
         if self.source is None:
             raise ValueError("a table that comes from nowhere")
         return self.source.rows()
 
 
-# A table, of a database held or not.
+# A table, with or without its rows in memory.
 AnyTable = Table | DigestedTable
 
 
 def exact_table(table: AnyTable) -> Table:
-    """The table with its rows. Raises `FaultError` for one of a database that is at fault itself."""
+    """The table with its rows. Raises `FaultError` for a table of a database that is itself at fault."""
     found = table.rows() if isinstance(table, DigestedTable) else table
     if isinstance(found, Fault):
         raise FaultError(found.code, found.detail)
@@ -75,7 +76,7 @@ def exact_table(table: AnyTable) -> Table:
 
 
 def agreed(prediction: object, gold: object, *, ignore_order: bool) -> Digest | None:
-    """Gold's digest where two tables have the same columns of the same types and hold the same rows, None where that is not known."""
+    """Gold's digest if two tables have the same columns of the same types and contain the same rows, None if that is not certain."""
     if not (isinstance(prediction, DigestedTable) and isinstance(gold, DigestedTable)) or prediction.known is None:
         return None
     if prediction.header != gold.header or prediction.types != gold.types:
@@ -87,13 +88,13 @@ def agreed(prediction: object, gold: object, *, ignore_order: bool) -> Digest | 
 
 
 def with_rows(tables: Mapping[str, AnyTable | Fault], names: Iterable[str]) -> dict[str, AnyTable | Fault]:
-    """The tables of a database, those of these names (without case) with their rows, or the fault that keeps them from being read."""
+    """The tables of a database, those of these names (case ignored) with their rows, or the fault that prevents reading them."""
     wanted = set(names)
     return {name: table.rows() if isinstance(table, DigestedTable) and name.lower() in wanted else table for name, table in tables.items()}
 
 
 def as_values(form: Any) -> Any:
-    """A form with its tables as Python values. Raises what gold is blamed with."""
+    """A payload with its tables as Python values. Raises gold faults."""
     if isinstance(form, list):
         return [as_values(table) for table in form]
     if isinstance(form, DigestedTable):
@@ -105,13 +106,13 @@ def as_values(form: Any) -> Any:
 
 
 def digested_tables(forms: Mapping[str, Any]) -> Sequence[DigestedTable]:
-    """All such tables of a prediction, in their order."""
+    """All digested tables of a prediction, in their order."""
     named = [form for form in forms.values() if isinstance(form, Mapping)]
     return [table for form in named for table in form.values() if isinstance(table, DigestedTable)]
 
 
 def bound(forms: Mapping[str, Any], source: Callable[[int], DigestSource]) -> dict[str, Any]:
-    """The forms with each of their `digested_tables` behind the source for its place among them."""
+    """The payloads with each of their `digested_tables` bound to the source for its index."""
     places = count()
 
     def with_source(form: Any) -> Any:

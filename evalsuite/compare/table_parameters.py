@@ -1,10 +1,10 @@
-"""What the parameters of a table check say, as far as no table has to be looked at: who reads gold asks no more.
+"""Parameters of a table check, as far as they need no table: the needed columns and the lengths of lists.
 
-The needed gold columns are as the references of Spider 2.0 read `condition_cols`: original (and dbt), lite and snow.
-Lite and snow share the comparison of the original but for an empty cell, which is the number 0 on both sides. They differ from it, and
-from each other, in what `condition_cols` means (spider2-lite and spider2-snow `evaluate.py`, `compare_multi_pandas_table` and
-`compare_pandas_table` of 2025): only they take a flat list for several golds. An entry that does not fit its gold, or that is missing, is
-only met, and only fatal, when that gold's turn comes.
+The needed gold columns are as the references of Spider 2.0 read `condition_cols`: original (and dbt), lite and snow. Lite and snow share
+the comparison of the original except for an empty cell, which is the number 0 on both sides. They differ from it, and from each other, in
+what `condition_cols` means (spider2-lite and spider2-snow `evaluate.py`, `compare_multi_pandas_table` and `compare_pandas_table` of 2025):
+only they take a flat list for several golds. An entry that does not fit its gold, or that is missing, is only reached, and only fatal, when
+that gold is compared.
 """
 
 import re
@@ -17,7 +17,7 @@ from evalsuite.core.types import Fault
 
 Labels = Literal["judge", "ignore"]
 
-# "Not ASCII" rather than a range of all planes, which takes `re` milliseconds to compile.
+# "Not ASCII" instead of a range of all planes, which takes `re` milliseconds to compile.
 _PLAIN_NAME = re.compile(r"([A-Za-z_]|[^\0-\x7f])([A-Za-z0-9_$]|[^\0-\x7f])*")
 _RESERVED_WORDS = """
     all analyse analyze and anti any array as asc asof asymmetric at authorization binary both by case cast check collate collation
@@ -31,9 +31,9 @@ _RESERVED: Final = frozenset(_RESERVED_WORDS.split())
 
 
 def needed_columns(condition_cols: Any, n_golds: int | None, reference: Reference) -> list[list[int] | int | Fault]:
-    """The needed columns of each gold table, [] = all; a Fault where the reference dies when it comes to that gold.
+    """The needed columns of each gold table, [] = all; a Fault if the reference raises when it reaches that gold.
 
-    `n_golds` None means that gold is one name and no list: then a bare number stays one for the original and dbt, which read it as a
+    `n_golds` None means that gold is one name and not a list: then a bare number stays one for the original and dbt, which read it as a
     column without its table and compare it cell by cell.
     """
     if n_golds is None:
@@ -52,12 +52,12 @@ def needed_columns(condition_cols: Any, n_golds: int | None, reference: Referenc
 
 
 def is_bare(condition_cols: Any) -> bool:
-    """Whether `condition_cols` is one column and no list."""
+    """Whether `condition_cols` is one column and not a list."""
     return isinstance(condition_cols, int) and not isinstance(condition_cols, bool)
 
 
 def _for_one(columns: Any, reference: Reference) -> list[int] | Fault:
-    """What one gold table is asked for. A bare number is one column, but lite takes a bare 0, as it takes null, for "all"."""
+    """The needed columns of one gold table. A bare number is one column, but lite reads a bare 0, like null, as "all"."""
     if reference == "lite" and not columns:
         return []
     is_list = isinstance(columns, list | tuple)
@@ -68,7 +68,7 @@ def _for_one(columns: Any, reference: Reference) -> list[int] | Fault:
 
 
 def list_problem(n_tables: int, needed: Sequence[Any] | None, ignore_orders: Sequence[Any] | None) -> str:
-    """A sentence where a list of parameters does not have one entry a table, else ""."""
+    """An error message if a list of parameters does not have one entry per table, else ""."""
     for key, values in (("condition_cols", needed), ("ignore_orders", ignore_orders)):
         if values and len(values) != n_tables:
             return f"{key} has {count(len(values), 'entry').replace('entrys', 'entries')} for {count(n_tables, 'table')}"

@@ -1,21 +1,17 @@
-"""Whether an answer holds gold's texts: official by Spider2's `eval_utils.string_match`, strict as a careful judge reads it.
+"""Whether an answer contains gold's texts, under the official rules (Spider2's `eval_utils.string_match`) and the strict rules.
 
-Strict looks for whole tokens, in any spelling form.
-Both sides are NFKC, case-folded, with collapsed spaces and without characters that are never shown. A gold that begins or ends with a
-letter or a digit must begin or end a token there: letters and digits, one of `- _ . & ' / @ + #` between two of them, `+` and `#` directly
-behind a word (`C++`); a possessive `'s` is none of it. Scripts that write no spaces (Chinese, Japanese, Thai ...) have no such boundary.
-A gold that is a number is named by its value (`numeric_golds`). Excluded texts are looked for by what they look like (`exclusions`).
+Strict looks for whole tokens, in any spelling form. Both sides are NFKC, case-folded, with collapsed spaces and without invisible
+characters. A gold that begins or ends with a letter or a digit must begin or end a token there: letters and digits, one of `- _ . & ' / @ +
+#` between two of them, `+` and `#` directly after a word (`C++`); a possessive `'s` is not part of it. Scripts that write no spaces
+(Chinese, Japanese, Thai ...) have no such boundary.
 
-Whether an excluded text stands in an answer, however it is disguised.
+A gold that is a number is found by its value, as a whole numeric token. Quotes, brackets, marks of markdown, `$`, `#`, `+`, `=`, a closing
+point or percent sign around a token do not count. Digits inside something larger do not match: after a sign, in groups, decimals,
+exponents, clock times, dates, ranges, hyphenated numbers and words.
 
-Both are compared by what a reader sees: characters that are never shown and marks (strokes through letters too) are gone, runs of hyphens,
-underscores and points are a space, and a letter or digit of another alphabet counts as each one it looks like. Letters and digits
-alone are a boundary, so this finds more than a gold does, on purpose: what is forbidden is not to be hidden in `New-York`.
-
-Whether an answer names a text gold that is a number: a whole numeric token of equal value.
-
-Quotes, brackets, marks of markdown, `$`, `#`, `+`, `=`, a closing point or percent sign around a token do not count. Digits inside
-something larger name nothing: behind a sign, in groups, decimals, exponents, clock times, dates, ranges, hyphenated numbers and words.
+Excluded texts are found by their appearance: invisible characters and marks (strokes through letters too) are removed, runs of hyphens,
+underscores and points are a space, and a letter or digit of another alphabet counts as each one that it looks like. Only letters and digits
+are a boundary, so an exclusion finds more than a gold does, on purpose: forbidden text must not be hidden in `New-York`.
 """
 
 import re
@@ -29,16 +25,16 @@ from evalsuite.compare.characters import digits_only, is_joined, is_spaceless, l
 from evalsuite.compare.numbers import sign_in_words
 from evalsuite.compare.verdict import Official, Strict
 
-# Marks of annotation, and a Braille cell without dots.
+# Annotation marks, and a Braille cell without dots.
 _BLANK: Final = re.compile("[\ufff9-\ufffb\u2800]")
 _SEPARATORS: Final = frozenset("-_.\u00b7\u2212")
-# In capitals and digits these look alike even in plain ASCII; so short a text would be found by chance.
+# In capitals and digits these look alike even in plain ASCII; shorter texts would be found by chance.
 _SAME_SHAPE: Final = {"I": "l1", "l": "I1", "O": "0"}
 _FEWEST_LOOKED_AT: Final = 3
 
 
 def excluded_token(answer: str, exclude: str | Sequence[str]) -> str | None:
-    """The first excluded text that stands in the answer as whole words, disguises seen through; a bare text is one exclusion."""
+    """The first excluded text that is in the answer as whole words, disguises included; a bare text is one exclusion."""
     items = [exclude] if isinstance(exclude, str) else exclude
     if not items:
         return None
@@ -48,11 +44,11 @@ def excluded_token(answer: str, exclude: str | Sequence[str]) -> str | None:
 
 
 def _skeleton(text: str) -> str:
-    """The text without what a disguise adds; characters that can be taken for several stay as they are."""
+    """The text without the additions of a disguise; characters that can be mistaken for several stay as they are."""
     shown = _BLANK.sub("", visible(text))
     if shown.isascii():
         return _spaced(shown.lower())
-    # Small and capital letters of another alphabet look like different letters, so only ASCII is folded.
+    # Small and capital letters of another alphabet look like different letters, so only ASCII is case-folded.
     return _spaced("".join(char.lower() if char.isascii() else char if _separates(char) else spelled_out(char) for char in shown))
 
 
@@ -65,7 +61,7 @@ def _separates(char: str) -> bool:
 
 
 def _stands_in(text: str, item: str, meanings: Mapping[str, frozenset[str]]) -> bool:
-    """Whether the item stands in the text, each of its characters as itself or as one that looks like it."""
+    """Whether the item is in the text, each of its characters as itself or as one that looks like it."""
     if not item:
         return False
     classes = []
@@ -77,14 +73,14 @@ def _stands_in(text: str, item: str, meanings: Mapping[str, frozenset[str]]) -> 
 
 
 def _is_drawn_in(text: str, item: str) -> bool:
-    """Whether the item stands in the text stroke by stroke: `AIice` is Alice."""
+    """Whether the item is in the text after mapping look-alike strokes: `AIice` is Alice."""
     if len(item) < _FEWEST_LOOKED_AT or not any(char in _SAME_SHAPE for char in item):
         return False
     return _stands_apart(re.compile("".join(f"[{re.escape(char)}{_SAME_SHAPE.get(char, '')}]" for char in item)), text)
 
 
 def _stands_apart(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether a match stands where no word goes on."""
+    """Whether a match begins and ends at a word boundary."""
     at = 0
     while (match := pattern.search(text, at)) is not None:
         start, end = match.span()
@@ -96,16 +92,16 @@ def _stands_apart(pattern: re.Pattern[str], text: str) -> bool:
 
 _PLAIN: Final = r"(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|0|[1-9][0-9]*)(?:\.[0-9]+)?"
 _GOLD: Final = re.compile(rf"\s*(?P<sign>[-+\u2212\u2013]?)(?P<digits>{_PLAIN})\s*")
-# A run of digits with all that may belong to it; which part of it is a token is decided by what stands around.
+# A run of digits with everything that may belong to it; the characters around it decide which part is a token.
 _RUN: Final = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?|(?<![\w.])\.\d+")
 _NEXT_GROUP: Final = re.compile(r"[^\S\n\t](\d{3})(?!\d)")
 _TOKEN: Final = re.compile(rf"{_PLAIN}|\.[0-9]+")
 _MINUS: Final = frozenset("-\u2212\u2012\u2013")
 _DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
-# Between a digit and a letter or digit these make something larger of both.
+# Between a digit and a letter or digit these make one larger token.
 _JOINING_NUMBERS: Final = frozenset(":/&@^'\u2019." + _DASHES)
 _GROUP: Final = re.compile(r",\d{3}(?!\d)")
-# No line of underscores around a number is longer.
+# The longest run of underscores that is skipped around a number.
 _LONGEST_RULE: Final = 64
 _SPACED_RANGE_BEFORE: Final = re.compile(rf"\d[^\S\n][{_DASHES}][^\S\n]$")
 _SPACED_RANGE_BEHIND: Final = re.compile(rf"[^\S\n][{_DASHES}][^\S\n]\d")
@@ -118,7 +114,7 @@ def number_gold(gold: str) -> Decimal | None:
 
 
 def numbers_named(answer: str, golds: Sequence[str] = ()) -> frozenset[Decimal]:
-    """The values of the answer's numeric tokens. Groups parted by spaces are one number, unless one is itself a gold."""
+    """The values of the answer's numeric tokens. Groups separated by spaces are one number, unless one is itself a gold."""
     return frozenset(_tokens(digits_only(answer), {gold.strip() for gold in golds}))
 
 
@@ -143,10 +139,10 @@ def _value(digits: str, sign: str) -> Decimal:
 
 
 def _sign_before(text: str, start: int) -> str | None:
-    """The minus in front of a token, "" without one, None where the token has begun before."""
+    """The minus in front of a token, "" without one, None if the token began earlier."""
     near = text[max(0, start - _LONGEST_RULE) : start]
     if near.endswith("_"):
-        # An underscore of markdown is no part of a word.
+        # An underscore of markdown is not part of a word.
         return None if is_joined(near.rstrip("_")[-1:], text[start]) else ""
     before, earlier = near[-1:], near[-2:-1]
     if is_joined(before, text[start]) or _SPACED_RANGE_BEFORE.search(near) or (before in _JOINING_NUMBERS and earlier.isalnum()):
@@ -155,7 +151,7 @@ def _sign_before(text: str, start: int) -> str | None:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether a token does not end here."""
+    """Whether a token continues here."""
     near = text[end : end + _LONGEST_RULE]
     if near.startswith("_"):
         return is_joined(text[end - 1], near.lstrip("_")[:1])
@@ -170,14 +166,14 @@ _BELONGING: Final = frozenset("+#")
 _APOSTROPHES: Final = frozenset("'\u2019")
 
 
-# Stands in a reason for the one gold text; a report that may show gold says it instead.
+# Replaces the one gold text in a reason; a report that may show gold replaces it with the text.
 LACKED: Final = "the gold text"
 
 
 def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "or"] = "or", exclude: str | Sequence[str] = ()) -> Official:
-    """1 where a gold text (each one with `conj="and"`) lies in the answer without regard to case, else 0.
+    """1 if the answer contains a gold text (each one with `conj="and"`), ignoring case, else 0.
 
-    An excluded text in the answer gives 0 first. There are no word boundaries: "1" lies in "213".
+    An excluded text in the answer gives 0 first. There are no word boundaries: "213" contains "1".
     """
     if exclude and (forbidden := excluded_text(answer, exclude)) is not None:
         return Official(0.0, f"the answer holds the excluded text {shorten(forbidden)}")
@@ -194,19 +190,19 @@ def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "
 
 @lru_cache(maxsize=64)
 def _lacks(n_missing: int, n_golds: int, conj: Literal["and", "or"]) -> Official:
-    """The verdict on an answer that lacks gold: it hangs on numbers alone, so the answers of a run share a few."""
+    """The verdict on an answer that lacks gold: it depends on numbers only, so the answers of a run share a few objects."""
     return Official(0.0, f"the answer lacks {_lacking(n_missing, n_golds, conj)}", {"n_missing": n_missing, "n_golds": n_golds})
 
 
 def _lacking(n_missing: int, n_golds: int, conj: Literal["and", "or"]) -> str:
-    """What an answer lacks. A text gold is the answer itself, so a reason that travels to whoever handed in never quotes it."""
+    """What an answer lacks. A text gold is the answer itself, so a reason that submitters may see never quotes it."""
     if n_golds == 1:
         return LACKED
     return f"all {n_golds} gold texts" if conj == "or" else f"{n_missing} of {n_golds} gold texts"
 
 
 def excluded_text(answer: str, exclude: str | Sequence[str]) -> str | None:
-    """The first excluded text that lies in the answer without regard to case; a bare text counts letter by letter, as in the reference."""
+    """The first excluded text that the answer contains, ignoring case; a bare text counts letter by letter, as in the reference."""
     lowered = answer.lower()
     return next((text for text in exclude if text.lower() in lowered), None)
 
@@ -225,7 +221,7 @@ def match_text_strictly(
         return Strict(value=0.0, reason=f"the answer holds the excluded text {_cut(forbidden)!r}", kind="exclude")
     golds = [gold] if isinstance(gold, str) else list(gold)
     text = fold(answer)
-    # Looked for once, and only where a gold is a number: both lists can have hundreds of them.
+    # Computed once, and only if a gold is a number: both lists can have hundreds of entries.
     numbers = cache(lambda: numbers_named(answer, golds))
     missing = [item for item in golds if not _names(text, item, numbers)]
     details: dict[str, Any] = {"n_missing": len(missing), "n_golds": len(golds)}
@@ -244,13 +240,13 @@ def match_text_strictly(
 
 
 def _names(folded: str, gold: str, numbers: Callable[[], Collection[Decimal]]) -> bool:
-    """Whether the answer names one gold: by its value where it is a number, else as whole tokens."""
+    """Whether the answer contains one gold: by its value if it is a number, else as whole tokens."""
     number = number_gold(gold)
     return holds(folded, fold(gold)) if number is None else number in numbers()
 
 
 def fold(text: str) -> str:
-    """The text as it is compared: NFKC, case folded, invisible characters gone, runs of white space one space."""
+    """The text as it is compared: NFKC, case folded, invisible characters removed, runs of white space one space."""
     text = visible(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
@@ -258,7 +254,7 @@ def fold(text: str) -> str:
 
 
 def holds(text: str, part: str) -> bool:
-    """Whether folded `part` stands in folded `text` as whole tokens where it begins or ends with a letter or a digit."""
+    """Whether folded `text` contains folded `part`, as whole tokens where `part` begins or ends with a letter or a digit."""
     if not part:
         return False
     at = text.find(part)
@@ -271,7 +267,7 @@ def holds(text: str, part: str) -> bool:
 
 
 def word_around(text: str, part: str) -> str:
-    """What `part` stands in: all up to the next spaces, and the neighbour too where that is no more than the part itself."""
+    """The word that contains `part`: everything up to the next spaces, plus the neighbouring word if that is only the part itself."""
     at = text.find(part)
     start, end = text.rfind(" ", 0, at) + 1, at + len(part)
     stop = text.find(" ", end) % (len(text) + 1)
@@ -281,14 +277,14 @@ def word_around(text: str, part: str) -> str:
 
 
 def _goes_on_before(text: str, at: int) -> bool:
-    """Whether the token that begins at a place has begun before it."""
+    """Whether the token that ends at a position began before it."""
     if is_joined(text[at - 1 : at], text[at : at + 1]):
         return True
     return at > 1 and text[at - 1] in _JOINING and _links(text[at - 2], text[at : at + 1])
 
 
 def _goes_on_behind(text: str, end: int) -> bool:
-    """Whether the token that ends at a place goes on behind it."""
+    """Whether the token continues after a position."""
     last, sign, following = text[end - 1 : end], text[end : end + 1], text[end + 1 : end + 2]
     if is_joined(last, sign):
         return True
@@ -301,7 +297,7 @@ def _goes_on_behind(text: str, end: int) -> bool:
 
 
 def _links(left: str, right: str) -> bool:
-    """Whether a sign between these two characters makes one token of them."""
+    """Whether a sign between these two characters joins them to one token."""
     return left.isalnum() and right.isalnum() and not (is_spaceless(left) or is_spaceless(right))
 
 

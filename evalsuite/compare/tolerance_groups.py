@@ -1,4 +1,4 @@
-"""Two columns as bags: keys under which equal cells meet, with clusters where a tolerance lets numbers be equal."""
+"""Pair two columns as multisets: equal cells share a key, and numbers within a tolerance of each other form a group with one key."""
 
 import heapq
 from bisect import bisect_left, bisect_right
@@ -12,17 +12,17 @@ from evalsuite.compare.column_profiles import Outline, place
 from evalsuite.compare.numbers import SLACK, ZERO_TOL, Number, Tolerance, exact_of, reach, within
 from evalsuite.compare.strict_cells import Cell, equal
 
-# A cluster with more pairs of distinct cells than this is called incomplete without looking: the flow decides.
+# A group with more pairs of distinct cells than this is marked incomplete without comparing them: the flow decides.
 _PAIRS_LOOKED_AT: Final = 2_000
-# Numbers that show more decimals than this are looked for as if they showed so many: half of that last place is next to nothing.
+# Numbers that show more decimals than this are searched as if they showed this many: half of that last place is negligible.
 _MOST_DECIMALS: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPair:
-    """A gold and a predicted column, as they are read beside each other, whose bags of keys are equal: n_rows keys each.
+    """A gold and a predicted column, in one reading, whose multisets of keys are equal: n_rows keys each.
 
-    `complete` says that cells with equal keys are always equal, so that the keys alone decide.
+    `complete` means that cells with equal keys are always equal, so that the keys alone decide.
     """
 
     gold: Outline
@@ -33,7 +33,7 @@ class ColumnPair:
 
 
 def pair_columns(gold: Outline, predicted: Outline, tolerance: Tolerance) -> ColumnPair | None:
-    """The pair, in the first reading of percent signs that allows one, or None where no order of the rows can make the columns equal."""
+    """The pair, in the first reading of percent signs that allows one, or None if no order of the rows can make the columns equal."""
     for g, p in _readings(gold, predicted):
         if _cannot_pair(g, p, tolerance):
             continue
@@ -46,9 +46,9 @@ def pair_columns(gold: Outline, predicted: Outline, tolerance: Tolerance) -> Col
 
 
 def cannot_pair(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool:
-    """Whether a cheap look rules the pair out.
+    """Whether a cheap test rules the pair out.
 
-    If numbers can be paired within a distance at all, then they can in order of size: the i-th smallest with the i-th smallest.
+    If numbers can be paired within a distance at all, then they can in ascending order: the i-th smallest with the i-th smallest.
     """
     return all(_cannot_pair(g, p, tolerance) for g, p in _readings(gold, predicted))
 
@@ -101,9 +101,9 @@ def _pair_by_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -
 def _clusters(
     gold: Counter[Cell], intervals: dict[Cell, tuple[float, float]]
 ) -> tuple[tuple[dict[Cell, Any], dict[Cell, Any]], list[tuple[list[Cell], list[Cell]]]]:
-    """Names of clusters for the numbers of either side, and each cluster's distinct gold and predicted cells.
+    """Group names for the numbers of either side, and each group's distinct gold and predicted cells.
 
-    A number that no chain reaches from the other side is a cluster of its own, which the bags will refuse.
+    A number that no chain reaches from the other side is a group of its own, which the multisets will reject.
     """
     events: list[tuple[float, float, bool, Cell]] = [(low, high, False, cell) for cell, (low, high) in intervals.items()]
     events += [(value, value, True, cell) for cell in gold if (value := place(cell)) is not None]
@@ -122,13 +122,13 @@ def _clusters(
 
 
 def _all_have_one(points: Sequence[Cell], accepting: Sequence[Cell], tolerance: Tolerance) -> bool:
-    """Whether each gold cell of a cluster is equal to some predicted one, and the reverse."""
+    """Whether each gold cell of a group equals some predicted one, and the reverse."""
     pairs = [[equal(point, cell, tolerance) for cell in accepting] for point in points]
     return all(map(any, pairs)) and all(map(any, zip(*pairs, strict=True)))
 
 
 def _all_pairs_equal(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
-    """Whether every gold cell of a cluster equals every predicted one."""
+    """Whether every gold cell of a group equals every predicted one."""
     if not points or not intervals:
         return True
     if tolerance.own and _spans(points, intervals, tolerance):
@@ -139,10 +139,10 @@ def _all_pairs_equal(points: Sequence[Cell], intervals: Sequence[Cell], toleranc
 
 
 def _spans(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
-    """Whether a check's own tolerance covers even the far ends of a cluster, so that all between them is equal."""
+    """Whether a check's own tolerance covers even the two ends of a group, so that all cells between them are equal."""
     golds, predictions = list(map(exact_of, points)), list(map(exact_of, intervals))
     low, high = min(golds), max(golds)
-    # The share of gold is smallest where gold is.
+    # The share of gold is smallest for the smallest gold.
     smallest = min(abs(low), abs(high)) if low * high > 0 else Decimal(0)
     return all(within(distance, smallest, tolerance) for distance in (abs(max(predictions) - low), abs(high - min(predictions))))
 
@@ -152,9 +152,9 @@ def _place_of(cell: Cell) -> float:
 
 
 def _greedy(points: Sequence[Cell], accepting: Sequence[tuple[float, float, int]], bag: Counter[Cell]) -> bool:
-    """Whether the points can be covered one to one by the intervals (low, high, how often): always the open one with the earliest end.
+    """Whether the points can be covered one to one by the intervals (low, high, how often): always use the open one with the earliest end.
 
-    A necessary condition only, because the intervals are the widest that a prediction may accept; rows are decided by `equal`.
+    A necessary condition only, because the intervals are the widest that a prediction may accept; `equal` decides rows.
     """
     waiting = sorted(accepting, key=lambda item: item[0])
     places = sorted((_place_of(g), bag[g]) for g in points)
@@ -179,14 +179,14 @@ def _greedy(points: Sequence[Cell], accepting: Sequence[tuple[float, float, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Windows:
-    """For each gold number the predictions near enough to be looked at: stretches (start, stop) of the `orders` by decimals shown."""
+    """For each gold number the predictions near enough to be compared: ranges (start, stop) of the `orders` by decimals shown."""
 
     orders: Sequence[Sequence[int]]
     stretches: Sequence[Sequence[tuple[int, int]]]
 
     @property
     def width(self) -> int:
-        """How many pairs there are to look at."""
+        """The number of pairs to compare."""
         return sum(stop - start for row in self.stretches for start, stop in row)
 
     def __getitem__(self, row: int) -> list[int]:
@@ -195,7 +195,7 @@ class Windows:
 
 
 def windows_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Windows | None:
-    """The windows of gold numbers among predicted ones; None where a cell is no number."""
+    """The windows of gold numbers among predicted ones; None if a cell is not a number."""
     places = [place(cell) for cell in predicted]
     if any(value is None for value in places) or any(place(cell) is None for cell in gold):
         return None
@@ -222,6 +222,6 @@ def _nearness(gold: Cell, decimals: int, tolerance: Tolerance) -> float:
     """How far a prediction that shows so many decimals may be from a gold number at most."""
     if tolerance.own:
         return max(abs(_place_of(gold)) * tolerance.rel, tolerance.abs, ZERO_TOL) * SLACK
-    # As a prediction reaches for gold, gold reaches for a prediction; a rounding shows the decimals of the coarser side.
+    # Gold reaches for a prediction as a prediction reaches for gold; a rounding shows the decimals of the coarser side.
     coarsest = None if isinstance(gold, int) else decimals
     return (reach(gold, tolerance, coarsest) or 0.0) * SLACK

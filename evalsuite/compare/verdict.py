@@ -1,6 +1,6 @@
-"""The verdicts of the two rules, each on its own, and how they join to one `Score` with the cause of a flip.
+"""The verdicts of both rules, and their join to one `Score` with the cause of a flip.
 
-Strict takes what official refuses only for a cause of the closed list that stands here; anything else is a bug.
+Strict accepts what official refuses only for a cause of the closed list in this file; anything else is a bug.
 """
 
 from collections.abc import Mapping
@@ -39,11 +39,11 @@ CAUSES: Final[Mapping[str, frozenset[str]]] = {
     "number": frozenset(get_args(NumberCause)),
     "text": frozenset(get_args(TextCause)),
 }
-"""Why strict may be 1 where official is 0, by what is compared. `own tolerance` only where a check sets `abs_tol` or `rel_tol`."""
+"""Why strict may be 1 if official is 0, by what is compared. `own tolerance` only if a check sets `abs_tol` or `rel_tol`."""
 
 
 class Official(NamedTuple):
-    """What the official rules say of a text or a number, named as in `Score`: a tuple, because one is made in a third of the time."""
+    """The official verdict on a text or a number, with the names of `Score`: a tuple, because creating one takes a third of the time."""
 
     official: float
     reason: str
@@ -53,9 +53,9 @@ class Official(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strict:
-    """What the strict rules say: a value in [0, 1] or None, why, and the `kind` of fact that refuses in a few words.
+    """The strict verdict: a value in [0, 1] or None, the reason, and the `kind` of fact that refuses in a few words.
 
-    A 1 has a `cause` instead: what the reference may have stumbled on.
+    A 1 has a `cause` instead: what the reference may have rejected.
     """
 
     value: float | None
@@ -67,9 +67,9 @@ class Strict:
 
 
 def join(official: Score | Official, strict: Strict, *, up: Cause | None = None, **details: Any) -> Score:
-    """Both verdicts as one `Score`. Where strict accepts what official refused the cause is `up`, if given, else strict's own.
+    """Both verdicts as one `Score`. If strict accepts what official refused, the cause is `up`, if given, else strict's own.
 
-    `details` stand behind those of the verdicts.
+    `details` are added after those of the verdicts.
     """
     told = dict(official.details)
     if strict.details:
