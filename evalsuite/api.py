@@ -92,7 +92,7 @@ def score(
     asked = _judge(judge)
     with allowing_programs(allow_programs):
         if entry.marker.reads == "batch":
-            return entry.score(prediction, asked if SCORERS.whole_batch(name) is None else None, **parameters)
+            return entry.score(prediction, asked if SCORERS.plugin_batch(name) is None else None, **parameters)
         if entry.marker.reads == "query":
             from evalsuite.sql.query_pairs import both_tables
 

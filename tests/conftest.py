@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.core.gc_tuning import look_seldom
+from evalsuite.core.gc_tuning import collect_rarely
 from evalsuite.sandbox.fork_server import ForkServer, forking, shared
 from tests.command_server import close_command_server
 from tests.properties import load_profile
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     And look for garbage as seldom as a command does: what some thousand tests leave behind is large.
     """
     load_profile(full=_is_slow(config))
-    look_seldom()
+    collect_rarely()
     if sys.dont_write_bytecode and not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "evalsuite", quiet=2)
 

@@ -19,9 +19,9 @@ def _look_seldom_for_garbage() -> None:
     """Nearly all that a short command makes are modules, which stay to its end: the search among them takes a quarter of its time."""
     import atexit
 
-    from evalsuite.core.gc_tuning import look_seldom
+    from evalsuite.core.gc_tuning import collect_rarely
 
-    look_seldom()
+    collect_rarely()
     atexit.unregister(_leave_in_place)
     atexit.register(_leave_in_place)
 

@@ -152,7 +152,7 @@ def _check_instance(
 ) -> float | None:
     """Score an instance and print it, cut to what may be shown of gold, with `explain` also why it is wrong: its score."""
     from evalsuite.cli.instance_commands import evidence
-    from evalsuite.core.redaction import check_level, level_for, reveal
+    from evalsuite.core.redaction import check_level, level_for, redact
     from evalsuite.reports.explain_documents import explanation_document
     from evalsuite.reports.instance import instance_text
     from evalsuite.runs.run_files import result_line
@@ -166,13 +166,13 @@ def _check_instance(
     about = {"rules": rules, "level": level, "result": result, "databases": read["databases"], "mode": read["mode"]}
     found = evidence(name, submission, finished.gold, **about) if explain else {}
     if as_json:
-        row = json.loads(result_line(reveal(result, level)))
+        row = json.loads(result_line(redact(result, level)))
         more = {key: value for key, value in found.items() if key not in row and key != "rules"}
         print(json.dumps(row | ({"reveal": level, **more} if explain else {})))
         return result.score
     # The spec holds what is accepted, or the names of the files that do.
     instance = next(i for i in finished.gold.instances if i.instance_id == name) if level == "cells" else None
-    print(instance_text(reveal(result, level), instance=instance, submission=finished.submission), end="")
+    print(instance_text(redact(result, level), instance=instance, submission=finished.submission), end="")
     if explain:
         print_document(explanation_document(name, found))
     return result.score

@@ -34,7 +34,7 @@ from evalsuite.cli.options import (
 )
 from evalsuite.cli.showing import ProgressBar, print_document
 from evalsuite.compare.characters import clean
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, cannot_write
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, write_error
 
 if TYPE_CHECKING:
     from evalsuite.core.types import Gold
@@ -185,7 +185,7 @@ def _append(file: Path, entry: str) -> None:
         with file.open("a", encoding="utf-8") as handle:
             handle.write(("" if not before or before.endswith("\n") else "\n") + entry)
     except OSError as error:
-        raise cannot_write(file, error) from error
+        raise write_error(file, error) from error
 
 
 def gold_errata(

@@ -11,7 +11,7 @@ import typer
 from evalsuite.cli.options import RUNS, Json, RunName, RunsFolder
 from evalsuite.cli.showing import Reveal
 from evalsuite.compare.characters import clean
-from evalsuite.core.errors import EXIT_OK, UsageError, cannot_write
+from evalsuite.core.errors import EXIT_OK, UsageError, write_error
 from evalsuite.reports.words import counted
 from evalsuite.runs.history import find_runs, one_run
 from evalsuite.runs.run_files import write_atomically
@@ -96,7 +96,7 @@ def export_command(
     try:
         write_atomically(path, EXPORTS[form][1](record))
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise write_error(path, error) from error
     if left := len(record.results) - n:
         print(f"note: {left} of {len(record.results)} instances have no question or no text as their answer and are left out")
     print(clean(f"done: wrote {counted(n, 'sample')} to {path} as {form} has them"))

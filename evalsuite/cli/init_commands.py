@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.compare.characters import clean
-from evalsuite.core.errors import EXIT_OK, UsageError, cannot_write
+from evalsuite.core.errors import EXIT_OK, UsageError, write_error
 
 if TYPE_CHECKING:
     from evalsuite.analysis.gold_checks.example_answers import Inferred
@@ -123,7 +123,7 @@ def example_command(
             (handed_in / id_ / f"{id_}.csv").write_text(text, encoding="utf-8")
         shutil.rmtree(source)
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise write_error(folder, error) from error
     print(clean(f"made {folder}: gold of 2 instances, and a submission that is right in one of them"))
     print(clean(f"next: evalsuite {shlex.join(['run', str(handed_in), '--gold', str(folder / 'gold')])}"))
     return EXIT_OK

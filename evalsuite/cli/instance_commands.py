@@ -26,7 +26,7 @@ from evalsuite.cli.options import (
     trusted,
 )
 from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, write_error
 from evalsuite.core.types import EVALUATORS
 
 if TYPE_CHECKING:
@@ -174,13 +174,13 @@ def evidence(
 ) -> dict[str, Any]:
     """Why an instance is wrong, as data cut to a level. Raises what reading the submission raises."""
     from evalsuite.analysis.explain.instance_evidence import explain_results
-    from evalsuite.core.redaction import reveal_evidence
+    from evalsuite.core.redaction import redact_evidence
 
     saved = {instance_id: result}
     how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "known": gold}
     collected = explain_results(gold.folder, submission, [instance_id], limits, edits=True, **how)
     found = dict(collected)[instance_id]
-    return reveal_evidence(found, level, result=result)
+    return redact_evidence(found, level, result=result)
 
 
 def bundle_command(
@@ -294,6 +294,6 @@ def _write_bundle(found: "Bundle", output: Path | None, *, signature: str) -> No
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise cannot_write(output, error) from error
+        raise write_error(output, error) from error
     sizes = ", ".join(f"{before:,} to {after:,} {what}" for what, before, after in found.sizes)
     print(f"{found.instance_id}: {sizes}, saved {place}")

@@ -166,7 +166,7 @@ def score_files(
     """The fields of the score of files whose names are relative to `folder`. Runs in a worker."""
     from dataclasses import asdict
 
-    from evalsuite.core.plugin_calls import OfficialError, late_strict, official_alone
+    from evalsuite.core.plugin_calls import OfficialError, late_strict, official_only
     from evalsuite.readers.load_answer import read_pair
     from evalsuite.scorers import SCORERS
 
@@ -174,7 +174,7 @@ def score_files(
     entry = SCORERS.load(name)
     read, gold = read_pair(entry.marker.reads, prediction, parameters, private=private)
     try:
-        with official_alone() if without_strict else nullcontext():
+        with official_only() if without_strict else nullcontext():
             return asdict(entry.score(read, **{**parameters, **gold}))
     except OfficialError as error:
         return asdict(late_strict(error.score))

@@ -559,11 +559,11 @@ def run_command(
 @contextmanager
 def _started(place: Place, saving: Saving) -> Iterator["ForkServer | None"]:
     """The zygote of the command's runs: it starts while this process imports what a run needs."""
-    from evalsuite.core.gc_tuning import give_back_large_pieces
+    from evalsuite.core.gc_tuning import return_freed_memory
     from evalsuite.runs import WORKER_MODULES
     from evalsuite.sandbox.fork_server import forking
 
-    give_back_large_pieces()
+    return_freed_memory()
     with forking(Path(place.named_once()), modules=WORKER_MODULES) as zygote:
         try:
             import evalsuite.reports.record
@@ -646,13 +646,13 @@ def _finished(
 
 def _stopped(failure: FirstFailure, gold: Path, level: str | None) -> int:
     """Show the instance that ended the run; the exit code is that of a gate not met."""
-    from evalsuite.core.redaction import default_level, reveal
+    from evalsuite.core.redaction import default_level, redact
     from evalsuite.core.types import Result
     from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.instance import instance_text
 
     hidden = bool(read_gold(gold).suite.extra.get("hidden"))
-    result = reveal(Result(**failure.row), level or default_level(hidden=hidden))
+    result = redact(Result(**failure.row), level or default_level(hidden=hidden))
     print(instance_text(result))
     on = f"; go on with --resume {failure.folder}" if failure.folder is not None else ""
     print(clean(f"done: stopped at {result.instance_id}, which is not right, after {failure.n_scored} scored (exit {EXIT_GATE}){on}"))

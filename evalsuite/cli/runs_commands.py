@@ -206,14 +206,14 @@ def sql_command(
     level: Reveal = None,
 ) -> int:
     """Ask the saved runs a question in SQL; nothing can be changed by it."""
-    from evalsuite.core.redaction import check_level, default_level, reveal
+    from evalsuite.core.redaction import check_level, default_level, redact
     from evalsuite.runs.history_index import holds_runs, query
 
     check_level(level)
 
     def cut(hidden: bool) -> Callable[["Result"], "Result"] | None:
         allowed = level or default_level(hidden=hidden)
-        return None if allowed == "cells" else lambda result: reveal(result, allowed)
+        return None if allowed == "cells" else lambda result: redact(result, allowed)
 
     names, rows = query(statement, runs, cut=cut, tell=_tell_damaged)
     if not holds_runs(runs):

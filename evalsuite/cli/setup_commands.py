@@ -12,7 +12,7 @@ import typer
 
 from evalsuite.cli.options import Group, Plugins, Questions, load_plugins
 from evalsuite.compare.characters import clean
-from evalsuite.core.errors import EXIT_OK, EXIT_USAGE, EvalsuiteError, FaultError, UsageError, in_one_sentence
+from evalsuite.core.errors import EXIT_OK, EXIT_USAGE, EvalsuiteError, FaultError, UsageError, error_sentence
 
 if TYPE_CHECKING:
     from evalsuite.core.scorer_contract import Scorer
@@ -122,7 +122,7 @@ def _tried(connections: "Connections", name: str, seconds: float, sql: str) -> t
             about = session.describe()
             kept = "results are kept" if session.fingerprint() else "results are not kept: no `version`"
     except (EvalsuiteError, FaultError) as error:
-        return False, in_one_sentence(error)
+        return False, error_sentence(error)
     billed = "" if executed.cost.billed_bytes is None else f", {executed.cost.billed_bytes} bytes billed"
     rows, columns = executed.table.n_rows, len(executed.table.header)
     shape = f"{rows} row{'s' * (rows != 1)} x {columns} column{'s' * (columns != 1)}"

@@ -1,6 +1,7 @@
-"""What was worked out once is not worked out again: values by kind and key in one SQLite file, what is too big for one as files beside it.
+"""Disk cache of computed values: JSON values by kind and key in one SQLite file, large values as files in folders next to it.
 
-Many processes and threads share a memo. It saves time and nothing else: one that is broken, cannot be opened or cannot be written is none.
+Many processes and threads may share one cache. It only saves time: a cache that is broken, cannot be opened or cannot be written acts as an
+empty one.
 """
 
 import contextlib
@@ -20,8 +21,8 @@ _BUSY_SECONDS = 30
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS memo (kind TEXT, stamp TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY (kind, stamp, key)) WITHOUT ROWID"
 )
-_KNOWN = "SELECT key, value FROM memo WHERE kind = ? AND stamp = ? AND key IN (SELECT value FROM json_each(?))"
-_OUTDATED = "DELETE FROM memo WHERE kind = ? AND (stamp < ? OR stamp > ?)"
+_SELECT = "SELECT key, value FROM memo WHERE kind = ? AND stamp = ? AND key IN (SELECT value FROM json_each(?))"
+_DELETE_OUTDATED = "DELETE FROM memo WHERE kind = ? AND (stamp < ? OR stamp > ?)"
 
 T = TypeVar("T")
 
@@ -29,57 +30,57 @@ T = TypeVar("T")
 class DiskCache:
     """JSON values by kind and key, in `<folder>/memo.sqlite`, and files by key, each in `<folder>/<key>/`.
 
-    Values are written when the memo is closed, all or none of them; `at_once` as soon as they are known, so that no killed process loses
-    what was paid for. Values with another `stamp` are unknown, and go when new ones of their kind are written. A folder that may only be
-    read is read; with `folder` None values are remembered until `close`.
+    Values are written when the cache is closed, all or none of them; with `at_once` each is written immediately, so that a killed process
+    loses nothing that was paid for. Values with another `stamp` are ignored, and deleted when new values of their kind are written. A
+    read-only folder is read; with `folder` None values stay in memory until `close`.
 
-    The journal is SQLite's own and no write-ahead log, which could not be read where nothing may be written, nor shared over a network.
+    The journal is SQLite's default rather than a write-ahead log, which cannot be read from a read-only folder nor shared over a network.
     """
 
     def __init__(self, folder: Path | None, *, stamp: str = "", at_once: bool = False) -> None:
         self._folder, self._stamp, self._at_once = folder, stamp, at_once
-        self._fresh: dict[tuple[str, str], Any] = {}
+        self._unsaved: dict[tuple[str, str], Any] = {}
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.Lock()
 
     def get(self, kind: str, key: str) -> Any:
-        """The value, None where there is none."""
+        """Return the value, or None if there is none."""
         return self.get_all(kind, [key]).get(key)
 
     def get_all(self, kind: str, keys: Sequence[str]) -> dict[str, Any]:
-        """The known values by key, in one look for all of them."""
+        """Return the known values by key, fetched by one query."""
         with self._lock:
-            known = {key: self._fresh[kind, key] for key in keys if (kind, key) in self._fresh}
-            # Names that are no UTF-8 are keys too, so that what SQLite gets is ASCII.
+            known = {key: self._unsaved[kind, key] for key in keys if (kind, key) in self._unsaved}
+            # Keys are stored as JSON, so that names that are not valid UTF-8 reach SQLite as ASCII.
             names = {json.dumps(key): key for key in keys if key not in known}
             if names and self._folder is not None and (self._folder / FILE).is_file():
                 with contextlib.suppress(sqlite3.Error, OSError, ValueError):
-                    rows = self._opened(self._folder).execute(_KNOWN, [kind, self._stamp, json.dumps(list(names))]).fetchall()
+                    rows = self._opened(self._folder).execute(_SELECT, [kind, self._stamp, json.dumps(list(names))]).fetchall()
                     known |= {names[name]: json.loads(value) for name, value in rows}
             return known
 
     def put(self, kind: str, key: str, value: Any) -> None:
-        """Remember a value, which JSON gives back as it is."""
+        """Store a value that survives a round trip through JSON."""
         with self._lock:
-            self._fresh[kind, key] = value
+            self._unsaved[kind, key] = value
             if self._at_once:
-                self._write_fresh()
+                self._write_unsaved()
 
     def put_all(self, kind: str, values: Iterable[tuple[str, Any]]) -> None:
-        """Write many values of one kind, all or none of them; none is held here meanwhile."""
+        """Write many values of one kind, all or none of them, without keeping them in memory."""
         with self._lock:
             self._write([kind], ((kind, key, value) for key, value in values))
 
     def close(self) -> None:
-        """Write what is new and let go of the file."""
+        """Write new values and close the file."""
         with self._lock:
-            self._write_fresh()
+            self._write_unsaved()
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
 
     def files(self, key: str, read: Callable[[Path], T]) -> T | None:
-        """What `read` makes of the folder of files under a key; None where there is none, or none that it can read."""
+        """Return `read(folder of files under the key)`, or None if the folder is absent or cannot be read."""
         if self._folder is None:
             return None
         try:
@@ -88,7 +89,7 @@ class DiskCache:
             return None
 
     def put_files(self, key: str, write: Callable[[Path], None]) -> None:
-        """Keep what `write` puts into an empty folder, whole or not at all; who is first with a key stays."""
+        """Store what `write` puts into an empty folder, atomically. The first folder stored under a key stays."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
@@ -100,10 +101,10 @@ class DiskCache:
             finally:
                 shutil.rmtree(place, ignore_errors=True)
 
-    def _write_fresh(self) -> None:
-        if self._fresh:
-            self._write({kind for kind, _ in self._fresh}, ((kind, key, value) for (kind, key), value in self._fresh.items()))
-            self._fresh.clear()
+    def _write_unsaved(self) -> None:
+        if self._unsaved:
+            self._write({kind for kind, _ in self._unsaved}, ((kind, key, value) for (kind, key), value in self._unsaved.items()))
+            self._unsaved.clear()
 
     def _write(self, kinds: Collection[str], values: Iterable[tuple[str, str, Any]]) -> None:
         if self._folder is None:
@@ -113,7 +114,7 @@ class DiskCache:
             connection = self._opened(self._folder)
             with connection:
                 for kind in kinds:
-                    connection.execute(_OUTDATED, [kind, self._stamp, self._stamp])
+                    connection.execute(_DELETE_OUTDATED, [kind, self._stamp, self._stamp])
                 rows = ((kind, self._stamp, json.dumps(key), json.dumps(value)) for kind, key, value in values)
                 connection.executemany("INSERT OR REPLACE INTO memo VALUES (?, ?, ?, ?)", rows)
 
@@ -121,7 +122,7 @@ class DiskCache:
         if self._connection is None:
             connection = sqlite3.connect(folder / FILE, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level="IMMEDIATE")
             try:
-                # A write for each value does not wait for the disk: what a power cut loses is asked for again.
+                # With `at_once`, writes do not wait for the disk: values lost in a power cut are computed again.
                 connection.execute(f"PRAGMA synchronous = {'OFF' if self._at_once else 'NORMAL'}")
                 connection.execute(_TABLE)
             except sqlite3.Error:
@@ -133,5 +134,5 @@ class DiskCache:
 
 @cache
 def code_stamp() -> str:
-    """When the code that this process runs last changed: what was worked out never outlives an edit or an update without a new version."""
+    """Return a stamp that changes with any file of this package, so that cached values do not outlive an edit of the code."""
     return str(max(path.stat().st_mtime_ns for path in Path(__file__).resolve().parents[1].rglob("*.py")))

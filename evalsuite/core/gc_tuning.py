@@ -1,9 +1,7 @@
-"""When Python looks for cycles among objects that nobody holds any more, and when what it let go of is the system's again.
+"""Tune the garbage collector and return freed memory to the operating system.
 
-It looks for cycles seldom, and not at all while what is made has none.
-
-Rows, tasks and results are many objects without a cycle. By default Python walks them each time there are 700 more, for a twentieth of the
-time that reading tables takes and a third of that for small records.
+Rows, tasks and results are many objects without reference cycles. By default Python searches them for cycles after every 700 new objects,
+which takes a twentieth of the time of reading tables and a third of the time of scoring small records.
 """
 
 import gc
@@ -11,23 +9,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-# So many objects more than before, and somebody looks.
-_SELDOM = 100_000
-# An option of mallopt, in glibc alone, and the bytes from which on a piece stands apart.
+# Number of new objects after which Python searches for cycles.
+_THRESHOLD = 100_000
+# An option of glibc's mallopt, and the size in bytes from which malloc maps a block separately.
 _M_MMAP_THRESHOLD: Final = -3
 _LARGE: Final = 1 << 19
 
 
-def look_seldom() -> None:
-    """From now on: for a process that mostly makes what stays to its end, or goes again by itself."""
-    gc.set_threshold(_SELDOM)
+def collect_rarely() -> None:
+    """Collect garbage rarely, for a process in which most objects either live to its end or contain no cycles."""
+    gc.set_threshold(_THRESHOLD)
 
 
-def give_back_large_pieces() -> None:
-    """From now on a large piece of memory goes back to the system when it is let go of.
+def return_freed_memory() -> None:
+    """Return large freed blocks of memory to the operating system at once.
 
-    By itself malloc keeps such pieces once it has seen one go, for the next; the tables of names that a run of a hundred thousand makes and
-    drops on its way leave it 12 MiB of holes.
+    By default malloc raises its threshold after the first large block and keeps such blocks for reuse. The temporary tables of names of a
+    run of 100,000 instances then leave 12 MiB unused.
     """
     import ctypes
 
@@ -36,8 +34,8 @@ def give_back_large_pieces() -> None:
 
 
 @contextmanager
-def not_looking() -> Iterator[None]:
-    """Inside, nobody looks."""
+def without_collection() -> Iterator[None]:
+    """Turn the garbage collector off inside the block."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,6 +1,6 @@
-"""A thing by its place: the one form of every table of names, so that a test can follow each line as the import it is.
+"""Reference to a module attribute that is imported on first use. All tables of names use it, so that a test can follow each entry.
 
-Written without dataclass and typing: `evalsuite --help` reads a table, and those two would be most of what it costs.
+Written without dataclasses and typing: `evalsuite --help` reads a table, and importing those two would dominate its start-up time.
 """
 
 TYPE_CHECKING = False
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class ImportRef:
-    """`module:attribute` (or `module`) with one line that says what it is; nothing is imported until `load`."""
+    """`module:attribute` (or `module`) with a one-line summary. Nothing is imported until `load`."""
 
     __slots__ = ("summary", "target")
 
@@ -18,7 +18,7 @@ class ImportRef:
         self.summary = summary
 
     def load(self) -> "Any":
-        """The thing itself; a target without `:` is the module. Raises whatever its import raises."""
+        """Import and return the object; a target without `:` is the module. Raises whatever its import raises."""
         from importlib import import_module
 
         module, _, attribute = self.target.partition(":")
@@ -32,4 +32,4 @@ class ImportRef:
         return hash((self.target, self.summary))
 
     def __repr__(self) -> str:
-        return f"Lazy({self.target!r}, {self.summary!r})"
+        return f"ImportRef({self.target!r}, {self.summary!r})"

@@ -1,8 +1,9 @@
-"""What every metric is: a value for (prediction, reference), with a range, a direction and a signature.
+"""Base class of metrics: a value for (prediction, reference) with a range, a direction and a signature.
 
-A metric is a frozen dataclass whose fields are its options, so that it pickles, compares and names itself. A subclass says `measure`
-for plain texts; records, several references, batches, aggregates and scores are done here. Its docstring is the help of the scorer it
-is (see `metric_scorer`): what the value is, `Args:` with every option, and `Example:`, an entry of gold.
+A metric is a frozen dataclass. Its fields are its options, so that it pickles, compares and has a signature. A subclass implements
+`measure`
+for plain texts; records, several references, batches, aggregates and scores are handled here. The docstring of a metric is the help of
+its scorer (see `metric_scorer`): what the value is, `Args:` with every option, and `Example:`, a gold entry.
 """
 
 import dataclasses
@@ -23,18 +24,18 @@ if TYPE_CHECKING:
 
 
 Direction = Literal["higher", "lower"]
-# The metadata of an option that only Python code gives: `gold` is the type it has in a gold file, where that is another than the field's.
+# Metadata of an option that only Python code can set. `gold` is its type in a gold file, if that differs from the field's.
 IN_PYTHON: Final[Mapping[str, Any]] = {"gold": None}
-# Where a record's text stands when no field is named.
+# Fields that may contain a record's text, tried in this order if no field is named.
 TEXT_FIELDS: Final = ("answer", "output", "result", "text")
 
 
 class RecordError(EvalsuiteError, ValueError):
-    """A record without the field that holds its text."""
+    """A record without a field that contains its text."""
 
 
 class MetricError(EvalsuiteError, ValueError):
-    """Inputs or options a metric cannot mean; `code` is a short name of the fault."""
+    """Invalid inputs or options of a metric. `code` is a short identifier of the problem, such as `no_reference`."""
 
     def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -43,9 +44,13 @@ class MetricError(EvalsuiteError, ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A metric's value on its own scale, None where it is undefined, and JSON-safe details. `reason` says why, in a person's words.
+    """The value of a metric for one prediction.
 
-    `fault` says that it is not the answer that has no value: something that measuring needs is not there.
+    Attributes:
+        value: on the metric's own scale; None if it is undefined.
+        reason: one sentence that explains the value.
+        fault: set if the value is missing because something that measuring needs is absent, rather than because of the answer.
+        details: JSON-safe details.
     """
 
     value: float | None
@@ -56,7 +61,9 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """n values in numbers. `std` is the sample standard deviation, None for one value; nulls are left out and counted in `n_null`."""
+    """Summary statistics of n values. `std` is the sample standard deviation, None for one value. Nulls are excluded and counted in
+    `n_null`.
+    """
 
     mean: float
     std: float | None
@@ -69,7 +76,7 @@ class Aggregate:
 
 
 def aggregate(values: Sequence[float | None]) -> Aggregate:
-    """The aggregate of the values that are not None; raises `MetricError` where there is none."""
+    """Return the statistics of the values that are not None. Raises `MetricError` if there are none."""
     import statistics
 
     known = [value for value in values if value is not None]
@@ -89,9 +96,17 @@ def aggregate(values: Sequence[float | None]) -> Aggregate:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(ABC):
-    """One measure of (prediction, reference). `low` and `high` are its range, None for unbounded; `reads` is what it sees of a run.
+    """A measure of (prediction, reference). Subclass it as a frozen dataclass and implement `measure`; the fields are the options.
 
-    `field` is a path (`a.b`) into predictions and references that are records; without it the first of answer, output, result, text.
+    Attributes:
+        name: the name in gold files, signatures and reasons.
+        low: the lower end of the range; None if unbounded.
+        high: the upper end of the range; None if unbounded.
+        direction: `higher` or `lower`, whichever is better.
+        needs_reference: whether `measure` needs at least one reference.
+        reads: what the metric reads of a run, `text` or `batch` (the texts of all instances at once).
+        field: path (`a.b`) of the text in predictions and references that are records; without it the first of answer, output, result,
+            text.
     """
 
     name: ClassVar[str]
@@ -104,7 +119,7 @@ class Metric(ABC):
     field: str | None = dataclasses.field(default=None, metadata=IN_PYTHON)
 
     def __post_init__(self) -> None:
-        """Raise `MetricError` where an option with listed choices holds anything else."""
+        """Raise `MetricError` if an option has a value outside its listed choices."""
         for name, choices in _choices(type(self)).items():
             if (value := getattr(self, name)) not in choices:
                 hint = did_you_mean(str(value), map(str, choices))
@@ -112,20 +127,45 @@ class Metric(ABC):
 
     @abstractmethod
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The value for a plain text against at least one reference (none where `needs_reference` is False)."""
+        """Return the value for a text.
+
+        Args:
+            prediction: the text of the answer.
+            references: at least one text; may be empty if `needs_reference` is False.
+
+        Returns:
+            The value on the metric's own scale with its reason and details.
+        """
 
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
-        """The value with its details; raises `MetricError` where a needed reference is not there."""
+        """Return the value with its details.
+
+        Args:
+            prediction: a text, a number, or a record that contains the text in `field`.
+            reference: the same, or a list of several references.
+
+        Raises:
+            MetricError: a required reference is missing.
+            RecordError: a record has no text.
+        """
         references = self.references_of(reference)
         if self.needs_reference and not references:
             raise MetricError(f"{self.name} needs a reference", code="no_reference")
         return self.measure(text_of(prediction, self.field), references)
 
     def score(self, prediction: str, gold: str | Sequence[str] | None, *, scale: Sequence[float] | None = None) -> Score:
-        """The score of an answer, the same under both rules; the value on the metric's own scale stands in `details.raw`.
+        """Return the score of an answer, the same under both rules. `details.raw` is the value on the metric's own scale.
 
-        None for a value that is undefined, and, with no fault, for the value of an unbounded metric without a `scale` [low, high]. Raises
-        `FaultError` where an extra is missing.
+        Args:
+            prediction: the text of the answer.
+            gold: the reference, or several.
+            scale: `[low, high]`, the ends that map to 0 and 1; by default the metric's range.
+
+        Returns:
+            A score in [0, 1]. None with a fault if the value is undefined; None without a fault for an unbounded metric without `scale`.
+
+        Raises:
+            FaultError: a required extra is not installed.
         """
         try:
             measure = self.detailed_evaluate(prediction, gold)
@@ -142,35 +182,43 @@ class Metric(ABC):
 
     @property
     def description(self) -> str:
-        """The first sentence of the metric's docstring."""
+        """The first line of the metric's docstring."""
         return (inspect.getdoc(self) or self.name).splitlines()[0]
 
     @property
     def label(self) -> str:
-        """What the metric is called in a reason."""
+        """The metric's name in reasons."""
         return self.name
 
     @property
     def asks(self) -> bool:
-        """Whether it asks a judge, itself or in one of its parts."""
+        """Whether the metric, or one of its parts, asks a judge."""
         return False
 
     def asking(self, judge: "Judge") -> "Metric":
-        """The metric with this judge for whatever in it asks one."""
+        """Return the metric with this judge in every part that asks one."""
         del judge
         return self
 
     def evaluate(self, prediction: Any, reference: Any = None) -> float | None:
-        """The value on the metric's own scale, None where it is undefined."""
+        """Return the value on the metric's own scale, None if undefined. Arguments as in `detailed_evaluate`."""
         return self.detailed_evaluate(prediction, reference).value
 
     def __call__(self, prediction: Any, reference: Any = None) -> float:
-        """The value as a plain float, NaN where it is undefined: what an optimiser takes."""
+        """Return the value as a float, NaN if undefined. Optimisers call metrics this way."""
         value = self.evaluate(prediction, reference)
         return math.nan if value is None else value
 
     def evaluate_batch(self, predictions: Iterable[Any], references: Iterable[Any] | None = None) -> list[float | None]:
-        """n values for n predictions, in order, `at_once` of them side by side; raises `MetricError` where the lengths differ."""
+        """Return n values for n predictions, in order. `at_once` pairs are measured in parallel.
+
+        Args:
+            predictions: n predictions.
+            references: n references, or None for a metric that needs none.
+
+        Raises:
+            MetricError: the lengths differ.
+        """
         pairs = self.pairs(predictions, references)
         if self.at_once == 1 or len(pairs) < 2:
             return [self.evaluate(p, r) for p, r in pairs]
@@ -181,11 +229,11 @@ class Metric(ABC):
 
     @property
     def at_once(self) -> int:
-        """How many pairs of a batch are measured side by side: more than one where the metric waits for a judge."""
+        """Number of pairs of a batch measured in parallel; more than one if the metric waits for a judge."""
         return 1
 
     def pairs(self, predictions: Iterable[Any], references: Iterable[Any] | None) -> list[tuple[Any, Any]]:
-        """n (prediction, reference) pairs; raises `MetricError` where the lengths differ."""
+        """Return n (prediction, reference) pairs. Raises `MetricError` if the lengths differ."""
         predictions = list(predictions)
         others = [None] * len(predictions) if references is None else list(references)
         if len(others) != len(predictions):
@@ -193,27 +241,27 @@ class Metric(ABC):
         return list(zip(predictions, others, strict=True))
 
     def aggregate(self, values: Sequence[float | None]) -> Aggregate:
-        """Mean, sample standard deviation, min, max, count and median of the values that are not None."""
+        """Return mean, sample standard deviation, min, max, count and median of the values that are not None."""
         return aggregate(values)
 
     def unit(self, value: float | None) -> float | None:
-        """The value on [0, 1] where more is better; None for an undefined value and for an unbounded metric."""
+        """Return the value mapped to [0, 1] where more is better; None for an undefined value and for an unbounded metric."""
         if value is None or self.low is None or self.high is None:
             return None
         return on_unit(value, self.low, self.high, self.direction)
 
     @property
     def signature(self) -> str:
-        """Name, every option in order and the version, in sacrebleu's manner: `f1|variant:squad|tokens:word|version:0.2.0`."""
+        """Name, all options in order and the version, in sacrebleu's format: `f1|variant:squad|tokens:word|version:0.2.0`."""
         options = [f"{f.name}:{_option_in_words(getattr(self, f.name))}" for f in fields(self) if f.name != "field" or self.field]
         return "|".join([self.name, *sorted(options, key=lambda text: text.startswith("field:")), *self.versions()])
 
     def versions(self) -> list[str]:
-        """The `name:version` parts that end the signature."""
+        """Return the `name:version` parts that end the signature."""
         return [f"version:{__version__}"]
 
     def references_of(self, reference: Any) -> tuple[str, ...]:
-        """The reference as n texts: none for None, one for a text or record, each item of a list."""
+        """Return the references as texts: none for None, one for a text or record, one per item of a list."""
         if reference is None:
             return ()
         if isinstance(reference, str | Mapping) or not isinstance(reference, Sequence):
@@ -233,10 +281,10 @@ class Metric(ABC):
 
 
 def text_of(value: Any, field: str | None = None) -> str:
-    """The text of a value: a text itself, a number as it prints, a record's `field`, else its answer, output, result or text.
+    """Return the text of a value: a text itself, a number as printed, a record's `field`, else its answer, output, result or text.
 
-    `field` is a path of keys joined by dots (`choice.message`). A named field that is absent falls back to the four names, as in the
-    Desiru issue; raises `RecordError` where there is none of them either.
+    `field` is a path of keys joined by dots (`choice.message`). If the named field is absent, the four names are tried, as in the
+    Desiru issue. Raises `RecordError` if the record has none of them.
     """
     if isinstance(value, str):
         return value
@@ -256,18 +304,18 @@ def text_of(value: Any, field: str | None = None) -> str:
 
 
 def on_unit(value: float, low: float, high: float, direction: Direction) -> float:
-    """A value of the range low..high on [0, 1] where more is better; what lies outside counts as the nearest end.
+    """Map a value of the range low..high to [0, 1] where more is better. Values outside the range count as the nearest end.
 
-    Raises `MetricError` for NaN, which lies nowhere.
+    Raises `MetricError` for NaN.
     """
     if math.isnan(value):
-        raise MetricError("a metric gave nan, which is no value", code="bad_value")
+        raise MetricError("a metric returned nan", code="bad_value")
     share = min(1.0, max(0.0, (value - low) / (high - low)))
     return share if direction == "higher" else 1.0 - share
 
 
 def best(measures: Sequence[Measure], key: Sequence[float] | None = None) -> Measure:
-    """The highest of the measures against several references, the first of equals."""
+    """Return the highest of the measures, the first of equals. `key` replaces the values for the comparison."""
     values = key if key is not None else [-math.inf if m.value is None else m.value for m in measures]
     return measures[max(range(len(measures)), key=values.__getitem__)]
 

@@ -1,4 +1,4 @@
-"""How this evalsuite was installed, what it lacks, and so how more is installed beside it."""
+"""Information about this installation: missing packages, and the commands that install evalsuite and its extras."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-# What pyproject.toml requires, as it is imported.
+# Import names of the packages that pyproject.toml requires.
 REQUIRED = (
     "typer", "pandas", "rapidfuzz", "duckdb", "rich", "yaml", "msgspec", "numpy", "regex", "confusable_homoglyphs", "sacrebleu", "pyphen",
     "scipy", "jinja2", "sqlglot",
@@ -15,14 +15,14 @@ REQUIRED = (
 
 
 def missing_packages() -> list[str]:
-    """The packages that evalsuite requires and this Python lacks, as they are imported."""
+    """Return the import names of required packages that are not installed."""
     from importlib.util import find_spec
 
     return [name for name in REQUIRED if find_spec(name) is None]
 
 
 def install_line() -> str:
-    """The command that installs evalsuite with all that it requires: in a checkout that of the README."""
+    """Return the command that installs evalsuite with all requirements; in a checkout, the README's."""
     root = Path(__file__).resolve().parents[2]
     if not (root / "pyproject.toml").is_file():
         return extra_line("")
@@ -31,10 +31,13 @@ def install_line() -> str:
 
 
 def extra_line(extra: str, *, package: Path | None = None) -> str:
-    """The command that adds an extra (empty: none) to this installation, for the folder one stands in and for the Python that runs.
+    """Return the command that adds an extra to this installation, for the current folder and the running Python.
 
-    Only what came from an index is found there by its name; a checkout, an archive or a repository is named as what it is. `package` is
-    where the package lies, by default this one.
+    An installation from an index is named `evalsuite`; a checkout, an archive or a repository is named by its path or URL.
+
+    Args:
+        extra: the name of the extra; empty for none.
+        package: the folder of the package, by default this one.
     """
     root, extra = (package or Path(__file__).resolve().parents[1]).parent, extra and f"[{extra}]"
     if (root / "pyproject.toml").is_file():
@@ -45,7 +48,7 @@ def extra_line(extra: str, *, package: Path | None = None) -> str:
 
 
 def _pip() -> str:
-    """`pip` where that is the one of this Python, else this Python's by its path."""
+    """Return `pip` if that belongs to the running Python, else `<python> -m pip`."""
     own, first = Path(sys.executable), shutil.which("pip")
     if first is not None and Path(first).parent == own.parent:
         return "pip"
@@ -54,13 +57,13 @@ def _pip() -> str:
 
 
 def _origin() -> str:
-    """Where the installer took a package from that came from no index (PEP 610), empty where it came from one."""
+    """Return the URL from which evalsuite was installed (PEP 610); empty if it came from an index."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        said = json.loads(distribution("evalsuite").read_text("direct_url.json") or "{}")
+        record = json.loads(distribution("evalsuite").read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
         return ""
-    from_repository = said.get("vcs_info")
-    url = str(said.get("url", ""))
+    from_repository = record.get("vcs_info")
+    url = str(record.get("url", ""))
     return f"{from_repository['vcs']}+{url}@{from_repository['commit_id']}" if from_repository else url

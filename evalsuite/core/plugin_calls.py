@@ -1,10 +1,10 @@
-"""Somebody else's code - a scorer, comparator, transform, post-processor, metric or judge of a plugin or a caller - is called here.
+"""Call code of plugins and callers (scorers, comparators, transforms, post-processors, metrics, judges), and check what it returns.
 
-What comes back is a value or a `FaultError` SCORER_ERROR with file and line, whatever the code did: a failure never becomes a number,
-and never ends a worker or the command. The raw text of an exception goes to the debug log only: it can carry answers.
+The result is a value or a `FaultError` SCORER_ERROR with file and line: a failure never becomes a number, and never ends a worker or
+the command. The raw text of an exception goes to the debug log only, because it can contain answers.
 
-Answers that are programs are such code too, run in a jail by the metrics for them. What they may do here and now goes around the judging of
-one answer instead of through it, for such a metric may stand deep in composites, trees and plugins.
+Answers that are programs are such code too; the metrics for programs run them in a sandbox. Context variables carry the permission and the
+time budget to these metrics, because they may be nested in composites, trees and plugins.
 """
 
 import json
@@ -25,24 +25,25 @@ PACKAGE = f"{Path(__file__).resolve().parents[1]}/"
 
 
 def call_plugin(what: str, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
-    """What `function` returns; `what` names it in the fault.
+    """Return what `function` returns; `what` names it in the fault.
 
     Raises:
-        FaultError: SCORER_ERROR where it raises anything at all, `SystemExit` and `MemoryError` too; a `FaultError` of its own as it is.
-        KeyboardInterrupt: the user wants to stop, which only the main thread of a process that hears signals can be told.
+        FaultError: SCORER_ERROR if it raises anything, including `SystemExit` and `MemoryError`; its own `FaultError` is passed on
+            unchanged.
+        KeyboardInterrupt: the user interrupts the run, in the main thread of a process that handles signals.
     """
     try:
         return function(*arguments, **named)
     except FaultError:
         raise
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt) and _hears_the_user():
+        if isinstance(error, KeyboardInterrupt) and _handles_signals():
             raise
         raise failure(what, error) from error
 
 
 def failure(what: str, error: BaseException) -> FaultError:
-    """The fault of code that raised: its name, the kind of error, and where in its own file that was."""
+    """Return the fault for code that raised: its name, the class of the error, and the line of its own file."""
     import logging
 
     logging.getLogger("evalsuite.core.plugin_calls").debug("%s failed", what, exc_info=error)
@@ -51,15 +52,15 @@ def failure(what: str, error: BaseException) -> FaultError:
 
 
 def unit(what: str, value: Any) -> float:
-    """The value as a float in [0, 1]. Raises `FaultError` for anything else."""
-    found = number(what, value, expected="a number in [0, 1]")
-    if not 0 <= found <= 1:
-        _refuse_score(f"{what} gave {found:g}, expected a number in [0, 1]")
-    return found
+    """Return the value as a float in [0, 1]. Raises `FaultError` for anything else."""
+    share = number(what, value, expected="a number in [0, 1]")
+    if not 0 <= share <= 1:
+        _refuse_score(f"{what} gave {share:g}, expected a number in [0, 1]")
+    return share
 
 
 def number(what: str, value: Any, *, expected: str = "a number") -> float:
-    """The value as a float, NaN too; bools and the scalars of numpy are numbers. Raises `FaultError` for anything else."""
+    """Return the value as a float, NaN included; booleans and numpy scalars are numbers. Raises `FaultError` for anything else."""
     from numbers import Real
 
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
@@ -73,28 +74,21 @@ def number(what: str, value: Any, *, expected: str = "a number") -> float:
 
 
 def score_of(name: str, value: Any, ends: tuple[float, float] | None = (0.0, 1.0)) -> Score:
-    """What a scorer gave as a `Score` that every later room can trust: a `Score`, something with `.score`, or a number between `ends`.
+    """Convert the return value of a scorer to a checked `Score`.
 
-    `ends` None keeps the number on its own scale. A value of None without a fault is one (SCORER_ERROR). Raises `FaultError` for anything
-    else, and for a field of another type.
+    Args:
+        name: the name of the scorer, for messages.
+        value: a `Score`, an object with `.score`, or a number between `ends`.
+        ends: the ends that map to 0 and 1; None keeps the number on its own scale.
+
+    Returns:
+        The score. A None without a fault gets the fault SCORER_ERROR.
+
+    Raises:
+        FaultError: any other value, or a field of the wrong type.
     """
     if not isinstance(value, Score):
-        category = getattr(value, "category", None)
-        details: dict[str, Any] = {"category": str(getattr(category, "name", category))} if category is not None else {}
-        said = getattr(value, "score", value)
-        raw = number(name, said)
-        if ends is None:
-            if not math.isfinite(raw):
-                _refuse_score(f"{name} gave {raw:g}, expected a finite number")
-            return Score(official=None, reason=f"{name} says {raw:g}", details={"raw": raw, **details})
-        low, high = ends
-        if not low <= raw <= high:
-            declared = "; range=None in @scorer keeps its own scale, range=(low, high) names another" if ends == (0, 1) else ""
-            _refuse_score(f"{name} gave {raw:g}, expected a number in [{low:g}, {high:g}]{declared}")
-        found = (raw - low) / (high - low)
-        if ends != (0, 1):
-            details["raw"] = raw
-        return Score(official=found, strict=found, reason=f"{name} says {details.get('raw', found):g}", details=details)
+        return _number_score(name, value, ends)
     for key in ("reason", "strict_reason", "flip"):
         if not isinstance(getattr(value, key), str):
             _refuse_score(f"{name} gave {key} as {type(getattr(value, key)).__name__}, expected text")
@@ -105,7 +99,7 @@ def score_of(name: str, value: Any, ends: tuple[float, float] | None = (0.0, 1.0
     if ends is None and value.official is None and value.fault is None and "raw" in details:
         return replace(value, details=details)
     silent = Fault(code="SCORER_ERROR", detail=f"{name} gave no value")
-    official, strict = (None if given is None else unit(name, given) for given in (value.official, value.strict))
+    official, strict = (None if one is None else unit(name, one) for one in (value.official, value.strict))
     return Score(
         official=official,
         strict=strict,
@@ -118,14 +112,33 @@ def score_of(name: str, value: Any, ends: tuple[float, float] | None = (0.0, 1.0
     )
 
 
+def _number_score(name: str, value: Any, ends: tuple[float, float] | None) -> Score:
+    """Return the score of a number, or of an object with `.score` and perhaps `.category`."""
+    category = getattr(value, "category", None)
+    details: dict[str, Any] = {"category": str(getattr(category, "name", category))} if category is not None else {}
+    raw = number(name, getattr(value, "score", value))
+    if ends is None:
+        if not math.isfinite(raw):
+            _refuse_score(f"{name} gave {raw:g}, expected a finite number")
+        return Score(official=None, reason=f"{name} says {raw:g}", details={"raw": raw, **details})
+    low, high = ends
+    if not low <= raw <= high:
+        declared = "; range=None in @scorer keeps its own scale, range=(low, high) names another" if ends == (0, 1) else ""
+        _refuse_score(f"{name} gave {raw:g}, expected a number in [{low:g}, {high:g}]{declared}")
+    share = (raw - low) / (high - low)
+    if ends != (0, 1):
+        details["raw"] = raw
+    return Score(official=share, strict=share, reason=f"{name} says {details.get('raw', share):g}", details=details)
+
+
 def with_raw(name: str, value: Any) -> Score:
-    """The score of a value in [0, 1], with the value itself in `details.raw`: in another run of the same scorer some may lie outside."""
+    """Return the score of a value in [0, 1], with the value in `details.raw`: other runs of the same scorer may have values outside."""
     found = score_of(name, value)
     return replace(found, details={"raw": found.official, **found.details})
 
 
 def is_share(value: Any) -> bool:
-    """Whether a value that some code gave is one from 0 to 1, or none that could be a number."""
+    """Return whether a value is a number in [0, 1] or not a number at all."""
     if isinstance(value, Score):
         return True
     try:
@@ -136,7 +149,7 @@ def is_share(value: Any) -> bool:
 
 
 def _as_json(name: str, details: Mapping[str, Any]) -> dict[str, Any]:
-    """The details as JSON holds them, what it does not know as text."""
+    """Return the details as JSON data; other types become text."""
     if not isinstance(details, Mapping):
         _refuse_score(f"{name} gave details as {type(details).__name__}, expected a mapping")
     found: dict[str, Any] = json.loads(json.dumps(dict(details), default=str), parse_constant=str)
@@ -147,17 +160,17 @@ def _refuse_score(detail: str) -> NoReturn:
     raise FaultError("SCORER_ERROR", detail)
 
 
-def _hears_the_user() -> bool:
-    """Whether an interruption can come from outside: workers ignore the signals that stop a run, and threads never get any."""
+def _handles_signals() -> bool:
+    """Return whether an interruption can come from the user: workers ignore stop signals, and threads never receive them."""
     import signal
     import threading
 
-    heard = any(signal.getsignal(stop) is not signal.SIG_IGN for stop in (signal.SIGINT, signal.SIGTERM))
-    return heard and threading.current_thread() is threading.main_thread()
+    handles = any(signal.getsignal(stop) is not signal.SIG_IGN for stop in (signal.SIGINT, signal.SIGTERM))
+    return handles and threading.current_thread() is threading.main_thread()
 
 
 def _line_of_error(error: BaseException) -> str:
-    """`my.py:12`, the last line outside this package and the libraries that the error passed; empty where it passed none."""
+    """Return `my.py:12`, the last line of the traceback outside this package and the libraries; empty if there is none."""
     import sysconfig
     import traceback
 
@@ -165,13 +178,13 @@ def _line_of_error(error: BaseException) -> str:
     ours = (PACKAGE, "<", *(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")))
     passed = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     own = [(file, line) for file, line in passed if not file.startswith(ours)]
-    # A plugin that is an installed package lies among the libraries.
+    # An installed plugin package is located among the libraries.
     own = own or [(file, line) for file, line in passed if not file.startswith((PACKAGE, "<", paths["stdlib"]))]
     return f"{own[-1][0].replace(chr(92), '/').rpartition('/')[2]}:{own[-1][1]}" if own else ""
 
 
 class ProgramBudget:
-    """The seconds that are left for all programs of one answer."""
+    """The remaining seconds for all programs of one answer."""
 
     def __init__(self, seconds: float = math.inf) -> None:
         self.seconds = seconds
@@ -182,7 +195,7 @@ _TRUSTED_FOLDERS: ContextVar[frozenset[Path]] = ContextVar("_TRUSTED_FOLDERS", d
 
 @contextmanager
 def trusting_plugins(*folders: Path) -> Iterator[None]:
-    """Inside, the plugin files that the suites of these gold folders name may be executed, because the user named the folders."""
+    """Allow plugin files named by the suites of these gold folders to run inside the block, because the user named the folders."""
     before = _TRUSTED_FOLDERS.set(_TRUSTED_FOLDERS.get().union(map(_folder_of, folders)))
     try:
         yield
@@ -191,12 +204,12 @@ def trusting_plugins(*folders: Path) -> Iterator[None]:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Whether the user named this gold folder, or its spec file: a folder that only a saved run names executes nothing."""
+    """Return whether the user named this gold folder or its spec file. A folder named only by a saved run executes nothing."""
     return _folder_of(folder) in _TRUSTED_FOLDERS.get()
 
 
 def _folder_of(gold: Path) -> Path:
-    # Of a path that the system refuses, `is_file` of pathlib raises OSError: the reader of gold says why it cannot be read.
+    # `Path.is_file` raises OSError for a path that the system refuses; the reader of gold reports that error later.
     return (gold.parent if os.path.isfile(gold) else gold).resolve()  # noqa: PTH113
 
 
@@ -204,49 +217,54 @@ PROGRAMS_ALLOWED: ContextVar[bool] = ContextVar("PROGRAMS_ALLOWED", default=Fals
 PROGRAM_BUDGET: ContextVar[ProgramBudget | None] = ContextVar("PROGRAM_BUDGET", default=None)
 
 
-# Who hears what the official rules say before the strict ones are asked; it may raise `OfficialError`, and then they are not asked.
-OFFICIAL_HEARD: ContextVar[Callable[[Score], None] | None] = ContextVar("OFFICIAL_HEARD", default=None)
+# Called with the official part of a score before the strict rules run. It may raise `OfficialError` to skip the strict rules.
+OFFICIAL_CALLBACK: ContextVar[Callable[[Score], None] | None] = ContextVar("OFFICIAL_CALLBACK", default=None)
 
 
 class OfficialError(Exception):
-    """Ends a scorer whose official verdict is known."""
+    """Ends a scorer as soon as its official verdict is known."""
 
     def __init__(self, score: Score) -> None:
         super().__init__(score.reason)
         self.score = score
 
 
-def tell_official(score: Score) -> Score:
-    """The official part of a score, told to who waits for it: a strict verdict that takes too long does not take this one with it."""
-    heard = OFFICIAL_HEARD.get()
-    if heard is not None:
-        heard(score)
+def report_official(score: Score) -> Score:
+    """Report the official part of a score early, so that a strict verdict that takes too long does not lose it. Returns the score."""
+    callback = OFFICIAL_CALLBACK.get()
+    if callback is not None:
+        callback(score)
     return score
 
 
 def late_strict(official: Score) -> Score:
-    """The official part of a score where the strict verdict took too long."""
-    fault = Fault(code="TIMEOUT", detail="the official verdict was known, and the strict one not yet (limit seconds)", side="setup")
+    """Return the official part of a score with a TIMEOUT fault for the strict part."""
+    fault = Fault(code="TIMEOUT", detail="the strict verdict took too long; the official one is known (limit seconds)", side="setup")
     return replace(official, strict=None, strict_reason=describe(fault), strict_fault=fault)
 
 
 @contextmanager
-def official_alone() -> Iterator[None]:
-    """Inside, in this thread, scorers that tell their official verdict end with it: `OfficialError`."""
+def official_only() -> Iterator[None]:
+    """Stop scorers after their official verdict, by `OfficialError`, inside the block and in this thread."""
 
     def stop(score: Score) -> None:
         raise OfficialError(score)
 
-    before = OFFICIAL_HEARD.set(stop)
+    before = OFFICIAL_CALLBACK.set(stop)
     try:
         yield
     finally:
-        OFFICIAL_HEARD.reset(before)
+        OFFICIAL_CALLBACK.reset(before)
 
 
 @contextmanager
 def allowing_programs(allowed: bool, *, seconds: float | None = None) -> Iterator[None]:
-    """Inside, in this thread, programs are run without a jail where `allowed`, and all of them together for at most `seconds`."""
+    """Allow programs to run without a sandbox inside the block, in this thread.
+
+    Args:
+        allowed: whether they may run.
+        seconds: the time limit of all programs together; None for no limit.
+    """
     before = PROGRAMS_ALLOWED.set(allowed)
     budget = PROGRAM_BUDGET.set(ProgramBudget(seconds)) if seconds is not None else None
     try:

@@ -1,14 +1,14 @@
-"""How much of gold a report may show: one function for results, one for differences, one for explanations, for every format.
+"""Limit how much of gold a report shows: results, differences and explanations, the same for every format.
 
-Levels, each with what the ones before it show:
+Levels; each includes the ones before it:
 
-- `none`: whether something was handed in and could be read
-- `status`: right, wrong, or why it could not be judged
-- `class`: what kind of thing is wrong (fault, flip kind, cause)
-- `shape`: how many and where: counts, column and row numbers, JSON paths
+- `none`: whether an answer was submitted and readable
+- `status`: right, wrong, or why it could not be scored
+- `class`: the kind of error (fault, flip kind, cause)
+- `shape`: counts and places: column and row numbers, JSON paths
 - `cells`: gold's values
 
-Reasons and details are texts of scorers, in which gold stands anywhere; below `cells` nothing of them is passed on but numbers by name.
+Reasons and details are texts of scorers that may quote gold; below `cells` only selected numbers of them are passed on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from evalsuite.core.errors import FAULTS, UsageError, did_you_mean
-from evalsuite.core.status import BESIDE, ZERO, results_beside, row_beside
+from evalsuite.core.status import FURTHER_SCORERS, ZERO, further_result_row, further_results
 from evalsuite.core.types import Gold, Result, Suite
 
 LEVELS: Final = ("none", "status", "class", "shape", "cells")
-# Numbers of a scorer's details that count and place, and hold no value of gold.
+# Keys of a scorer's details that are counts or positions and contain no gold value.
 _COUNTS: Final = frozenset({
     "n_rows", "n_gold_rows", "n_rows_disagree", "n_differ", "n_found", "n_needed", "n_columns", "n_fields", "n_records", "n_wrong",
     "n_leaves", "n_numbers", "gold_column", "predicted_column", "gold_columns", "predicted_columns", "first_row",
@@ -30,32 +30,32 @@ _TABLE_CUT: Final = ("gold_header", "predicted_header")
 
 
 def check_level(level: str | None) -> None:
-    """Raise `UsageError` for a word that is no level of `--reveal`; None leaves the choice to the suite."""
+    """Raise `UsageError` for an unknown level of `--reveal`; None leaves the choice to the suite."""
     if level is not None and level not in LEVELS:
         raise UsageError(f"--reveal cannot be {level!r}", hint=did_you_mean(level, LEVELS))
 
 
 def default_level(*, hidden: bool) -> str:
-    """How much of gold a report shows unless told otherwise: `class` of a suite whose gold is hidden, else all."""
+    """Return the default level: `class` for a suite with hidden gold, else `cells`."""
     return "class" if hidden else "cells"
 
 
 def level_for(suite: Suite | Gold, chosen: str | None = None) -> str:
-    """The level to use: the chosen one, else the default of what suite.yaml says by `hidden: true`. Raises `UsageError`."""
+    """Return the level to use: the chosen one, else the default for `hidden` in suite.yaml. Raises `UsageError`."""
     check_level(chosen)
     return chosen or default_level(hidden=(suite.suite if isinstance(suite, Gold) else suite).extra.get("hidden") is True)
 
 
 def shows(level: str, needed: str) -> bool:
-    """Whether a level shows what `needed` stands for."""
+    """Return whether a level includes another level."""
     return LEVELS.index(level) >= LEVELS.index(needed)
 
 
-def reveal(result: Result, level: str) -> Result:
-    """The result cut to a level; at `none` its numbers are None, so totals have to come from the uncut results."""
+def redact(result: Result, level: str) -> Result:
+    """Return the result reduced to a level. At `none` its numbers are None, so totals must come from the full results."""
     if level == "cells":
         return result
-    # What was read of each file names files of gold too.
+    # The digests name gold files.
     result = replace(result, digests={}, strict_fault=result.strict_fault if shows(level, "class") else None)
     if level == "none":
         own = result.status in ZERO
@@ -70,8 +70,8 @@ def reveal(result: Result, level: str) -> Result:
 
 def _details(result: Result, level: str) -> dict[str, Any]:
     kept: dict[str, Any] = {}
-    if beside := results_beside(result):
-        kept[BESIDE] = {name: row_beside(reveal(one, level)) for name, one in beside.items()}
+    if beside := further_results(result):
+        kept[FURTHER_SCORERS] = {name: further_result_row(redact(one, level)) for name, one in beside.items()}
     if shows(level, "class") and result.details.get("flip"):
         kept["flip"] = str(result.details["flip"]).partition(":")[0]
     if shows(level, "class") and result.details.get("hint"):
@@ -88,7 +88,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _reason(result: Result, level: str, details: Mapping[str, Any]) -> str:
-    """A sentence from what the level lets through."""
+    """Return a reason that contains only what the level allows."""
     if not shows(level, "class"):
         return ""
     if result.fault is not None and result.fault in FAULTS:
@@ -102,8 +102,8 @@ def _reason(result: Result, level: str, details: Mapping[str, Any]) -> str:
     return f"{words}: {counts}" if counts else words
 
 
-def reveal_explanation(explanation: Mapping[str, Any], level: str) -> dict[str, Any]:
-    """An explanation cut to a level: no cause below `class`, no counts and places below `shape`, no values below `cells`."""
+def redact_explanation(explanation: Mapping[str, Any], level: str) -> dict[str, Any]:
+    """Return an explanation reduced to a level: no causes below `class`, no counts and places below `shape`, no values below `cells`."""
     if not shows(level, "class"):
         return {}
     causes = []
@@ -121,8 +121,8 @@ def reveal_explanation(explanation: Mapping[str, Any], level: str) -> dict[str, 
     return {**kept_keys, "causes": causes, "notes": notes}
 
 
-def reveal_difference(data: Mapping[str, Any], level: str) -> dict[str, Any]:
-    """A difference cut to a level: its kind at `class`, counts, columns and paths at `shape`, everything at `cells`."""
+def redact_difference(data: Mapping[str, Any], level: str) -> dict[str, Any]:
+    """Return a difference reduced to a level: its kind at `class`, counts, columns and paths at `shape`, everything at `cells`."""
     if level == "cells":
         return dict(data)
     if not shows(level, "class"):
@@ -131,7 +131,7 @@ def reveal_difference(data: Mapping[str, Any], level: str) -> dict[str, Any]:
     if level == "class":
         return {"kind": kind}
     if kind == "tables":
-        return {"kind": kind, "tables": [reveal_difference(table, level) for table in data["tables"]], "n_tables": data["n_tables"]}
+        return {"kind": kind, "tables": [redact_difference(table, level) for table in data["tables"]], "n_tables": data["n_tables"]}
     return {"kind": kind, **_SHAPES[kind](data)} if kind in _SHAPES else {"kind": kind}
 
 
@@ -168,8 +168,8 @@ def _tree_shape(data: Mapping[str, Any]) -> dict[str, Any]:
 _SHAPES: Final = {"table": _table_shape, "number": _number_shape, "text": _text_shape, "tree": _tree_shape}
 
 
-def corrections_without_words(corrections: Mapping[str, Any]) -> dict[str, Any]:
-    """The `corrections` of a run.json without what people wrote into the errata, for a suite whose gold is hidden: they quote gold."""
+def redact_corrections(corrections: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `corrections` of a run.json without reasons and evidence, which quote gold, for a suite with hidden gold."""
     kept = {
         key: [{name: value for name, value in row.items() if name not in ("reason", "evidence")} for row in corrections[key]]
         for key in ("applied", "stale", "expired")
@@ -177,17 +177,17 @@ def corrections_without_words(corrections: Mapping[str, Any]) -> dict[str, Any]:
     return {**corrections, **kept}
 
 
-def reveal_evidence(evidence: Mapping[str, Any], level: str, *, result: Result | None = None) -> dict[str, Any]:
-    """One instance's evidence (`evidence.explain_results`) cut to a level; the reason is `result`'s, cut too, where that is given."""
+def redact_evidence(evidence: Mapping[str, Any], level: str, *, result: Result | None = None) -> dict[str, Any]:
+    """Return one instance's evidence (`evidence.explain_results`) reduced to a level, with the reduced reason of `result` if given."""
     if level == "cells":
         return dict(evidence)
     cut: dict[str, Any] = {}
     if shows(level, "status"):
         cut |= {key: evidence[key] for key in ("rules", "status") if key in evidence}
     if result is not None:
-        cut["reason"] = reveal(result, level).reason
-    if "explanation" in evidence and (shown := reveal_explanation(evidence["explanation"], level)):
+        cut["reason"] = redact(result, level).reason
+    if "explanation" in evidence and (shown := redact_explanation(evidence["explanation"], level)):
         cut["explanation"] = shown
-    if "difference" in evidence and (left := reveal_difference(evidence["difference"], level)):
+    if "difference" in evidence and (left := redact_difference(evidence["difference"], level)):
         cut["difference"] = left
     return cut

@@ -1,14 +1,10 @@
-"""Name -> thing, plugins included, without knowing any of the things.
+"""Registry of scorers by name: bundled ones, and those of this process, plugin files, suites and installed packages.
 
     @scorer(reads="text")
     def shout_match(prediction: str, *, gold: str | list[str]) -> Score: ...
 
-is a scorer: a plain function whose keyword names are the keys of gold's `parameters`.
-
-Somebody else's code as a scorer: a plugin file's functions marked with `@scorer`, its classes with `run_batch` (Arthur Bench's way),
-and plain functions that a suite names. Plugins are trusted code, like gold.
-
-Name -> scorer: a bundled table, then what this process, plugin files, suites and installed packages bring.
+A scorer is a plain function; its keyword names are the keys of gold's `parameters`. A plugin file may contain functions marked with
+`@scorer` and classes with `run_batch` (Arthur Bench's interface); a suite may name plain functions. Plugins are trusted code, like gold.
 """
 
 import hashlib
@@ -28,15 +24,15 @@ from evalsuite.core import plugin_calls
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import (
-    OFFICIAL_HEARD,
+    OFFICIAL_CALLBACK,
     PROGRAM_BUDGET,
     PROGRAMS_ALLOWED,
     OfficialError,
     allowing_programs,
     is_trusted,
     late_strict,
-    official_alone,
-    tell_official,
+    official_only,
+    report_official,
     trusting_plugins,
 )
 from evalsuite.core.scorer_contract import CONNECTION_PARAMETERS, Marker, Scorer, check_parameters, fits, readable, scorer
@@ -44,15 +40,15 @@ from evalsuite.core.types import Score
 
 
 def name_of(value: Any) -> str:
-    """The name a plugin gives itself by `name`, a text or (Arthur Bench's way) a static method; empty where it has none."""
+    """Return a plugin's own `name`, a text or (as in Arthur Bench) a static method; empty if it has none."""
     given = getattr(value, "name", "")
     return str(plugin_calls.call_plugin(f"name of {value!r}", given) if callable(given) else given)
 
 
 def as_scorer(value: Any, name: str) -> Callable[..., Any]:
-    """A marked scorer function made of a marked function (as it is), a plain function, or a class with `run_batch`.
+    """Return a marked scorer function for a marked function (unchanged), a plain function, or a class with `run_batch`.
 
-    A plain function gets the text of the answer and, as `gold`, what gold says. `Scorer.score` checks what any of them gives.
+    A plain function is called with the text of the answer and gold. `Scorer.score` checks the return values.
     """
     if hasattr(value, "__evalsuite__"):
         function: Callable[..., Any] = value
@@ -60,11 +56,11 @@ def as_scorer(value: Any, name: str) -> Callable[..., Any]:
     if is_batch(value):
 
         @scorer(reads="batch", range=None)
-        def batched(prediction: str, batch: WholeBatch | None = None, *, gold: Any = None, question: str = "", context: str = "") -> Any:
+        def batched(prediction: str, batch: PluginBatch | None = None, *, gold: Any = None, question: str = "", context: str = "") -> Any:
             case = Case(prediction=prediction, gold=gold, question=question, context=context)
-            whole = batch or WholeBatch(name, value)
-            said = whole.value_of(case)
-            return said if isinstance(said, Score) or not whole.is_within else plugin_calls.with_raw(name, said)
+            whole = batch or PluginBatch(name, value)
+            given = whole.value_of(case)
+            return given if isinstance(given, Score) or not whole.is_within else plugin_calls.with_raw(name, given)
 
         batched.__doc__ = inspect.getdoc(value)
         return batched
@@ -80,7 +76,7 @@ def as_scorer(value: Any, name: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What `run_batch` is told of one answer."""
+    """One answer with gold, question and context, as passed to `run_batch`."""
 
     prediction: str
     gold: Any = None
@@ -89,21 +85,20 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class OneByOne:
-    """A function of (answer, gold) with the face of a whole batch."""
+class FunctionBatch:
+    """Adapter that gives a function of (answer, gold) the interface of `run_batch`."""
 
     function: Callable[[str, Any], Any]
 
     def run_batch(self, predictions: Sequence[str], golds: Sequence[Any] | None, *_: Any) -> list[Any]:
-        """One value per answer, in order."""
+        """Return one value per answer, in order."""
         return [self.function(text, gold) for text, gold in zip(predictions, golds or [None] * len(predictions), strict=True)]
 
 
-class WholeBatch:
-    """All answers of a run for one plugin's `run_batch`, which is called once, when the first value is asked for. Threads may share it.
+class PluginBatch:
+    """All answers of a run for one plugin's `run_batch`, which is called once, when the first value is needed. Thread-safe.
 
-    Once values are asked for, `is_within` says whether all of them lie in [0, 1]: one that does not makes all of them values on the
-    plugin's own scale.
+    `is_within` is whether all values are in [0, 1]; if one is not, all of them count as values on the plugin's own scale.
     """
 
     def __init__(self, name: str, made: Any) -> None:
@@ -115,12 +110,12 @@ class WholeBatch:
         self._lock = threading.Lock()
 
     def add(self, prediction: str, parameters: Mapping[str, Any]) -> None:
-        """One more answer, before any value is asked for."""
-        said = {key: parameters[key] for key in ("gold", "question", "context") if key in parameters}
-        self._cases.append(Case(prediction=prediction, **said))
+        """Add an answer. Call it before any `value_of`."""
+        optional = {key: parameters[key] for key in ("gold", "question", "context") if key in parameters}
+        self._cases.append(Case(prediction=prediction, **optional))
 
     def value_of(self, case: Case) -> Any:
-        """What `run_batch` gave this answer; equal cases get their values in order. What fails as a whole is asked one by one."""
+        """Return the value of one answer; equal cases get their values in order. If the whole batch fails, cases are run one by one."""
         with self._lock:
             if inspect.isclass(self._made):
                 self._made = self._made()
@@ -139,7 +134,7 @@ class WholeBatch:
             return found
         try:
             values = plugin_calls.call_plugin(self.name, self._checked_values, self._cases)
-        except FaultError:  # one bad answer must not cost the others theirs: each is asked for alone, and its own error is its fault
+        except FaultError:  # Cases are then run one by one, so that a bad answer does not affect the others.
             return found
         self.is_within = all(map(plugin_calls.is_share, values))
         for case, value in zip(self._cases, values, strict=True):
@@ -161,22 +156,22 @@ class WholeBatch:
 
 
 def is_batch(value: Any) -> bool:
-    """Whether it judges all answers at once, by a method `run_batch`."""
+    """Return whether the object scores all answers at once, by a method `run_batch`."""
     return callable(getattr(value, "run_batch", None))
 
 
 def is_own(value: Any, module: ModuleType) -> bool:
-    """Whether a function or class was written in that module rather than imported into it."""
+    """Return whether a function or class is defined in the module rather than imported into it."""
     return (inspect.isfunction(value) or inspect.isclass(value)) and value.__module__ == module.__name__
 
 
 PART_MODULES: set[str] = set()
-"""The modules that brought parts of scorers (comparators, transforms, post-processors): a plugin file of these needs no scorer."""
+"""Modules that register parts of scorers (comparators, transforms, post-processors): such a plugin file needs no scorer."""
 
 
 @cache
 def module_of(path: Path) -> ModuleType:
-    """The module of a plugin file, run once. Raises `UsageError` that names the line at which it fails."""
+    """Import a plugin file once and return its module. Raises `UsageError` with the line at which it fails."""
     if not path.is_file():
         raise UsageError(f"{path}: no such plugin file", hint="a plugin is a Python file with scorers")
     spec = importlib.util.spec_from_file_location(f"evalsuite_plugin_{path.stem}_{abs(hash(path)):x}", path)
@@ -196,17 +191,23 @@ def module_of(path: Path) -> ModuleType:
 
 
 class UnknownScorerError(EvalsuiteError, ValueError):
-    """A name that no table, plugin or entry point knows."""
+    """No table, plugin or entry point has a scorer of this name."""
 
 
 class Registry:
-    """The scorers by name. It knows none of them: the bundled ones are lines of a table, and nothing is imported until it is asked for.
+    """Scorers by name. The bundled ones are entries of a table; nothing is imported until it is needed.
 
-    `loaded` (name -> file and attribute), `parts` (files that bring comparators and the like) and
-    `metrics` (name -> a metric with its options, as a suite writes it down) are what a worker
-    has to be told; `objects` were made in this process, which no worker can import, so they are run here, over all answers at once.
-    `metric_scorer` makes a scorer of a metric: of one that a line of the table names, and of one that a suite writes down. `group` names
-    the entry points by which installed packages bring theirs.
+    Attributes:
+        bundled: name -> reference to the scorer or metric.
+        loaded: name -> plugin file and attribute; sent to workers.
+        parts: name -> plugin file that registers comparators and other parts; sent to workers.
+        metrics: name -> metric with its options, as written in a suite; sent to workers.
+        objects: name -> scorer made in this process. Workers cannot import it, so it runs here over all answers at once.
+
+    Args:
+        bundled: the table.
+        metric_scorer: a reference to the function that makes a scorer of a metric.
+        group: the entry point group of installed packages with scorers.
     """
 
     def __init__(self, bundled: Mapping[str, ImportRef], *, metric_scorer: ImportRef, group: str) -> None:
@@ -220,12 +221,12 @@ class Registry:
         self._known: dict[str, Scorer] = {}
 
     def names(self) -> list[str]:
-        """All scorer names, bundled ones first, in table order, then those of plugins and entry points as they came."""
+        """Return all scorer names: bundled ones in table order, then those of plugins and entry points in order of registration."""
         entries = (entry.name for entry in _installed(self._group) if entry.name not in self.loaded)
         return [*self.bundled, *self.objects, *self.loaded, *self.metrics, *entries]
 
     def load(self, name: str) -> Scorer:
-        """The scorer of that name; raises `UnknownScorerError` with a "did you mean" where there is none."""
+        """Return the scorer of that name. Raises `UnknownScorerError` with a suggestion if there is none."""
         if name not in self._known:
             self._known[name] = self._load(name)
         return self._known[name]
@@ -236,23 +237,23 @@ class Registry:
             if not hasattr(function, "__evalsuite__"):
                 function = self._metric_scorer.load()(function)
             return Scorer(name=name, function=function, marker=function.__evalsuite__, summary=self.bundled[name].summary)
-        brought = self._function_of(name)
-        if brought is None:
+        function = self._function_of(name)
+        if function is None:
             raise UnknownScorerError(f"unknown scorer {name!r}", hint=did_you_mean(name, self.names()))
-        summary = (inspect.getdoc(brought) or "a plugin's scorer").splitlines()[0]
-        marker: Marker = brought.__evalsuite__  # type: ignore[attr-defined]
-        entry = Scorer(name=name, function=brought, marker=marker, summary=summary, is_foreign=name not in self.metrics)
+        summary = (inspect.getdoc(function) or "a plugin's scorer").splitlines()[0]
+        marker: Marker = function.__evalsuite__  # type: ignore[attr-defined]
+        entry = Scorer(name=name, function=function, marker=marker, summary=summary, is_foreign=name not in self.metrics)
         try:
             plugin_calls.call_plugin(f"{name}: its signature", lambda: entry.parameters)
         except FaultError as error:
-            raise UsageError(error.fault.detail, hint="the annotations of a scorer must be names that its file knows") from error
+            raise UsageError(error.fault.detail, hint="the annotations of a scorer must be names defined in its file") from error
         return entry
 
     def load_file(self, path: Path) -> list[str]:
-        """The names of the scorers that a plugin file brings; none where it brings parts of scorers only, such as comparators of trees.
+        """Load a plugin file and return the names of its scorers; none if it only registers parts of scorers, such as tree comparators.
 
         Raises:
-            UsageError: with the file's own line where it fails.
+            UsageError: the file fails, with the line, or contains no scorer.
         """
         module = module_of(path.resolve())
         if module.__name__ in PART_MODULES:
@@ -262,18 +263,18 @@ class Registry:
         ]
         if not found and module.__name__ not in PART_MODULES:
             hint = "mark a function with @scorer, write a class with run_batch, or register a comparator of trees"
-            raise UsageError(f"{path}: no scorer in it", hint=hint)
+            raise UsageError(f"{path}: contains no scorer", hint=hint)
         names = []
         for attribute in found:
             name = name_of(getattr(module, attribute)) or attribute
-            self.bring(name, path, attribute)
+            self.register(name, path, attribute)
             names.append(name)
         return names
 
-    def bring(self, name: str, path: Path, attribute: str) -> None:
-        """Register one attribute of a plugin file under a name. Raises `UsageError` where the name is bundled or the attribute absent.
+    def register(self, name: str, path: Path, attribute: str) -> None:
+        """Register one attribute of a plugin file under a name. Raises `UsageError` if the name is bundled or the attribute is absent.
 
-        The attribute `__name__` stands for the file itself, which brings parts of scorers.
+        The attribute `__name__` stands for the file itself, which registers parts of scorers.
         """
         if attribute == "__name__":
             module_of(path.resolve())
@@ -283,19 +284,19 @@ class Registry:
             raise UsageError(f"{path}: the name {name!r} is a bundled scorer's", hint="give the plugin's scorer another name")
         known = self.loaded.get(name)
         if known is not None and known != (path.resolve(), attribute):
-            raise UsageError(f"{path}: {known[0]} brings a scorer {name!r} already")
+            raise UsageError(f"{path}: {known[0]} already registers a scorer {name!r}")
         if not hasattr(module_of(path.resolve()), attribute):
-            raise UsageError(f"{path}: nothing is called {attribute!r} in it")
+            raise UsageError(f"{path}: the file does not define {attribute!r}")
         self.loaded[name] = (path.resolve(), attribute)
 
-    def bring_object(self, value: Any) -> str:
-        """The name under which a scorer made in this process can be used from here on: something with `run_batch`, or a function.
+    def register_object(self, value: Any) -> str:
+        """Register a scorer made in this process, an object with `run_batch` or a function, and return its name.
 
         Raises:
             UsageError: it is neither, it has no name, or the name is a bundled scorer's.
         """
         if inspect.isclass(value) or not (is_batch(value) or callable(value)):
-            raise UsageError(f"{value!r} is no scorer", hint="give a scorer's name, an object with run_batch, or a function")
+            raise UsageError(f"{value!r} is not a scorer", hint="give a scorer's name, an object with run_batch, or a function")
         name = name_of(value) or str(getattr(value, "__name__", type(value).__name__))
         if name in self.bundled:
             hint = "give your scorer another name, or name the bundled one as text"
@@ -305,44 +306,45 @@ class Registry:
         self.objects[name] = value
         return name
 
-    def bring_metric(self, name: str, spec: Mapping[str, Any]) -> None:
+    def register_metric(self, name: str, spec: Mapping[str, Any]) -> None:
         """Register a metric with its options, `{composite: {parts: [...]}}`, as a scorer of that name. Raises `UsageError`."""
         if name in self.bundled or name in self.loaded:
             raise UsageError(f"the name {name!r} is taken by another scorer", hint="give the metric another name")
         self._metric_scorer.load()(spec)
         if self.metrics.get(name) != spec:
-            # Another suite in the same process may mean something else by the name.
+            # Another suite in the same process may use the name for something else.
             self._known.pop(name, None)
         self.metrics[name] = dict(spec)
 
-    def bring_all(self, plugins: Iterable[tuple[str, str, str]], metrics: Mapping[str, Mapping[str, Any]]) -> None:
-        """Register what `brought` and `metrics` of another process say."""
+    def register_all(self, plugins: Iterable[tuple[str, str, str]], metrics: Mapping[str, Mapping[str, Any]]) -> None:
+        """Register the `registered_plugins` and `metrics` of another process."""
         for name, file, attribute in plugins:
-            self.bring(name, Path(file), attribute)
+            self.register(name, Path(file), attribute)
         for name, spec in metrics.items():
-            self.bring_metric(name, spec)
+            self.register_metric(name, spec)
 
-    def brought(self) -> Iterator[tuple[str, str, str]]:
-        """(name, file, attribute) of every plugin loaded here, for a worker to load the same."""
+    def registered_plugins(self) -> Iterator[tuple[str, str, str]]:
+        """Yield (name, file, attribute) of every plugin loaded here, for a worker to load."""
         for name, (path, attribute) in self.loaded.items():
             yield name, str(path), attribute
         for name, path in self.parts.items():
             yield name, str(path), "__name__"
 
-    def whole_batch(self, name: str) -> WholeBatch | None:
-        """An empty batch for the scorer of that name, None where it has no `run_batch`."""
+    def plugin_batch(self, name: str) -> PluginBatch | None:
+        """Return an empty batch for the scorer of that name, None if it has no `run_batch`."""
         value = self._value_of(name)
-        return WholeBatch(name, value) if value is not None and not hasattr(value, "__evalsuite__") and is_batch(value) else None
+        return PluginBatch(name, value) if value is not None and not hasattr(value, "__evalsuite__") and is_batch(value) else None
 
     def entry_point(self, name: str) -> Any:
-        """The entry point of an installed package that brings the name, None where none does."""
+        """Return the entry point of an installed package for the name, or None."""
         return next((entry for entry in _installed(self._group) if entry.name == name), None)
 
     def code_hash(self, names: Iterable[str]) -> str:
-        """12 hex digits over the code behind the scorers that plugins bring; empty where all are bundled or made of metrics.
+        """Return 12 hex digits over the code of plugin scorers; empty if all scorers are bundled or made of metrics.
 
-        A plugin file counts by its bytes, an installed package by its version, an object of this process by its source and what it was made
-        with. What these import in turn is not seen.
+        A plugin file counts by its bytes, an installed package by its version, an object of this process by its source and its simple
+        attributes.
+        Modules that these import are not included.
         """
         codes = [f"{name}\0{code}" for name in sorted(set(names) - self.bundled.keys()) if (code := self._code_of(name))]
         codes += [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.parts.values()]
@@ -350,7 +352,7 @@ class Registry:
 
     def _code_of(self, name: str) -> str:
         if name in self.metrics:
-            return ""  # its options stand in suite.yaml, which is part of gold
+            return ""  # its options are in suite.yaml, which is part of gold
         if name in self.objects:
             made = self.objects[name]
             try:
@@ -365,7 +367,7 @@ class Registry:
         return f"{found.value}\0{found.dist.version if found.dist is not None else ''}" if found is not None else ""
 
     def _function_of(self, name: str) -> Callable[..., Score] | None:
-        """The scorer function behind a plugin's or an entry point's name, marked; None where no plugin has that name."""
+        """Return the marked scorer function for the name of a plugin or entry point, or None."""
         if name in self.metrics:
             made: Callable[..., Score] = self._metric_scorer.load()(self.metrics[name])
             return made
@@ -373,10 +375,10 @@ class Registry:
         return None if value is None else as_scorer(value, name)
 
     def _value_of(self, name: str) -> Any:
-        """The attribute of a plugin file or the entry point's object behind a name, None where there is none."""
+        """Return the plugin's attribute or the entry point's object for a name, or None."""
         if name in self.objects:
             value = self.objects[name]
-            return value if is_batch(value) else OneByOne(value)
+            return value if is_batch(value) else FunctionBatch(value)
         if name in self.loaded:
             path, attribute = self.loaded[name]
             return getattr(module_of(path), attribute)
@@ -398,23 +400,23 @@ def _installed(group: str) -> tuple[Any, ...]:
 
 __all__ = [
     "CONNECTION_PARAMETERS",
-    "OFFICIAL_HEARD",
+    "OFFICIAL_CALLBACK",
     "PROGRAMS_ALLOWED",
     "PROGRAM_BUDGET",
     "Marker",
     "OfficialError",
+    "PluginBatch",
     "Registry",
     "Scorer",
     "UnknownScorerError",
-    "WholeBatch",
     "allowing_programs",
     "check_parameters",
     "fits",
     "is_trusted",
     "late_strict",
-    "official_alone",
+    "official_only",
     "readable",
+    "report_official",
     "scorer",
-    "tell_official",
     "trusting_plugins",
 ]

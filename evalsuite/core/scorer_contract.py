@@ -1,4 +1,4 @@
-"""What a scorer is: a plain function with a marker, whose keyword names are what a gold file may say of it, and of which types."""
+"""Interface of scorers: a plain function with a marker. Its keyword names and types are the parameters that a gold file may set."""
 
 import inspect
 import types
@@ -13,7 +13,7 @@ from evalsuite.core.errors import FaultError, UsageError, did_you_mean
 from evalsuite.core.types import BROKEN_RECORD, Problem, Reads, Score
 
 IGNORED_PARAMETERS = ("pred", "result")
-# Where to run an SQL answer or a gold query: taken in every check, and kept from its scorer.
+# Where to run an SQL answer or a gold query: allowed in every check, and not passed to its scorer.
 CONNECTION_PARAMETERS = ("connection", "engine", "database")
 
 Validate = Callable[[Mapping[str, Any]], Iterable[Problem]]
@@ -22,9 +22,9 @@ Asks = Callable[[Mapping[str, Any]], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """What the `@scorer` decorator says of a function: what a reader must make for it, which way is better, and between which ends.
+    """The arguments of the `@scorer` decorator: what the scorer reads, its direction and range.
 
-    `range` None means that values are kept on the scorer's own scale; `raw_direction` is which way is better there.
+    `range` None keeps values on the scorer's own scale; `raw_direction` is the better direction there.
     """
 
     reads: Reads
@@ -38,7 +38,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scorer:
-    """A scorer as the registry hands it out; `is_foreign` where it is none of the bundled ones and no metric with its options."""
+    """A scorer of the registry. `is_foreign` is True for plugins: neither bundled nor a metric with its options."""
 
     name: str
     function: Callable[..., Score]
@@ -48,11 +48,11 @@ class Scorer:
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """The keyword parameters by name, `prediction` left out, annotations resolved."""
+        """The keyword parameters by name, without `prediction`, with annotations resolved."""
         return _keyword_parameters(self.function)
 
     def score(self, *arguments: Any, **parameters: Any) -> Score:
-        """What the function says of a prediction; a foreign one's answer is checked, and whatever it raises is a `FaultError`."""
+        """Call the scorer. The return value of a foreign one is checked, and its exceptions become `FaultError`."""
         if not self.is_foreign:
             return self.function(*arguments, **parameters)
         if self.marker.reads == "tree":
@@ -62,14 +62,14 @@ class Scorer:
         )
 
     def asks_judge(self, parameters: Mapping[str, Any]) -> bool:
-        """Whether a check with these parameters needs a judge. Raises `FaultError` where a foreign marker fails."""
+        """Return whether a check with these parameters needs a judge. Raises `FaultError` if a foreign marker fails."""
         asks = self.marker.asks
         if asks is None or not self.is_foreign:
             return asks is not None and asks(parameters)
         return bool(plugin_calls.call_plugin(f"{self.name}: asks", asks, parameters))
 
     def problems(self, parameters: Mapping[str, Any]) -> list[Problem]:
-        """What the scorer's own check finds wrong with parameters of the right types; a failure of it is such a problem."""
+        """Return the problems that the scorer's own validation finds in parameters of the right types; its failure is a problem too."""
         validate = self.marker.validate
         if validate is None:
             return []
@@ -84,7 +84,7 @@ class Scorer:
 
 
 def refuse_broken(value: Any) -> Any:
-    """The value of a tree answer, blank lines left out. Raises FaultError BAD_JSON where it, or a record of it, could not be read."""
+    """Return the value of a tree answer without blank lines. Raises FaultError BAD_JSON if it, or one of its records, could not be read."""
     for record in value if isinstance(value, list) else [value]:
         broken = record.get(BROKEN_RECORD) if isinstance(record, dict) and len(record) == 1 else None
         if isinstance(broken, dict) and broken.get("cause"):
@@ -102,15 +102,32 @@ def scorer(
     asks: Asks | None = None,
     raw_direction: Literal["higher", "lower"] | None = None,
 ) -> Callable[[Callable[..., Score]], Callable[..., Score]]:
-    """Mark a function as a scorer; it stays a plain function.
+    """Mark a function as a scorer. It stays a plain function.
 
-    `range` are the ends between which a plain number lies that it gives: scores are made of it between 0 and 1. None keeps numbers on their
-    own scale, with a mean, intervals, tests and ranks there and no score (counts, costs, lengths).
-    `gold_files` is the JSON type of `gold` (`str | list[str]`) where it names files of gold's instance folder: the worker reads them and
-    hands them over in the same shape, a `Fault` in the place of one that cannot be read.
-    `validate` looks at the parameters when gold is loaded and yields what is wrong with them.
-    `asks` says whether a check with these parameters needs a judge, which the function then gets as `judge`. Those that read `batch` always
-    do and get it in the second place: the judge, or, for a plugin's `run_batch`, the values of all answers.
+        @scorer(reads="text")
+        def shout_match(prediction: str, *, gold: str | list[str]) -> Score:
+            return Score(official=float(prediction == str(gold).upper()))
+
+    Args:
+        reads: what the function gets as `prediction`: `text`, `number` (text too), `table`, `tables`, `database`, `tree` (JSON data),
+            `query`,
+            or `batch` (the texts of all instances).
+        direction: whether more or less is better.
+        range: the ends of the plain numbers that the function returns; they are mapped to scores in [0, 1]. None keeps numbers on their own
+            scale, with mean, intervals, tests and ranks there and no score (counts, costs, lengths).
+        validate: checks the parameters when gold is loaded; yields a `Problem` for each error.
+        gold_files: the JSON type of `gold` (`str | list[str]`) if it names files in gold's instance folder. The worker reads them and
+            passes
+            them in the same shape, with a `Fault` in place of each unreadable file.
+        asks: whether a check with given parameters needs a judge, which the function then gets as `judge`. Scorers that read `batch` always
+            get a second positional argument instead: the judge, or, for a plugin's `run_batch`, the values of all answers.
+        raw_direction: the better direction on the scorer's own scale, by default `direction`.
+
+    Returns:
+        A decorator that returns the function itself.
+
+    Raises:
+        UsageError: `range` or `reads` is not valid.
     """
     if range is not None and not range[0] < range[1]:
         raise UsageError(f"range cannot be {range!r}", hint="two numbers, the low one first, or None for no fixed range")
@@ -139,15 +156,16 @@ def _keyword_parameters(function: Callable[..., Score]) -> dict[str, inspect.Par
 
 @cache
 def _required(function: Callable[..., Score]) -> list[str]:
-    """The keyword parameters without a default."""
+    """Return the keyword parameters without a default."""
     return [name for name, parameter in _keyword_parameters(function).items() if parameter.default is inspect.Parameter.empty]
 
 
 def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str = "", later: Collection[str] = ()) -> list[Problem]:
-    """What is wrong with a check's parameters: unknown keys, wrong types, missing ones, then the scorer's own findings.
+    """Return the problems of a check's parameters: unknown keys, wrong types, missing keys, then the scorer's own validation.
 
-    An unknown key blocks the official verdict (the reference dies of it) and is only a warning for strict. Of those in `later` the
-    values are not known yet, so nothing is said of them.
+    An unknown key blocks the official verdict (the reference raises an error) and is only a warning for strict. Keys in `later` have no
+    value
+    yet and are not checked.
     """
     known = entry.parameters
     found: list[Problem] = []
@@ -193,13 +211,13 @@ def _type_of_key(entry: Scorer, key: str) -> Any:
 
 
 def fits(value: object, annotation: Any) -> bool:
-    """Whether a JSON value is of the annotated type; bool is not a number here, and an int fits float."""
-    return _fitting(annotation)(value)
+    """Return whether a JSON value is of the annotated type. A bool is not a number, and an int fits float."""
+    return _type_check(annotation)(value)
 
 
 @cache
-def _fitting(annotation: Any) -> Callable[[Any], bool]:
-    """What tells values of an annotation: taken apart once, for it is asked of every parameter of a hundred thousand checks."""
+def _type_check(annotation: Any) -> Callable[[Any], bool]:
+    """Return a type check for an annotation. Cached, because it runs for every parameter of 100,000 checks."""
     if annotation is Any or annotation is object:
         return lambda _: True
     if annotation is None or annotation is type(None):
@@ -208,13 +226,13 @@ def _fitting(annotation: Any) -> Callable[[Any], bool]:
     if origin is Literal:
         return lambda value: value in parts
     if origin in (typing.Union, types.UnionType):
-        ways = list(map(_fitting, parts))
+        ways = list(map(_type_check, parts))
         return lambda value: any(way(value) for way in ways)
     if origin in (list, Sequence, tuple):
-        inner = _fitting(parts[0])
+        inner = _type_check(parts[0])
         return lambda value: isinstance(value, list | tuple) and all(map(inner, value))
     if origin in (dict, Mapping):
-        inner = _fitting(parts[1])
+        inner = _type_check(parts[1])
         return lambda value: isinstance(value, Mapping) and all(map(inner, value.values()))
     if annotation in (float, int):
         numbers = (int, float) if annotation is float else int
@@ -223,7 +241,7 @@ def _fitting(annotation: Any) -> Callable[[Any], bool]:
 
 
 def readable(annotation: Any) -> str:
-    """An annotation in the words of a gold file: `text or list of text`."""
+    """Return an annotation in the words of a gold file: `text or list of text`."""
     origin = typing.get_origin(annotation)
     if origin in (typing.Union, types.UnionType):
         return " or ".join(readable(part) for part in typing.get_args(annotation))

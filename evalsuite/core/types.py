@@ -1,9 +1,8 @@
-"""The shared words of the house as frozen dataclasses: what readers make, scorers return and runs hold.
+"""Shared data types as frozen dataclasses: what readers make, scorers return and runs contain.
 
-They pickle to workers, cost a few milliseconds to import and need nothing. Values are validated once, in `readers/`, where file and
-line are known; from there on these types are trusted.
-
-Fields of dataclasses that take little room: gold, answers and results of a hundred thousand instances stand in memory at once.
+They are pickled to workers, import in a few milliseconds and import nothing else of evalsuite. Values are validated once, in `readers/`,
+where file and line are known, and trusted afterwards. Some fields are stored in a compact form, because gold, answers and results of
+100,000 instances are in memory at once.
 """
 
 import json
@@ -14,27 +13,27 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-# Files of which places are kept as numbers, and lines that fit beside the number of one.
-_MOST_FILES: Final = 1 << 10
+# Maximum number of files for which places are stored as numbers, and the bits for the line number.
+_MAX_FILES: Final = 1 << 10
 _LINE_BITS: Final = 40
 _files: list[str] = []
 _numbers: dict[str, int] = {}
 _lock = threading.Lock()
 
 
-class _Field:
-    """A field of a class that is kept in another form than it is given and taken."""
+class _CompactField:
+    """A dataclass field that is stored in another form than it is set and read."""
 
     def __init__(self, kind: type[Any], name: str) -> None:
-        # The place of the field in an object, which the field now asks.
+        # The slot descriptor that this field replaces.
         self.place: Any = vars(kind)[name]
         setattr(kind, name, self)
 
 
-class AsText(_Field):
-    """A field of a class that is a JSON object, which may be given as its UTF-8 and is then read each time it is asked for.
+class JsonField(_CompactField):
+    """A field with a JSON object that may be set as UTF-8 bytes and is then parsed at each read.
 
-    So gold and results of a hundred thousand instances take half the memory, and most results are written as they came.
+    Gold and results of 100,000 instances take half the memory this way, and most results are written without parsing.
     """
 
     def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
@@ -54,8 +53,8 @@ def _decoder() -> Callable[[bytes], Any]:
     return Decoder().decode
 
 
-class AsPlace(_Field):
-    """A field that is a text, of which `file:line` is kept as one number: a third of the room."""
+class PlaceField(_CompactField):
+    """A text field that stores `file:line` as one number, in a third of the memory."""
 
     def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
         if owner is None:
@@ -67,16 +66,16 @@ class AsPlace(_Field):
         self.place.__set__(owner, _numbered(value))
 
 
-# What stands on one line is made one after the other, and has one number together.
+# Objects of the same line are created one after the other, so a small cache is enough.
 @lru_cache(maxsize=4)
 def _numbered(place: str) -> str | int:
-    """The number of a place, which gives back the very text; a text that is no such place stays."""
+    """Return the number of a `file:line` text; any other text is returned unchanged."""
     file, _, line = place.rpartition(":")
     if not (file and line.isdecimal() and line.isascii() and len(line) < 12 and line[0] != "0"):
         return place
     if file not in _numbers:
         with _lock:
-            if len(_files) == _MOST_FILES:
+            if len(_files) == _MAX_FILES:
                 return place
             _files.append(file)
             _numbers[file] = len(_files) - 1
@@ -88,23 +87,27 @@ Status = Literal["scored", "missing", "submission_fault", "gold_fault", "scorer_
 Reads = Literal["text", "number", "table", "tables", "database", "tree", "batch", "query"]
 
 RULES: tuple[Rule, ...] = ("official", "strict")
-# Evaluators of pairs of queries: layouts of gold, and names of rules under which the official verdict is theirs.
+# Evaluators of query pairs: names of gold layouts, and of rules under which they give the official verdict.
 EVALUATORS = ("bird-ex", "test-suite")
-# The type of a column whose cells are what SQLite has: None, whole numbers of 64 bits, floats, texts and bytes, mixed.
+# Type of a column with SQLite values: None, 64-bit integers, floats, texts and bytes, mixed.
 SQLITE_CELLS = "SQLITE"
-# The file whose presence makes a folder a submission.
+# The file that makes a folder a submission.
 METADATA = "results_metadata.jsonl"
-# What is read in its place where nothing else begins with the same name.
+# Read if no METADATA file exists.
 METADATA_ARRAY = "results_metadata.json"
-# The one key of what stands in an answer for a record that could not be read: {"line", "cause"}, and "repaired" where it can be mended.
+# The only key of an object that replaces an unreadable record of an answer: {"line", "cause"}, and "repaired" if it can be repaired.
 BROKEN_RECORD = "x-eval-broken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A coded reason why something could not be scored; `code` is a key of `errors.FAULTS`.
+    """A coded reason why something could not be scored.
 
-    `side` says whose fault this one is where that is not the side of its code: `setup` where the machine reached a limit, not the answer.
+    Attributes:
+        code: a key of `errors.FAULTS`.
+        detail: one sentence about this case.
+        where: `file:line`, if known.
+        side: the responsible party, if it differs from the code's default: `setup` if the machine, not the answer, reached a limit.
     """
 
     code: str
@@ -113,16 +116,13 @@ class Fault:
     side: Literal["", "setup"] = ""
 
     def to_json(self) -> dict[str, str]:
-        """The value of a `strict_fault` in JSON."""
+        """Return the value of a `strict_fault` in JSON."""
         return {"code": self.code, "detail": self.detail}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something wrong with one check of gold, and under which rules it keeps the check from being judged.
-
-    `blocks` empty means a warning only.
-    """
+    """A problem of one gold check, and the rules under which it prevents a verdict. Empty `blocks` is a warning."""
 
     code: str
     message: str
@@ -133,12 +133,17 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table as a reader hands it over: n_columns sequences of n_rows cells each.
+    """A table from a reader: n_columns sequences of n_rows cells each.
 
-    From CSV (`types` is None) every cell is the text that stood in the file, or None where a short row had no field; typing happens in
-    `tables/`. From a database `types` names each column's type and cells are native Python values, None for NULL.
-    `ragged_line` is the first line (1-based) whose number of fields differs upward from the header, or None.
-    `is_view`: it is what a view over tables of the same database gives.
+    Attributes:
+        header: n_columns names.
+        columns: the cells. From CSV, the text in the file, or None where a short row has no field; types are inferred in `compare/`. From a
+            database, native Python values, None for NULL.
+        n_rows: the number of rows.
+        types: each column's database type; None for CSV.
+        ragged_line: the first line (1-based) with more fields than the header, or None.
+        name: the name of the table.
+        is_view: whether the rows come from a view over tables of the same database.
     """
 
     header: tuple[str, ...]
@@ -152,12 +157,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What a scorer returns: the value under both rules and why.
+    """Return value of a scorer: the value under both rules, and the reasons.
 
-    `official` and `strict` lie in [0, 1], or are None where that rule cannot judge; `fault` and `strict_fault` say why, or
-    name the submission's fault behind a 0. `reason` belongs to the
-    official verdict, `strict_reason` to the strict one (empty: the same). `flip` names the cause where the two differ. `details` is
-    JSON-safe.
+    Attributes:
+        official: in [0, 1]; None if the official rules cannot judge.
+        strict: in [0, 1]; None if the strict rules cannot judge.
+        reason: one sentence about the official verdict.
+        strict_reason: one sentence about the strict verdict; empty if it is the same.
+        flip: the cause if the two verdicts differ, else empty.
+        fault: why `official` is None, or the submission's fault behind a 0.
+        strict_fault: the same for `strict`.
+        details: JSON-safe details.
     """
 
     official: float | None
@@ -170,24 +180,27 @@ class Score:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def value(self, rule: Rule = "official") -> float | None:
-        """The value under `rule`: a number in [0, 1], or None where that rule cannot judge."""
+        """Return the value under `rule`: a number in [0, 1], or None if that rule cannot judge."""
         return self.official if rule == "official" else self.strict
 
     def fault_under(self, rule: Rule = "official") -> Fault | None:
-        """The fault behind the verdict under `rule`, None for a plain verdict."""
+        """Return the fault under `rule`; None for a plain verdict."""
         return self.fault if rule == "official" else self.strict_fault
 
-    def why(self, rule: Rule = "official") -> str:
-        """The one-sentence reason of the verdict under `rule`."""
+    def reason_for(self, rule: Rule = "official") -> str:
+        """Return the one-sentence reason of the verdict under `rule`."""
         return self.strict_reason or self.reason if rule == "strict" else self.reason
+
+    why = reason_for  # the name in version 0.2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One scorer with its parameters for one instance: an entry of gold's `evaluation`.
 
-    `computed` is the folder of its gold where a query gave it in this run, in place of gold's own folder. One that stands `beside` the
-    score is of a further scorer of the suite: it fills that scorer's column, and moves no score.
+    `computed` is the folder that replaces gold's own if a query computed the gold of this run. `beside` marks a further scorer of the
+    suite: it
+    fills that scorer's column and does not change the score.
     """
 
     scorer: str
@@ -201,9 +214,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldInstance:
-    """One question of the suite: its checks, the extra top-level keys gold gives it, and its groups.
+    """One question of the suite: its checks, further top-level keys of gold, and its groups.
 
-    `asked` is what a file of questions says of it: `db`, `question`, and the `engine` of its database.
+    `asked` is its entry in a file of questions: `db`, `question`, and the `engine` of its database.
     """
 
     instance_id: str
@@ -215,13 +228,13 @@ class GoldInstance:
 
     @property
     def own_checks(self) -> tuple[Check, ...]:
-        """The checks that make the score: without those of the suite's further scorers."""
+        """The checks that make the score, without those of the suite's further scorers."""
         return tuple(check for check in self.checks if not check.beside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """What `suite.yaml` says of a gold folder; every field has a default, so the file is optional."""
+    """Contents of `suite.yaml`; every field has a default, because the file is optional."""
 
     name: str
     description: str = ""
@@ -236,9 +249,9 @@ class Suite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gold:
-    """A gold folder, read: n instances in file order, its suite, and notes on how the files had to be read.
+    """A loaded gold folder: n instances in file order, the suite, and notes about reading it.
 
-    `layout` is the name of how the folder is laid out, a key of `readers.layouts.LAYOUTS`.
+    `layout` is the name of the folder's layout, a key of `readers.layouts.LAYOUTS`.
     """
 
     folder: Path
@@ -252,9 +265,11 @@ class Gold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One line of a submission. `value` is text for `answer`, a relative path for `file`, several for `files`, one of SQL text for `sql`.
+    """One line of a submission.
 
-    `unread` names the keys of the line that were not read.
+    Attributes:
+        value: text for `answer`, a relative path for `file`, several for `files`, one SQL text for `sql`.
+        unread: the keys of the line that were ignored.
     """
 
     instance_id: str
@@ -266,18 +281,20 @@ class Answer:
 
     @property
     def is_query(self) -> bool:
-        """Whether it is SQL: its type says so, or it is a file whose name ends in .sql."""
+        """Whether the answer is SQL: by its type, or as a file with a name that ends in .sql."""
         return self.answer_type == "sql" or (self.answer_type == "file" and str(self.value).lower().endswith(".sql"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A submission folder, read: answers by instance id, and notes (bad lines, unknown keys).
+    """A loaded submission folder: answers by instance id, and notes (bad lines, unknown keys).
 
-    No file of it above `limit_bytes` is ever read, not even to hash it: a file can say that it holds a terabyte. `digest` is the SHA-256
-    of the metadata file whose lines these answers are, None where they do not come from one; `metadata` is its name, empty where databases
-    alone lay there. Where it was read for a gold, answers to ids
-    that gold lacks are not among `answers`: there are `n_unknown` of them, the first few with their place and id in `unknown`.
+    Attributes:
+        limit_bytes: no larger file is read, not even for hashing: a sparse file can claim a terabyte.
+        digest: SHA-256 of the metadata file with these answers; None if they come from elsewhere.
+        metadata: the name of that file; empty if the folder contains only databases.
+        n_unknown: the number of answers to ids that gold lacks; they are not in `answers`.
+        unknown: the first few of them, place and id.
     """
 
     folder: Path
@@ -293,9 +310,12 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """All a worker needs to score one instance; nothing is opened yet. `executed` is where the table lies that an SQL answer gave.
+    """Everything a worker needs to score one instance; no file is open yet.
 
-    `allow_programs` says that an answer that is a program may be run. `databases` are the files that an answer which is a query runs on.
+    Attributes:
+        executed: the table that an SQL answer gave.
+        allow_programs: whether an answer that is a program may be run.
+        databases: the files on which a query answer runs.
     """
 
     instance: GoldInstance
@@ -311,11 +331,12 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The outcome of one instance: one line of `results.jsonl`, in this order of keys.
+    """The result of one instance: one line of `results.jsonl`, in this order of keys.
 
-    `score` follows the run's rules. Numbers are 0 for missing, submission_fault, timeout and crashed, and None where nobody can judge.
-    `strict_fault`, which most lines lack, says why there is no strict verdict where it took too long (TIMEOUT).
-    `digests`, which finished runs do not keep, says what was read of each file that was opened, as `AnswerFiles.digests` has it.
+    Attributes:
+        score: follows the run's rules. Numbers are 0 for missing, submission_fault, timeout and crashed, and None for other faults.
+        digests: what was read of each opened file, as in `AnswerFiles.digests`; finished runs do not keep it.
+        strict_fault: why there is no strict verdict if it took too long (TIMEOUT); most lines lack it.
     """
 
     instance_id: str
@@ -332,12 +353,12 @@ class Result:
     strict_fault: Fault | None = None
 
     def detail(self, key: str) -> Any:
-        """What stands in `details` under a key, None where nothing does. Of a text that does not hold the word nothing is read."""
+        """Return the value of a key in `details`, or None. The JSON text is parsed only if it contains the key."""
         text = self.details_text
         return self.details.get(key) if text is None or b'"%b"' % key.encode() in text else None
 
     def with_detail(self, key: str, value: Any) -> "Result":
-        """The same with this in its `details`, in the place of what stood there; what is kept as text, and lacks the word, stays text."""
+        """Return a copy with this value in `details`. Details stored as text stay text if they do not contain the key."""
         text = self.details_text
         if text is None or b'"%b"' % key.encode() in text:
             return replace(self, details={**self.details, key: value})
@@ -346,12 +367,12 @@ class Result:
 
     @property
     def details_text(self) -> bytes | None:
-        """The JSON text of `details`, None where they are held as an object."""
+        """The JSON text of `details`; None if they are stored as an object."""
         kept = _DETAILS.place.__get__(self)
         return kept if isinstance(kept, bytes) else None
 
 
-_DETAILS = AsText(Result, "details")
-AsText(Check, "parameters")
+_DETAILS = JsonField(Result, "details")
+JsonField(Check, "parameters")
 for _kind in (Check, GoldInstance, Answer):
-    AsPlace(_kind, "where")
+    PlaceField(_kind, "where")

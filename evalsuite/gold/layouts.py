@@ -30,7 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from evalsuite.core.errors import FaultError, GoldError, SubmissionError, UsageError, cannot_write
+from evalsuite.core.errors import FaultError, GoldError, SubmissionError, UsageError, write_error
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.types import EVALUATORS, Answer, Gold, GoldInstance, Problem, Rule, Submission, Suite
 from evalsuite.gold.checkout import with_questions
@@ -454,7 +454,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
             shutil.copyfile(suite, out / SUITE_FILE)
         (out / spec.name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
     except OSError as error:
-        raise cannot_write(out, error) from error
+        raise write_error(out, error) from error
     lost = [f"{problem.where}: {problem.message}" for i in read.instances for problem in i.checks[0].problems if "fails" in problem.message]
     return Converted(
         folder=out,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.core.errors import UsageError, cannot_write, did_you_mean, listed
+from evalsuite.core.errors import UsageError, did_you_mean, listed, write_error
 from evalsuite.core.types import METADATA, Rule
 from evalsuite.readers.csv_table import read_named_rows
 
@@ -99,7 +99,7 @@ def make_gold(
             rows = [{"instance_id": id_, "answer_type": "file", "answer_or_path": f"{id_}.csv"} for id_ in tables]
             _write_lines(template / METADATA, rows)
     except OSError as error:
-        raise cannot_write(target, error) from error
+        raise write_error(target, error) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return NewGold(folder=target, template=template, ids=tuple(tables), unasked=tuple(id_ for id_ in tables if not questions.get(id_)))

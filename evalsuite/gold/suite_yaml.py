@@ -203,7 +203,7 @@ def _known(name: str, where: str) -> registry.Scorer:
 def _bring_scorer(name: str, target: Any, where: str, folder: Path, unexecuted: set[str] | None) -> None:
     if isinstance(target, dict):
         try:
-            SCORERS.bring_metric(name, target)
+            SCORERS.register_metric(name, target)
         except EvalsuiteError as error:
             raise GoldError(f"{where}: scorer {name!r}: {error.message}", hint=error.hint) from error
         return
@@ -220,7 +220,7 @@ def _bring_scorer(name: str, target: Any, where: str, folder: Path, unexecuted: 
         unexecuted.add(name)
         return
     try:
-        SCORERS.bring(name, folder / file, attribute)
+        SCORERS.register(name, folder / file, attribute)
     except EvalsuiteError as error:
         raise GoldError(f"{where}: {error.message}", hint=error.hint) from error
 

@@ -583,7 +583,7 @@ class _Catalog:
         import duckdb
 
         if not self._stem:
-            return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view; hand in a table")
+            return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view; submit a table")
         rows = [(str(row[5]), str(row[1])) for row in self._rows if self._refusal(name, row, limits) is None]
         tables = {(schema.lower(), table.lower()): (schema, table) for schema, table in rows}
         # duckdb calls a database by its file's name up to the first dot.
@@ -592,12 +592,12 @@ class _Catalog:
             query = expanded_view(self.connection, "answer", name, tables=tables, catalogs=catalogs)
             described = [(str(row[0]), str(row[1])) for row in self.connection.execute(f"DESCRIBE {query}").fetchall()]
             if len(described) > limits["columns"] or len({column.lower() for column, _ in described}) < len(described):
-                return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view with columns of one name, or too many; hand in a table")
+                return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view with columns of one name, or too many; submit a table")
             found = self._fetch(name, name, f"({query})", limits)
         except RefusedViewError as refused:
-            return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that {refused}; hand in a table")
+            return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that {refused}; submit a table")
         except (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError):
-            return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that cannot be run; hand in a table")
+            return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that cannot be run; submit a table")
         return replace(found, is_view=True) if isinstance(found, Table) else found
 
     def _fetch(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault:

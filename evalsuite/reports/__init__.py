@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from evalsuite.core.errors import LOOK, OutputError, UsageError, cannot_write
+from evalsuite.core.errors import CHECK_HINT, OutputError, UsageError, write_error
 from evalsuite.core.import_ref import ImportRef
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def check_output(path: Path) -> None:
     check_writable(path)
 
 
-def check_writable(path: Path, *, hint: str = LOOK) -> None:
+def check_writable(path: Path, *, hint: str = CHECK_HINT) -> None:
     """Raise `OutputError` where no file can be written at `path`.
 
     It is tried, by a file without a name in the nearest folder that is there: rights do not tell of a file system that is read-only.
@@ -58,7 +58,7 @@ def check_writable(path: Path, *, hint: str = LOOK) -> None:
             return
         tempfile.TemporaryFile(dir=next(folder for folder in path.absolute().parents if folder.exists())).close()
     except OSError as error:
-        raise cannot_write(path, error, hint=hint) from error
+        raise write_error(path, error, hint=hint) from error
 
 
 def encoded(document: "Document", ending: str) -> Iterator[bytes]:
@@ -75,7 +75,7 @@ def write(document: "Document", path: Path) -> None:
         with _opened(path) as file:
             file.writelines(pieces)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise write_error(path, error) from error
 
 
 def _opened(path: Path) -> BinaryIO:

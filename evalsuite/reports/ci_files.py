@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from evalsuite.compare.characters import clean
-from evalsuite.core.errors import cannot_write
+from evalsuite.core.errors import write_error
 from evalsuite.reports.document import Case, Document
 from evalsuite.reports.run_document import run_document
 
@@ -153,7 +153,7 @@ def add_to_summary(record: "Record") -> bool:
         with Path(path).open("a", encoding="utf-8") as summary:
             summary.write(as_markdown(run_document(record)) + "\n")
     except OSError as error:
-        raise cannot_write("the summary of the job", error) from error
+        raise write_error("the summary of the job", error) from error
     return True
 
 

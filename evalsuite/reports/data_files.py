@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
-from evalsuite.core.errors import cannot_write
+from evalsuite.core.errors import write_error
 from evalsuite.reports.document import Column, Document
 from evalsuite.sandbox.temp_dirs import ScratchFolder
 
@@ -153,7 +153,7 @@ def write_reference_files(record: "Record", result_dir: Path) -> list[Path]:
         try:
             path.write_text(text, encoding="utf-8", newline="\n")
         except OSError as error:
-            raise cannot_write(path, error, hint="leave --reference-files out, or make room for it") from None
+            raise write_error(path, error, hint="leave --reference-files out, or make room for it") from None
     return list(reference_places(result_dir))
 
 

@@ -118,13 +118,13 @@ def revealed(record: Record, level: str | None = None) -> Record:
 
     The totals stay those of the uncut results. Raises `UsageError` for an unknown level.
     """
-    from evalsuite.core.redaction import check_level, corrections_without_words, default_level, reveal, shows
+    from evalsuite.core.redaction import check_level, default_level, redact, redact_corrections, shows
 
     check_level(level)
     level = level or default_level(hidden=record.hidden)
     if level == "cells":
         return record
-    results = tuple(reveal(result, level) for result in record.results)
+    results = tuple(redact(result, level) for result in record.results)
     causes = {result.instance_id: str(result.detail("flip") or "") for result in results}
     flips = tuple({**flip, "kind": (cause := causes[flip["instance_id"]]), "cause": cause} for flip in record.summary.flips)
     summary = replace(record.summary, flips=() if level == "none" else flips)
@@ -134,7 +134,7 @@ def revealed(record: Record, level: str | None = None) -> Record:
     own = {"flips": list(summary.flips), "by_field": dict(summary.by_field)}
     run = {**record.run, "summary": {**record.run["summary"], **own}, "warnings": _own_warnings(record, level)}
     if run.get("corrections"):
-        run["corrections"] = corrections_without_words(run["corrections"])
+        run["corrections"] = redact_corrections(run["corrections"])
     if level == "none":
         # A note on how an answer was made can say that it equals gold's.
         run["notes"] = {}

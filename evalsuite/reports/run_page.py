@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import FAULTS
-from evalsuite.core.status import KINDS, RANKS, failing_rule, kind_of, results_beside, sign_under
+from evalsuite.core.status import KINDS, RANKS, failing_rule, further_results, kind_of, sign_under
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Code, Picture, Section, Tile, text_of
 from evalsuite.reports.html import environment, json_block
@@ -175,12 +175,12 @@ def opened_facts(result: "Result") -> list[tuple[str, str]]:
     if flip:
         said = any(str(text) and str(text) in flip for text in reasons.values())
         rows.append(("flip", flip.partition(":")[0] if said else flip))
-    rows += [(name, f"{sign_under(one, one.score)}  {one.reason}") for name, one in results_beside(result).items()]
+    rows += [(name, f"{sign_under(one, one.score)}  {one.reason}") for name, one in further_results(result).items()]
     if fault and fault != result.reason:
         rows.append(("fault", fault))
     if result.fault in FAULTS:
         rows.append(("hint", str(result.details.get("hint") or FAULTS[result.fault].hint)))
-    return rows + [(name, one.reason) for name, one in results_beside(result).items() if one.reason]
+    return rows + [(name, one.reason) for name, one in further_results(result).items() if one.reason]
 
 
 def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, groups: Sequence[str] = ()) -> "Markup":

@@ -31,7 +31,7 @@ from xml.sax.saxutils import escape
 from evalsuite.analysis.leaderboard.board_rules import Admission, BoardRules, spelled
 from evalsuite.compare.characters import clean
 from evalsuite.core.disk_cache import code_stamp
-from evalsuite.core.errors import UsageError, cannot_write, reason_of
+from evalsuite.core.errors import UsageError, reason_of, write_error
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Column, Document, Section, Table
 from evalsuite.reports.html import as_html
@@ -192,7 +192,7 @@ def new_version(folder: Path) -> Iterator[Path]:
         else:
             new.rename(folder)
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise write_error(folder, error) from error
     finally:
         for left in (new, old):
             shutil.rmtree(left, ignore_errors=True)
@@ -205,7 +205,7 @@ def alone(folder: Path) -> Iterator[None]:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         held = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise write_error(folder, error) from error
     try:
         try:
             lock(held)
@@ -481,7 +481,7 @@ class _Pages:
         try:
             write_atomically(file, json.dumps(self._known, indent=1) + "\n")
         except OSError as error:
-            raise cannot_write(file, error) from error
+            raise write_error(file, error) from error
 
 
 def _list_of_days(site: Path, today: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -74,7 +74,7 @@ def flip_of(result: "Result") -> str:
 
 
 def counts_line(summary: "Summary") -> str:
-    """`17 right · 4 wrong · 1 not handed in ...`: every instance once; statuses nobody has are left out."""
+    """`17 right · 4 wrong · 1 missing ...`: every instance once; statuses nobody has are left out."""
     n_measured = sum(row.get("n_measured", 0) for name, row in summary.by_scorer.items() if name not in summary.scorers[1:])
     partial = summary.counts["scored"] - summary.n_right - summary.n_wrong - n_measured
     parts = [f"{summary.n_right} right", f"{summary.n_wrong} wrong"] if summary.chosen.n else []

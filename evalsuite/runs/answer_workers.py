@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from evalsuite.compare.table_digests import bound, digested_tables
-from evalsuite.core.plugin_calls import OFFICIAL_HEARD
+from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.paths import Inode
 from evalsuite.runs.table_transfer import RemoteTable, done, receive_table, serve_streams
@@ -74,7 +74,7 @@ def serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapp
     from evalsuite.runs.task_execution import opens_files
     from evalsuite.sandbox.serialization import unpack_tasks
 
-    OFFICIAL_HEARD.set(lambda _: send(parent, OFFICIAL))
+    OFFICIAL_CALLBACK.set(lambda _: send(parent, OFFICIAL))
     most, memory = int(setup["limits"]["message_bytes"]), Memory(setup["limits"])
     while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
         order, packed = pickle.loads(frame)
@@ -128,7 +128,7 @@ def serve_fused(parent: socket.socket, _: socket.socket | None, setup: Mapping[s
     from evalsuite.runs.task_execution import score_task
     from evalsuite.sandbox.serialization import unpack_tasks
 
-    OFFICIAL_HEARD.set(lambda _: send(parent, OFFICIAL))
+    OFFICIAL_CALLBACK.set(lambda _: send(parent, OFFICIAL))
     while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
         order, packed = pickle.loads(frame)
         for task in unpack_tasks(packed):

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.errors import FaultError
-from evalsuite.core.registry import WholeBatch
+from evalsuite.core.registry import PluginBatch
 from evalsuite.core.scorer_contract import Scorer
-from evalsuite.core.status import BESIDE, results_beside, row_beside
+from evalsuite.core.status import FURTHER_SCORERS, further_result_row, further_results
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
 from evalsuite.readers.paths import Inode
 from evalsuite.runs.run_folder import JUDGE_BATCHES, JUDGE_CALLS
@@ -83,9 +83,9 @@ class Batches:
 
 def _as_wrong(result: Result) -> Result:
     """The result with 0 where there is no verdict: it counts, and still says why. So too of a scorer beside the score."""
-    if beside := results_beside(result):
-        rows = {name: row_beside(_as_wrong(one)) for name, one in beside.items()}
-        result = result.with_detail(BESIDE, rows)
+    if beside := further_results(result):
+        rows = {name: further_result_row(_as_wrong(one)) for name, one in beside.items()}
+        result = result.with_detail(FURTHER_SCORERS, rows)
     if result.fault != "NO_VERDICT":
         return result
     numbers: dict[str, Any] = {which: getattr(result, which) or 0.0 for which in ("score", "official", "strict")}
@@ -130,7 +130,7 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
     read = [_read(replace(task, instance=_prepared(task.instance)), gold_inodes) for task in tasks]
     batches = _whole_batches(read)
 
-    def helper(entry: Scorer) -> "Judge | WholeBatch":
+    def helper(entry: Scorer) -> "Judge | PluginBatch":
         return batches.get(entry.name, judge)
 
     try:
@@ -167,13 +167,13 @@ def _score(task: Task, prediction: "Prediction", digests: dict[str, str], helper
     return replace(judge(task, prediction, helper), digests=digests)
 
 
-def _whole_batches(read: "Sequence[Read]") -> dict[str, WholeBatch]:
+def _whole_batches(read: "Sequence[Read]") -> dict[str, PluginBatch]:
     """Scorer name -> the values that a plugin's `run_batch` gives to all its answers, in gold order; it runs when first asked."""
-    found: dict[str, WholeBatch] = {}
+    found: dict[str, PluginBatch] = {}
     for task, prediction, _ in read:
         text = prediction.forms.get("batch")
         for check in _checks(task):
-            made = SCORERS.whole_batch(check.scorer)
+            made = SCORERS.plugin_batch(check.scorer)
             if made is None or text is None or isinstance(text, Fault) or check.problems:
                 continue
             found.setdefault(check.scorer, made).add(text, check.parameters)

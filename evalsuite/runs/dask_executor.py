@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError
-from evalsuite.core.gc_tuning import not_looking
+from evalsuite.core.gc_tuning import without_collection
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
 from evalsuite.readers.paths import Inode
@@ -74,7 +74,7 @@ def score_chunk(payload: bytes) -> bytes:
     with _ONE_AT_A_TIME:
         inodes, links = _prepared(shared)
     pool = Pool(jobs=1, isolation=shared.isolation, gold_inodes=inodes, links=links, zygote=_zygote_of(shared.submission_folder))
-    with not_looking():
+    with without_collection():
         return pack_results(list(pool.results(unpack_tasks(packed))))
 
 
@@ -104,9 +104,9 @@ def _prepared(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
     for (name, file, attribute), digest in zip(shared.plugins, shared.digests, strict=True):
         if not file.is_file() or digest_of(file) != digest or _DIGESTS.setdefault(file, digest) != digest:
             raise EvalsuiteError(f"a dask worker has another {file}", hint="share its folder, and restart the workers after a change")
-        SCORERS.bring(name, file, attribute)
+        SCORERS.register(name, file, attribute)
     for name, spec in shared.metrics:
-        SCORERS.bring_metric(name, spec)
+        SCORERS.register_metric(name, spec)
     if not shared.needs_files:
         return frozenset(), []
     if not shared.submission_folder.exists():
@@ -311,7 +311,7 @@ def _distributed() -> Any:
 
 
 def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
-    brought = tuple((name, Path(file), attribute) for name, file, attribute in SCORERS.brought())
+    brought = tuple((name, Path(file), attribute) for name, file, attribute in SCORERS.registered_plugins())
     folder, needs_files = work.gold.folder.absolute(), any(map(opens_files, tasks))
     return Shared(
         token=uuid.uuid4().hex,
@@ -332,5 +332,5 @@ def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
 def _results(chunk: Sequence[Task], outcome: bytes | Fault) -> list[Result]:
     if isinstance(outcome, Fault):
         return [unjudged(task, outcome) for task in chunk]
-    with not_looking():
+    with without_collection():
         return unpack_results(outcome)

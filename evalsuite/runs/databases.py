@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.errors import EvalsuiteError, FaultError, in_one_sentence, side_of
+from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, side_of
 from evalsuite.core.scorer_contract import CONNECTION_PARAMETERS
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Result, Task
 from evalsuite.readers.answer_files import AnswerFiles
@@ -196,7 +196,7 @@ class SqlAnswers:
         try:
             connection = connection_of(task, self._connections())
         except EvalsuiteError as error:
-            return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=in_one_sentence(error)))
+            return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=error_sentence(error)))
         if connection is None:
             return faulty(task, Fault(code="SQL_NOT_ALLOWED"))
         files = AnswerFiles(task.submission_folder, name, task.limits, self._gold_inodes)

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, cannot_write, describe, in_one_sentence, side_of
+from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, describe, error_sentence, side_of, write_error
 from evalsuite.core.scorer_contract import check_parameters
 from evalsuite.core.types import Check, Fault, Problem, Task
 from evalsuite.gold.spec import GOLD_QUERY, TABLES, TEXTS, names_queries
@@ -175,7 +175,7 @@ class Living:
             for one in self.frozen.values():
                 _keep(one, run_folder / FOLDER)
         except OSError as error:
-            raise cannot_write(run_folder / FOLDER, error) from error
+            raise write_error(run_folder / FOLDER, error) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +249,7 @@ class LivingGold:
         try:
             connection = self._connections.of_instance(task.instance, check.parameters)
         except EvalsuiteError as error:
-            return _needs(check, in_one_sentence(error).removeprefix(f"{check.where}: "))
+            return _needs(check, error_sentence(error).removeprefix(f"{check.where}: "))
         if connection is None:
             return _needs(check, f"{files[0].name} has no connection to run through")
         from evalsuite.readers.load_answer import read_gold_query

@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.core.errors import LOOK, cannot_write
+from evalsuite.core.errors import CHECK_HINT, write_error
 from evalsuite.runs.run_files import read_json, write_atomically
 from evalsuite.runs.signature import signature
 
 CEILINGS_FOLDER = Path(".evalsuite/gold")
 # What else can be done where nothing can be kept.
-WITHOUT = f"use --no-save, or {LOOK}"
+WITHOUT = f"use --no-save, or {CHECK_HINT}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ def keep_ceiling(ceiling: Ceiling, findings: list[dict[str, Any]], folder: Path 
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps({**asdict(ceiling), "findings": findings}, indent=2) + "\n")
     except OSError as error:
-        raise cannot_write(path, error, hint=WITHOUT) from error
+        raise write_error(path, error, hint=WITHOUT) from error
     return path
 
 

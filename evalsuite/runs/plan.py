@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalsuite.core.errors import UsageError, did_you_mean, listed
-from evalsuite.core.status import UNJUDGED, results_beside
+from evalsuite.core.status import UNJUDGED, further_results
 from evalsuite.core.types import Gold, GoldInstance, Result, Rule, Submission, Task
 from evalsuite.gold.errata import Errata, read_errata
 from evalsuite.gold.layouts import read_gold
@@ -146,7 +146,7 @@ def _columns_left_open(results: Sequence[Result]) -> Iterator[str]:
     """What a column of a further scorer lacks, and why: the score lacks nothing."""
     open_ones: dict[str, list[str]] = {}
     for result in results:
-        for name, one in results_beside(result).items():
+        for name, one in further_results(result).items():
             if one.status in UNJUDGED:
                 open_ones.setdefault(name, []).append(one.reason)
     for name, reasons in open_ones.items():

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from evalsuite.core.errors import OutputError, cannot_write
-from evalsuite.core.status import is_left_open
+from evalsuite.core.errors import OutputError, write_error
+from evalsuite.core.status import needs_rescoring
 from evalsuite.core.types import Result
 from evalsuite.readers.paths import metadata_like
 from evalsuite.runs.run_files import (
@@ -136,7 +136,7 @@ class RunFolder:
             raise started_otherwise(self.path, ["submission"])
         if whole != data:
             self.notes.append(f"{RESULTS}: a half-written last line was dropped")
-        stay = {name: result for name, result in results.items() if not is_left_open(result) and name not in unsure}
+        stay = {name: result for name, result in results.items() if not needs_rescoring(result) and name not in unsure}
         for part in half_written(self.path):
             part.unlink()
         write_atomically(self.path / STARTED, json.dumps({**plan, **({"whole": started["whole"]} if "whole" in started else {})}) + "\n")
@@ -161,7 +161,7 @@ class RunFolder:
         if not isinstance(run, dict):
             raise _no_unfinished(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder")
         rows = _parse_journal(self.path / RESULTS, (self.path / RESULTS).read_bytes()).values()
-        if not any(map(is_left_open, rows)):
+        if not any(map(needs_rescoring, rows)):
             raise _no_unfinished(self.path, "is a finished run, of which every instance was judged")
         submission = run.get("submission", {})
         stopped = {row.instance_id for row in rows if row.status in ("timeout", "crashed")}
@@ -298,7 +298,7 @@ def cannot_write_run(path: Path, error: OSError, *, begun: bool = False) -> Outp
     """What is said of a run folder that cannot be written, or not any more."""
     ways = "name another with --out, or name another folder of runs with --runs, or use --no-save, or look whether you may write there"
     hint = f"make room and go on with --resume {path}" if begun else ways
-    return cannot_write(f"the run folder {path}", error, hint=hint)
+    return write_error(f"the run folder {path}", error, hint=hint)
 
 
 def _no_unfinished(path: Path, what: str) -> OutputError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalsuite.core.errors import UsageError
-from evalsuite.core.gc_tuning import not_looking
+from evalsuite.core.gc_tuning import without_collection
 from evalsuite.core.types import Result
 from evalsuite.readers.submission_files import file_contents, has_changed, hash_of, named_hash, read_of, submission_hash, unsure_of
 from evalsuite.runs import WORKER_MODULES
@@ -52,7 +52,7 @@ def run(
     try:
         # The zygote imports while gold is read.
         with (
-            not_looking(),
+            without_collection(),
             nullcontext(zygote) if zygote is not None and zygote.alive else forking(result_dir, modules=WORKER_MODULES) as zygote,
             planned_run(result_dir, gold_dir, options, zygote) as planned,
             _opened(planned, zygote, judges) as opened,

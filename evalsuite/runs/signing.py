@@ -15,7 +15,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.errors import FaultError, MissingExtraError, OutputError, UsageError, cannot_write
+from evalsuite.core.errors import FaultError, MissingExtraError, OutputError, UsageError, write_error
 from evalsuite.core.types import Result, Task
 from evalsuite.readers.paths import inside
 from evalsuite.runs.run_files import read_json, seal_of, write_atomically
@@ -98,7 +98,7 @@ def new_key(path: Path) -> Path:
     except FileExistsError as error:
         raise OutputError(f"{error.filename} is there already", hint="a key is never replaced: name another file") from None
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise write_error(path, error) from error
     return public
 
 
@@ -143,7 +143,7 @@ def sign_run(folder: Path, key: "Ed25519PrivateKey") -> None:
     try:
         write_atomically(folder / SIGNATURE, json.dumps(made, indent=2) + "\n")
     except OSError as error:
-        raise cannot_write(folder / SIGNATURE, error) from error
+        raise write_error(folder / SIGNATURE, error) from error
 
 
 def claimed_signer(folder: Path) -> str:

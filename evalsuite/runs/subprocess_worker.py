@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import IO
 
-from evalsuite.core.errors import out_of_time, side_of
-from evalsuite.core.plugin_calls import OFFICIAL_HEARD
+from evalsuite.core.errors import side_of, timeout_error
+from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.paths import Inode
 from evalsuite.runs.run_files import reported_result
@@ -113,7 +113,7 @@ class _SpawnedWorker:
             return JUDGE_OFFICIAL
         if over or by_system:
             what = "the worker of the answer, twice, then alone"
-            fault = out_of_time(over[0], "the answer", seconds).fault if over else killed(what)
+            fault = timeout_error(over[0], "the answer", seconds).fault if over else killed(what)
         else:
             fault = Fault(code="WORKER_DIED", detail="the worker died while the answer was being read or compared")
         if side_of(fault) == "setup":
@@ -189,11 +189,11 @@ def serve() -> None:
     from evalsuite.sandbox.windows_job import limit_by_job
 
     stream = _Pipes(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
-    OFFICIAL_HEARD.set(lambda _: send(stream, OFFICIAL))
+    OFFICIAL_CALLBACK.set(lambda _: send(stream, OFFICIAL))
     # What a scorer prints is no frame.
     os.dup2(2, 1)
     setup = pickle.loads(receive(stream, most=LONGEST_ORDER) or b"")
-    SCORERS.bring_all(setup["plugins"], setup["metrics"])
+    SCORERS.register_all(setup["plugins"], setup["metrics"])
     limit_by_job(int(setup["limits"]["memory_mib"]) << 20)
     send(stream, b"ready")
     while (frame := receive(stream, most=LONGEST_ORDER)) is not None:

@@ -20,9 +20,9 @@ from typing import Any
 from evalsuite.compare.string_columns import UnreadTable
 from evalsuite.compare.table_digests import as_values
 from evalsuite.core.errors import FAULTS, FaultError, Side, describe, hint_of, machine_fault, reason_of, side_of
-from evalsuite.core.plugin_calls import OFFICIAL_HEARD, OfficialError, allowing_programs, failure, late_strict, official_alone
+from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK, OfficialError, allowing_programs, failure, late_strict, official_only
 from evalsuite.core.scorer_contract import Scorer
-from evalsuite.core.status import BESIDE, UNJUDGED_BY, row_beside
+from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_row
 from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Problem, Result, Rule, Score, Status, Table, Task
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.limits import BIG_BYTES
@@ -65,8 +65,8 @@ def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Resul
     if not further:
         return result
     by_name = {name: _combined(task, own, 0.0) for name, own in further.items()}
-    rows = {name: row_beside(one) for name, one in by_name.items()}
-    return replace(result, details={**result.details, BESIDE: rows})
+    rows = {name: further_result_row(one) for name, one in by_name.items()}
+    return replace(result, details={**result.details, FURTHER_SCORERS: rows})
 
 
 def _combined(task: Task, outcomes: Sequence[Outcome], seconds: float) -> Result:
@@ -157,7 +157,7 @@ def _deciding(outcomes: Sequence[Outcome], rule: Rule) -> Outcome:
 
 
 def _reason(outcome: Outcome, rule: Rule, fault: Fault | None) -> str:
-    why = outcome.score.why(rule)
+    why = outcome.score.reason_for(rule)
     return describe(fault) if fault is not None and fault.code not in why else why
 
 
@@ -191,7 +191,7 @@ def _details(
         details["hint"] = hint_of(fault)
     if len(outcomes) > 1:
         details["checks"] = [
-            {"scorer": o.check.scorer, "official": o.score.official, "strict": o.score.strict, "reason": o.score.why(task.rules)}
+            {"scorer": o.check.scorer, "official": o.score.official, "strict": o.score.strict, "reason": o.score.reason_for(task.rules)}
             for o in outcomes
         ]
     return details
@@ -417,11 +417,11 @@ def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
 
     def look_closer(task: Task, prediction: Prediction) -> Result:
         # It scores many variants of the answer: none of their official verdicts is the answer's.
-        before = OFFICIAL_HEARD.set(None)
+        before = OFFICIAL_CALLBACK.set(None)
         try:
             return found(task, replace(prediction, forms={name: as_values(form) for name, form in prediction.forms.items()}))
         finally:
-            OFFICIAL_HEARD.reset(before)
+            OFFICIAL_CALLBACK.reset(before)
 
     return look_closer
 
@@ -490,7 +490,7 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> R
 
 
 def _judge_official(task: Task, prediction: Prediction) -> Result:
-    with official_alone():
+    with official_only():
         return judge(task, prediction)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError, out_of_time
+from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError, timeout_error
 from evalsuite.core.types import Fault
 from evalsuite.sandbox.budget import answer_seconds, killed
 from evalsuite.sandbox.cpu_clock import Clock, Verdict
@@ -173,7 +173,7 @@ class WorkerCalls:
         except (ClosedError, OSError, ValueError) as error:
             if stream.over:
                 self._end()
-                raise out_of_time(stream.over, "reading the file", stream.seconds) from None
+                raise timeout_error(stream.over, "reading the file", stream.seconds) from None
             is_killed = not isinstance(error, ValueError) and was_killed(worker.kill())
             self._end()
             if is_killed:
@@ -278,7 +278,7 @@ class WorkerSession:
 
     def _fault(self, error: Exception) -> FaultError:
         if isinstance(error, TimeoutError):
-            return out_of_time(self._stream.over, "the statement", self._stream.seconds)
+            return timeout_error(self._stream.over, "the statement", self._stream.seconds)
         status = self._worker.kill()
         if status == -signal.SIGABRT:
             # An engine that gets no memory where it cannot do without ends its process.

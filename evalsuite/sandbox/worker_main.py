@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evalsuite.core.gc_tuning import look_seldom
+from evalsuite.core.gc_tuning import collect_rarely
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.sandbox.framing import ANSWER, CALL, FORK, LOAD, LONGEST_ORDER, ORDER, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
@@ -94,7 +94,7 @@ def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
     """Be a worker, and never come back."""
     os.setsid()
     gc.enable()
-    look_seldom()
+    collect_rarely()
     die_with_parent()
     # Open until the very end: the parent may kill a worker whose socket is closed, and asks how it ended.
     sockets = [socket.socket(fileno=one) for one in passed]

@@ -34,9 +34,9 @@ SCORERS = Registry(BUNDLED, metric_scorer=ImportRef("evalsuite.scorers.metrics.s
 
 def worker_setup() -> dict[str, Any]:
     """What the set-up of a worker needs for it to have the scorers and metrics that plugins and suites brought here."""
-    return {"prepare": "evalsuite.scorers:prepare_worker", "plugins": list(SCORERS.brought()), "metrics": dict(SCORERS.metrics)}
+    return {"prepare": "evalsuite.scorers:prepare_worker", "plugins": list(SCORERS.registered_plugins()), "metrics": dict(SCORERS.metrics)}
 
 
 def prepare_worker(setup: Mapping[str, Any]) -> None:
     """Register in a worker the scorers and metrics of `worker_setup`."""
-    SCORERS.bring_all(setup["plugins"], setup["metrics"])
+    SCORERS.register_all(setup["plugins"], setup["metrics"])

@@ -7,7 +7,7 @@ from evalsuite.compare.messages import shorten
 from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.table_digests import AnyTable, DigestedTable, agreed, with_rows
 from evalsuite.compare.table_parameters import Labels, list_problem, needs_quotes
-from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.scorer_contract import scorer
 from evalsuite.core.types import Fault, Problem, Score, Table
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalsuite.compare.column_profiles import Terms
 
 
-_A_VIEW = Fault(code="NOT_A_TABLE", detail="a view stands where a table is needed: the reference of today (dbt) and strict read it")
+_A_VIEW = Fault(code="NOT_A_TABLE", detail="found a view, expected a table: the reference of today (dbt) and strict read it")
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -133,7 +133,7 @@ def _score(
     official = match_database(plain, gold, tables=names, needed=needed, ignore_orders=ignore_orders, reference=reference, comparisons=seen)
     if not names:
         return official
-    tell_official(official)
+    report_official(official)
     handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
     mine = [handed_in.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
     theirs = [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]

@@ -8,7 +8,7 @@ from evalsuite.compare.messages import count
 from evalsuite.compare.result_sets import equal_as_bags, equal_as_sets, soft_f1
 from evalsuite.compare.strict_tables import join_verdicts, judge_table
 from evalsuite.compare.verdict import Strict
-from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.scorer_contract import scorer
 from evalsuite.core.types import Problem, Score, Table
 from evalsuite.sql.query_pairs import ordered_by
@@ -48,7 +48,7 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     predicted, expected = prediction
     rows = [list(zip(*table.columns, strict=True)) for table in expected]
     handed_in = rows if predicted is expected else [list(zip(*table.columns, strict=True)) for table in predicted]
-    official = tell_official(_official(predicted, expected, rows, handed_in, gold=gold, evaluator=evaluator))
+    official = report_official(_official(predicted, expected, rows, handed_in, gold=gold, evaluator=evaluator))
     strict = _strict(predicted, expected, [own == other for own, other in zip(rows, handed_in, strict=True)], gold)
     details = {"soft_f1": round(soft_f1(rows[0], handed_in[0]), 6), "evaluator": evaluator, "database": database}
     score = join_verdicts(official, strict)

@@ -9,7 +9,7 @@ from typing import Any
 from evalsuite.compare.messages import with_delimiter
 from evalsuite.compare.official_cells import RESULT_SUITES, Reference
 from evalsuite.compare.table_parameters import Labels, is_bare, list_problem, needed_columns
-from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.scorer_contract import scorer
 from evalsuite.core.types import Fault, Problem, Rule, Score, Table
 
@@ -105,7 +105,7 @@ def table_match(
     seen = Comparisons()
     needed = needed_columns(condition_cols, None if golds is not gold else len(golds), reference)
     official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order), reference=reference, comparisons=seen)
-    tell_official(official)
+    report_official(official)
     strict = judge_any(prediction, golds, terms, needed=condition_cols, ignore_order=ignore_order, order_by=order_by, comparisons=seen)
     # A list of orders is only true or false to the reference.
     own_options = isinstance(ignore_order, list) and any(bool(order) != bool(ignore_order) for order in ignore_order)
@@ -171,7 +171,7 @@ def tables_match(
     else:
         needed, orders = condition_cols or [[] for _ in gold], ignore_orders or [False for _ in gold]
         official = match_table_list(prediction, gold, needed=needed, ignore_orders=orders, reference=reference, comparisons=seen)
-    tell_official(official)
+    report_official(official)
     strict = judge_each(prediction, gold, terms, names=names, needed=condition_cols, ignore_orders=ignore_orders, comparisons=seen)
     score = join_verdicts(official, strict)
     if message:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from evalsuite.core.errors import FaultError
-from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.scorer_contract import scorer
 from evalsuite.core.types import Fault, Problem, Score
 from evalsuite.stats.units import unit_details
@@ -98,7 +98,7 @@ def tree_match(
     official, why, fault, by_record = _official(upstream, expected, found)
     if compat:
         return Score(official=official, strict=official, reason=why, fault=fault, strict_fault=fault, details=unit_details(by_record))
-    tell_official(Score(official=official, reason=why, fault=fault))
+    report_official(Score(official=official, reason=why, fault=fault))
     if id_field is None or not any(isinstance(record, dict) and id_field in record for record in found):
         expected, found = pair_by_position(expected, found)
     try:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import FaultError, out_of_time
+from evalsuite.core.errors import FaultError, timeout_error
 from evalsuite.core.types import Table
 from evalsuite.sandbox.cpu_clock import Alarm, Clock, Verdict
 from evalsuite.sql import ENGINES, open_session
@@ -218,4 +218,4 @@ def _clock(session: Session, seconds: float) -> Iterator[threading.Event]:
     if failed and (not rang.is_set() or (lost.is_set() and failed.side == "setup")):
         raise failed
     if rang.is_set():
-        raise out_of_time(how[0], "the statement", seconds)
+        raise timeout_error(how[0], "the statement", seconds)

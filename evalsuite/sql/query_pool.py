@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, in_one_sentence, machine_fault, reason_of
+from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, error_sentence, machine_fault, reason_of
 from evalsuite.core.types import Fault
 from evalsuite.sandbox.fork_server import ForkServer, Worker, cannot_start, now, undisturbed
 from evalsuite.sandbox.framing import send
@@ -154,9 +154,9 @@ class Queries:
             except OSError as error:
                 outcome = machine_fault(f"the result cannot be written: {reason_of(error)}")
             except MissingExtraError as error:
-                outcome = Fault(code="NEEDS_EXTRA", detail=in_one_sentence(error))
+                outcome = Fault(code="NEEDS_EXTRA", detail=error_sentence(error))
             except EvalsuiteError as error:
-                outcome = Fault(code="NEEDS_CONNECTION", detail=in_one_sentence(error))
+                outcome = Fault(code="NEEDS_CONNECTION", detail=error_sentence(error))
             return Answered(query=query, outcome=outcome, seconds=self._here.had or now() - started)
 
     def bytes_to_bill(self, queries: Sequence[Query]) -> int:

@@ -229,7 +229,7 @@ def given_scorers(scoring_method: Any, config: Mapping[str, Any] | None) -> tupl
     """The names of the scorers that were given, and their parameters: of the caller's own those that they were made with."""
     several = isinstance(scoring_method, list | tuple)
     methods = list(scoring_method) if several else [] if scoring_method is None else [scoring_method]
-    names = tuple(one if isinstance(one, str) else SCORERS.bring_object(one) for one in methods)
+    names = tuple(one if isinstance(one, str) else SCORERS.register_object(one) for one in methods)
     made = {name: settings_of(one) for name, one in zip(names, methods, strict=True) if not isinstance(one, str)}
     if made and not several:
         return names, made[names[0]]

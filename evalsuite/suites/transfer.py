@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from evalsuite.core.errors import UsageError, cannot_write
+from evalsuite.core.errors import UsageError, write_error
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
@@ -55,7 +55,7 @@ def export_suite(name: str, path: Path, root: Path = ROOT) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise write_error(path, error) from error
 
 
 def _bench_run_json(entry: RunEntry) -> dict[str, Any]:

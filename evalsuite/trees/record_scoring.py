@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError, describe
-from evalsuite.core.gc_tuning import not_looking
+from evalsuite.core.gc_tuning import without_collection
 from evalsuite.core.types import BROKEN_RECORD, Fault
 from evalsuite.trees.comparators import Registry
 from evalsuite.trees.eval_schema import prepare
@@ -404,7 +404,7 @@ def evaluate(
             check_unique([label for label in labels if label is not None], id_field)
         joined = list(zip(labels, gold, extracted, strict=True))
     totals = Totals(compat=compat)
-    with not_looking():
+    with without_collection():
         records = [scoring.record(label, expected, found, totals) for label, expected, found in joined]
     return totals.result(records)
 

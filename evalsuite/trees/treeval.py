@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.core.errors import did_you_mean
-from evalsuite.core.gc_tuning import not_looking
+from evalsuite.core.gc_tuning import without_collection
 from evalsuite.trees.eval_schema import as_json_schema, effective_type, needs_resolving, resolve_schema_references
 from evalsuite.trees.treeval_counts import (
     Counts,
@@ -131,7 +131,7 @@ def treeval_score(
     branch, signature = prepare(schema, metrics, types_metrics, leaves_metrics, exclusive=exclusive, compat=compat)
     signature += f"|hierarchical:{str(hierarchical).lower()}|compat:{str(compat).lower()}"
     options = Options(compat=compat, max_cells=max_cells)
-    with not_looking():
+    with without_collection():
         return _score(branch, references, predictions, options, invented, hierarchical=hierarchical, signature=signature)
 
 

@@ -28,7 +28,7 @@ from tests.benchmarks.xeval import leaves, schema_of
 schema = schema_of([record for record in leaves(20)])
 {body}
 """
-BESIDE = """
+FURTHER_SCORERS = """
 import random, sys, time
 try: from {module} import annotate_xeval, evaluate, infer_schema
 except ImportError: sys.exit(0)
@@ -130,7 +130,7 @@ def beside_upstream(n: int) -> float | None:
         for module, interpreter in (("struct_extract_eval", os.environ.get("EVALSUITE_OTHERS")), ("evalsuite.trees", sys.executable)):
             if interpreter is None:
                 return None
-            command = [interpreter, "-c", BESIDE.format(module=module)]
+            command = [interpreter, "-c", FURTHER_SCORERS.format(module=module)]
             words = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout.split()
             if not words:
                 return None

@@ -71,7 +71,7 @@ def test_what_fails_when_it_is_written(
     code = main([*command, "-o", "a.md", "-o", "a.md/b.html", "-o", "c.csv"])
     said = capsys.readouterr()
     assert code == 1
-    assert "error: cannot write a.md/b.html: a file stands where a folder is needed" in said.err
+    assert "error: cannot write a.md/b.html: expected a folder, found a file" in said.err
     assert (place / "a.md").exists()
     assert (place / "c.csv").exists()
     if command[0] == "report":

@@ -124,7 +124,7 @@ def test_an_installed_package_brings_scorers(place: Path) -> None:
             "my.py:3: UsageError: reads cannot be 'nothing'",
         ),
         (PLUGIN.replace("gold: str", "gold: 'Unknown'", 1), "shout_match: its signature raised NameError"),
-        ("x = 1\n", "my.py: no scorer in it"),
+        ("x = 1\n", "my.py: contains no scorer"),
         (PLUGIN.replace("shout_match", "string_match"), "the name 'string_match' is a bundled scorer's"),
     ],
 )

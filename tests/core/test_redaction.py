@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.analysis.explain.instance_evidence import explain_results
 from evalsuite.core.errors import UsageError
-from evalsuite.core.redaction import LEVELS, level_for, reveal, reveal_evidence
+from evalsuite.core.redaction import LEVELS, level_for, redact, redact_evidence
 from evalsuite.core.types import Suite
 from evalsuite.reports.explain_documents import explanation_document
 from evalsuite.reports.terminal import as_text
@@ -49,9 +49,9 @@ def test_nothing_of_gold_below_cells(known: dict[str, tuple[Any, dict[str, Any]]
     """Neither the data, nor the terminal's text, nor the cut result holds a cell or header of gold."""
     held = secrets()
     for name, (result, evidence) in known.items():
-        cut = reveal_evidence(evidence, level, result=result)
+        cut = redact_evidence(evidence, level, result=result)
         shown = (
-            as_text(explanation_document(name, cut)) + json.dumps(cut) + repr(replace(reveal(result, level), seconds=0.0)).replace(name, "")
+            as_text(explanation_document(name, cut)) + json.dumps(cut) + repr(replace(redact(result, level), seconds=0.0)).replace(name, "")
         )
         assert [word for word in held[name] if word in shown] == []
 
@@ -59,23 +59,23 @@ def test_nothing_of_gold_below_cells(known: dict[str, tuple[Any, dict[str, Any]]
 def test_cells_shows_gold(known: dict[str, tuple[Any, dict[str, Any]]]) -> None:
     """The test above can fail: at `cells` gold is there."""
     result, evidence = known["sales_004"]
-    shown = as_text(explanation_document("sales_004", reveal_evidence(evidence, "cells", result=result)))
+    shown = as_text(explanation_document("sales_004", redact_evidence(evidence, "cells", result=result)))
     assert "7353.75" in shown
-    assert reveal(result, "cells") is result
+    assert redact(result, "cells") is result
 
 
 def test_each_level_shows_more(known: dict[str, tuple[Any, dict[str, Any]]]) -> None:
     """Cause from `class` on, counts from `shape` on, scores from `status` on."""
     result, evidence = known["sales_007"]
-    cut = {level: reveal_evidence(evidence, level, result=result) for level in LEVELS}
+    cut = {level: redact_evidence(evidence, level, result=result) for level in LEVELS}
     assert "explanation" not in cut["status"]
     assert cut["class"]["explanation"]["cause"] == "rows scrambled"
     assert "says" not in cut["class"]["explanation"]["causes"][0]
     assert cut["shape"]["difference"]["counts"]["cells_wrong"] == 12
     assert "sql" not in cut["shape"]
-    assert reveal(result, "none").official is None
-    assert reveal(result, "status").official == 1
-    assert reveal(result, "class").details["flip"] == "rows scrambled"
+    assert redact(result, "none").official is None
+    assert redact(result, "status").official == 1
+    assert redact(result, "class").details["flip"] == "rows scrambled"
 
 
 def test_the_default_follows_the_suite() -> None:

@@ -76,7 +76,7 @@ def test_names_fold_case_and_faults_stand_in_the_place_of_a_table(tmp_path: Path
     found = read(path, "T", "V", "z", "nope")
     assert list(found) == ["T", "V", "z", "nope"]
     assert isinstance(found["T"], Table)
-    assert found["V"] == Fault(code="NOT_A_TABLE", detail="'V' is a view; hand in a table")
+    assert found["V"] == Fault(code="NOT_A_TABLE", detail="'V' is a view; submit a table")
     assert found["z"] == Fault(code="MISSING_TABLE", detail="the database has no table 'z' in schema main")
     assert code(found["nope"]) == "MISSING_TABLE"
 

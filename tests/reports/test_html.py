@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli.showing import run_report
-from evalsuite.core.redaction import LEVELS, reveal_difference
+from evalsuite.core.redaction import LEVELS, redact_difference
 from evalsuite.core.status import RANKS, kind_of, sign_of
 from evalsuite.core.types import Result
 from evalsuite.reports import html
@@ -223,7 +223,7 @@ def test_differences_say_what_they_cut(kind: str) -> None:
 def test_a_difference_of_an_unknown_kind_is_left_out() -> None:
     """A kind that this report does not know, or one of which only the kind may be seen, makes no empty block."""
     assert html.difference_html({"kind": "hologram", "x": 1}) == ""
-    assert html.difference_html(reveal_difference(DIFFERENCES["tree"], "class")) == ""
+    assert html.difference_html(redact_difference(DIFFERENCES["tree"], "class")) == ""
 
 
 @pytest.mark.parametrize(

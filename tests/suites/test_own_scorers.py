@@ -38,7 +38,7 @@ def test_a_function_scores_a_suite(tmp_path: Path) -> None:
     suite = TestSuite("own", _equal, input_text_list=INPUTS, reference_output_list=REFERENCES, root=tmp_path)
     assert suite.run("r", candidate_output_list=["Paris", "Milan", "Oslo"]).scores == [1, 0, 1]
     for wrong in (5, Typos):
-        with pytest.raises(UsageError, match="is no scorer"):
+        with pytest.raises(UsageError, match="is not a scorer"):
             TestSuite("other", wrong, input_text_list=INPUTS, reference_output_list=REFERENCES, root=tmp_path)
 
 

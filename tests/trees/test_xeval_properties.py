@@ -72,8 +72,8 @@ def test_any_json_has_a_bounded_score_and_a_reason(gold: Any, prediction: Any) -
     score = tree_match(prediction, gold=[gold, gold], schema=schema_of(gold))
     for value in (score.official, score.strict):
         assert value is None or 0.0 <= value <= 1.0
-    assert score.why("strict")
-    assert score.why("official")
+    assert score.reason_for("strict")
+    assert score.reason_for("official")
 
 
 @given(st.lists(RECORDS, min_size=1, max_size=3), st.sampled_from([None, "hungarian"]))

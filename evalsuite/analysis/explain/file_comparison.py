@@ -73,7 +73,7 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
     return {
         "equal": equal,
         **_judged(shown),
-        "reason": score.why("strict") if cells_differ else "" if equal else "the cells agree, the columns are not the same by name",
+        "reason": score.reason_for("strict") if cells_differ else "" if equal else "the cells agree, the columns are not the same by name",
         "rows": _row_counts(pair, aligned),
         "columns": [] if aligned is None else _columns(aligned),
         "columns_only_in_gold": lone[0],

@@ -352,7 +352,7 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
 
 def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> RunEvidence:
 
-    from evalsuite.core.redaction import reveal_evidence, shows
+    from evalsuite.core.redaction import redact_evidence, shows
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.gold_files import gold_hash
 
@@ -375,7 +375,7 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
             if evidence["status"] != results[name].status:
                 changed.add(name)
             else:
-                found[name] = reveal_evidence(evidence, record.level, result=results[name])
+                found[name] = redact_evidence(evidence, record.level, result=results[name])
             if time.monotonic() > end:
                 return
 

@@ -96,7 +96,7 @@ def word(value: float | None) -> str:
 
 def kind_of(score: Score) -> tuple[str, str]:
     """The reasons under both rules up to their first colon, without values and plurals."""
-    first = (_VALUES.sub("#", reason.partition(":")[0]) for reason in (score.reason, score.why("strict")))
+    first = (_VALUES.sub("#", reason.partition(":")[0]) for reason in (score.reason, score.reason_for("strict")))
     return tuple(_PLURAL.sub("", reason) for reason in first)  # type: ignore[return-value]
 
 
@@ -576,7 +576,7 @@ def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, A
         target = entry.score(found["answer"], **{key: value for key, value in last.items() if key != "schema" or value is not None})
     notes = [f"the search ended after {shrinker.calls} calls: a smaller case may exist"] if shrinker.spent else []
     words = {"official": word(target.official), "strict": word(target.strict), "flip": target.flip.partition(":")[0]}
-    reasons = {"reason": target.reason, "strict_reason": target.why("strict")}
+    reasons = {"reason": target.reason, "strict_reason": target.reason_for("strict")}
     about = {"scorer": entry.name, "reads": reads, "parameters": dict(said), "sizes": sizes, "n_calls": shrinker.calls, "notes": notes}
     return {**found, **words, **reasons, **about}
 

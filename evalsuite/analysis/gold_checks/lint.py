@@ -16,7 +16,7 @@ from typing import Any
 
 from evalsuite.analysis.gold_checks import lint_files, lint_values
 from evalsuite.analysis.gold_checks.lenient_gold import IGNORE_KEY, Book, Found, Kind, Severity, open_book
-from evalsuite.core.errors import cannot_write, did_you_mean
+from evalsuite.core.errors import did_you_mean, write_error
 from evalsuite.readers.json_text import Obj
 from evalsuite.runs.run_files import write_atomically
 
@@ -185,7 +185,7 @@ def write(lint: Lint) -> int:
         if mended:
             write_atomically(lint.book.spec, after)
     except OSError as error:
-        raise cannot_write(lint.book.spec, error) from error
+        raise write_error(lint.book.spec, error) from error
     return len(mended)
 
 

@@ -103,7 +103,7 @@ def find_misplaced_files(book: Book) -> Iterator[Found]:
     wanted = {str(name) for names in _named_files(book).values() for name in names}
     for place in sorted(book.folder.glob("*")):
         if place.is_file() and place.name in wanted and place not in (find_spec(book.spec), book.folder / SUITE_FILE):
-            yield _found_at(book, "misplaced-file", "", f"{place.name} lies beside the spec", "gold files lie in <gold>/<instance_id>/")
+            yield _found_at(book, "misplaced-file", "", f"{place.name} lies beside the spec", "gold files are in <gold>/<instance_id>/")
 
 
 def find_linked_files(book: Book) -> Iterator[Found]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.official_cells import RESULT_SUITES
 from evalsuite.compare.string_columns import UnreadTable
-from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, describe, did_you_mean, in_one_sentence
+from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, describe, did_you_mean, error_sentence
 from evalsuite.core.types import EVALUATORS, METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table, Task
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.answer_files import AnswerFiles
@@ -172,7 +172,7 @@ class _Looker:
             return [_finding(answer, error.fault, file=answer.value)]
         except EvalsuiteError as error:
             # What the grader has not set up here is nothing that a submission could put right.
-            self.notes.append(f"{answer.where}: {answer.instance_id}: {in_one_sentence(error)}")
+            self.notes.append(f"{answer.where}: {answer.instance_id}: {error_sentence(error)}")
         return []
 
     def _unreadable(self, answer: Answer, checks: tuple[Check, ...]) -> Iterator[Finding]:
@@ -267,7 +267,7 @@ def fault_and_note(
     fault = next((table for table in read.values() if isinstance(table, Fault)), None) if form == "database" else None
     views = [name for name, table in read.items() if isinstance(table, Table) and table.is_view] if form == "database" else []
     if fault is None and views and not takes_views:
-        fault = Fault(code="NOT_A_TABLE", detail=f"{views[0]!r} is a view; hand in a table")
+        fault = Fault(code="NOT_A_TABLE", detail=f"{views[0]!r} is a view; submit a table")
     return (None if fault is None else (fault.code, fault.detail)), note
 
 

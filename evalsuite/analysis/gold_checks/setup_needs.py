@@ -69,7 +69,7 @@ def _absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
         for problem in check.problems:
             if problem.blocks and problem.code != "NEEDS_CONNECTION":
                 yield _plain(problem.message, instance), problem.hint or FAULTS[problem.code].hint
-        asks = entry.marker.reads == "batch" and SCORERS.whole_batch(check.scorer) is None
+        asks = entry.marker.reads == "batch" and SCORERS.plugin_batch(check.scorer) is None
         if "judge" not in gold.suite.extra and (asks or (not check.problems and entry.asks_judge(check.parameters))):
             yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
         if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_jail():

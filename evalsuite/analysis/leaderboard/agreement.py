@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from evalsuite.core.errors import UsageError
-from evalsuite.core.redaction import reveal
+from evalsuite.core.redaction import redact
 from evalsuite.runs.history import RunEntry, one_run
 from evalsuite.runs.human_labels import Label, Rater, read_labels
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha
@@ -37,7 +37,7 @@ def rater_of_run(entry: RunEntry) -> Rater:
             silent[result.instance_id] = "not judged"
         else:
             labels[result.instance_id] = float(result.score)
-            reasons[result.instance_id] = (reveal(result, "class") if hidden else result).reason
+            reasons[result.instance_id] = (redact(result, "class") if hidden else result).reason
     return Rater(name=entry.name, labels=labels, reasons=reasons, silent=silent)
 
 

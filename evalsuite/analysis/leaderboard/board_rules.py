@@ -24,7 +24,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.core.errors import GoldError, cannot_write, did_you_mean
+from evalsuite.core.errors import GoldError, did_you_mean, write_error
 from evalsuite.core.redaction import LEVELS
 from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.runs.run_files import read_json, write_atomically
@@ -248,4 +248,4 @@ class Admission:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(self._file, json.dumps({key: list(row) for key, row in self._taken.items()}, indent=1) + "\n")
         except OSError as error:
-            raise cannot_write(self._file, error) from error
+            raise write_error(self._file, error) from error

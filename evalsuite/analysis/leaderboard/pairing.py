@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalsuite.core.errors import UsageError, did_you_mean
-from evalsuite.core.redaction import reveal, shows
+from evalsuite.core.redaction import redact, shows
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own_value, raw_value, results_by, scorers_of
 from evalsuite.core.types import Result, Rule
@@ -505,7 +505,7 @@ def _reason_shown(result: Result, how: PairingOptions) -> str:
         blamed = result.fault if result.status in FAULTY - UNJUDGED or result.status == "scored" else None
         return blamed or kind_of(replace(result, score=how.value(result) or 0.0)).words
     if how.level == "shape":
-        return reveal(replace(result, score=how.value(result)), how.level).reason
+        return redact(replace(result, score=how.value(result)), how.level).reason
     reasons = result.details.get("reasons")
     if how.rules is not None and isinstance(reasons, Mapping) and isinstance(reasons.get(how.rules), str):
         return str(reasons[how.rules])

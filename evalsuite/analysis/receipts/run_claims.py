@@ -405,7 +405,7 @@ def _outside(variants: Sequence[Task], databases: Databases, *, live: bool) -> s
     """
     for task in variants:
         batch = [check.scorer for check in task.instance.checks if SCORERS.load(check.scorer).marker.reads == "batch"]
-        if asks_judge(task) or (is_batch(task) and not all(map(SCORERS.whole_batch, batch))):
+        if asks_judge(task) or (is_batch(task) and not all(map(SCORERS.plugin_batch, batch))):
             return JUDGE
         if has_query(task) and _leads_away(task, databases):
             return QUERY

@@ -224,7 +224,7 @@ def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[
     if sample is None or sample >= len(names):
         return names, left_out, None
     together = {
-        task.instance.instance_id for task in replay.tasks if any(SCORERS.whole_batch(check.scorer) for check in task.instance.checks)
+        task.instance.instance_id for task in replay.tasks if any(SCORERS.plugin_batch(check.scorer) for check in task.instance.checks)
     }
     left_out |= {name: replaying.AT_ONCE for name in names if name in together}
     names = [name for name in names if name not in together]

@@ -115,7 +115,7 @@ class LlmJudge(Metric):
         return Measure(value=decision.value, reason=decision.why, details=decision.details(version))
 
     def score(self, prediction: str, gold: str | Sequence[str] | None, *, scale: Sequence[float] | None = None) -> Score:
-        """The score with the judge's own reason. Raises `FaultError` where the judge could not be asked."""
+        """The score with the judge's own reason. Raises `FaultError` where the request to the judge failed."""
         del scale
         decision, version = self._decide(prediction, self.references_of(gold))
         label = decision.verdict.label

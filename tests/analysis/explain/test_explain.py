@@ -109,7 +109,7 @@ def test_files_are_looked_at_behind_the_same_walls() -> None:
     ]
     assert sides[0] == sides[1]
     assert sorted(sides[1]) == sorted(ids)
-    assert sides[1]["ops_007"] == {"rules": None, "status": "missing", "reason": "not handed in"}
+    assert sides[1]["ops_007"] == {"rules": None, "status": "missing", "reason": "missing"}
     assert sides[1]["sales_007"]["explanation"]["cause"] == "rows scrambled"
 
 

@@ -170,7 +170,7 @@ def test_what_a_submission_can_lack() -> None:
     missing = match_database({"a": table}, {"a": table, "b": table})
     assert (missing.official, missing.reason) == (0, "table 'b': MISSING_TABLE: the database lacks a table")
     view = match_database({"a": Fault(code="NOT_A_TABLE")}, {"a": table})
-    assert (view.official, view.reason) == (0, "table 'a': NOT_A_TABLE: a view stands where a table is needed")
+    assert (view.official, view.reason) == (0, "table 'a': NOT_A_TABLE: found a view, expected a table")
 
 
 def test_types_the_reference_cannot_read() -> None:

@@ -112,7 +112,7 @@ INSTANCES = [
     ),
     Instance(
         id="ops_007",
-        shows="not handed in",
+        shows="missing",
         expected=WRONG,
         instruction="List the downtime of each packing line in minutes.",
         checks=[check("table_match", gold="downtime.csv")],

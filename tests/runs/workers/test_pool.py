@@ -213,14 +213,14 @@ PATIENT = """
 import time
 from pathlib import Path
 
-from evalsuite.core.scorer_contract import scorer; from evalsuite.core.plugin_calls import tell_official
+from evalsuite.core.scorer_contract import scorer; from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.types import Score, Table
 
 
 @scorer(reads="table", gold_files=str)
 def patient(prediction: Table, *, gold: Table) -> Score:
     score = Score(official=float(prediction == gold), strict=float(prediction == gold), details={"long": "x" * 1_500_000})
-    tell_official(score)
+    report_official(score)
     while Path(WAIT).exists():
         time.sleep(0.01)
     return score
