@@ -1,7 +1,7 @@
-"""The files of an answer, with a digest of the very bytes that were read of each.
+"""Open the files of an answer and hash exactly the bytes that were read.
 
-A submission's maker may exchange a file, or write into it, between any two looks at it. So no look counts but the one a verdict is made
-of: what a reader is handed goes into the digest on its way, and a file that is read twice has to be the same both times.
+A submitter may replace a file, or write to it, between two reads. Only the bytes that were scored are hashed: every piece that a reader
+receives is added to the digest, and a file that is read twice must be the same both times.
 """
 
 import hashlib
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 
 PIECE = 1 << 18
-# So many files of an answer are open at once; a worker may have 64 of all kinds.
+# This many files of an answer are open at once; a worker may have 64 of all kinds.
 MOST_OPEN = 8
-# What stands for the digest of a file of which nobody can say what was read.
+# Replaces the digest of a file if it is not certain which bytes were read.
 UNKNOWN = ""
 
 
 class Seen:
-    """What was read of one file so far: a digest that grows with every piece read for the first time, and proves every other reading."""
+    """The bytes of one file read so far: a digest over each piece read for the first time, checked by every later read."""
 
     def __init__(self) -> None:
-        # The state of the digest before each piece, and behind the last one.
+        # The state of the digest before each piece, and after the last one.
         self._states = [hashlib.sha256()]
         self._is_whole = self._is_torn = False
 
     def take(self, index: int, piece: bytes) -> None:
-        """Take in piece number `index`, all of them `PIECE` bytes but the one at the file's end, which is shorter or empty."""
+        """Add piece number `index`; all have `PIECE` bytes except the one at the file's end, which is shorter or empty."""
         if index >= len(self._states):
             self._is_torn = True
             return
@@ -50,22 +50,22 @@ class Seen:
             self._is_whole = len(piece) < PIECE
 
     def tear(self) -> None:
-        """Say that readings of the file differ."""
+        """Record that two reads of the file differ."""
         self._is_torn = True
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of the file is left to be read."""
+        """Whether the whole file has been read."""
         return self._is_whole or self._is_torn
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the file, `UNKNOWN` where it changed between two readings or was not read to its end."""
+        """The SHA-256 of the file, `UNKNOWN` if it changed between two reads or was not read to its end."""
         return self._states[-1].hexdigest() if self._is_whole and not self._is_torn else UNKNOWN
 
 
 def watched(handle: BinaryIO, seen: Seen) -> BinaryIO:
-    """The same file as a handle that tells `seen` of every piece it hands out."""
+    """The same file as a handle that adds every piece it returns to `seen`."""
     return io.BufferedReader(_Watched(handle, seen), 1 << 16)
 
 
@@ -107,7 +107,7 @@ class _Watched(io.RawIOBase):
 
 
 def _piece(descriptor: int, index: int) -> bytes:
-    """Piece number `index`, as the file holds it now: readers of one file share the place that they are at, and nobody's buffer counts."""
+    """Piece number `index` as it is in the file now: readers of one file share its position, and no buffer is used."""
     os.lseek(descriptor, index * PIECE, os.SEEK_SET)
     piece = os.read(descriptor, PIECE)
     while 0 < len(piece) < PIECE and (more := os.read(descriptor, PIECE - len(piece))):
@@ -116,24 +116,24 @@ def _piece(descriptor: int, index: int) -> bytes:
 
 
 class AnswerFiles:
-    """Opens the files that one answer names; `digests` says afterwards what was read of them.
+    """Open the files that one answer names; `digests` then returns what was read of them.
 
-    Each is opened once, however often it is read, and stays open until `digests`; of more than `MOST_OPEN` those that were read longest ago
-    are opened again.
+    Each is opened once, however often it is read, and stays open until `digests`; beyond `MOST_OPEN` files the least recently read are
+    closed and opened again on demand.
     """
 
     def __init__(self, folder: Path, instance_id: str, limits: Limits, gold_inodes: frozenset[Inode] = frozenset()) -> None:
         self._folder, self._instance_id, self._limits, self._gold_inodes = folder, instance_id, limits, gold_inodes
         self._seen: dict[str, Seen] = {}
         self._faults: dict[str, str] = {}
-        # By path, what was read last at the end: an open file, and whether it may be of any size, being a query.
+        # By path, the most recently read last: an open file, and whether it may have any size, because it is a query.
         self._opened: OrderedDict[str, tuple[BufferedReader, bool]] = OrderedDict()
 
     def __del__(self) -> None:
         self._close()
 
     def open(self, path: str, *, query: bool = False) -> BinaryIO:
-        """An open handle on a file of the instance's folder; one that ends in .sql only as a `query`. Raises `FaultError`."""
+        """An open handle on a file of the instance's folder; a file that ends in .sql only as a `query`. Raises `FaultError`."""
         if path.lower().endswith(".sql") and not query:
             raise FaultError("SQL_NOT_ALLOWED")
         known = self._opened.pop(path, None)
@@ -156,10 +156,10 @@ class AnswerFiles:
             self._opened.popitem(last=False)[1][0].close()
 
     def digests(self) -> dict[str, str]:
-        """For each path that was opened the SHA-256 of the file (64 hex digits), the code of the fault that kept it from being opened, or
-        `UNKNOWN` where two readings differ.
+        """For each opened path the SHA-256 of the file (64 hex digits), the code of the fault that prevented opening it, or `UNKNOWN` if
+        two reads differ.
 
-        What no form needed of a file is read now: its verdict hangs on the bytes before.
+        The parts that no reader needed are not read now: the verdict depends only on the bytes before.
         """
         for path, seen in self._seen.items():
             if not seen.is_whole:
@@ -172,7 +172,7 @@ class AnswerFiles:
         left = int(self._limits["file_bytes"])
         try:
             with self.open(path, query=True) as handle:
-                # Bounded even where the file grows while it is read.
+                # Bounded even if the file grows while it is read.
                 while left > 0 and (piece := handle.read(PIECE)):
                     left -= len(piece)
         except (FaultError, OSError):

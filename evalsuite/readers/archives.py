@@ -1,4 +1,4 @@
-"""Submissions in one file: what a `.zip`, `.tar` or `.tar.gz` holds, file by file, and why nothing of it is taken."""
+"""Read submissions in one file: the contents of a `.zip`, `.tar` or `.tar.gz`, file by file; an unsafe member refuses the whole archive."""
 
 import gzip
 import stat
@@ -15,31 +15,31 @@ from evalsuite.core.errors import FaultError
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import split_path
 
-# The longest first: what a name ends in is cut off.
+# The longest first, because the matching ending is removed.
 ENDINGS: Final = (".tar.gz", ".tgz", ".tar", ".zip")
-# What people hand in by mistake: archives of forms that are not read.
+# Common archive formats that are not supported.
 OTHER_ENDINGS: Final = (".7z", ".bz2", ".gz", ".rar", ".tar.bz2", ".tar.xz", ".tar.zst", ".xz", ".zst")
 _MOST_FOLDERS = 32
 _PIECE = 1 << 20
-# What systems put beside the files of a person.
+# Files that operating systems add to folders.
 _LITTER_FOLDER, _LITTER = "__MACOSX", (".DS_Store", "Thumbs.db", "desktop.ini")
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError, ValueError, LookupError, OverflowError)
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file's name says that it is an archive that can be read."""
+    """Whether a file's name has the ending of a supported archive."""
     return name.casefold().endswith(ENDINGS)
 
 
 def without_ending(name: str) -> str:
-    """The name of what an archive holds: `team-1` of `team-1.tar.gz`."""
+    """The name of an archive's content: `team-1` of `team-1.tar.gz`."""
     return next((name[: -len(ending)] for ending in ENDINGS if name.casefold().endswith(ending)), name) or name
 
 
 class Contents:
-    """The names that were met in an archive so far, each checked: what they may be, how many, and how much they hold together.
+    """Checks on the members of an archive: allowed names, number of members, total size.
 
-    Who reads an archive and who writes what was read each hold one of their own: neither takes the other at its word.
+    The process that reads the archive and the process that writes its files each have their own instance: neither trusts the other.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -49,13 +49,13 @@ class Contents:
         self._n, self._bytes = 0, 0
 
     def count(self) -> None:
-        """One more member. Raises LIMIT."""
+        """Count one more member. Raises LIMIT."""
         self._n += 1
         if self._n > (most := int(self._limits["archive_members"])):
             raise FaultError("LIMIT", f"more than {most} members (limit archive_members)")
 
     def hold(self, size: int, name: str, *, so_far: int = 0) -> None:
-        """So many bytes more of a file that had `so_far`. Raises TOO_LARGE of a file and LIMIT of the archive."""
+        """Count more bytes of a file that had `so_far`. Raises TOO_LARGE for a file and LIMIT for the archive."""
         if so_far + size > self._limits["file_bytes"]:
             raise FaultError("TOO_LARGE", f"{name}: {so_far + size} bytes, the limit file_bytes is {int(self._limits['file_bytes'])}")
         self._bytes += size
@@ -63,7 +63,7 @@ class Contents:
             raise FaultError("LIMIT", f"unpacked it holds more than {most} bytes (limit archive_bytes)")
 
     def file(self, name: str) -> None:
-        """A file of that name. Raises BAD_PATH where the name is not allowed, or taken by another file or folder in any case of letters."""
+        """Add a file of that name. Raises BAD_PATH if the name is not allowed, or used by another file or folder (case ignored)."""
         *folders, _ = self._parts(name)
         for n in range(1, len(folders) + 1):
             self._folder("/".join(folders[:n]))
@@ -75,7 +75,7 @@ class Contents:
         self._files[key] = name
 
     def folder(self, name: str) -> None:
-        """A folder of that name. Raises BAD_PATH as for a file; a folder may stand twice."""
+        """Add a folder of that name. Raises BAD_PATH like `file`; a folder may occur twice."""
         parts = self._parts(name)
         for n in range(1, len(parts) + 1):
             self._folder("/".join(parts[:n]))
@@ -101,10 +101,10 @@ class Contents:
 
 
 def tell_files(place: str, name: str, limits: Mapping[str, int | float], *, private: Path | None = None) -> Iterator[tuple[str, str]]:
-    """(path, piece in base64) of each file of the archive at `place` (or the `private` copy of it), the pieces of a file one by one.
+    """(path, piece in base64) of each file of the archive at `place` (or the `private` copy of it), the pieces of a file in order.
 
-    The `name` says of which kind it is. Raises `FaultError`: BAD_PATH, NOT_REGULAR_FILE, TOO_LARGE, LIMIT, and BAD_ARCHIVE for what is
-    damaged, encrypted or no archive.
+    The ending of `name` decides the format. Raises `FaultError`: BAD_PATH, NOT_REGULAR_FILE, TOO_LARGE, LIMIT, and BAD_ARCHIVE if it is
+    damaged, encrypted or not an archive.
     """
     contents, kind = Contents(limits), name.casefold()
     try:
@@ -125,7 +125,7 @@ def tell_files(place: str, name: str, limits: Mapping[str, int | float], *, priv
 def _zipped(handle: IO[bytes], contents: Contents) -> Iterator[tuple[str, str]]:
     with zipfile.ZipFile(handle) as archive:
         found = []
-        # All is looked at before the first byte is unpacked.
+        # All members are checked before the first byte is unpacked.
         for member in archive.infolist():
             contents.count()
             # `filename` ends at the first NUL.
@@ -151,7 +151,7 @@ def _tarred(handle: IO[bytes] | gzip.GzipFile, contents: Contents) -> Iterator[t
         for member in archive:
             is_empty = False
             contents.count()
-            # Else the members of an endless archive would all be kept.
+            # Otherwise the members of an endless archive would all be kept.
             archive.members = []  # type: ignore[attr-defined]
             name = member.name.removeprefix("./")
             if member.isdir():
@@ -174,11 +174,11 @@ def _tarred(handle: IO[bytes] | gzip.GzipFile, contents: Contents) -> Iterator[t
 
 
 class _Member(tarfile.TarInfo):
-    """A member of a tar whose head must be one: `tarfile` takes a damaged head, and a file cut off between two members, for the end."""
+    """A member of a tar with a strict header: `tarfile` takes a damaged header, and a file cut off between two members, for the end."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        """The member; raises `ReadError` for all but a head and the zeros that end an archive."""
+        """The member; raises `ReadError` for everything except a header and the zeros that end an archive."""
         try:
             return super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as error:
@@ -188,7 +188,7 @@ class _Member(tarfile.TarInfo):
 
 
 def _pieces(name: str, unpacked: IO[bytes], size: int) -> Iterator[tuple[str, str]]:
-    """The bytes of a file; one that holds more or less than it says is damaged."""
+    """The bytes of a file; a file with more or fewer bytes than declared is damaged."""
     left = size
     while piece := unpacked.read(min(_PIECE, left + 1)):
         left -= len(piece)
@@ -207,5 +207,5 @@ def _is_litter(name: str) -> bool:
 
 
 def _folded(name: str) -> str:
-    """The name as a file system that takes no heed of case or of composed letters has it."""
+    """The name as a file system that ignores case and Unicode composition compares it."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

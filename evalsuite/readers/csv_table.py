@@ -1,17 +1,13 @@
-"""CSV is read here and nowhere else, in one of three modes.
+"""Read CSV files; no other module reads CSV. There are three modes.
 
-- *exact*, `read_csv_table`: the cells that pandas.read_csv would see, because the reference reads answers and gold by it. A normal file
-  goes through the csv module; what the two read differently (bytes after a closing quote, lone carriage returns, lines of blanks) is left
-  to pandas itself, so its semantics hold there by construction.
-- *packed*, `stream_csv_table`: the same cells as blocks of text, because Python values of a big file would not fit; one that is not plain
-  is exact.
-- *rows*, `csv_rows` and `read_named_rows`: every line as it stands, blank ones too, with its number, because what a person or this program
-  wrote for a command is no table of the reference's, and a message about it names the line.
-
-The mode *streamed* of `csv_table`: a CSV file as blocks of packed text, the separators of a megabyte found at once by numpy.
-
-Only plain files go this way: as many fields in each row as in the header, quotes around whole fields and none within, no blank lines, no
-NUL, no lone carriage return, UTF-8. Of every other one the exact reader decides what it is.
+- *exact*, `read_csv_table`: the cells that pandas.read_csv would return, because the reference reads answers and gold with it. A normal
+  file goes through the csv module; what the two read differently (bytes after a closing quote, lone carriage returns, lines of blanks) is
+  left to pandas itself, so its semantics apply there by construction.
+- *packed*, `stream_csv_table`: the same cells as blocks of packed text, because Python values of a big file would not fit into memory;
+  numpy finds the separators of a megabyte at once. Only plain files are read this way: as many fields in each row as in the header,
+  quotes around whole fields and none inside, no blank lines, no NUL, no lone carriage return, UTF-8. Any other file is read in exact mode.
+- *rows*, `csv_rows` and `read_named_rows`: every line as it is, blank ones too, with its number, because files that a person or this
+  program wrote for a command are not tables of the reference, and a message about them names the line.
 """
 
 import bz2
@@ -45,7 +41,7 @@ _COMMA, _NEWLINE, _QUOTE, _RETURN = b',\n"\r'
 
 
 class CsvBlocks:
-    """The `Source` of a file that `opened` opens anew for each reading; `whole` reads what is not plain enough."""
+    """The `UnreadSource` of a file that `opened` opens again for each reading; `whole` reads a file that is not plain enough."""
 
     def __init__(self, opened: Callable[[], BinaryIO], *, limits: Limits, whole: Callable[[], Table]) -> None:
         self._opened, self._limits = opened, limits
@@ -60,7 +56,7 @@ class CsvBlocks:
         return tuple(first.text(0, column) for column in range(first.lengths.shape[1]))
 
     def blocks(self) -> Iterator[Block]:
-        """The rows below the header, as `Source` has it."""
+        """The rows below the header, as `UnreadSource` defines it."""
         n_rows = 0
         with self._opened() as handle:
             for index, block in enumerate(_blocks_of_rows(handle)):
@@ -71,7 +67,7 @@ class CsvBlocks:
 
 
 def _blocks_of_rows(handle: BinaryIO) -> Iterator[Block]:
-    """All rows of a file, the header among them."""
+    """All rows of a file, including the header."""
     rest, width, chunk = handle.read(3), None, _CHUNK
     rest = rest.removeprefix(b"\xef\xbb\xbf")
     while True:
@@ -102,7 +98,7 @@ def _blocks_of_rows(handle: BinaryIO) -> Iterator[Block]:
 
 
 def _whole_rows(data: bytes, width: int | None) -> tuple[Block, int] | None:
-    """The whole rows at the beginning of `data` and how many bytes they take; None where not one is complete. Raises `OddError`."""
+    """The complete rows at the beginning of `data` and how many bytes they take; None if no row is complete. Raises `OddError`."""
     quoted = b'"' in data
     if quoted and (found := _all_quoted(data, width)) is not None:
         return found
@@ -137,7 +133,9 @@ def _plain_block(data: bytes, starts: Any, lengths: Any) -> Block:
 
 
 def _all_quoted(data: bytes, width: int | None) -> tuple[Block, int] | None:
-    """As `_block`, where every field stands in quotes: then the quotes alone say where the fields are. None where that is not so."""
+    """Like `_whole_rows` for rows in which every field is quoted: then the quotes alone give the positions of the fields. None
+    otherwise.
+    """
     import numpy as np
 
     values = np.frombuffer(data, np.uint8)
@@ -171,14 +169,14 @@ def _all_quoted(data: bytes, width: int | None) -> tuple[Block, int] | None:
 
 
 def _separators(data: bytes, quoted: bool) -> tuple["np.ndarray[Any, Any]", int]:
-    """The places of the commas and line ends of whole rows, and where these rows end."""
+    """The positions of the commas and line ends of complete rows, and the end of these rows."""
     import numpy as np
 
     values = np.frombuffer(data, np.uint8)
     found = values == _COMMA
     found |= values == _NEWLINE
     if quoted:
-        # Within quotes where the number of quotes so far is odd.
+        # A position is inside quotes if the number of quotes so far is odd.
         found &= np.bitwise_xor.accumulate((values == _QUOTE).view(np.uint8)) == 0
     ends = np.flatnonzero(found).astype(np.int32)
     if quoted:
@@ -221,7 +219,7 @@ def _starts(ends: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
 
 
 def _without_returns(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any, Any]:
-    """Line ends of two bytes become one; a carriage return anywhere else is odd."""
+    """Line ends of two bytes become one byte; a carriage return anywhere else is odd."""
     import numpy as np
 
     last = starts[:, -1] + lengths[:, -1] - 1
@@ -235,7 +233,7 @@ def _without_returns(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any
 
 
 def _without_quotes(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any, Any]:
-    """Quotes around a field go; any other quote is odd."""
+    """Remove quotes around fields; any other quote is odd."""
     import numpy as np
 
     values = np.frombuffer(data, np.uint8)
@@ -245,7 +243,7 @@ def _without_quotes(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any,
         raise OddError
     lengths = lengths - 2 * has.astype(lengths.dtype)
     before = np.cumsum(has.ravel(), dtype=starts.dtype).reshape(has.shape)
-    # Each quoted field before this one took two bytes with it; what its own opening quote took, the step behind that quote gives back.
+    # Each quoted field before this one shrank by two bytes; the shift for its own opening quote is undone by the step after that quote.
     return data.translate(None, b'"'), starts - 2 * (before - has), lengths
 
 
@@ -261,14 +259,14 @@ class _OddFileError(Exception):
 
 
 def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits) -> Table:
-    """The table of an open CSV file: header and text columns (None where a short row has no field), blank lines left out.
+    """The table of an open CSV file: header and text columns (None if a short row has no field), without blank lines.
 
-    The first line with a field is the header. `name` decides by its ending (.gz, .bz2, .xz) whether the bytes are compressed;
-    archives are refused. When every row is one field too long the first field is an index and left out, as pandas has it, and
-    `ragged_line` names the first such line.
+    The first line with a field is the header. The ending of `name` (.gz, .bz2, .xz) decides whether the bytes are compressed; archives are
+    refused. When every row is one field too long the first field is an index and left out, as in pandas, and `ragged_line` names the first
+    such line.
 
     Raises:
-        FaultError: BAD_CSV (with a line where one is known), BAD_ENCODING, LIMIT or TOO_LARGE.
+        FaultError: BAD_CSV (with a line if one is known), BAD_ENCODING, LIMIT or TOO_LARGE.
     """
     data = _content(handle, name, limits)
     try:
@@ -282,9 +280,9 @@ def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits) -> Table:
 
 
 def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits) -> Table | UnreadTable:
-    """The table of a CSV file: unread where the file is big and begins plainly, else as `read_csv_table` reads it.
+    """The table of a CSV file: unread if the file is big and begins plainly, else as `read_csv_table` reads it.
 
-    `opened` gives a fresh handle. Raises `FaultError`.
+    `opened` returns a fresh handle. Raises `FaultError`.
     """
 
     def whole() -> Table:
@@ -303,7 +301,7 @@ def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits)
 
 
 def stream_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits) -> Table:
-    """The table of a CSV file, a big and plain one as packed text. Raises `FaultError`."""
+    """The table of a CSV file, as packed text if it is big and plain. Raises `FaultError`."""
     table = open_csv_table(opened, name=name, limits=limits)
     return table.read() if isinstance(table, UnreadTable) else table
 
@@ -317,10 +315,10 @@ def csv_rows(lines: Iterable[str], *, delimiter: str = ",") -> Iterator[tuple[in
 def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], list[tuple[int, list[str]]]]:
     """(column names, the rows as (line, cells)) of a file that a person wrote for a command; blank lines are left out.
 
-    Of several `delimiters` the one that parts the first line into most columns.
+    Of several `delimiters` the one that splits the first line into most columns is used.
 
     Raises:
-        UsageError: the file is not there, cannot be read as CSV, is empty, has another delimiter, or a row longer than the header.
+        UsageError: The file does not exist, cannot be read as CSV, is empty, has another delimiter, or a row longer than the header.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
@@ -346,7 +344,7 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
 
 
 def _first_undecodable(path: Path) -> int:
-    """The line with the first bytes that are not UTF-8; 1 of a file that is UTF-8 by now."""
+    """The line with the first bytes that are not UTF-8; 1 if the file has become valid UTF-8 meanwhile."""
     data = path.read_bytes()
     try:
         data.decode()
@@ -360,7 +358,7 @@ def _is_archive(name: str) -> bool:
 
 
 def _content(handle: BinaryIO, name: str, limits: Limits) -> bytes:
-    """The bytes of the file, unpacked where its name says so, within `file_bytes` and `rows` lines."""
+    """The bytes of the file, decompressed if its name requires it, within `file_bytes` and `rows` lines."""
     cap, lower = int(limits["file_bytes"]), name.lower()
     if _is_archive(name):
         raise FaultError("BAD_CSV", "archives are not read; hand in the CSV file itself, or gzip it")
@@ -380,7 +378,7 @@ def _content(handle: BinaryIO, name: str, limits: Limits) -> bytes:
 
 
 def _read_with_csv(data: bytes, name: str, limits: Limits) -> Table:
-    """The table by the csv module; raises _OddFileError where pandas has to read the file."""
+    """The table read by the csv module; raises _OddFileError if pandas has to read the file."""
     text = data.decode("utf-8-sig")
     if data.count(b"\r") != data.count(b"\r\n"):
         raise _OddFileError
@@ -396,7 +394,7 @@ def _read_with_csv(data: bytes, name: str, limits: Limits) -> Table:
         if _is_blank(header):
             raise _OddFileError
         block = list(islice(reader, _BLOCK_ROWS))
-        # As pandas has it: what the first row has more than the header, at its beginning, is an index and no column.
+        # As in pandas, extra fields of the first row compared with the header are an index at its beginning and not columns.
         n_index = max(0, len(next(filter(None, block), ())) - len(header))
         width = n_index + len(header)
         _check_columns(width, limits)
@@ -415,7 +413,9 @@ def _read_with_csv(data: bytes, name: str, limits: Limits) -> Table:
 
 
 def _unreadable(data: bytes, message: str) -> Exception:
-    """What to raise for an error of the csv module: a quote that is never closed is one to pandas too, all else pandas has to say."""
+    """The exception for an error of the csv module: a quote that is never closed is an error in pandas too, for anything else pandas
+    decides.
+    """
     ragged, last = _odd_lines(data)
     if message == "unexpected end of data" and ragged is None:
         return FaultError("BAD_CSV", _OPEN_QUOTE.format(last))
@@ -423,7 +423,7 @@ def _unreadable(data: bytes, message: str) -> Exception:
 
 
 def _check_lengths(rows: list[list[str]], width: int, n_before: int) -> None:
-    """Raise BAD_CSV for a row longer than `width`, as pandas does; lines are counted as it counts them, one for each row or blank line."""
+    """Raise BAD_CSV for a row longer than `width`, as pandas does; lines are counted like in pandas, one for each row or blank line."""
     if max(map(len, rows)) > width and not any(map(_is_blank, rows)):
         at, row = next((at, row) for at, row in enumerate(rows) if len(row) > width)
         raise FaultError("BAD_CSV", f"line {n_before + at + 1} has {len(row)} fields, the lines before it {width}")
@@ -436,12 +436,12 @@ def _block_columns(rows: list[list[str]], width: int) -> Iterable[Sequence[str |
         return zip(*rows, strict=True)
     if max(lengths) > width or (1 in lengths and any(map(_is_blank, rows))):
         raise _OddFileError
-    # The row of None at the end fixes the width; its cell is cut off each column again.
+    # The last row of None fixes the width; its cell is removed from each column again.
     return (cells[:-1] for cells in zip_longest(*filter(None, rows), [None] * width))
 
 
 def _is_blank(row: list[str]) -> bool:
-    """Whether a row is one field of blanks: pandas skips such a line unless it is quoted, the csv module cannot tell."""
+    """Whether a row is one field of blanks: pandas skips such a line unless it is quoted, which the csv module does not report."""
     return len(row) == 1 and row[0] != "" and not row[0].strip(" \t")
 
 
@@ -456,8 +456,8 @@ def _check_columns(n_columns: int, limits: Limits) -> None:
 
 
 def _read_with_pandas(data: bytes, name: str, limits: Limits) -> Table:
-    """The table as pandas reads the bytes; the typing is left to `matching`, so every column stays text."""
-    # The most fields any line could have: a bound that needs no parser.
+    """The table as pandas reads the bytes; every column stays text, because the comparison does the typing."""
+    # The most fields that any line could have: a bound that needs no parser.
     _check_columns(max((line.count(b",") for line in data.splitlines()), default=0) + 1, limits)
     import pandas as pd
 
@@ -479,7 +479,7 @@ def _read_with_pandas(data: bytes, name: str, limits: Limits) -> Table:
 
 
 def _text_cells(values: list[Any], limits: Limits) -> Sequence[str | None]:
-    """One column's cells; what is no text was missing."""
+    """The cells of one column; a value that is not text was missing."""
     cells = [value if isinstance(value, str) else None for value in values]
     if any(cell is not None and len(cell) > limits["cell_bytes"] for cell in cells):
         raise FaultError("LIMIT", f"a cell is longer than {int(limits['cell_bytes'])} characters (limit cell_bytes)")
@@ -503,7 +503,7 @@ def _odd_lines(data: bytes) -> tuple[int | None, int]:
 
 
 def _parser_detail(message: str, ragged: int | None, last: int) -> str:
-    """A fixed text for pandas' parser error; only numbers are taken over from it."""
+    """A fixed text for pandas' parser error; only numbers are taken from it."""
     if match := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message):
         expected, line, found = match.groups()
         return f"line {line} has {found} fields, the lines before it {expected}"

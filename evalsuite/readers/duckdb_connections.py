@@ -1,4 +1,4 @@
-"""The two connections through which DuckDB files are read: one for gold, one for what was handed in. They never see each other's files."""
+"""The two connections that read DuckDB files: one for gold, one for submissions. Neither can open the other's files."""
 
 import contextlib
 import ctypes
@@ -23,9 +23,9 @@ _log = logging.getLogger(__name__)
 
 _MAGIC = b"DUCK"
 _BLOCK: Final = 1 << 20
-# Of `memfd_create`.
+# Flags of `memfd_create`.
 _CLOSE_ON_EXEC: Final = 1
-# Where the system shows a process its own descriptors as files.
+# The folder in which the system exposes a process's own descriptors as files.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -62,7 +62,7 @@ def _gold_connection() -> "DuckDBPyConnection":
 
 @contextmanager
 def answer_attached(source: Path | BinaryIO, limits: Limits) -> "Iterator[DuckDBPyConnection]":
-    """The locked connection with a private copy attached read-only as `answer`; an error of duckdb becomes a fault with a fixed text."""
+    """The locked connection with a private copy attached read-only as `answer`; errors of duckdb become faults with a fixed text."""
     if not isinstance(source, Path):
         _check_magic(source)
         with private_copy(source, int(limits["file_bytes"])) as copy, answer_attached(copy, limits) as connection:
@@ -76,7 +76,7 @@ def answer_attached(source: Path | BinaryIO, limits: Limits) -> "Iterator[DuckDB
 
 @contextmanager
 def private_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> Iterator[Path]:
-    """Where this process opens a copy of a file, which goes with the block. Raises LIMIT."""
+    """A path under which this process can open a copy of a file; the copy exists only inside the block. Raises LIMIT."""
     if os.name == "posix":
         with unnamed_copy(source, limit_bytes) as copy:
             yield descriptor_path(copy.fileno())
@@ -89,23 +89,24 @@ def private_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> Iterator[Pat
 
 
 def unnamed_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> IO[bytes]:
-    """A copy of a file that only its descriptor leads to: no other process opens it, no file stands beside it, and nothing is left of it.
+    """A copy of a file that is reachable only through its descriptor: no other process can open it, no file is next to it, and nothing
+    remains.
 
-    A `.wal` beside the original would be replayed even by a read-only open. The copy is held in memory where the system can: at most
-    `file_bytes` an answer that is being read, without the holes of a sparse file, and no folder needs room for it. Raises LIMIT.
+    Even a read-only open would replay a `.wal` next to the original. The copy is in memory if the system allows that: at most `file_bytes`
+    for each answer that is being read, without the holes of a sparse file, and without disk space. Raises LIMIT.
     """
     try:
         copy = _memory_file()
         try:
             _copy(source, copy, limit_bytes)
         except BaseException:
-            # What was not written yet has no room now either.
+            # Buffered bytes that were not written yet do not fit now either.
             with contextlib.suppress(OSError):
                 copy.close()
             raise
     except OSError as error:
         _log.debug("copy: %r", error)
-        # The answer is no larger than `file_bytes`: what is full is this machine.
+        # The answer is no larger than `file_bytes`, so it is this machine that has no space.
         raise FaultError("LIMIT", "there is no room on this machine for a copy of the database", side="setup") from None
     return copy
 
@@ -113,7 +114,7 @@ def unnamed_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> IO[bytes]:
 def _copy(source: BinaryIO | IO[bytes], target: IO[bytes], limit_bytes: int) -> None:
     source.seek(0)
     left = limit_bytes
-    # Bounded even where the file grows while it is copied.
+    # Bounded even if the file grows while it is copied.
     while left > 0 and (block := source.read(min(left, _BLOCK))):
         left -= len(block)
         if block.count(0) == len(block):
@@ -124,10 +125,10 @@ def _copy(source: BinaryIO | IO[bytes], target: IO[bytes], limit_bytes: int) -> 
 
 
 def _memory_file() -> IO[bytes]:
-    """An empty file without a name, in memory where the system can.
+    """An empty file without a name, in memory if the system allows it.
 
-    A Python that was compiled on an old system (as uv and conda bring them) lacks the call that libc has; a file on a disk is none that
-    a worker behind its walls may open.
+    A Python compiled on an old system (as uv and conda ship it) lacks the call that libc has, and a sandboxed worker may not open a file on
+    disk.
     """
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("evalsuite"), "w+b")
@@ -145,8 +146,8 @@ def _memory_file() -> IO[bytes]:
 def _attached(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
     """The file, attached as `answer` to the one locked connection of this process for files of its folder.
 
-    Opening a connection anew costs ten milliseconds and its first question as many, attaching half a one. An error may leave the whole
-    connection unusable, so after one it is given up, and the next file gets a new one.
+    Opening a connection takes ten milliseconds and its first query as many, attaching half a one. An error may leave the whole connection
+    unusable, so it is closed after one, and the next file gets a new one.
     """
     connection = _locked_connection(path.parent, memory_mib)
     quoted = str(path).replace("'", "''")
@@ -162,7 +163,7 @@ def _attached(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
 
 @lru_cache(maxsize=1)
 def _locked_connection(root: Path, memory_mib: int) -> "DuckDBPyConnection":
-    """A connection that can open nothing but files below `root`, and whose settings nobody can change."""
+    """A connection that can open only files below `root`, and whose settings cannot be changed."""
     import duckdb
 
     connection = duckdb.connect(config={**_CONFIG, "memory_limit": f"{max(64, memory_mib // 2)}MiB"})
@@ -182,7 +183,7 @@ def _locked_connection(root: Path, memory_mib: int) -> "DuckDBPyConnection":
 
 
 def _check_magic(handle: BinaryIO) -> None:
-    """Raise BAD_DUCKDB unless the bytes say DuckDB: of any other file duckdb would look for an extension that reads it."""
+    """Raise BAD_DUCKDB unless the bytes are DuckDB's: for any other file duckdb would look for an extension that reads it."""
     head = handle.read(12)
     handle.seek(0)
     if head[8:12] != _MAGIC:
@@ -191,7 +192,7 @@ def _check_magic(handle: BinaryIO) -> None:
 
 @contextmanager
 def _faults() -> Iterator[None]:
-    """Turn what reading a database can raise into a fault; duckdb's own text goes to the debug log only."""
+    """Turn exceptions of reading a database into faults; duckdb's own text goes to the debug log only."""
     import duckdb
 
     try:

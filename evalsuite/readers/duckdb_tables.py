@@ -1,18 +1,14 @@
-"""Base tables of a DuckDB file -> `Table`s of native values. The file is hostile: copied, attached locked down, never queried by name.
+"""Read tables and views of an untrusted DuckDB file: copied, attached locked down, never queried by a bare name.
 
-What a file can still do is kill the process (a crafted one makes duckdb segfault), so submissions are read in a worker.
+A crafted file can still kill the process (it makes duckdb segfault), so submissions are read in a worker.
 
-Big database tables of plain types: their digests, worked out by duckdb itself, and their columns as arrays.
+Big tables of plain types are compared by digests that duckdb computes, and read as arrays. A digest of a million rows takes a tenth of a
+second, and no row leaves duckdb. Functions are called by their full name, so that no macro of the file can replace them.
 
-A digest of a million rows takes a tenth of a second, and no row leaves duckdb. Functions go by their full name, so that nothing a file
-holds can stand in their place.
-
-Views of a database that was handed in, as one query over base tables of the same file: dbt's default is to make views.
-
-A view's text is hostile, so duckdb's own parser takes it apart, and every part of it must be on a list: what selects, joins, groups and
-orders, functions that make small values of small ones. Names are then written out in full, so that nothing but a base table of the file
-can be meant, and each view that it reads stands in front of it under a name of ours. What is left over is refused with the part that is not
-allowed: whatever reads a file, makes rows out of nothing, recurses, or calls what nobody knows.
+Views (dbt creates views by default) are read as one query over base tables of the same file. A view's text is untrusted, so duckdb's own
+parser parses it, and every node must be on a list of allowed ones: SELECT, joins, groups, ordering, and functions that make small values of
+small ones. Names are then qualified, so that only a base table of the file can be meant, and each view that it reads becomes a CTE with a
+generated name. Everything else is refused and the reason names it: reading files, generating rows, recursion, unknown functions.
 """
 
 import hashlib
@@ -37,13 +33,13 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-# Below this, reading the rows costs less than it takes to notice.
+# Below this size, reading the rows takes no noticeable time.
 DIGESTED_ROWS = 500_000
 SALT_BITS = 62
-# So many rows are looked at where digests agree.
+# This many rows are compared directly if digests agree.
 _SAMPLED = 8
 _LONGEST_SHOWN = 200
-# A decimal of more digits takes more than 64 bits.
+# A decimal with more digits takes more than 64 bits.
 _MOST_DIGITS = 18
 
 _FLOATS = ("DOUBLE", "FLOAT")
@@ -56,15 +52,15 @@ _CELL_BYTES = 8
 
 
 def are_plain(types: Sequence[str]) -> bool:
-    """Whether every column has a type whose cells are equal exactly where their hashes are."""
+    """Whether every column has a type whose cells are equal exactly if their hashes are."""
     return bool(types) and all(_PLAIN.fullmatch(type_) for type_ in types)
 
 
 def read_digest(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str], salt: int) -> Digest | None:
-    """The digest of a table, None for one without rows; names come quoted, and one thread with its rows in stored order is set.
+    """The digest of a table, None for one without rows; names must be quoted, and one thread that keeps stored order must be set.
 
-    A row is a sum of its cells times secret numbers made of the salt, which nobody knew who wrote a cell: duckdb's own hash of two columns
-    can be turned back. Cells of up to 64 bits are told apart by duckdb's hash of one, all others by MD5 behind the salt.
+    A row is a sum of its cells times secret numbers derived from the salt, which the author of a cell could not know: duckdb's own hash of
+    two columns can be inverted. Cells of up to 64 bits are hashed by duckdb's hash of one, all others by MD5 with the salt.
     """
     rows = (
         f"SELECT {_row_number(columns, types, salt)} AS h, system.main.row_number() OVER () AS n, CAST({salt} AS BIGINT) AS s, "
@@ -81,7 +77,7 @@ def read_digest(connection: "DuckDBPyConnection", table: str, columns: Sequence[
 
 
 def _row_number(columns: Sequence[str], types: Sequence[str], salt: int) -> str:
-    """A number of at most 127 bits for each row: equal for equal rows, for others only where the salt happens to make it so."""
+    """A number of at most 127 bits for each row: equal for equal rows; for others equal only by chance of the salt."""
     small = [(column, type_) for column, type_ in zip(columns, types, strict=True) if _is_small(type_)]
     texts = [f"CAST({column} AS VARCHAR)" for column, type_ in zip(columns, types, strict=True) if not _is_small(type_)]
     # -0.0 has the hash of 0.0, but not its text, by which the reference sorts.
@@ -90,7 +86,7 @@ def _row_number(columns: Sequence[str], types: Sequence[str], salt: int) -> str:
     if texts:
         salted = _folded("||", [f"'{salt}:'", *texts])
         cells.append(f"system.main.hash(system.main.md5_number({salted}))")
-        # Where each of them ends.
+        # The end of each text.
         cells += [f"system.main.length({text})" for text in texts[1:]]
     bits = SALT_BITS - len(cells).bit_length()
     factors = (int.from_bytes(hashlib.sha256(f"{salt}|{at}".encode()).digest()) % (1 << bits) | 1 for at in range(len(cells)))
@@ -99,7 +95,7 @@ def _row_number(columns: Sequence[str], types: Sequence[str], salt: int) -> str:
 
 
 def _folded(operator: str, terms: Sequence[str]) -> str:
-    """The terms under an operator, in pairs of pairs: duckdb takes no expression that nests as deep as a table is wide."""
+    """The terms joined by an operator as a balanced tree: duckdb rejects expressions that nest as deep as a table is wide."""
     while len(terms) > 1:
         pairs = [f'system.main."{operator}"({a}, {b})' for a, b in zip(terms[::2], terms[1::2], strict=False)]
         terms = pairs + list(terms[len(pairs) * 2 :])
@@ -107,13 +103,13 @@ def _folded(operator: str, terms: Sequence[str]) -> str:
 
 
 def _is_small(type_: str) -> bool:
-    """Whether duckdb's hash of one cell can be turned back, so that different cells have different ones."""
+    """Whether duckdb's hash of one cell is invertible, so that different cells have different hashes."""
     decimal = re.fullmatch(r"DECIMAL\((\d+),\d+\)", type_)
     return int(decimal[1]) <= _MOST_DIGITS if decimal is not None else type_ != "VARCHAR"
 
 
 def _sample(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], places: Sequence[int] | None) -> tuple[str, ...]:
-    """How some rows are written, long cells cut, in their order."""
+    """The text of some rows in their order, long cells cut."""
     if not places:
         return ()
     cells = ", ".join(f'system.main."left"(CAST({column} AS VARCHAR), {_LONGEST_SHOWN})' for column in columns)
@@ -123,9 +119,9 @@ def _sample(connection: "DuckDBPyConnection", table: str, columns: Sequence[str]
 
 
 def is_plain(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str], limits: Limits) -> bool:
-    """Whether equal cells are all there is to it: no NULL, NaN, infinity or date Python cannot hold, and within the limit of bytes.
+    """Whether equality is decided by the cells alone: no NULL, NaN, infinity or date beyond Python's range, and within the limit of bytes.
 
-    Asked of gold alone, whose statistics can be trusted; what has the same digest holds the same cells.
+    Queried for gold only, because its statistics can be trusted; a table with the same digest contains the same cells.
     """
     checks = ["system.main.count(*)"]
     sizes = []
@@ -146,7 +142,7 @@ def is_plain(connection: "DuckDBPyConnection", table: str, columns: Sequence[str
 
 
 def read_size(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> int | None:
-    """About how many bytes the cells take, None where a date or moment is none that Python can hold."""
+    """The approximate size of the cells in bytes, None if a date or timestamp is beyond Python's range."""
     checks, sizes = ["system.main.count(*)"], []
     for column, type_ in zip(columns, types, strict=True):
         if type_ in _MOMENTS:
@@ -160,7 +156,7 @@ def read_size(connection: "DuckDBPyConnection", table: str, columns: Sequence[st
 
 
 def read_array(connection: "DuckDBPyConnection", table: str, column: str, type_: str) -> ArrayColumn:
-    """A column in stored order. Raises ValueError where a moment is none that Python can hold after all."""
+    """A column in stored order. Raises ValueError if a timestamp is beyond Python's range."""
     import numpy as np
 
     is_decimal = type_.startswith("DECIMAL")
@@ -194,7 +190,7 @@ _NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE"})
 _SOURCES: Final = frozenset({"BASE_TABLE", "JOIN", "SUBQUERY", "EMPTY", "EMPTY_FROM", "EXPRESSION_LIST"})
 _PARTS: Final = frozenset({"ORDER_MODIFIER", "LIMIT_MODIFIER", "DISTINCT_MODIFIER", "ORDER_DEFAULT", "ASCENDING", "DESCENDING"})
 
-# No `repeat`, `lpad`, `rpad`, `format` and their like: of a short value they make one of any length.
+# Without `repeat`, `lpad`, `rpad`, `format` and similar functions: they make a value of any length from a short one.
 _WORDS: Final = """
 + - * / // % ** ^ || ~~ !~~ ~~* !~~* & | << >> ~ @ abs ceil ceiling floor round round_even trunc sign sqrt cbrt power pow exp ln log
 log10 log2 mod divide multiply add subtract greatest least isnan isinf isfinite sin cos tan asin acos atan atan2 pi radians degrees
@@ -227,15 +223,15 @@ class RefusedViewError(Exception):
 def expanded_view(
     connection: "DuckDBPyConnection", database: str, name: str, *, tables: Mapping[Place, Place], catalogs: Collection[str]
 ) -> str:
-    """A SELECT that gives what the view of that name in schema main (without case) gives, over base tables of `database` alone.
+    """A SELECT with the result of the view of that name in schema main (case ignored), over base tables of `database` only.
 
-    `tables` are the base tables that may be read, as they are called, by their names without case. `catalogs` are the names, without case,
-    that the file's own database has in texts of views: the stem of the file. Raises `RefusedViewError`.
+    `tables` maps case-folded names to the names of the base tables that may be read. `catalogs` are the case-folded names by which texts of
+    views may call the file's own database: the stem of the file. Raises `RefusedViewError`.
     """
     rows = connection.execute(
         "SELECT schema_name, view_name, sql FROM system.main.duckdb_views() WHERE database_name = $1 AND NOT internal", [database]
     ).fetchall()
-    # A macro of the file goes before a function of duckdb's of the same name.
+    # A macro of the file takes precedence over duckdb's function of the same name.
     macros = connection.execute(
         "SELECT function_name FROM system.main.duckdb_functions() WHERE database_name = $1 AND NOT internal", [database]
     ).fetchall()
@@ -248,7 +244,7 @@ def expanded_view(
 
 
 class _Book:
-    """The views that one view reads, each expanded once, in an order in which each stands behind what it reads."""
+    """The views that one view reads, each expanded once, ordered so that each follows the views that it reads."""
 
     def __init__(
         self,
@@ -262,13 +258,13 @@ class _Book:
         self._connection, self._database, self._views, self._tables, self._catalogs = connection, database, views, tables, catalogs
         self._macros = macros
         self._names: dict[Place, str] = {}
-        # The views that are being expanded, the innermost one last.
+        # The views being expanded, the innermost last.
         self._open: list[Place] = []
         self.texts: list[str] = []
         self.reads_table = False
 
     def add(self, name: Place) -> str:
-        """Our name for a view, which is expanded by now."""
+        """The generated name of a view, which is expanded first."""
         if name in self._names:
             return self._names[name]
         if name in self._open or len(self._open) + len(self._names) >= _MOST_VIEWS:
@@ -293,7 +289,7 @@ class _Book:
         return tree
 
     def _check(self, part: Any, known: frozenset[str]) -> None:
-        """Raise unless everything in a part of the tree is on a list; tables in it are written out in full. `known` are names in WITH."""
+        """Raise unless every node of a part of the tree is allowed; qualify its table names. `known` are names defined by WITH."""
         if isinstance(part, list):
             for item in part:
                 self._check(item, known)
@@ -306,7 +302,7 @@ class _Book:
             if part["type"] == "BASE_TABLE" and "class" not in part:
                 self._resolve(part, known)
         if isinstance(part.get("cte_map"), dict):
-            # A name in WITH is known behind its own text, not in it: `with base as (select * from base)` reads the table.
+            # A name in WITH is visible after its own definition, not inside it: `with base as (select * from base)` reads the table.
             for entry in part["cte_map"]["map"]:
                 self._check(entry["value"], known)
                 known |= {str(entry["key"]).lower()}
@@ -315,11 +311,11 @@ class _Book:
                 self._check(item, known)
 
     def _resolve(self, part: dict[str, Any], known: frozenset[str]) -> None:
-        """Give a table its full name, or that of a view which is expanded before."""
+        """Qualify a table's name, or replace it with the generated name of a view."""
         catalog, schema, table = (str(part[key]).lower() for key in ("catalog_name", "schema_name", "table_name"))
         if not catalog and not schema and table in known:
             return
-        # `p.t` may name a catalog in the place of a schema; a bare name is first looked for in the schema of the view that says it.
+        # `p.t` may name a catalog instead of a schema; a bare name is first searched in the schema of the view that contains it.
         schemas = [schema] if schema else [self._open[-1][0], "main"]
         if not catalog and schema in self._catalogs:
             schemas.append("main")
@@ -338,7 +334,7 @@ class _Book:
 
 
 def _refusals(part: Mapping[str, Any], macros: Collection[str]) -> Iterator[str]:
-    """What is not allowed of one part of a tree."""
+    """The parts of a node that are not allowed."""
     type_, class_ = str(part["type"]), part.get("class")
     if part.get("sample") is not None or part.get("at_clause") is not None:
         yield "takes a sample or another time of a table"
@@ -359,12 +355,12 @@ def _refusals(part: Mapping[str, Any], macros: Collection[str]) -> Iterator[str]
 
 
 def _called(name: object) -> str:
-    """A function's name as it may stand in a reason: as it is where it is a plain word, else quoted and cut."""
+    """A function's name for a reason: unchanged if it is a plain word, else quoted and cut."""
     text = str(name)
     return text if re.fullmatch(r"\w{1,40}", text, re.ASCII) else shown(text)
 
 
-# From so many rows on, arrays cost less than values.
+# From this many rows on, arrays cost less than values.
 ARRAY_ROWS = 2_000
 _TARGET_CHUNK_BYTES = 4 << 20
 _FIRST_CHUNK_ROWS = 64
@@ -373,7 +369,7 @@ _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _GENERATED = re.compile(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
 # Types whose native value loses digits or needs pytz are fetched as text, in UTC.
 _AS_INSTANT = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NS")
-# Makes what to be blamed with of the fault that a table shows only when all of it is read.
+# Converts a fault that appears only when all of a gold table is read into the gold fault to raise.
 Blame = Callable[[FaultError], Exception]
 # Names and types of columns.
 Described = tuple[tuple[str, ...], tuple[str, ...]]
@@ -383,17 +379,17 @@ _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
 def read_duckdb(
     source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, as_it_comes: bool = False, stem: str = ""
 ) -> dict[str, AnyTable | Fault]:
-    """Each named table (None: all base tables, in the order of `duckdb_table_names`) as a Table, or the Fault in its place.
+    """Each named table (None: all base tables, in the order of `duckdb_table_names`) as a Table, or a Fault in its place.
 
-    Names fold case and are keys as they were given. `types` holds duckdb's type names; cells are native values in stored order, but
-    TIMESTAMPTZ is an aware datetime in UTC, and an instant Python cannot hold (infinity, nanoseconds, year 10000) stays text.
-    A handle is copied first; a Path is taken as private already and opened where it lies. A view over base tables of the file is read as a
-    table that says so; `stem` is the name that its texts may call the database by, that of the file as it was handed in.
-    `as_it_comes` takes tables of many rows as arrays, and very big ones of a Path as `DigestedTable`s: the Path must stay as long as they
-    may be asked for their rows.
+    Names ignore case; keys are the names as given. `types` are duckdb's type names; cells are native values in stored order, but
+    TIMESTAMPTZ is an aware datetime in UTC, and a timestamp beyond Python's range or precision (infinity, nanoseconds, year 10000) stays
+    text. A handle is copied first; a Path must be private already and is opened directly. A view over base tables of the file is read as a
+    table that is marked as a view; `stem` is the name by which its text may call the database, that of the submitted file. `as_it_comes`
+    returns tables of many rows as arrays, and very big ones of a Path as `DigestedTable`s: the Path must exist as long as their rows may be
+    read.
 
     Raises:
-        FaultError: BAD_DUCKDB, or LIMIT where memory runs out. MISSING_TABLE, NOT_A_TABLE and LIMIT of one table stand in the result.
+        FaultError: BAD_DUCKDB, or LIMIT if memory runs out. MISSING_TABLE, NOT_A_TABLE and LIMIT of one table are in the result.
     """
     with answer_attached(source, limits) as connection:
         catalog = _Catalog(connection, "answer", stem)
@@ -423,8 +419,8 @@ def read_trusted_duckdb(
 ) -> dict[str, AnyTable | Fault]:
     """`read_duckdb` for a gold database: attached read-only to one connection that lives as long as the process.
 
-    Opening a connection anew costs 20 ms, attaching a file half a millisecond. No file of a submission ever reaches this connection. With
-    `blame` tables come `as_it_comes`; it makes what gold is blamed with where a file turns out to be at fault later.
+    Opening a connection takes 20 ms, attaching a file half a millisecond. This connection never opens a file of a submission. With `blame`
+    tables are returned `as_it_comes`; `blame` creates the gold fault if a file turns out to be faulty later.
     """
     with gold_attached(path, limits) as connection:
         catalog = _Catalog(connection, "gold")
@@ -447,7 +443,7 @@ class _AnswerTable:
     limits: Limits
 
     def digest(self, salt: int) -> Digest | None:
-        """Nothing: its digest was worked out when the file was read."""
+        """None: the digest was computed when the file was read."""
         return None
 
     def rows(self) -> Table | Fault:
@@ -466,7 +462,7 @@ class _GoldTable(_AnswerTable):
     blame: Blame
 
     def digest(self, salt: int) -> Digest | None:
-        """The digest, None where equal cells are not all there is to the table."""
+        """The digest, None if equal cells do not decide the equality of the table."""
         try:
             with gold_attached(self.path, self.limits) as connection:
                 catalog = _Catalog(connection, "gold")
@@ -476,7 +472,7 @@ class _GoldTable(_AnswerTable):
             return None
 
     def rows(self) -> Table | Fault:
-        """The table, or why it is not read. Raises what gold is blamed with."""
+        """The table, or why it is not read. Raises the gold fault of `blame`."""
         try:
             with gold_attached(self.path, self.limits) as connection:
                 return _Catalog(connection, "gold").read(self.name, self.limits, as_arrays=True)
@@ -491,9 +487,9 @@ def trusted_table_names(path: Path, *, limits: Limits) -> list[str]:
 
 
 class _Catalog:
-    """What a connection's file holds in schema main.
+    """The content of schema main in a connection's file.
 
-    The catalog is asked through system.main and without any function by its bare name: a macro of the file can shadow those.
+    The catalog is queried through system.main and without any function by its bare name: a macro of the file can shadow those.
     """
 
     def __init__(self, connection: "DuckDBPyConnection", database: str, stem: str = "") -> None:
@@ -506,7 +502,7 @@ class _Catalog:
         self.tables = {str(row[1]).lower(): row for row in self._rows if row[5] == "main"}
 
     def has_view(self, name: str) -> bool:
-        """Whether a view of that name stands in schema main."""
+        """Whether schema main contains a view of that name."""
         views = self.connection.execute(
             "SELECT view_name FROM system.main.duckdb_views() WHERE schema_name = 'main' AND NOT internal"
         ).fetchall()
@@ -517,7 +513,7 @@ class _Catalog:
         return sorted(str(row[1]) for row in self.tables.values())
 
     def digested(self, name: str, limits: Limits) -> DigestedTable | None:
-        """A big table of plain types as one that can be digested, without its digest; None where it has to be read."""
+        """A big table of plain types as a `DigestedTable` without its digest; None if it has to be read."""
         row = self.tables.get(name.lower())
         if row is None or row[2] < DIGESTED_ROWS or self._refusal(name, row, limits) is not None:
             return None
@@ -525,7 +521,7 @@ class _Catalog:
         return DigestedTable(header=header, types=types, name=str(row[1])) if are_plain(types) else None
 
     def digest(self, table: DigestedTable, salt: int, limits: Limits | None = None) -> Digest | None:
-        """The digest of a table; with limits, None where equal cells are not all there is to it."""
+        """The digest of a table; with limits, None if equal cells do not decide its equality."""
         place, columns = _place(self.tables[table.name.lower()]), [quoted_name(name) for name in table.header]
         types = table.types or ()
         if limits is not None and not is_plain(self.connection, place, columns, types, limits):
@@ -533,7 +529,7 @@ class _Catalog:
         return read_digest(self.connection, place, columns, types, salt)
 
     def read(self, name: str, limits: Limits, *, as_arrays: bool = False) -> Table | Fault:
-        """One table, or why it is not read; `as_arrays` where it has many rows and plain types."""
+        """One table, or why it is not read; with `as_arrays` as arrays if it has many rows and plain types."""
         row = self.tables.get(name.lower())
         if row is None:
             if self.has_view(name):
@@ -548,7 +544,7 @@ class _Catalog:
         return self._fetch(name, stored, place, limits)
 
     def _refusal(self, name: str, row: tuple[Any, ...], limits: Limits) -> Fault | None:
-        """Why a table is not read, as far as the catalog tells."""
+        """Why a table is not read, as far as the catalog shows."""
         _, _, n_rows, n_columns, sql, _ = row
         if _GENERATED.search(_QUOTED.sub("", str(sql))):
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} has generated columns; hand in plain ones")
@@ -558,11 +554,11 @@ class _Catalog:
         return None
 
     def _described(self, place: str) -> Described:
-        """The columns of a table; the catalog would list those of the system too, for four times as much."""
+        """The columns of a table; the catalog would list those of the system too, in four times the time."""
         return _described(self.connection.execute(f"SELECT * FROM {place} LIMIT 0"))
 
     def _fetch_arrays(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault | None:
-        """All rows of a table of plain types, one column after the other; None where a cell is none that Python can hold."""
+        """All rows of a table of plain types, column by column; None if a cell is beyond Python's range."""
         header, types = self._described(place)
         if not are_plain(types):
             return None
@@ -586,7 +582,7 @@ class _Catalog:
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view; submit a table")
         rows = [(str(row[5]), str(row[1])) for row in self._rows if self._refusal(name, row, limits) is None]
         tables = {(schema.lower(), table.lower()): (schema, table) for schema, table in rows}
-        # duckdb calls a database by its file's name up to the first dot.
+        # duckdb names a database after its file, up to the first dot.
         catalogs = {self._stem.lower(), self._stem.lower().partition(".")[0], "answer"} - {""}
         try:
             query = expanded_view(self.connection, "answer", name, tables=tables, catalogs=catalogs)
@@ -601,7 +597,7 @@ class _Catalog:
         return replace(found, is_view=True) if isinstance(found, Table) else found
 
     def _fetch(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault:
-        """The rows of what stands behind FROM, in chunks small enough for the byte cap to act between them."""
+        """The rows of a FROM source, in chunks small enough to check the limit of bytes between them."""
         header, types = _described(self.connection.execute(f"SELECT * FROM {place}"))
         if any(map(_needs_text, types)):
             selected = ", ".join(map(_expression, header, types))
@@ -631,7 +627,7 @@ def quoted_name(name: str) -> str:
 
 
 def _place(row: Sequence[Any]) -> str:
-    """A table of the catalog as it stands behind FROM."""
+    """A table of the catalog, written for FROM."""
     return f"{quoted_name(str(row[0]))}.main.{quoted_name(str(row[1]))}"
 
 
@@ -641,7 +637,7 @@ def _described(result: "DuckDBPyConnection") -> Described:
 
 
 def _needs_text(type_: str) -> bool:
-    """Whether the client cannot make a native value of a type."""
+    """Whether the client cannot convert a type to a native value."""
     return "TIME ZONE" in type_ or type_ in _AS_INSTANT
 
 
@@ -651,7 +647,7 @@ def _expression(column: str, type_: str) -> str:
 
 
 def _bytes_of_cells(cells: Sequence[Any], type_: str) -> int:
-    """About how many bytes cells take; at least 8 each."""
+    """The approximate size of cells in bytes; at least 8 each."""
     if type_.startswith(_SIZED):
         return sum(len(cell) for cell in cells if cell is not None) + 8 * len(cells)
     if type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "VARIANT")):
@@ -660,7 +656,7 @@ def _bytes_of_cells(cells: Sequence[Any], type_: str) -> int:
 
 
 def _instant(text: str | None) -> datetime | str | None:
-    """The datetime an ISO text names where Python can hold it exactly, else the text."""
+    """The datetime of an ISO text if Python can represent it exactly, else the text."""
     if text is None or re.search(r"\.\d{6}0*[1-9]", text):
         return text
     try:

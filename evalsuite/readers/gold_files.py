@@ -1,11 +1,9 @@
-"""Files of queries, one a question, as BIRD and Spider 1 have them.
+"""Find, hash and list the files of gold: its spec, its subfolders, and files of query pairs as in BIRD and Spider 1.
 
-Gold is a text file with `SQL<TAB>database` a line (`gold.sql`, `gold.txt`); what is known of the questions lies beside it (`dev.json`).
-Answers are either such a file with a query a line (`predict.txt`), or JSON (`pred.json`): an object with a query for each number of a line,
-or a list of them, behind each of which `<TAB>----- bird -----<TAB>database` may stand. The database is always gold's: an answer has no say
-in where it runs.
-
-The files that gold consists of: its spec, all of them as one hash, and what of them no submission may hand in.
+Gold of pairs is a text file with `SQL<TAB>database` on each line (`gold.sql`, `gold.txt`); data about the questions is in the same folder
+(`dev.json`). Answers are either such a file with one query per line (`predict.txt`), or JSON (`pred.json`): an object with a query for each
+line number, or a list of queries, each optionally followed by `<TAB>----- bird -----<TAB>database`. The database is always gold's: an
+answer cannot choose where it runs.
 """
 
 import contextlib
@@ -28,17 +26,17 @@ from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import SPEC_PATTERN, Inode, content_digest, open_trusted, why_no_folder
 
 SUITE_FILE = "suite.yaml"
-# What suite.yaml says of a plugin, and the folders of gold in layouts where no instance has one of its own.
+# Keys of suite.yaml that name a plugin, and the folders of gold in layouts without one folder per instance.
 _PLUGIN = re.compile(rb"python:[^\n\"']*")
 _SHARED = frozenset({"exec_result", "sql"})
-# How the files of pairs of queries end: BIRD's gold.sql, Spider's gold.txt.
+# Endings of files of query pairs: BIRD's gold.sql, Spider's gold.txt.
 PAIR_ENDINGS = (".sql", ".txt")
-# Where the gold folder lies in the folder of a benchmark.
+# The gold folder inside the folder of a benchmark.
 _IN_CHECKOUTS = ("gold", "evaluation_suite/gold")
 
 
 def find_spec(folder: Path) -> Path:
-    """The spec file of a gold folder; a file given in its place is taken as it is."""
+    """The spec file of a gold folder; if a file is given instead, the file itself."""
     if why := why_no_folder(folder, "gold folder"):
         if why == "not a folder" and folder.is_file():
             return folder
@@ -57,23 +55,23 @@ def find_spec(folder: Path) -> Path:
 
 
 def is_alone(spec: Path) -> bool:
-    """Whether gold is one file of pairs of queries, which stands for itself: the folder it lies in can hold anything, answers too."""
+    """Whether gold is a single file of query pairs: its folder can contain anything, answers too."""
     return spec.suffix.lower() in PAIR_ENDINGS and spec.is_file()
 
 
 def questions_beside(spec: Path) -> list[Path]:
-    """The file about the questions of a file of pairs, none where there is none: its own name without `_gold`, or `dev.json`."""
+    """The file about the questions of a file of pairs, if there is one: its own name without `_gold`, or `dev.json`."""
     names = dict.fromkeys((f"{spec.stem.removesuffix('_gold')}.json", f"{spec.stem}.json", "dev.json"))
     return [place for name in names if (place := spec.with_name(name)).is_file()][:1]
 
 
 @dataclass(frozen=True, slots=True)
 class GoldFiles:
-    """A gold folder at one look: every file was opened once, for its digest and what the system says of the very bytes behind it.
+    """A snapshot of a gold folder: every file was opened once, for its digest and its file status.
 
-    `digests` are the SHA-256 (64 hex digits) of the spec file, suite.yaml and every file in gold's subfolders but the hidden ones and
-    those that running plugins leaves behind (see `_left_behind`), by name below the folder; `inodes` those of all its files, which no
-    submission may hand in as links.
+    `digests` are the SHA-256 (64 hex digits) of the spec file, suite.yaml and every file in gold's subfolders except hidden ones and those
+    that running plugins creates (see `_left_behind`), by name below the folder; `inodes` are those of all its files, which no submission
+    may contain as links.
     """
 
     root: str
@@ -83,7 +81,7 @@ class GoldFiles:
 
     @property
     def hash(self) -> str:
-        """12 hex digits over names and contents. Equal folders give equal hashes wherever they lie."""
+        """12 hex digits over names and contents. Equal folders give equal hashes wherever they are."""
         total = hashlib.sha256()
         for name, content in self.digests.items():
             encoded = name.encode("utf-8", "surrogateescape")
@@ -91,7 +89,7 @@ class GoldFiles:
         return total.hexdigest()[:12]
 
     def changed(self, names: Iterable[str] | None = None) -> list[str]:
-        """Which of these files (None: of all) have changed since. Gold is the grader's own: nobody hides what the system says of it."""
+        """The files (None: all) that have changed since. File status is enough here, because gold belongs to the grader."""
         return [name for name in (self.digests if names is None else names) if self._stamp_now(name) != self._stamps[name]]
 
     def _stamp_now(self, name: str) -> tuple[int, ...]:
@@ -102,7 +100,7 @@ class GoldFiles:
 
 
 def read_gold_files(folder: Path, spec_file: Path | None = None) -> GoldFiles:
-    """The files of a gold folder as they are now. Raises `GoldError` where it has no spec file."""
+    """The files of a gold folder as they are now. Raises `GoldError` if it has no spec file."""
     spec = spec_file or find_spec(folder)
     root = os.fspath(spec.parent)
     suite = os.path.join(root, SUITE_FILE)
@@ -115,22 +113,23 @@ def read_gold_files(folder: Path, spec_file: Path | None = None) -> GoldFiles:
         with open(file, "rb", buffering=0) as handle:
             stamps[name] = _stamp(os.fstat(handle.fileno()))
             digests[name] = _digest_of_suite(handle.read()) if file == suite else content_digest(handle).hexdigest()
-    # Around a file of pairs anything can lie.
+    # The folder of a file of pairs can contain anything.
     around = [] if is_alone(spec) else [*left, *(entry.path for entry in os.scandir(root) if entry.is_file())]
     inodes = _inodes(around).union((stamp[0], stamp[1]) for stamp in stamps.values())
     return GoldFiles(root, digests, inodes, stamps)
 
 
 def is_bytecode(path: str) -> bool:
-    """Whether a file below gold is one that Python compiled, which is no part of gold."""
+    """Whether a file below gold is compiled Python, which is not part of gold."""
     return path.endswith((".pyc", ".pyo")) or "__pycache__" in path.split("/")
 
 
 def _left_behind(root: str, spec: Path, files: Iterable[str]) -> set[str]:
-    """Of the files below gold those that running its plugins may have written: a copy without them is the same gold.
+    """The files below gold that running its plugins may have written: a copy without them is the same gold.
 
-    Compiled Python always is. Where suite.yaml names plugins, so is what is no Python source in a folder that neither an instance nor
-    suite.yaml names, but as the place of a plugin: data that a plugin keeps there is no part of gold, as beside the spec.
+    Compiled Python always counts. If suite.yaml names plugins, so does everything except Python sources in a folder that neither an
+    instance nor suite.yaml names, except as the folder of a plugin: data that a plugin keeps there is not part of gold, like files next to
+    the spec.
     """
     names = {file: file[len(root) :].lstrip(os.sep).replace(os.sep, "/") for file in files}
     left = {file for file, name in names.items() if is_bytecode(name)}
@@ -144,13 +143,15 @@ def _left_behind(root: str, spec: Path, files: Iterable[str]) -> set[str]:
 
 
 def _is_named(folder: str, entries: bytes, suite: bytes) -> bool:
-    """Whether a folder belongs to an instance, to all of them, or to what suite.yaml names."""
+    """Whether a folder belongs to an instance, to all of them, or to something that suite.yaml names."""
     written = [name.encode("utf-8", "surrogateescape") for name in (folder, json.dumps(folder)[1:-1])]
     return folder in _SHARED or any(b'"%b"' % name in entries or b'"%b/' % name in entries or name in suite for name in written)
 
 
 def _digest_of_suite(content: bytes) -> str:
-    """The digest of a suite.yaml without its judge, of which the signature names what moves a verdict: retries and addresses do not."""
+    """The digest of a suite.yaml without its judge: the signature contains the judge's settings that affect a verdict, not retries and
+    addresses.
+    """
     if b"judge" in content:
         import yaml
 
@@ -167,7 +168,7 @@ def gold_hash(folder: Path, spec_file: Path | None = None) -> str:
 
 
 def gold_inodes(folder: Path) -> frozenset[Inode]:
-    """(st_dev, st_ino) of each file directly in the gold folder and in its subfolders: what no submission may hand in as a link."""
+    """(st_dev, st_ino) of each file directly in the gold folder and in its subfolders: files that no submission may contain as links."""
     if is_alone(folder):
         return _inodes(map(os.fspath, [folder, *questions_beside(folder)]))
     root = os.fspath(folder.parent if folder.is_file() else folder)
@@ -175,11 +176,11 @@ def gold_inodes(folder: Path) -> frozenset[Inode]:
 
 
 def gold_links(folder: Path) -> list[Path]:
-    """Where the links in a gold folder lead: files and folders outside it that are gold all the same."""
+    """The targets of links in a gold folder: files and folders outside it that belong to gold all the same."""
     if is_alone(folder):
         return []
     folder = folder.parent if folder.is_file() else folder
-    # Folders that links at the top lead to are gold's own.
+    # Folders that links at the top level lead to are gold's own.
     pending = [os.fspath(folder), *(entry.path for entry in os.scandir(folder) if entry.is_symlink() and entry.is_dir())]
     found = set()
     while pending:
@@ -201,15 +202,15 @@ def _stamp(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _nested_files(folder: str) -> Iterator[str]:
-    """The files below each subfolder, sorted by name, hidden ones left out; linked folders are gold's own and followed.
+    """The files below each subfolder, sorted by name, without hidden ones; linked folders are gold's own and followed.
 
-    Plain texts for paths: of a thousand files `Path` objects would cost more than the look at the disk.
+    Paths are plain texts: for a thousand files `Path` objects would take more time than reading the directory.
     """
     seen: set[Inode] = set()
     for top in sorted(entry.path for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith(".")):
         for root, folders, files in os.walk(top, followlinks=True):
             here = os.stat(root)
-            # A link back to a folder above would walk in circles.
+            # A link to a parent folder would loop.
             if (here.st_dev, here.st_ino) in seen:
                 folders.clear()
                 continue
@@ -219,14 +220,14 @@ def _nested_files(folder: str) -> Iterator[str]:
             yield from (path for path in paths if os.path.isfile(path))
 
 
-# What ends a query of BIRD's, before the name of the database that the answer was made for.
+# The text after a query of BIRD's, before the name of the database that the answer was made for.
 _SEPARATOR = "\t----- bird -----\t"
 _ENDS = re.compile(r"\r\n?|\n")
 _SHOWN = 5
 
 
 def read_gold_pairs(handle: BinaryIO, *, limits: Limits, layout: Met | None = None) -> Iterator[Entry]:
-    """An entry `{"instance_id", "gold", "database"}` a line, blank lines left out; ids count from 0 as in BIRD's files."""
+    """An entry `{"instance_id", "gold", "database"}` for each line, without blank lines; ids count from 0 as in BIRD's files."""
     try:
         text = read_text(handle, limit_bytes=limits["metadata_bytes"])
     except FaultError as error:
@@ -246,9 +247,9 @@ def read_gold_pairs(handle: BinaryIO, *, limits: Limits, layout: Met | None = No
 
 
 def read_questions(spec: Path, databases: Sequence[str]) -> tuple[list[dict[str, Any]], str]:
-    """(what is known of each question beside gold, a note): n objects in gold's order, empty ones where there is no such file.
+    """(data about each question from gold's folder, a note): n objects in gold's order, empty ones if there is no such file.
 
-    A file counts that holds as many objects as gold has pairs, each for the same database.
+    A file is used if it contains as many objects as gold has pairs, each for the same database.
     """
     for place in questions_beside(spec):
         try:
@@ -266,7 +267,7 @@ def read_questions(spec: Path, databases: Sequence[str]) -> tuple[list[dict[str,
 
 
 def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) -> Submission:
-    """The submission in one file of queries; answers to other `ids` than gold's are counted. Raises `SubmissionError`."""
+    """The submission in one file of queries; answers to `ids` that gold does not have are counted. Raises `SubmissionError`."""
     seen = Seen()
     try:
         with watched(open_trusted(path, limit_bytes=limits["metadata_bytes"]), seen) as handle:
@@ -275,7 +276,7 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
         if text.lstrip()[:1] in ("{", "["):
             given, notes = _of_json(text, limits, ids)
         else:
-            # A blank line is no answer; what stands behind a tab is not read.
+            # A blank line is not an answer; text after a tab is not read.
             lines = enumerate(_ENDS.split(text))
             given, notes = [(str(number), line.split("\t")[0].strip() or None) for number, line in lines], []
     except FaultError as error:
@@ -298,7 +299,7 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
 
 
 def _of_json(text: str, limits: Limits, ids: Collection[str] | None) -> tuple[list[tuple[str, str | None]], list[str]]:
-    """(id, query) of each member of a JSON object or list, None for what is no text, and notes."""
+    """(id, query) of each member of a JSON object or list, None for values other than text, and notes."""
     found = parse_tree(text, limits=limits)
     if isinstance(found, list):
         found = {str(number): value for number, value in enumerate(found)}

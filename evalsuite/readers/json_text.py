@@ -1,13 +1,13 @@
-"""JSON that somebody else wrote is read strictly: no key twice, no NaN or infinity, no number too long, no value too deep.
+"""Parse untrusted JSON strictly: no duplicate key, no NaN or infinity, no number too long, no value too deep.
 
-- *within*, `decode_object` and `decode_value`: what begins somewhere in a text, because whoever goes through many objects stops nowhere.
-  Numbers are values, or with `numbers="text"` the characters that stand there, because an answer `17.50` is judged as it was written.
-- *whole*, `parse_tree` and `read_tree`: what a text or a file is and nothing beside it, a JSONL as the list of its records, because trees
-  are compared whole; `read_named_json` the same for a file that a person names, because what is wrong with it is then the command's error.
-- *records*, `jsonl.read_objects`: one object after the other however they are laid out, because a broken one must not cost the others;
-  `plain_lines` reads runs of plain ones at once and gives the same.
+- *within*, `decode_object` and `decode_value`: a value that begins at a position of a text, for readers of many objects.
+  Numbers are values, or with `numbers="text"` their characters, because an answer `17.50` is scored as it was written.
+- *whole*, `parse_tree` and `read_tree`: the one value of a text or a file, a JSONL as the list of its records, because trees
+  are compared whole; `read_named_json` the same for a file that a person names, because a fault in it is then the command's error.
+- *records*, `jsonl.read_objects`: one object after another in any layout, because a broken one must not affect the others;
+  `PlainLines` reads runs of plain ones at once with the same result.
 
-What this program wrote itself is read by `store.run_files`, what a model replied by `judge.parsing`.
+`runs.run_files` reads what this program wrote itself, the judge's own parser reads replies of models.
 """
 
 import json
@@ -25,19 +25,19 @@ from evalsuite.readers.paths import open_trusted
 Obj = dict[str, Any]
 
 MAX_DIGITS = 4300
-# A string left open ends with its line: so the search stays linear whatever the text.
+# A string without closing quote ends with its line, so that the search stays linear for every text.
 _TOKEN = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|[{}\[\]]')
 _NEXT = re.compile(r"[\n{]")
 
 
 class Number(str):
-    """A JSON number as the characters that stand in the file: `17.50` stays `17.50`."""
+    """A JSON number as the characters in the file: `17.50` stays `17.50`."""
 
     __slots__ = ()
 
 
 class JsonError(ValueError):
-    """A text that is no strict JSON object; `detail` and `hint` are fixed texts of this module."""
+    """A text that is not a strict JSON object; `detail` and `hint` are fixed texts of this module."""
 
     def __init__(self, detail: str, *, code: str = "BAD_JSON", hint: str = "", line: int | None = None) -> None:
         super().__init__(detail)
@@ -84,7 +84,7 @@ _DECODERS = {"value": _decoder(lambda text: int(_short(text)), _float), "text": 
 
 
 def decode_object(text: str, start: int, *, numbers: str, limits: Limits) -> tuple[Obj, int]:
-    """The object that begins at `start` and where it ends in `text`; raises JsonError where there is none."""
+    """The object that begins at `start` and its end in `text`; raises JsonError if there is none."""
     value, end = decode_value(text, start, numbers=numbers, limits=limits)
     if not isinstance(value, dict):
         raise JsonError("not a JSON object", hint="one JSON object a line")
@@ -92,9 +92,9 @@ def decode_object(text: str, start: int, *, numbers: str, limits: Limits) -> tup
 
 
 def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tuple[Any, int]:
-    """The strict JSON value that begins at `start` and where it ends; raises JsonError where there is none.
+    """The strict JSON value that begins at `start` and its end; raises JsonError if there is none.
 
-    This is the one place that knows a JSON library.
+    The only function that uses a JSON library.
     """
     try:
         value, end = _DECODERS[numbers].raw_decode(text, start)
@@ -103,20 +103,20 @@ def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tupl
     except RecursionError:
         raise JsonError("the JSON is nested too deeply", code="LIMIT") from None
     limit = int(limits["json_depth"])
-    # As many brackets as levels at least: most objects need no walk.
+    # A value has at least as many brackets as levels: most objects need no walk.
     if text.count("{", start, end) + text.count("[", start, end) > limit:
         check_depth(value, limit)
     return value, end
 
 
 def check_depth(value: Any, limit: int) -> None:
-    """Raise JsonError LIMIT where lists and objects are nested deeper than `limit` levels."""
+    """Raise JsonError LIMIT if lists and objects are nested deeper than `limit` levels."""
     if any(depth > limit for depth, _ in enumerate(_levels(value))):
         raise JsonError(f"the JSON is nested deeper than {limit} levels", code="LIMIT")
 
 
 def _levels(value: Any) -> Iterator[list[Obj | list[Any]]]:
-    """The objects and lists of a value, level by level: the value, those in it, those in these."""
+    """The objects and lists of a value, level by level: the value, its members, their members."""
     level = [value] if isinstance(value, dict | list) else []
     while level:
         yield level
@@ -125,7 +125,7 @@ def _levels(value: Any) -> Iterator[list[Obj | list[Any]]]:
 
 
 def read_tree(handle: BinaryIO, *, name: str, limits: Limits) -> Any:
-    """The JSON value of a file; of a .jsonl the list of its n records, blank lines left out.
+    """The JSON value of a file; for a .jsonl the list of its n records, without blank lines.
 
     Raises:
         FaultError: BAD_ENCODING, BAD_JSON (with the line), LIMIT (depth, keys, bytes).
@@ -151,7 +151,7 @@ def read_named_json(path: Path) -> Any:
 
 
 def read_text(handle: BinaryIO, *, limit_bytes: float) -> str:
-    """The UTF-8 text of a file, its BOM left out. Raises FaultError BAD_ENCODING, TOO_LARGE."""
+    """The UTF-8 text of a file, without its BOM. Raises FaultError BAD_ENCODING, TOO_LARGE."""
     data = handle.read(int(limit_bytes) + 1)
     if len(data) > limit_bytes:
         raise FaultError("TOO_LARGE", f"the text is longer than {int(limit_bytes)} bytes")
@@ -162,7 +162,7 @@ def read_text(handle: BinaryIO, *, limit_bytes: float) -> str:
 
 
 def parse_tree(text: str, *, limits: Limits, where: str = "") -> Any:
-    """The JSON value that a text is, white space around it allowed. Raises FaultError BAD_JSON, LIMIT."""
+    """The JSON value of a text, with optional white space around it. Raises FaultError BAD_JSON, LIMIT."""
     start = len(text) - len(text.lstrip())
     try:
         value, end = decode_value(text, start, numbers="value", limits=limits)
@@ -185,7 +185,7 @@ def _check_sizes(value: Any, limit: int, n_records: int) -> None:
 
 
 def skip_broken(text: str, start: int) -> int:
-    """Where a broken value that begins at `start` ends: after its closing bracket, or without one before the next object or line."""
+    """The end of a broken value that begins at `start`: after its closing bracket, or without one before the next object or line."""
     if text[start] not in "{[":
         following = _NEXT.search(text, start)
         return following.start() if following else len(text)
@@ -200,7 +200,7 @@ def skip_broken(text: str, start: int) -> int:
 
 
 def depth_change(text: str) -> int:
-    """How many brackets a text leaves open (closed, where negative); brackets inside strings do not count."""
+    """How many brackets a text leaves open (closed, if negative); brackets inside strings do not count."""
     if '"' not in text:
         return text.count("{") + text.count("[") - text.count("}") - text.count("]")
     return sum(map(bracket, _TOKEN.findall(text)))
@@ -212,6 +212,6 @@ def bracket(token: str) -> int:
 
 
 def shown(value: object, width: int = 60) -> str:
-    """A value of a submission as it may stand in a message: quoted, unprintable characters escaped, cut at `width`."""
+    """A submitted value for use in a message: quoted, unprintable characters escaped, cut at `width`."""
     text = value if isinstance(value, str) else str(value)
     return repr(text if len(text) <= width else text[: width - 1] + "…")

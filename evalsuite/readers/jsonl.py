@@ -1,12 +1,11 @@
-"""JSON objects of a file, one by one: strict about each object, forgiving about how they are laid out.
+"""Read the JSON objects of a file one by one: strict about each object, tolerant about their layout.
 
-One object a line is the fast path. A JSON array, objects over several lines and objects joined by commas are read too, with a note,
-because the reference's own README shows its example that way. What cannot be read is an entry with a fault, and the rest still counts.
+One object per line is the fast path. A JSON array, objects over several lines and objects joined by commas are read too, with a note,
+because the reference's own README shows its example that way. An unreadable object is an entry with a fault, and the rest still counts.
 
-Metadata lines as nearly everybody writes them, read many at a time: the three keys once each, in one order, on a line of their own.
-
-Such a line is told by one expression over a block of text: what fits it is strict JSON without a key twice, and what does not is left to
-the reader that knows everything. Records are kept as joined text with the places where each ends, a tenth of what objects take.
+Plain metadata lines (the three keys once each, in one order, on one line) are read many at a time: one regular expression matches a block
+of text. A line that matches is strict JSON without a duplicate key; the general reader reads all others. Records are kept as joined text
+with the end of each, a tenth of the memory of objects.
 """
 
 import re
@@ -22,21 +21,21 @@ from evalsuite.core.types import METADATA, Answer, Fault
 from evalsuite.readers.json_text import JsonError, Obj, decode_object, depth_change, skip_broken
 from evalsuite.readers.limits import Limits
 
-# Small enough that the records of a block cost little, large enough that its own cost does not count.
+# Small enough that the records of a block take little memory, large enough that the cost per block does not matter.
 BLOCK_BYTES: Final = 1 << 18
 _KEYS: Final = ("instance_id", "answer_type", "answer_or_path")
 _TEXT: Final = r'[^"\\\x00-\x1f]'
 _VALUES: Final = {
     "instance_id": rf'"({_TEXT}+)"',
     "answer_type": '"(answer|file)"',
-    # A path from the root needs a closer look.
+    # An absolute path needs a closer check.
     "answer_or_path": rf'"(?!\\?/|\\u002[fF])({_TEXT}*(?:\\["\\/bfnrtu]{_TEXT}*)*)"',
 }
 _KINDS: Final = "(answer|file)"
-# Control characters but for the line end, which is counted; and the sign that begins an escape.
+# Control characters except the line end, which is counted; and the character that begins an escape.
 _NEVER_IN_TEXT: Final = bytes(range(32)) + b"\\"
 _KEY: Final = re.compile(r'"(instance_id|answer_type|answer_or_path)"[ \t]*:')
-# (id, type, value) of a plain line; of any other line three empty texts.
+# (id, type, value) of a plain line; three empty texts for any other line.
 Row = tuple[str, str, str]
 _OTHER: Final[Row] = ("", "", "")
 _STRING: Final = JSONDecoder().raw_decode
@@ -45,11 +44,11 @@ Find = Callable[[str], list[Row]]
 
 
 class PlainLines:
-    """Tells plain lines from others; the order of their keys is that of the first line that has all three."""
+    """Match plain lines; the order of their keys is that of the first line that has all three."""
 
     def __init__(self, limits: Limits) -> None:
         self.is_usable = limits["line_bytes"] >= BLOCK_BYTES and limits["json_depth"] >= 1
-        # A character takes at most four bytes: up to here, no answer can be too large.
+        # A character takes at most four bytes: up to this length, no answer can be too large.
         self._longest = int(limits["answer_bytes"]) // 4
         self._order: tuple[str, ...] = ()
         self._find = _finder(_KEYS)
@@ -57,7 +56,7 @@ class PlainLines:
         self._n_between = 0
 
     def rows(self, raw: bytes, text: str) -> tuple[list[Row], list[int]]:
-        """(one row a line, which of them are of no plain line) of a text that ends with a line end; `raw` are its bytes."""
+        """(one row per line, the indices of the lines that are not plain) of a text that ends with a line end; `raw` are its bytes."""
         if not self._order:
             self._learn(text)
         alike = self._alike(raw, text)
@@ -74,10 +73,10 @@ class PlainLines:
         return rows, [at for at, row in enumerate(rows) if not row[0]]
 
     def _alike(self, raw: bytes, text: str) -> list[Row]:
-        """The rows of a text whose lines are all spaced as the first one of the file, else an empty list.
+        """The rows of a text if all lines have the spacing of the first line of the file, else an empty list.
 
-        Half the time of the general expression: strings end at the next quote here, which is right where there is no backslash. That no
-        line was left out, and none ran into the next, shows in the sum of their lengths.
+        Takes half the time of the general expression: strings end at the next quote here, which is right without backslashes. The sum of
+        the lengths proves that no line was left out and none ran into the next.
         """
         n_lines = raw.count(b"\n")
         if self._find_alike is None or len(raw.translate(None, _NEVER_IN_TEXT)) != len(raw) - n_lines:
@@ -100,7 +99,7 @@ class PlainLines:
             self._find_alike = re.compile("".join(chain(*zip(map(re.escape, between), [*inside, ""], strict=True)))).findall
 
     def _unescaped(self, rows: list[Row]) -> list[Row]:
-        """The rows with the escapes in their values read, all at once where every one is valid."""
+        """The rows with the escapes in their values decoded, all at once if every one is valid."""
         try:
             values = _STRING('["' + '","'.join(map(_VALUE, rows)) + '"]')[0]
         except ValueError:
@@ -108,7 +107,7 @@ class PlainLines:
         return [(row[0], row[1], value) for row, value in zip(rows, values, strict=True)]
 
     def _checked(self, row: Row) -> Row:
-        """The row with its escapes read; that of no plain line where this one needs a closer look."""
+        """The row with its escapes decoded; the empty row if the line needs a closer check."""
         name, kind, value = row
         if len(value) > self._longest:
             return _OTHER
@@ -125,13 +124,13 @@ def _pattern(order: Sequence[str]) -> str:
 
 
 def _finder(order: Sequence[str]) -> Find:
-    """`findall` of lines: one group a key in the order given, all empty for a line that is not plain."""
+    """`findall` of lines: one group per key in the given order, all empty for a line that is not plain."""
     return re.compile(rf"^(?:{_pattern(order)}|[^\n]*\n)", re.MULTILINE).findall
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """n records of n lines that follow each other: joined texts with the end of each, a letter for its type, and the hash of each id."""
+    """n records of n consecutive lines: joined texts with the end of each, a letter for its type, and the hash of each id."""
 
     first_line: int
     ids: str
@@ -177,7 +176,7 @@ def block_of(first_line: int, rows: Sequence[Row]) -> Block:
 
 
 def place(line: int) -> str:
-    """`file:line` of the metadata file."""
+    """The position `file:line` in the metadata file."""
     return f"{METADATA}:{line}"
 
 
@@ -188,19 +187,19 @@ def line_of(where: str) -> int:
 
 MAX_BROKEN = 100
 _SEPARATORS = re.compile(r"[\s,]*")
-# Possessive: what is repeated without would be remembered character by character, a gigabyte for seven megabytes.
+# Possessive: a normal repetition would store a position for each character, a gigabyte for seven megabytes.
 _ID = re.compile(r'"instance_id"\s*:\s*("[^"\\]*+(?:\\.[^"\\]*+)*+")')
 _UNQUOTED = re.compile(r'"\w+"\s*:\s*([^\s"\[{][^\s",}\]]*)(?=[\s,}\]]|$)')
-# Many lines of nothing but `{}`, of nothing but `{`, or of nothing: each by itself would cost what a whole answer does.
+# Many lines of only `{}`, of only `{`, or empty: each alone would cost as much as a whole answer.
 _ALIKE = re.compile(r"^(?:((?:[ \t]*\{[ \t]*\}[ \t\r]*\n){8,}+)|(?:[ \t]*\{[ \t\r]*\n){8,}+|(?:[ \t\r]*\n){8,}+)", re.MULTILINE)
 _JSON_WORD = re.compile(r"(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One object of the file: its first line (1-based) and its value, or the fault that stands in its place.
+    """One object of the file: its first line (1-based) and its value, or the fault instead of it.
 
-    `instance_id` and `hint` belong to a fault: the id where it could still be read, and what to change.
+    `instance_id` and `hint` belong to a fault: the id if it could still be read, and what to change.
     """
 
     line: int
@@ -211,21 +210,21 @@ class Entry:
 
 
 class _EmptyObjects(str):
-    """Lines of nothing but `{}` where no other object is open: what they are is known."""
+    """Lines of only `{}` while no other object is open."""
 
     __slots__ = ()
 
 
 @dataclass(slots=True)
 class Layout:
-    """What the reader met that is not one object a line; each becomes one note."""
+    """Deviations from one object per line; each becomes one note."""
 
     notes: dict[str, int] = field(default_factory=dict)
     array: bool = False
     begun: bool = False
 
     def note(self, text: str, line: int) -> None:
-        """Keep the first line where `text` holds."""
+        """Keep the first line to which `text` applies."""
         self.notes.setdefault(text, line)
 
 
@@ -238,10 +237,10 @@ def read_objects(
 def read_objects(
     handle: BinaryIO, *, limits: Limits, numbers: str = "value", layout: Layout | None = None, plain: PlainLines | None = None
 ) -> Iterator[Entry | Block]:
-    """The objects of an open file in file order, streaming; no more than one object's lines are held at a time.
+    """The objects of an open file in file order, streaming; at most one object's lines are in memory at a time.
 
-    `numbers` is "value" (int and float) or "text": then a number is a `json_text.Number`, the characters as they stand in the file.
-    `layout` collects notes on the layout; read it after the last entry. With `plain`, runs of lines that it knows come as one block.
+    `numbers` is "value" (int and float) or "text": then a number is a `json_text.Number`, the characters in the file. `layout` collects
+    notes on the layout; read it after the last entry. With `plain`, runs of plain lines come as one block.
     """
     layout = layout if layout is not None else Layout()
     pending = _Pending()
@@ -283,9 +282,9 @@ def read_array(text: str, *, limits: Limits, numbers: str, layout: Layout) -> It
 def _lines(
     handle: BinaryIO, cap: int, plain: PlainLines | None, is_between: Callable[[], bool]
 ) -> Iterator[tuple[int, str | Block, Fault | None]]:
-    """(number, text, fault) of each line; an over-long one is cut at `cap` bytes and the rest of it skipped unread.
+    """(number, text, fault) of each line; one longer than `cap` bytes is cut there and the rest of it skipped.
 
-    A block of plain lines comes in the place of their texts, but only while `is_between` objects.
+    A block of plain lines replaces their texts, but only while `is_between` objects.
     """
     number = 0
     while True:
@@ -324,7 +323,7 @@ def _decoded(number: int, raw: bytes) -> tuple[int, str, Fault | None]:
 
 
 def _whole_lines(handle: BinaryIO, *, first: bool) -> bytes:
-    """The whole lines in the next block of an open file; empty, with the file's position as it was, where none is whole."""
+    """The complete lines in the next block of an open file; empty, with the file's position unchanged, if none is complete."""
     start = handle.tell()
     raw = handle.read(BLOCK_BYTES)
     end = raw.rfind(b"\n") + 1
@@ -333,7 +332,7 @@ def _whole_lines(handle: BinaryIO, *, first: bool) -> bytes:
 
 
 def _in_parts(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Callable[[], bool]) -> Iterator[tuple[int, str | Block]]:
-    """What `_parted` gives, but for long runs of equal lines: those of `{` as one text, those of `{}` as `_EmptyObjects`."""
+    """The result of `_parted`, but with long runs of equal lines joined: those of `{` as one text, those of `{}` as `_EmptyObjects`."""
     at = 0
     for match in _ALIKE.finditer(text):
         if between := text[at : match.start()]:
@@ -354,7 +353,9 @@ def _in_parts(raw: bytes, text: str, first: int, plain: PlainLines, is_between: 
 
 
 def _parted(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Callable[[], bool]) -> Iterator[tuple[int, str | Block]]:
-    """(number, block) of each run of plain lines that begins between objects, (number, text) of each other line; `first` is the first's."""
+    """(number, block) of each run of plain lines that begins between objects, (number, text) of each other line; `first` is the first
+    number.
+    """
     rows, others = plain.rows(raw, text)
     if not others and is_between():
         yield first, block_of(first, rows)
@@ -374,7 +375,7 @@ def _parted(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Ca
 
 
 def _whole_line(line: int, text: str, numbers: str, limits: Limits, layout: Layout) -> Entry | None:
-    """The entry of a line that is one whole object, or None: then it is looked at more closely."""
+    """The entry of a line that is one whole object, or None if it needs a closer look."""
     try:
         value, end = decode_object(text, text.index("{"), numbers=numbers, limits=limits)
     except ValueError:
@@ -402,7 +403,7 @@ class _Pending:
     fault: Fault | None = None
 
     def add(self, line: int, text: str, fault: Fault | None, layout: Layout) -> None:
-        """Take one more line in; the bracket that opens a JSON array round everything is not counted."""
+        """Add one more line; the bracket that opens a JSON array around everything is not counted."""
         if not self.lines:
             self.first = line
             if not layout.begun and text.lstrip().startswith("["):
@@ -418,7 +419,7 @@ class _Pending:
         self.depth += depth_change(text)
 
     def restarts_at(self, text: str) -> bool:
-        """Whether a line opens a new object although the lines held are not closed: they are broken, the new one may be whole."""
+        """Whether a line opens a new object although the pending lines are not closed: they are broken, the new one may be whole."""
         bare = text.lstrip()
         if not self.lines or not bare.startswith("{"):
             return False
@@ -428,7 +429,7 @@ class _Pending:
         return '"instance_id"' in bare or not self.lines[-1].rstrip().endswith((",", ":", "[", "{"))
 
     def take(self) -> "_Pending":
-        """What is held, leaving nothing behind."""
+        """Return the pending lines and clear them."""
         taken = _Pending(lines=self.lines, first=self.first, depth=self.depth, size=self.size, fault=self.fault)
         self.lines, self.depth, self.size, self.fault = [], 0, 0, None
         return taken
@@ -462,7 +463,7 @@ def _scan(pending: _Pending, numbers: str, limits: Limits, layout: Layout) -> It
 
 
 def _skip_separators(text: str, position: int, layout: Layout) -> int:
-    """Where the next object begins: past white space, commas and the bracket that closes an array round everything."""
+    """The start of the next object: after white space, commas and the bracket that closes an array around everything."""
     while True:
         match = _SEPARATORS.match(text, position)
         position = match.end() if match else position
@@ -473,7 +474,7 @@ def _skip_separators(text: str, position: int, layout: Layout) -> int:
 
 
 def _broken(text: str, line: int, error: JsonError) -> Entry:
-    """The entry of an object that is not valid JSON, with its id where that can still be read."""
+    """The entry of an object that is not valid JSON, with its id if that can still be read."""
     hint = error.hint
     unquoted = next((m.group(1) for m in _UNQUOTED.finditer(text) if not _JSON_WORD.match(m.group(1))), None)
     if error.code == "BAD_JSON" and not hint and unquoted:
@@ -482,7 +483,7 @@ def _broken(text: str, line: int, error: JsonError) -> Entry:
 
 
 def _recover_id(text: str) -> str | None:
-    """The last instance_id that stands in a broken object's text, or None."""
+    """The last instance_id in a broken object's text, or None."""
     found = _ID.findall(text)
     if not found:
         return None
@@ -490,5 +491,5 @@ def _recover_id(text: str) -> str | None:
         value, _ = decode_object('{"id":' + found[-1] + "}", 0, numbers="value", limits={"json_depth": 2})
     except ValueError:
         return None
-    # A replaced byte means that nobody knows the id.
+    # A replacement character means that the id is not certain.
     return None if "\ufffd" in value["id"] else str(value["id"])

@@ -1,4 +1,4 @@
-"""The limits readers and workers keep to: one flat table of numbers, each with its meaning."""
+"""The limits of readers and workers: one flat table of numbers with their meanings."""
 
 import math
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from evalsuite.core.errors import UsageError, did_you_mean
 Limits = Mapping[str, int | float]
 
 MIB = 1024 * 1024
-# From here on blocks of a CSV file cost less than cells, numpy's start in both workers included.
+# From this size on, blocks of a CSV file cost less than cells, including the import of numpy in both workers.
 BIG_BYTES = 256 << 10
-# The one that says in its own words what it is, and not as a part of the limits' hash.
+# The one limit that is described in its own words and is not part of the limits' hash.
 CLOCK = "clock"
 
 LIMITS: dict[str, tuple[int | float, str]] = {
@@ -45,7 +45,7 @@ DEFAULT_LIMITS: dict[str, int | float] = {name: value for name, (value, _) in LI
 
 
 def moved_limits(limits: Limits) -> dict[str, int | float]:
-    """The limits that differ from their defaults: what of them stands in a signature."""
+    """The limits that differ from their defaults, as the signature contains them."""
     return {name: value for name, value in limits.items() if DEFAULT_LIMITS.get(name) != value}
 
 
@@ -53,7 +53,7 @@ def resolve_limits(*overrides: Limits) -> dict[str, int | float]:
     """All limits by name: the defaults, then each override in turn (suite.yaml, then --limit).
 
     Raises:
-        UsageError: an unknown name, or a value that is not a positive finite number (a whole one unless it counts seconds).
+        UsageError: An unknown name, or a value that is not a positive finite number (a whole one unless it counts seconds).
     """
     resolved = dict(DEFAULT_LIMITS)
     for override in overrides:
@@ -71,7 +71,7 @@ def resolve_limits(*overrides: Limits) -> dict[str, int | float]:
 
 
 def clock_of(text: str) -> int:
-    """The limit `clock` for a day or time as ISO 8601 has it, in UTC unless it says its zone. Raises `UsageError`."""
+    """The limit `clock` for a day or time in ISO 8601, in UTC unless it names its zone. Raises `UsageError`."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -85,5 +85,5 @@ def clock_of(text: str) -> int:
 
 
 def clock_words(seconds: float) -> str:
-    """The limit `clock` as people write it: `2026-05-31`, or `2026-05-31T18:30:00Z` where it is not midnight."""
+    """The limit `clock` as people write it: `2026-05-31`, or `2026-05-31T18:30:00Z` if it is not midnight."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").removesuffix("T00:00:00Z")

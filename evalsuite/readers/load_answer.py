@@ -1,16 +1,14 @@
-"""The forms in which scorers get files: one place that opens a submission's answers, and its twin for gold files.
+"""Load the files of an answer, and of gold, in the form that a scorer needs: text, table, tables by name, or JSON.
 
-The two halves are never called with both sides' folders: a process that reads a submission knows no gold path.
+The functions for answers and for gold are never called with both folders: a process that reads a submission has no gold path.
 
-Answers in JSON of which a part cannot be read: a bad line of a JSONL costs its own record, fences or prose around JSON can be mended.
+JSON answers may be partly unreadable: a bad line of a JSONL costs only its own record, and fences or prose around JSON can be repaired. The
+placeholder of such a record is `{"x-eval-broken": {"line", "cause"}}`, with `"repaired"` if only the text around it, or a comma before a
+bracket, prevents it from being JSON. The tree scorers decide its score; no other scorer receives one.
 
-What stands in the place of such a record is `{"x-eval-broken": {"line", "cause"}}`, with `"repaired"` where only what is around it, or a
-comma before a bracket, keeps it from being JSON. The tree scorers decide what it is worth; no other scorer is called with one.
-
-Gold's tables as they were read, so that a worker reads each once: the last ones used, as many bytes as `MOST_BYTES` in all.
-
-What is kept stands under the place of a file with its inode, size and times, and under how it was read: a file that was changed is
-read anew. The judges of a leaderboard are forked from a process that has read gold for all of them.
+Gold tables are cached after reading, so that a worker reads each once: the least recently used are dropped above `MOST_BYTES` in all. The
+key is the file's path with its inode, size and times, and how it was read: a changed file is read again. The workers of a leaderboard are
+forked from a process that has read gold for all of them.
 """
 
 import contextlib
@@ -40,10 +38,10 @@ _TRAILING_COMMA = re.compile(r',\s*([}\]])|"(?:[^"\\]|\\.)*"')
 
 
 def read_answer_tree(handle: BinaryIO, *, name: str, limits: Limits) -> Any:
-    """The JSON value of an answer's file; of a .jsonl the list of its records, a broken one for each line that is none (blank ones too).
+    """The JSON value of an answer's file; for a .jsonl the list of its records, a broken one for each unreadable line (blank ones too).
 
     Raises:
-        FaultError: TOO_LARGE; BAD_ENCODING, BAD_JSON or LIMIT where nothing in the file can be read, and could not be mended.
+        FaultError: TOO_LARGE; BAD_ENCODING, BAD_JSON or LIMIT if nothing in the file can be read or repaired.
     """
     if not name.lower().endswith(".jsonl"):
         return parse_answer_tree(read_text(handle, limit_bytes=limits["file_bytes"]), limits=limits)
@@ -67,7 +65,7 @@ def read_answer_tree(handle: BinaryIO, *, name: str, limits: Limits) -> Any:
 
 
 def parse_answer_tree(text: str, *, limits: Limits) -> Any:
-    """The JSON value of an answer's text, a broken record where it could be mended. Raises FaultError BAD_JSON, LIMIT where not."""
+    """The JSON value of an answer's text, a broken record if it could be repaired. Raises FaultError BAD_JSON, LIMIT otherwise."""
     try:
         return parse_tree(text, limits=limits)
     except FaultError as error:
@@ -78,7 +76,7 @@ def parse_answer_tree(text: str, *, limits: Limits) -> Any:
 
 
 def broken_record(line: int, cause: str, text: str, limits: Limits) -> Obj:
-    """What stands for a record that could not be read; with what it says where only fences, prose or a comma keep it from being JSON."""
+    """The placeholder of an unreadable record; with its value if only fences, prose or a comma prevent it from being JSON."""
     broken: Obj = {"line": line, "cause": cause}
     with contextlib.suppress(FaultError):
         # The text from its first opening bracket to its last closing one, without commas before a closing bracket.
@@ -89,19 +87,19 @@ def broken_record(line: int, cause: str, text: str, limits: Limits) -> Obj:
 
 
 MOST_BYTES: Final = 64 << 20
-# About what a cell takes as a Python value.
+# The approximate size of a cell as a Python value.
 _CELL_BYTES: Final = 64
 
 
 class Shelf:
-    """What was read of files, at most `most_bytes` in all; `n_read` counts the readings."""
+    """A cache of parsed files, at most `most_bytes` in all; `n_read` counts the reads."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes, self._n_bytes, self.n_read = most_bytes, 0, 0
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
 
     def read(self, path: Path, how: Hashable, read: Callable[[], Any]) -> Any:
-        """What `read()` makes of the file, or made of it before. Raises what it raises."""
+        """The result of `read()` for the file, cached. Raises what `read` raises."""
         stamp = _stamp(path)
         if (known := self._kept.get((path, how, stamp))) is not None:
             self._kept.move_to_end((path, how, stamp))
@@ -121,21 +119,21 @@ class Shelf:
             self._n_bytes -= self._kept.popitem(last=False)[1][1]
 
     def has_room_for(self, path: Path) -> bool:
-        """Whether a file is there whose tables will most likely be kept: as values they may take several times its bytes."""
+        """Whether a file exists whose tables will most likely fit into the cache: as values they may take several times its bytes."""
         stamp = _stamp(path)
         return stamp is not None and 16 * stamp[2] < self._most_bytes
 
     @property
     def is_full(self) -> bool:
-        """Whether more than half of the room is taken: what is read ahead stops there."""
+        """Whether more than half of the cache is used: reading ahead stops there."""
         return 2 * self._n_bytes > self._most_bytes
 
     def to_bytes(self) -> bytes:
-        """All that is kept, for `take`."""
+        """The content of the cache, for `take`."""
         return pickle.dumps(self._kept)
 
     def take(self, kept: bytes) -> None:
-        """Take in what another shelf of a process that read gold alone gave."""
+        """Add the content of another cache, from a process that read only gold."""
         for key, (value, size) in pickle.loads(kept).items():
             self._keep(key, value, size)
 
@@ -153,7 +151,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def _bytes_of(value: Any, file_bytes: int) -> int | None:
-    """About how much memory the tables of a file take, None for what is not kept."""
+    """The approximate memory of the tables of a file, None for values that are not cached."""
     tables = list(value.values()) if isinstance(value, Mapping) else [value]
     if not all(isinstance(table, Table | DigestedTable | Fault) for table in tables):
         return None
@@ -173,13 +171,16 @@ def read_answer(
     databases: Sequence[str] = (),
     evaluator: str = "",
 ) -> Any:
-    """A submission's answer in one form: text, a `Table` (`UnreadTable` where it is big), a list of them, or tables by name.
+    """Load a submission's answer in one form.
 
-    A query is run on each of the `databases`, prepared as its `evaluator` does, and gives the list of its tables.
+    A query is run on each of the `databases`, prepared as its `evaluator` does, and returns the list of its tables. `private` is a copy of
+    the file that no other process can reach, if one was made, or the table that an SQL answer returned.
 
-    Raises `FaultError`.
+    Returns:
+        Text, a `Table` (`UnreadTable` if it is big), a list of tables, tables by name, or a JSON value.
 
-    `private` is a copy of the file that nobody else can reach, where one was made, or the table that an SQL answer gave.
+    Raises:
+        FaultError: The answer cannot be read.
     """
     if form == "query":
         from evalsuite.sql.query_pairs import EVALUATORS, tables_of
@@ -188,7 +189,7 @@ def read_answer(
     if answer_type == "answer":
         return parse_answer_tree(str(value), limits=limits) if form == "tree" else value
     if form == "table" and private is not None:
-        # What a query gave kept to `result_bytes`, not to what a file that is handed in may have.
+        # The result of a query was limited by `result_bytes`, not by the limit of a submitted file.
         own = {**limits, "file_bytes": limits["result_bytes"]}
         opened = partial(open_trusted, Path(private), limit_bytes=own["file_bytes"])
         return open_csv_table(opened, name=Path(private).name, limits=own)
@@ -206,7 +207,7 @@ def read_answer(
             return read_text(handle, limit_bytes=limits["answer_bytes"])
 
     if form == "tables":
-        # A file that is named again is not read again, and stands there as the same table.
+        # A file that is named again is not read again; both entries are the same table.
         read = {path: read_file(path) for path in dict.fromkeys(value)}
         return [read[path] for path in value]
     return read_file(value if isinstance(value, str) else str(value))
@@ -229,10 +230,10 @@ def read_gold_query(path: Path) -> str:
 def read_gold_files(
     form: str, parameters: Mapping[str, Any], *, folder: Path, instance_id: str, limits: Limits, as_it_comes: bool = False
 ) -> dict[str, Any]:
-    """The parameters that name gold files, read: `gold` (and the `schema` of trees) in the shape they have.
+    """The parameters that name gold files, loaded: `gold` (and the `schema` of trees) in the shape they have.
 
-    An unreadable one of several stands as a `Fault`, a single one raises `FaultError`. `as_it_comes` takes big tables packed or digested,
-    and several when they are asked for.
+    An unreadable one of several becomes a `Fault`, a single one raises `FaultError`. `as_it_comes` returns big tables packed or digested,
+    and several on demand.
     """
 
     def read_file(name: str) -> Any:
@@ -265,7 +266,7 @@ def read_gold_files(
         try:
             return {key: _tree(value, read_file, limits) for key, value in named.items()}
         except FaultError as error:
-            # The text of gold's own entry is no fault of the answer.
+            # An unreadable text of gold's own entry is not the answer's fault.
             raise FaultError(error.fault.code, error.fault.detail, where=error.fault.where, side="gold") from error
         except (MemoryError, RecursionError):
             raise FaultError("BAD_SPEC", "the gold entry does not fit into memory_mib, or nests too deep") from None
@@ -275,7 +276,7 @@ def read_gold_files(
 
 
 class Golds(Sequence[Any]):
-    """The tables of several golds, each read when it is first asked for: an answer that equals the first one needs no other."""
+    """The tables of several golds, each read on first access: an answer that equals the first one needs no other."""
 
     def __init__(self, names: Sequence[str], read: Callable[[str], Any]) -> None:
         self._names, self._read = names, read
@@ -307,7 +308,7 @@ def _tree(value: Any, read: Callable[[str], Any], limits: Limits) -> Any:
 def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) -> tuple[str, ...]:
     """The base tables of a gold database, in file order. Raises `FaultError` of gold.
 
-    All of a small one is read, for its tables are asked for next, and stand on the shelf then.
+    A small one is read completely into the cache, because its tables are needed next.
     """
     with _blamed_on_gold(instance_id, name):
         path = folder / inside(instance_id, name)
@@ -320,7 +321,7 @@ def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) 
 
 @contextmanager
 def _blamed_on_gold(instance_id: str, name: str) -> Iterator[None]:
-    """Whatever keeps a file of gold from being read is gold's fault; its names stay below the instance's folder, but may be links."""
+    """Turn whatever prevents reading a gold file into a gold fault; its names stay below the instance's folder, but may be links."""
     try:
         yield
     except (FaultError, MemoryError, RecursionError) as error:
@@ -338,7 +339,7 @@ def _gold_fault(instance_id: str, name: str, error: Exception) -> FaultError:
 def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, private: Path | None = None) -> tuple[Any, dict[str, Any]]:
     """Prediction and gold of a file scorer from plain paths or ready values, for a single check without folders.
 
-    `private` is a copy of the prediction's database that nobody else can reach, where one was made. Raises `FaultError`.
+    `private` is a copy of the prediction's database that no other process can reach, if one was made. Raises `FaultError`.
     """
     limits = DEFAULT_LIMITS
     names = parameters.get("condition_tabs")

@@ -1,4 +1,4 @@
-"""A table from a file that a person names, whatever its format: CSV, Parquet, JSON records, a table of a DuckDB file."""
+"""Load a table from a file that a person names, in any format: CSV, Parquet, JSON records, a table of a DuckDB file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,20 +20,20 @@ _PACKED: Final = (".gz", ".bz2", ".xz")
 
 
 def ending_of(path: Path) -> str:
-    """Which of `ENDINGS` a file has, for CSV before that of its compression; empty for none of them."""
+    """The member of `ENDINGS` that a file has, for CSV without that of its compression; empty if it has none of them."""
     last, before = path.suffix.lower(), Path(path.stem).suffix.lower()
     return ".csv" if last in _PACKED and before == ".csv" else last if last in ENDINGS else ""
 
 
 def read_bare(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None) -> Any:
-    """A `Table`, or what a JSON file holds where that is no list of flat records.
+    """A `Table`, or the value of a JSON file that is not a list of flat records.
 
-    `table` names one of a DuckDB file that has several, `private` is a copy of it that nobody else can reach. Cells of CSV and JSON are
-    text, others native.
+    `table` names one of a DuckDB file that has several, `private` is a copy of it that no other process can reach. Cells of CSV and JSON
+    are text, others native.
 
     Raises:
-        FaultError: the readers' faults, with the file's name.
-        UsageError: a database of several tables and no name, or no such table.
+        FaultError: The readers' faults, with the file's name.
+        UsageError: A database of several tables and no name, or no such table.
     """
     ending = ending_of(path)
     try:
@@ -51,7 +51,7 @@ def read_bare(path: Path, limits: Limits, *, table: str | None = None, private: 
 
 
 def as_texts(table: Table) -> Table:
-    """The table with cells as they stand in a CSV file: what a typed table is compared with one of texts by."""
+    """The table with cells as a CSV file would contain them, to compare a typed table with one of texts."""
     if table.types is None:
         return table
     columns = tuple([None if cell is None else _written(cell) for cell in column] for column in table.columns)
@@ -78,7 +78,7 @@ def _database_table(path: Path, limits: Limits, name: str | None, opened: Path) 
 
 
 def _parquet_table(path: Path, limits: Limits) -> Table:
-    """The rows of a Parquet file. It is put into a database in memory, so that its cells are read like those of any other."""
+    """The rows of a Parquet file. It is loaded into a database in memory, so that its cells are read like those of any other."""
     import duckdb
 
     with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:

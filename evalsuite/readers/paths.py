@@ -1,4 +1,4 @@
-"""Opening a file whose name a submission chose: confined to a folder, a regular file, not gold, not too large."""
+"""Open files whose names a submission chose: inside a folder, regular, not gold, not too large."""
 
 import errno
 import hashlib
@@ -16,7 +16,7 @@ from evalsuite.core.types import METADATA, METADATA_ARRAY
 
 Inode = tuple[int, int]
 
-# The one file that makes a folder gold.
+# The file that identifies a gold folder.
 SPEC_PATTERN = "*_eval.jsonl"
 MAX_PATH_BYTES = 1024
 MAX_PART_BYTES = 255
@@ -29,7 +29,7 @@ _CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 # O_NONBLOCK: opening a pipe must not wait for its writer.
 _FILE_FLAGS = os.O_RDONLY | _CLOSE_ON_EXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER_FLAGS = os.O_RDONLY | _CLOSE_ON_EXEC | getattr(os, "O_DIRECTORY", 0)
-# No room, no descriptor, a disk or a server that fails: of none of these an answer is the cause.
+# No space, no descriptor, a disk or a server that fails: an answer causes none of these.
 OF_MACHINE = frozenset(
     getattr(errno, name)
     for name in ["ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EFBIG", "EIO", "EAGAIN", "ESTALE", "ETIMEDOUT", "EINTR"]
@@ -39,13 +39,13 @@ _BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and
 
 
 class FromRoot(str):
-    """A path that is relative to its side's root, not to the instance's folder. Only a layout's reader makes one: no text can become it."""
+    """A path relative to its side's root, not to the instance's folder. Only a layout's reader creates one: no text can become it."""
 
     __slots__ = ()
 
 
 def file_name(instance_id: str) -> str:
-    """A file's name for an instance id, the id itself where it can be one; different for different ids."""
+    """A file's name for an instance id, the id itself if it is a valid name; different for different ids."""
     safe = quote(instance_id, safe=" ,+=@()[]!")
     if len(safe) > _LONGEST_NAME or safe.startswith("."):
         return safe.strip(".")[:_LONGEST_NAME] + "-" + hashlib.sha256(instance_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
@@ -53,7 +53,7 @@ def file_name(instance_id: str) -> str:
 
 
 def why_no_folder(path: Path, what: str) -> str:
-    """Why a folder that a person named cannot be read, empty where it can: there is none, it is something else, or what the system says."""
+    """Why a folder that a person named cannot be read, empty if it can: it does not exist, is something else, or the system's error."""
     try:
         os.scandir(path).close()
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def why_no_folder(path: Path, what: str) -> str:
 
 
 def metadata_like(folder: Path) -> list[str]:
-    """The metadata file's name where it is there, else those in the folder that begin as it does, in any case of letters."""
+    """The metadata file's name if it exists, else the names in the folder that begin like it, case ignored."""
     if os.path.lexists(folder / METADATA):
         return [METADATA]
     try:
@@ -76,15 +76,15 @@ def metadata_like(folder: Path) -> list[str]:
 
 
 def metadata_name(folder: Path) -> str:
-    """The name of the folder's metadata file: `results_metadata.json` where nothing else is like it, else what it should be."""
+    """The name of the folder's metadata file: `results_metadata.json` if that is the only similar one, else the standard name."""
     return METADATA_ARRAY if metadata_like(folder) == [METADATA_ARRAY] else METADATA
 
 
 def open_confined(root: Path, path: str, *, limit_bytes: float, gold_inodes: frozenset[Inode] = frozenset()) -> BufferedReader:
-    """An open binary handle on `root/path`, a regular file of at most `limit_bytes` bytes reached through no link.
+    """An open binary handle on `root/path`, a regular file of at most `limit_bytes` bytes reached without links.
 
-    `root` is the user's own and may be a link. What is checked is what is opened: the walk goes by descriptors, so a folder swapped
-    for a link in between changes nothing.
+    `root` belongs to the user and may be a link. The opened file is the checked one: the walk uses descriptors, so replacing a folder with
+    a link meanwhile has no effect.
 
     Raises:
         FaultError: BAD_PATH, MISSING_FILE, NOT_REGULAR_FILE or TOO_LARGE.
@@ -107,7 +107,9 @@ def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
 
 
 def opened_again(handle: BufferedReader) -> BufferedReader:
-    """The same open file from its beginning, to be closed by itself: no name leads to it any more. Both are at one place: read in turn."""
+    """The same open file from its beginning, with its own close: it may have no name any more. Both share one position, so read them in
+    turn.
+    """
     again = os.fdopen(os.dup(handle.fileno()), "rb")
     again.seek(0)
     return again
@@ -120,16 +122,16 @@ def split_path(path: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 12)
 def _parts(path: str) -> tuple[str, ...]:
-    # The same few names stand in every folder, and each id is asked for several times.
+    # The same few names occur in every folder, and each id is looked up several times.
     if reason := _refusal(path):
         raise FaultError("BAD_PATH", reason)
     return tuple(part for part in path.split("/") if part not in ("", "."))
 
 
 def own_path(root: Path, instance_id: str, path: str) -> str:
-    """An absolute path that leads into the folder of an instance below `root`, from that folder on; any other path as it is.
+    """An absolute path into the folder of an instance below `root`, made relative to that folder; any other path unchanged.
 
-    The folder is recognised by its inode, whatever links lead to it; the rest of the path is for `open_confined` to walk.
+    The folder is recognised by its inode, whatever links lead to it; `open_confined` walks the rest of the path.
     """
     if not path.startswith("/") or len(path) > MAX_PATH_BYTES or _refusal(path[1:]) or "/" in instance_id:
         return path
@@ -185,7 +187,7 @@ def _walk(root: Path, parts: list[str]) -> int:
     folder = os.open(root, _FOLDER_FLAGS)
     try:
         for part in parts[:-1]:
-            # With O_DIRECTORY the kernel's own answer to a linked folder is ENOTDIR, which says less.
+            # With O_DIRECTORY the kernel reports ENOTDIR for a linked folder, which is less specific.
             if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
                 raise OSError(errno.ELOOP, "link")
             inner = os.open(part, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
@@ -197,7 +199,7 @@ def _walk(root: Path, parts: list[str]) -> int:
 
 
 def _resolve(root: Path, parts: list[str]) -> int:
-    """The descriptor where the system cannot open by folder descriptors (Windows): no link on the way, still below `root`."""
+    """The descriptor if the system cannot open by folder descriptors (Windows): no link on the way, still below `root`."""
     place = root
     for part in parts:
         place = place / part
@@ -228,7 +230,7 @@ def _regular_file(descriptor: int, limit_bytes: float, gold_inodes: frozenset[In
 
 
 def _fault_of_opening(error: OSError) -> FaultError:
-    """The fault of a failed open; the system's own text stays out because it carries paths."""
+    """The fault of a failed open; the system's own text is left out because it contains paths."""
     if error.errno == errno.ELOOP:
         return FaultError("BAD_PATH", "the path goes through a link")
     if error.errno == errno.ENAMETOOLONG:
@@ -245,7 +247,7 @@ def _fault_of_opening(error: OSError) -> FaultError:
 
 
 def content_digest(handle: BinaryIO | FileIO) -> "hashlib._Hash":
-    """The SHA-256 of an open file from where it stands. `hashlib.file_digest` makes room for 256 KB each time: most files are smaller."""
+    """The SHA-256 of an open file from its current position. `hashlib.file_digest` allocates 256 KB each time: most files are smaller."""
     digest, most = hashlib.sha256(), 1 << 20
     size = os.fstat(handle.fileno()).st_size
     while block := handle.read(min(size + 1, most)):

@@ -1,8 +1,7 @@
-"""A submission folder -> `Submission`: the answers of `results_metadata.jsonl`, each checked, none trusted.
+"""Read a submission folder: the answers of `results_metadata.jsonl`, each checked, none trusted.
 
-Exactly three keys are read. Whatever else a line says (its own `evaluation`, its own `score`) is named in a note and never used.
-
-The answers of a metadata file by instance id: a plain dict of a few, and a sorted index over joined text of very many.
+Exactly three keys are read. A note names all others (such as its own `evaluation` or `score`), and they are never used. A small submission
+is a dict by instance id, a very large one a sorted index over joined text.
 """
 
 import codecs
@@ -25,7 +24,7 @@ from evalsuite.readers.jsonl import place as _where
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import SPEC_PATTERN, metadata_like, metadata_name, open_confined, own_path, why_no_folder
 
-# From here on a dict of answers would take half a kilobyte each.
+# From this many answers on, a dict would take half a kilobyte each.
 COMPACT_FROM: Final = 50_000
 SHOWN_LINES: Final = 5
 MOST_SHOWN_OF_ID: Final = 200
@@ -57,14 +56,14 @@ class Singles:
 
 
 class Collected:
-    """What was read so far, in file order."""
+    """The answers read so far, in file order."""
 
     def __init__(self) -> None:
         self._segments: list[Block | Singles] = []
         self._hashes = array("q")
 
     def add(self, answer: Answer, line: int) -> None:
-        """Take in one answer."""
+        """Add one answer."""
         if not self._segments or not isinstance(self._segments[-1], Singles):
             self._segments.append(Singles())
         last = self._segments[-1]
@@ -74,12 +73,12 @@ class Collected:
         self._hashes.append(hash(answer.instance_id))
 
     def add_block(self, block: Block) -> None:
-        """Take in a block of answers."""
+        """Add a block of answers."""
         self._segments.append(block)
         self._hashes.extend(block.hashes)
 
     def answers(self, mark: MarkDuplicate, *, compact_from: int = COMPACT_FROM) -> Mapping[str, Answer]:
-        """One answer an id in file order; of an id that stands there several times the first, marked with their lines."""
+        """One answer per id in file order; for a repeated id the first, marked with all lines."""
         if len(self._hashes) >= compact_from:
             return CompactAnswers(self._segments, self._hashes, mark)
         found: dict[str, Answer] = {}
@@ -96,7 +95,7 @@ class Collected:
 
 
 class KnownAnswers:
-    """What was read so far of the ids that gold has; of others their number is kept, and where the first few of them stand."""
+    """The answers read so far to gold's ids; of others only their number and the lines of the first few are kept."""
 
     def __init__(self, ids: Collection[str], *, most_shown: int) -> None:
         self._ids, self._most_shown = frozenset(ids), most_shown
@@ -106,7 +105,7 @@ class KnownAnswers:
         self.unknown: list[tuple[str, str]] = []
 
     def add(self, answer: Answer, line: int) -> None:
-        """Take in one answer."""
+        """Add one answer."""
         name = answer.instance_id
         if name not in self._ids:
             self.n_unknown += 1
@@ -119,13 +118,13 @@ class KnownAnswers:
         if answer.instance_id not in self._answers:
             self._answers[answer.instance_id] = answer
             return
-        # Only as many lines are kept as are shown, and one more that says so.
+        # Only as many lines are kept as are shown, plus one that shows that there are more.
         lines = self._lines.setdefault(answer.instance_id, [])
         if len(lines) < SHOWN_LINES:
             lines.append(line)
 
     def add_block(self, block: Block) -> None:
-        """Take in a block of answers."""
+        """Add a block of answers."""
         for at in range(len(block)):
             if block.instance_id(at) in self._ids or len(self.unknown) < self._most_shown:
                 self.add(block.answer(at), block.line(at))
@@ -133,14 +132,14 @@ class KnownAnswers:
                 self.n_unknown += 1
 
     def answers(self, mark: MarkDuplicate) -> Mapping[str, Answer]:
-        """One answer an id in file order; of an id that stands there several times the first, marked with their lines."""
+        """One answer per id in file order; for a repeated id the first, marked with all lines."""
         for name, later in self._lines.items():
             self._answers[name] = mark(self._answers[name], [line_of(self._answers[name].where), *later])
         return self._answers
 
 
 class SampledAnswers(KnownAnswers):
-    """One sample of several: of each id the `sample`-th line, from 1; an id with more than `n_samples` lines is marked with them."""
+    """One sample of several: for each id the `sample`-th line, from 1; an id with more than `n_samples` lines is marked with them."""
 
     def __init__(self, ids: Collection[str], sample: int, n_samples: int, *, most_shown: int) -> None:
         super().__init__(ids, most_shown=most_shown)
@@ -161,16 +160,18 @@ class SampledAnswers(KnownAnswers):
         return found | too_many
 
     def unequal(self) -> Iterator[tuple[int, str, int]]:
-        """(last line, id, number of lines) of each id that has not as many lines as samples, in file order; no more than one too many."""
+        """(last line, id, number of lines) of each id whose number of lines differs from the number of samples, in file order; at most
+        one too many.
+        """
         for name, lines in self._lines.items():
             if len(lines) != self._n_samples:
                 yield lines[-1], name[:MOST_SHOWN_OF_ID], len(lines)
 
 
 class CompactAnswers(Mapping[str, Answer]):
-    """The same as a mapping that makes each answer when it is asked for: some 20 bytes each beside their text.
+    """A mapping that creates each answer on access: some 20 bytes each in addition to their text.
 
-    An id is found by its hash in a sorted array; equal hashes are told apart by the ids themselves.
+    A sorted array of hashes finds an id; comparing the ids themselves separates equal hashes.
     """
 
     def __init__(self, segments: Sequence[Block | Singles], hashes: "array[int]", mark: MarkDuplicate) -> None:
@@ -182,7 +183,7 @@ class CompactAnswers(Mapping[str, Answer]):
         for segment in segments:
             self._starts.append(n)
             n += len(segment)
-        # In order, and the position that each one had; equal ones by position.
+        # Sorted, with the original position of each one; equal ones by position.
         given = np.frombuffer(hashes, dtype=np.int64)
         order = np.argsort(given, kind="stable").astype(np.uint32)
         self._hashes, self._order = array("q", given[order].tobytes()), array("I", order.tobytes())
@@ -232,7 +233,7 @@ class CompactAnswers(Mapping[str, Answer]):
         return self._segments[at], position - self._starts[at]
 
     def _find_duplicates(self, mark: MarkDuplicate) -> None:
-        """Find ids that stand there twice among neighbours of one hash."""
+        """Find duplicate ids among neighbours with the same hash."""
         for first, last in _runs(self._hashes):
             by_id: dict[str, list[int]] = {}
             for position in self._order[first:last]:
@@ -280,22 +281,22 @@ _BLOCK = 1 << 16
 def read_metadata(
     folder: Path, limits: Limits = DEFAULT_LIMITS, ids: Collection[str] | None = None, *, sample: tuple[int, int] | None = None
 ) -> Submission:
-    """The submission that results_metadata.jsonl describes, of answers to other `ids` (None: there are none) but their number.
+    """The submission that results_metadata.jsonl describes; of answers to other `ids` (None: there are none) only their number.
 
     `sample` (i, k): k lines of one id are k samples of its answer, and the submission is the i-th of them; it needs `ids`.
 
-    Raises SubmissionError as `read_submission` does.
+    Raises SubmissionError like `read_submission`.
     """
     seen, name = Seen(), metadata_name(folder)
     with watched(_open(folder, limits, name), seen) as handle:
         submission = _Reading(folder, limits, ids, sample).read(handle, is_array=name == METADATA_ARRAY)
-    # What changed while it was read is like nothing else: no two of them are taken for the same.
+    # A file that changed while it was read gets a unique hash: no two of them are taken for the same.
     submission = replace(submission, digest=seen.digest or secrets.token_hex())
     return submission if name == METADATA else _renamed(submission, name)
 
 
 def _renamed(submission: Submission, name: str) -> Submission:
-    """The submission of a metadata file of another name. Raises `SubmissionError` where nothing in it is an answer."""
+    """The submission of a metadata file of another name. Raises `SubmissionError` if nothing in it is an answer."""
     folder = submission.folder
     if submission.n_objects and not (submission.answers or submission.n_unknown):
         raise SubmissionError(f"{folder.name}/{name}: no object in it has an instance_id", hint=f"write {METADATA}: one object a line")
@@ -346,14 +347,14 @@ def _unreadable(folder: Path, name: str, fault: Fault) -> SubmissionError:
 
 
 def no_metadata(folder: Path, why: str = "") -> SubmissionError:
-    """The error of a folder without metadata, which names what lies there in its place."""
+    """The error of a folder without metadata, which names what it contains instead."""
     if like := metadata_like(folder):
         return SubmissionError(f"{folder}: found {listed(like)}, expected {METADATA}", hint=f"name the file of answers {METADATA}")
     return SubmissionError(f"no {METADATA} in {folder}{why}", hint=_what_there_is(folder))
 
 
 def _what_there_is(folder: Path) -> str:
-    """A hint for a folder that is no submission: gold in its place, the submissions that lie in it, or else its content."""
+    """A hint for a folder that is not a submission: it is gold, it contains submissions, or else its content."""
     names = sorted(item.name for item in folder.iterdir())
     if any(fnmatchcase(name, SPEC_PATTERN) for name in names):
         return f"{folder} holds {SPEC_PATTERN}, so it is gold: name the folder of answers in its place"
@@ -363,7 +364,7 @@ def _what_there_is(folder: Path) -> str:
 
 
 class _Reading:
-    """One pass over a metadata file: what is known so far."""
+    """The state of one pass over a metadata file."""
 
     def __init__(self, folder: Path, limits: Limits, ids: Collection[str] | None, sample: tuple[int, int] | None) -> None:
         self.folder = folder
@@ -381,7 +382,7 @@ class _Reading:
         self.n_objects = 0
 
     def read(self, handle: BinaryIO, *, is_array: bool = False) -> Submission:
-        """The submission of an open metadata file; of one that may be an array, how its objects are laid out is no note."""
+        """The submission of an open metadata file; for one that may be an array, the layout of its objects is not a note."""
         layout = Layout()
         for entry in self._entries(handle, layout, is_array=is_array):
             if isinstance(entry, Block):
@@ -423,7 +424,7 @@ class _Reading:
         yield from read_objects(handle, limits=self.limits, numbers="text", layout=layout, plain=PlainLines(self.limits))
 
     def _take(self, entry: Entry) -> None:
-        """Keep one entry as an answer, or as a note where it has no usable id."""
+        """Keep one entry as an answer, or as a note if it has no usable id."""
         if entry.value is None:
             id_: Any = entry.instance_id
             assert entry.fault is not None
@@ -448,7 +449,7 @@ class _Reading:
         self.collected.add(replace(answer, value=self._value(answer), unread=unread), entry.line)
 
     def _value(self, answer: Answer) -> str | tuple[str, ...]:
-        """What an answer names, absolute paths into its own folder as relative ones."""
+        """The value of an answer, absolute paths into its own folder as relative ones."""
         if isinstance(answer.value, tuple):
             return tuple(own_path(self.folder, answer.instance_id, path) for path in answer.value)
         return own_path(self.folder, answer.instance_id, answer.value) if answer.answer_type == "file" else answer.value
@@ -471,7 +472,7 @@ class _Reading:
 
 
 def _begins_with_bracket(handle: BinaryIO) -> bool:
-    """Whether the first character of an open file that is no blank opens an array; what was looked at is read again."""
+    """Whether the first character of an open file that is not blank opens an array; the file is rewound."""
     while (block := handle.read(_BLOCK)) and not block.removeprefix(codecs.BOM_UTF8).strip():
         pass
     handle.seek(0)
@@ -479,7 +480,7 @@ def _begins_with_bracket(handle: BinaryIO) -> bool:
 
 
 def read_answer(instance_id: str, entry: Obj, *, where: str, limits: Limits) -> Answer:
-    """The answer an entry gives for an instance, or one with the fault that keeps it from being used."""
+    """The answer of an entry for an instance, or one with the fault that prevents its use."""
     kind, given = _kind(entry), entry.get("answer_or_path")
     problem = _type_problem(entry, kind) or _value_problem(kind, entry)
     fault = Fault(code="BAD_METADATA", detail=problem, where=where) if problem else None
@@ -499,13 +500,13 @@ def read_answer(instance_id: str, entry: Obj, *, where: str, limits: Limits) -> 
 
 
 def _kind(entry: Obj) -> Any:
-    """The answer_type of an entry; of a list of one, the form that the reference's README prints, what is in it."""
+    """The answer_type of an entry; of a list of one (the form that the reference's README shows) its item."""
     kind = entry.get("answer_type")
     return kind[0] if isinstance(kind, list) and len(kind) == 1 else kind
 
 
 def _type_problem(entry: Obj, kind: Any) -> str:
-    """What is wrong with an entry's answer_type, or an empty text."""
+    """The error in an entry's answer_type, or an empty text."""
     if "answer_type" not in entry:
         return "the key 'answer_type' is missing"
     if isinstance(kind, str) and not isinstance(kind, Number):
@@ -514,7 +515,7 @@ def _type_problem(entry: Obj, kind: Any) -> str:
 
 
 def _value_problem(kind: Any, entry: Obj) -> str:
-    """What is wrong with an entry's answer_or_path for its type, or an empty text."""
+    """The error in an entry's answer_or_path for its type, or an empty text."""
     if "answer_or_path" not in entry:
         return "the key 'answer_or_path' is missing"
     value = entry["answer_or_path"]
@@ -544,7 +545,7 @@ def _json_word(value: object) -> str:
 
 
 def _duplicate(answer: Answer, lines: list[int]) -> Answer:
-    """The one answer of an id that was handed in several times."""
+    """The one answer of an id that was submitted several times."""
     shown_lines = [str(line) for line in lines[:SHOWN_LINES]]
     named = " and ".join(filter(None, [", ".join(shown_lines[:-1]), shown_lines[-1]]))
     if len(lines) > SHOWN_LINES:

@@ -1,9 +1,9 @@
-"""The files that a submission consists of: which they are, their hash, and a copy of those that lie behind a URL (`s3://`, `https://` ...).
+"""The files of a submission: their list, their hash, and a local copy of those behind a URL (`s3://`, `https://` ...).
 
-The hash of a folder that nobody touched is known without reading it, and whether a run's verdicts are of the bytes it says. Only the
-grader's own arguments name a URL: what a submission says never is one, its paths are checked before one of them is asked for.
+The hash of an unchanged folder is known without reading it, and so is whether a run's verdicts are for the bytes it names. Only the
+grader's own arguments can name a URL: a submission's text never is one, and its paths are checked before any is requested.
 
-A folder of dbt projects as agents leave them: `<instance>/<name>.duckdb` and no results_metadata.jsonl; the database is the answer.
+A folder of dbt projects as agents leave them contains `<instance>/<name>.duckdb` and no results_metadata.jsonl; the database is the answer.
 """
 
 import contextlib
@@ -32,13 +32,13 @@ _SHOWN = 3
 
 
 def read_projects(folder: Path, limits: Limits, ids: Collection[str] | None) -> Submission | None:
-    """The submission in such a folder, of answers to other `ids` but their number; None where no subfolder that can be read holds one.
+    """The submission in such a folder, of answers to other `ids` only their number; None if no readable subfolder contains a database.
 
-    Where several lie in one folder nobody can say which is meant: that instance is a fault of the submission.
+    Several databases in one folder are ambiguous: that instance is a submission fault.
     """
     places = _names_in(folder)
     if any(fnmatch(name, SPEC_PATTERN) for name in places):
-        # Gold, which has databases too.
+        # Gold contains databases too.
         return None
     answers: dict[str, Answer] = {}
     for place in places:
@@ -62,7 +62,7 @@ def read_projects(folder: Path, limits: Limits, ids: Collection[str] | None) -> 
 
 
 def _names_in(folder: Path) -> list[str]:
-    """What lies open in a folder, in order; nothing where it is none or cannot be read, which others say better."""
+    """The visible names in a folder, sorted; empty if it is not a folder or cannot be read, because other code reports that better."""
     try:
         return sorted(item.name for item in folder.iterdir() if not item.name.startswith("."))
     except OSError:
@@ -78,38 +78,38 @@ def _answer(name: str, files: list[str]) -> Answer:
     return Answer(instance_id=name, answer_type="file", value="", where=where, fault=fault)
 
 
-# A file changed this shortly before it was read may change again without its times showing it: clocks of file systems are coarse.
+# A file changed shortly before it was read may change again without new timestamps: file systems' clocks are coarse.
 _SETTLED_NS = 2_000_000_000
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BLOCK = 1 << 20
-# Of a SHA-256; what stands in the place of one is shorter.
+# The length of a SHA-256; its replacements are shorter.
 _DIGITS = 64
 
 
 def submission_files(submission: Submission) -> list[str]:
-    """The paths below the submission folder that its score hangs on: the metadata file, then each file an answer names, in its order."""
+    """The paths below the submission folder that its score depends on: the metadata file, then each file an answer names, in its order."""
     names = {submission.metadata or METADATA: None}
     for answer in submission.answers.values():
         if answer.answer_type != "answer" and answer.fault is None:
             for name in [answer.value] if isinstance(answer.value, str) else answer.value:
-                # A path that is refused is never opened: what it says stands in the metadata file.
+                # A refused path is never opened: its text is part of the metadata file.
                 with contextlib.suppress(FaultError):
                     names[inside(answer.instance_id, name)] = None
     return list(names)
 
 
 def submission_hash(submission: Submission, gold_inodes: frozenset[Inode] = frozenset()) -> str:
-    """32 hex digits over what was handed in: names and bytes of the metadata file and of each file that an answer names.
+    """32 hex digits over the submission: names and bytes of the metadata file and of each file that an answer names.
 
-    Equal submissions give equal hashes wherever they lie. A file that cannot be opened counts by its fault (absent, a link, a link to a
-    file of `gold_inodes`, larger than any answer may be), so that mending it changes the hash. Half a SHA-256, because a submission's
-    maker may look for two with one hash. `known_hash` knows that of a folder that nobody touched without reading it.
+    Equal submissions give equal hashes wherever they are. A file that cannot be opened counts by its fault (absent, a link, a link to a
+    file of `gold_inodes`, larger than any answer may be), so that correcting it changes the hash. Half a SHA-256, because a submitter may
+    search for two submissions with one hash. `known_hash` returns that of an unchanged folder without reading it.
     """
     return hash_of(file_contents(submission, gold_inodes))
 
 
 def hash_of(contents: Mapping[str, str]) -> str:
-    """The `submission_hash` of what `file_contents` found."""
+    """The `submission_hash` for the result of `file_contents`."""
     digest = hashlib.sha256()
     for item in contents.items():
         digest.update(json.dumps(item).encode())
@@ -119,10 +119,10 @@ def hash_of(contents: Mapping[str, str]) -> str:
 def file_contents(
     submission: Submission, gold_inodes: frozenset[Inode] = frozenset(), *, known: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """For each of `submission_files` the SHA-256 of its bytes, or the fault that keeps it from being opened.
+    """For each of `submission_files` the SHA-256 of its bytes, or the fault that prevents opening it.
 
-    Of the metadata file it is that of the bytes that were read as answers, whatever lies there now; so it is of those in `known`, what
-    `read_of` a run's results.
+    For the metadata file it is that of the bytes that were read as answers, whatever the file contains now; so it is for those in `known`,
+    which `read_of` returns for a run's results.
     """
     known = {**(known or {}), **({submission.metadata: submission.digest} if submission.digest is not None else {})}
     return {name: known.get(name) or _content(submission, name, gold_inodes) for name in submission_files(submission)}
@@ -141,7 +141,7 @@ def _content(submission: Submission, name: str, gold_inodes: frozenset[Inode] = 
 
 
 def named_hash(submission: Submission) -> str:
-    """32 hex digits over what is known of a submission before a file is opened: its metadata, and which files its answers name."""
+    """32 hex digits over a submission before a file is opened: its metadata, and the files its answers name."""
     return hash_of({**dict.fromkeys(submission_files(submission), ""), submission.metadata or METADATA: submission.digest or ""})
 
 
@@ -159,20 +159,20 @@ def read_of(tasks: Sequence[Task], results: Mapping[str, Result]) -> dict[str, s
 
 
 def has_changed(submission: Submission, read: Mapping[str, str]) -> bool:
-    """Whether one of the files that were `read_of` it holds other bytes now."""
+    """Whether one of the files in `read` (from `read_of`) contains other bytes now."""
     return any(_content(submission, name) != digest for name, digest in read.items())
 
 
 def known_hash(
     folder: Path, memo: DiskCache, *, limits: Limits, gold_inodes: frozenset[Inode], gold_hash: str, read: Callable[[], Submission]
 ) -> str:
-    """The `submission_hash` of a folder with metadata, from the memo where no file of it changed since. Raises what `read` raises.
+    """The `submission_hash` of a folder with metadata, from the cache if no file of it changed. Raises what `read` raises.
 
     `read` reads the submission for the ids of the gold with this hash.
 
-    A file is taken for unchanged when its size, mtime, ctime, inode, device and kind are, and those of no folder above it changed into
-    a link. What that trusts: the kernel, which gives every write a new ctime that no user can set, and the clock, which must not be
-    turned back to the nanosecond. A folder with a file younger than two seconds is not remembered at all.
+    A file counts as unchanged if its size, mtime, ctime, inode, device and kind are, and no folder above it became a link. This trusts the
+    kernel, which gives every write a new ctime that no user can set, and the clock, which must not be turned back to the same nanosecond. A
+    folder with a file younger than two seconds is not cached.
     """
     key = json.dumps([str(folder.resolve()), gold_hash, dict(sorted(limits.items()))])
     known = memo.get("submission", key)
@@ -190,16 +190,16 @@ def known_hash(
 def unsure_of(
     tasks: Sequence[Task], results: Sequence[Result], contents: Mapping[str, str], *, changed_gold: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The ids of the instances whose verdict is not known to be one on the bytes that `contents`, the `file_contents` of a run, tells of.
+    """The ids of the instances whose verdict may not be for the bytes in `contents`, the `file_contents` of a run.
 
-    Two answers read different bytes of one file, its worker was gone before it could say what it read, or a file of gold changed
-    meanwhile (`changed_gold`, by name below its folder). Where nothing was opened the verdict hangs on the metadata alone. Empty where
-    `contents` is: then the run says no hash.
+    Two answers read different bytes of one file, its worker died before it could report what it read, or a file of gold changed meanwhile
+    (`changed_gold`, by name below its folder). If nothing was opened the verdict depends on the metadata only. Empty if `contents` is: then
+    the run reports no hash.
     """
     pairs = list(zip(tasks, results, strict=True)) if contents else []
     changed = {name.partition("/")[0] for name in changed_gold}
     if changed - {result.instance_id for _, result in pairs}:
-        # A file of all instances.
+        # A file that belongs to all instances.
         return tuple(result.instance_id for _, result in pairs)
     return tuple(result.instance_id for task, result in pairs if result.instance_id in changed or not _is_of(task, result, contents))
 
@@ -209,10 +209,10 @@ def _is_of(task: Task, result: Result, contents: Mapping[str, str]) -> bool:
     if answer is None or answer.fault is not None or answer.answer_type == "answer":
         return True
     if not result.digests:
-        # LIMIT is unscored where the machine ended the worker.
+        # LIMIT is unscored if the machine ended the worker.
         return result.status not in ("timeout", "crashed") and (result.status, result.fault) != ("unscored", "LIMIT")
     for path in [answer.value] if isinstance(answer.value, str) else answer.value:
-        # A path that is refused as such is never opened.
+        # A path refused as such is never opened.
         with contextlib.suppress(FaultError):
             if path in result.digests and result.digests[path] != contents.get(inside(answer.instance_id, path)):
                 return False
@@ -220,7 +220,7 @@ def _is_of(task: Task, result: Result, contents: Mapping[str, str]) -> bool:
 
 
 def _stamp_of_files(folder: Path, files: Sequence[str], gold_inodes: frozenset[Inode]) -> tuple[str, int]:
-    """(a digest of what the system says of the files, the newest of their times in nanoseconds); absent files count as such."""
+    """(a digest of the file statuses, the newest of their times in nanoseconds); absent files count as such."""
     digest, newest, root = hashlib.sha256(), 0, os.fspath(folder)
     links = _links(root)
     for name in files:
@@ -238,7 +238,7 @@ def _stamp_of_files(folder: Path, files: Sequence[str], gold_inodes: frozenset[I
 
 
 def _links(root: str) -> set[str]:
-    """The names of the links in a folder, by one look at all of them: most answers lie one folder deep."""
+    """The names of the links in a folder, from one directory listing: most answers are one folder deep."""
     try:
         with os.scandir(root) as entries:
             return {entry.name for entry in entries if entry.is_symlink()}
@@ -253,27 +253,27 @@ def _through_link(root: str, name: str) -> bool:
 
 
 def is_remote(place: str) -> bool:
-    """Whether a text names a place by URL; a drive letter is no scheme."""
+    """Whether a text is a URL; a drive letter is not a scheme."""
     return _URL.match(place) is not None
 
 
 @contextlib.contextmanager
 def copied(url: str, limits: Limits, *, read: Callable[[Path], Iterable[Submission]]) -> Iterator[Path]:
-    """A private local copy of the submission at a URL, gone after it: its metadata and the files its answers name, nothing else.
+    """A private local copy of the submission at a URL, deleted afterwards: its metadata and the files its answers name, nothing else.
 
-    `read` reads the copied metadata for the ids of the gold that it is copied for: a submission, or one a sample. Of a `file://` URL it
+    `read` reads the copied metadata for the ids of the gold that it is copied for: a submission, or one per sample. For a `file://` URL it
     is the folder itself.
 
     Credentials are those that fsspec finds for the scheme. A file that is absent there is absent in the copy, and one larger than
-    `file_bytes` is cut just above, so that either is the fault it would be in a folder.
+    `file_bytes` is cut just above the limit, so that both cause the same fault as in a folder.
 
     Raises:
         MissingExtraError: fsspec, or what it needs for the scheme, is not installed.
-        SubmissionError: there is no metadata file, or the place cannot be reached.
+        SubmissionError: There is no metadata file, or the URL cannot be reached.
     """
     remote = _file_system(url)
     if type(remote[0]).__name__ == "LocalFileSystem":
-        # Read where it lies: a copy would follow links that are refused there.
+        # Read in place: a copy would follow links that are refused there.
         yield Path(remote[1])
         return
     with ScratchFolder() as scratch:
@@ -309,7 +309,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 def _copy(remote: tuple[Any, str], name: str, folder: Path, limit: int) -> bool:
-    """Copy one file, at most a byte more than `limit`; False where it is absent there."""
+    """Copy one file, at most one byte more than `limit`; False if it is absent there."""
     system, root = remote
     source = f"{root.rstrip('/')}/{name}"
     if not system.isfile(source):
@@ -319,7 +319,7 @@ def _copy(remote: tuple[Any, str], name: str, folder: Path, limit: int) -> bool:
         target.parent.mkdir(parents=True, exist_ok=True)
         writing = target.open("wb")
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
-        # An object store can hold both `a` and `a/b`, a folder cannot: the one that came second is absent.
+        # An object store can contain both `a` and `a/b`, a folder cannot: the one that came second is absent.
         return False
     left = limit + 1
     with writing, system.open(source, "rb") as reading:

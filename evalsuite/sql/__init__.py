@@ -1,6 +1,6 @@
-"""SQL engines, one file each behind one protocol: open read-only, run one SELECT with limits, give a typed table, say what it cost.
+"""SQL engines behind one protocol: open read-only, run one SELECT with limits, return a typed table and its cost.
 
-`ENGINES` is the table of them; `evalsuite.sql.execution` runs a statement on any. A new engine is one file with `open_session` and one
+`ENGINES` lists them, one file each; `evalsuite.sql.execution` runs a statement on any. A new engine is one file with `open_session` and one
 entry here.
 """
 
@@ -13,12 +13,12 @@ from evalsuite.sql.statement import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLIT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """An entry of the table: where the engine lives, the extra that brings its client, and the options a connection may have.
+    """An entry of `ENGINES`: the engine's module, the extra that installs its client, and the options that a connection may have.
 
-    `embedded` engines run inside this process on a file: they can take all its memory, or the process itself, so answers of a
-    submission belong in a worker. `options` maps each option to its explanation; `secret` names those that are never shown.
-    `bills` tells that a statement costs money, and that a dry run says how much before. `dialect` is what `only_statement` has to know of
-    its SQL. `writes_text` engines write results as lines of CSV themselves, where `stream` is called with `as_text=True`.
+    `embedded` engines run inside this process on a file: they can use all its memory, or crash the process, so queries of a submission
+    belong in a worker. `options` maps each option to its explanation; `secret` names those that are never shown. `bills` means that a
+    statement costs money, and that a dry run estimates it. `dialect` is what `only_statement` needs to know of its SQL. `writes_text`
+    engines write results as CSV lines themselves if `stream` is called with `as_text=True`.
     """
 
     module: ImportRef
@@ -118,8 +118,8 @@ def open_session(connection: Connection, limits: QueryLimits) -> Session:
     """An open session of the connection's engine.
 
     Raises:
-        MissingExtraError: the engine's client is not installed.
-        UsageError: the connection's description cannot be meant, or nothing answers there.
+        MissingExtraError: The engine's client is not installed.
+        UsageError: The connection's description is wrong, or no server answers.
     """
     session: Session = ENGINES[connection.engine].module.load().open_session(connection, limits)
     return session

@@ -1,4 +1,4 @@
-"""BigQuery through Google's client: a dry run says whether it is a SELECT and what it would cost, then it runs under that cap."""
+"""BigQuery through Google's client: a dry run checks that the text is a SELECT and estimates its cost; then it runs with that limit."""
 
 import contextlib
 import logging
@@ -16,7 +16,7 @@ from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, 
 _log = logging.getLogger(__name__)
 
 _PAGE_ROWS = 2000
-# As the service names a table in what it says: `Access Denied: Table project:dataset.table: ...`.
+# The service names a table in its messages like this: `Access Denied: Table project:dataset.table: ...`.
 _TABLE = re.compile(r"[\w-]+:[\w-]+\.[\w$-]+")
 _TYPES = {
     "INTEGER": "BIGINT",
@@ -43,8 +43,8 @@ def open_session(connection: Connection, limits: QueryLimits) -> "BigquerySessio
     """An open session; nothing is sent yet.
 
     Raises:
-        MissingExtraError: the client is not installed.
-        UsageError: no credentials are named, or they cannot be read. This machine's own login is used only if asked for by name.
+        MissingExtraError: The client is not installed.
+        UsageError: No credentials are named, or they cannot be read. This machine's own login is used only if requested by name.
     """
     bigquery = client("google.cloud.bigquery", "bigquery")
     options = connection.options
@@ -58,7 +58,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "BigquerySessio
 
 
 def _credentials(connection: Connection) -> tuple[Any, str | None]:
-    """(credentials, project they belong to); none at all only for an emulator at another address on this machine."""
+    """(credentials, the project they belong to); no credentials only for an emulator at another address on this machine."""
     named = connection.options.get("credentials")
     endpoint = str(connection.options.get("endpoint", ""))
     if not named:
@@ -78,7 +78,7 @@ def _credentials(connection: Connection) -> tuple[Any, str | None]:
     service = client("google.oauth2.service_account", "bigquery")
     try:
         read = service.Credentials.from_service_account_file(str(Path(named)))
-    # Of JSON that is no object, or has no texts in it, Google's client raises whatever Python does.
+    # For JSON that is not an object, or lacks texts, Google's client raises arbitrary Python exceptions.
     except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
         _log.debug("bigquery: %s", type(error).__name__)
         raise UsageError(f"connection {connection.name!r}: its credentials cannot be read", hint="a service account's JSON file") from None
@@ -86,7 +86,7 @@ def _credentials(connection: Connection) -> tuple[Any, str | None]:
 
 
 class BigquerySession:
-    """One client. `billed_bytes` is what the last statement was billed for."""
+    """One client. `billed_bytes` is the amount that the last statement was billed for."""
 
     def __init__(self, service: Any, connection: Connection, limits: QueryLimits) -> None:
         self.client = service
@@ -117,9 +117,9 @@ class BigquerySession:
         return Stream(header=header, types=tuple(map(_type_name, rows.schema)), chunks=self._chunks(rows))
 
     def _patience(self) -> dict[str, Any]:
-        """How long a call may take, and how long it is tried again: the client's own ten minutes are more than a statement has."""
+        """Limits on the time of a call and of its retries: the client's default of ten minutes is more than a statement has."""
         retry = client("google.cloud.bigquery.retry", "bigquery").DEFAULT_RETRY
-        # The retry of whole jobs has ten minutes of its own, which no argument shortens.
+        # The retry of whole jobs has its own ten minutes, which no argument shortens.
         return {"timeout": self._limits.seconds, "retry": retry.with_timeout(self._limits.seconds), "job_retry": None}
 
     def _config(self, *, dry_run: bool) -> Any:
@@ -143,7 +143,7 @@ class BigquerySession:
 
     @contextlib.contextmanager
     def _faults(self, sql: str = "") -> Iterator[None]:
-        """Turn what the client raises into a fault with fixed words, and the part of the statement that it names."""
+        """Turn the client's exceptions into faults with fixed texts, and the part of the statement that they name."""
         api = client("google.api_core.exceptions", "bigquery")
         auth = client("google.auth.exceptions", "bigquery")
         gone = (api.ServerError, auth.TransportError, client("requests.exceptions", "bigquery").ConnectionError, ConnectionError)
@@ -178,7 +178,7 @@ class BigquerySession:
         return sql_error("syntax" if "Syntax error" in text else "value" if reason == "invalidQuery" else "other")
 
     def cancel(self) -> None:
-        """Ask BigQuery to stop the job; its own timeout stands behind it."""
+        """Request that BigQuery stops the job; its own timeout is the fallback."""
         if self._job is not None:
             with contextlib.suppress(Exception):
                 self._job.cancel(timeout=5)
@@ -188,7 +188,7 @@ class BigquerySession:
         return f"BigQuery, billed to {self.client.project}"
 
     def fingerprint(self) -> str | None:
-        """The connection's `version`: a warehouse cannot say whether all that a statement may read has stayed the same."""
+        """The connection's `version`: a warehouse cannot report whether all data that a statement may read are unchanged."""
         version = self._described.options.get("version")
         return None if version is None else f"{self.client.project}|{self._described.database}|{version}"
 

@@ -1,15 +1,9 @@
-"""DuckDB: a database file, or a folder of .csv and .parquet files with a view for each; locked down before a statement is seen.
+"""DuckDB: a database file, or a folder of .csv and .parquet files with a view for each; locked down before a statement runs.
 
-A DuckDB relation's rows by Arrow's C stream, which DuckDB fills without pyarrow: buffers of a batch, and no Python value a row.
-
-The structures are those of Arrow's C data interface, which does not change. Only a relation of one VARCHAR and one BIGINT column without
-NULL is read here.
-
-Whether DuckDB's own parser takes a text for one statement that only selects.
-
-DuckDB writes the CSV text of a result itself: one text a row, as `csv_text.as_lines` of the row's neutral cells would give it.
-
-Functions go by their full name, so that no macro of a database can stand in their place.
+DuckDB's own parser decides whether a text is one statement that only selects. DuckDB writes the CSV text of a result itself, one text per
+row, identical to `result_csv.as_lines` of the row's neutral cells, and sends it through Arrow's C stream, without pyarrow: buffers per
+batch, and no Python value per row. The structures are those of Arrow's stable C data interface; only a relation of one VARCHAR and one
+BIGINT column without NULL is read. Functions are called by their full name, so that no macro of a database can replace them.
 """
 
 import contextlib
@@ -53,7 +47,7 @@ _FORMATS = [b"u", b"l"]
 
 
 class StreamError(Exception):
-    """The stream ended with this message of the engine's, or gives another shape than is read here."""
+    """The stream ended with this message of the engine, or has another shape than expected."""
 
 
 class _Schema(ctypes.Structure):
@@ -103,9 +97,9 @@ class _Stream(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows: the bytes of all texts, `ends` (n_rows + 1) where each begins and the last one ends, and the numbers.
+    """Some rows: the bytes of all texts, `ends` (n_rows + 1) with the start of each and the end of the last, and the numbers.
 
-    Views of the engine's own memory, which is gone when the next batch is asked for.
+    The views are of the engine's own memory, which is freed when the next batch is requested.
     """
 
     text: memoryview
@@ -114,9 +108,9 @@ class Batch:
 
 
 def read_batches(capsule: Any) -> Generator[Batch]:
-    """The rows of a relation of (VARCHAR, BIGINT), whose `__arrow_c_stream__()` this is, in its order. Raises `StreamError`.
+    """The rows of a relation of (VARCHAR, BIGINT), given its `__arrow_c_stream__()`, in its order. Raises `StreamError`.
 
-    The stream is let go of at the end, also of one that is closed before: until then its database cannot be opened anew.
+    The stream is released at the end, also if it is closed earlier: until then its database cannot be opened again.
     """
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -160,12 +154,12 @@ def _last_error(stream: Any, place: Any) -> str:
     return (stream.get_last_error(place) or b"").decode("utf-8", "replace")
 
 
-# What a serialised statement may consist of; since 2.0 a WITH can hold an INSERT.
+# The nodes that a serialised statement may contain; since 2.0 a WITH can contain an INSERT.
 _NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 
 
 def refuse_changes(connection: "DuckDBPyConnection", sql: str) -> None:
-    """Raise SQL_NOT_ALLOWED unless the text is one SELECT that only selects, or what DuckDB reads as one: PIVOT, SUMMARIZE, SHOW."""
+    """Raise SQL_NOT_ALLOWED unless the text is one SELECT that only selects, or a form of one in DuckDB: PIVOT, SUMMARIZE, SHOW."""
     import duckdb
 
     statements = connection.extract_statements(sql)
@@ -190,14 +184,14 @@ def _refuse_nodes(connection: "DuckDBPyConnection", sql: str) -> None:
 def _refuse_all_but_pivot(connection: "DuckDBPyConnection", sql: str) -> None:
     """Raise unless the text is a SELECT with a PIVOT that takes its columns from the data.
 
-    DuckDB makes two statements of it, which it cannot serialise. Nothing but a SELECT can stand in brackets, a change in its WITH has words
-    of its own, and the file is open for reading only.
+    DuckDB splits it into two statements, which it cannot serialise. Only a SELECT can be in brackets, a change in its WITH has keywords of
+    its own, and the file is open for reading only.
     """
     import duckdb
 
     if change := changes(sql, DUCKDB):
         raise not_allowed(NOT_SELECT, change)
-    # A line of its own for the bracket: the statement may end in a comment.
+    # The bracket is on a line of its own, because the statement may end in a comment.
     with contextlib.suppress(duckdb.ParserException):
         if [one.type for one in connection.extract_statements(f"FROM (\n{sql}\n)")] == [duckdb.StatementType.MULTI]:
             return
@@ -219,24 +213,25 @@ def _node_kinds(tree: Any) -> Iterator[str]:
 
 _PART_BYTES = 4 << 20
 _COMMA = ", ',', "
-# The text that DuckDB itself has for them is that of their neutral cells, and never quoted.
+# Types whose text in DuckDB is that of their neutral cells, and never quoted.
 _AS_IS = INTEGERS | {'"NULL"', "DATE", "UUID", "INTERVAL", "TIME WITH TIME ZONE", "TIMETZ", "BIT"}
-# Of one with no digit before its point the text has none there either.
+# If there is no digit before the point, the text has none either.
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _FLOATS = ("DOUBLE", "FLOAT")
 _TEXTS = ("VARCHAR", "JSON")
 _MOMENTS = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 _INSTANTS = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
-# Bits of a row's mark: two for each column of moments (at midnight, at another time), and its sign where floats are to be written anew.
+# Bits of a row's mark: two for each column of timestamps (at midnight, at another time), and its sign if floats must be formatted by
+# Python.
 _MOST_MOMENTS, _ODD = 31, "-9223372036854775808"
 _MOST_COLUMNS = 1000
 _LONGEST_MOMENT, _LONGEST_TIME = len("2020-01-01 00:00:00.000000"), len("00:00:00.000000")
 
 
 def line_query(sql: str, types: Sequence[str], expressions: Sequence[str]) -> str | None:
-    """A SELECT of the line and the mark of each row of a statement, for `read_lines`; None where Python has to write the lines.
+    """A SELECT of the line and the mark of each row of a statement, for `read_lines`; None if Python has to write the lines.
 
-    `types` are those of its columns, `expressions` what is fetched of c0, c1, ... for neutral cells.
+    `types` are those of its columns, `expressions` the SQL for the neutral cells of c0, c1, ...
     """
     texts = [_text(f"c{index}", type_, expressions[index]) for index, type_ in enumerate(types)]
     moments = [(f"c{index}", type_) for index, type_ in enumerate(types) if type_ in _MOMENTS]
@@ -244,7 +239,7 @@ def line_query(sql: str, types: Sequence[str], expressions: Sequence[str]) -> st
         return None
     cells = [_quoted_cell(str(text)) if _may_need_quotes(type_) else str(text) for text, type_ in zip(texts, types, strict=True)]
     if len(cells) == 1:
-        # A line of nothing would be no row.
+        # An empty line would not be a row.
         cells = [f"CASE WHEN system.main.length(system.main.concat({cells[0]})) = 0 THEN '\"\"' ELSE {cells[0]} END"]
     line = f"system.main.concat({_COMMA.join(cells)}, system.main.chr(10))"
     mark = " + ".join(
@@ -257,12 +252,14 @@ def line_query(sql: str, types: Sequence[str], expressions: Sequence[str]) -> st
         line = f"CASE WHEN {odd} THEN CAST(system.main.to_json([{exact}]) AS VARCHAR) ELSE {line} END"
         mark = f"CASE WHEN {odd} THEN {_ODD} ELSE 0 END + {mark or '0'}"
     names = ", ".join(f"c{index}" for index in range(len(types)))
-    # A line of its own for the bracket: the statement may end in a comment.
+    # The bracket is on a line of its own, because the statement may end in a comment.
     return f"SELECT {line}, CAST({mark or '0'} AS BIGINT) FROM (\n{sql}\n) AS answer({names})"
 
 
 def read_lines(capsule: Any, types: Sequence[str]) -> Iterator[Lines]:
-    """The lines of a `line_query`, some MiB at once, from its Arrow stream; `types` are those it was made for. Raises as `read_batches`."""
+    """The lines of a `line_query`, some MiB at once, from its Arrow stream; `types` are those it was made for. Raises like
+    `read_batches`.
+    """
     moments = [index for index, type_ in enumerate(types) if type_ in _MOMENTS]
     floats = [index for index, type_ in enumerate(types) if type_ in _FLOATS]
     with contextlib.closing(read_batches(capsule)) as batches:
@@ -280,7 +277,7 @@ def read_lines(capsule: Any, types: Sequence[str]) -> Iterator[Lines]:
 
 
 def _with_floats(batch: Batch, floats: Sequence[int]) -> bytes:
-    """The text of a batch, in which rows of floats that DuckDB and Python may write in two ways stand as Python has them."""
+    """The text of a batch, with floats that DuckDB and Python may format differently in Python's form."""
     parts, done, first = list[bytes](), 0, batch.ends[0]
     for row, mark in enumerate(batch.numbers):
         if mark < 0:
@@ -294,12 +291,12 @@ def _with_floats(batch: Batch, floats: Sequence[int]) -> bytes:
 
 
 def _bits(c: str) -> str:
-    """A float as the text of its 64 bits, which loses nothing."""
+    """A float as the text of its 64 bits, without loss."""
     return f"CAST(CAST(CAST({c} AS DOUBLE) AS BIT) AS VARCHAR)"
 
 
 def _text(c: str, type_: str, expression: str) -> str | None:
-    """The text of a column's cells before any quotes, None of a type that Python has to write."""
+    """The text of a column's cells before any quotes, None for a type that Python has to write."""
     if type_ in _AS_IS or ((size := _DECIMAL.fullmatch(type_)) and size[1] != size[2]):
         return f"CAST({c} AS VARCHAR)"
     if type_ in _FLOATS:
@@ -328,7 +325,7 @@ def _may_need_quotes(type_: str) -> bool:
 
 
 def _is_plain(c: str, type_: str) -> str:
-    """Whether a moment is one that Python holds."""
+    """Whether Python can represent a timestamp."""
     if type_ == "TIMESTAMP_NS":
         return f"(system.main.isfinite({c}) AND system.main.length(CAST({c} AS VARCHAR)) <= {_LONGEST_MOMENT})"
     return f"({c} BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999')"
@@ -339,12 +336,12 @@ def _hour(c: str) -> str:
 
 
 def _six_digits(text: str, longest: int = _LONGEST_MOMENT) -> str:
-    """The text of a moment with all or none of the digits behind its seconds."""
+    """The text of a timestamp with all six fractional digits of the seconds or none."""
     return f"CASE WHEN system.main.contains({text}, '.') THEN system.main.rpad({text}, {longest}, '0') ELSE {text} END"
 
 
 def _is_odd(c: str) -> str:
-    """Whether DuckDB and Python may write a float in two ways: beyond these bounds it rounds some to another last digit."""
+    """Whether DuckDB and Python may format a float differently: beyond these bounds it rounds some to another last digit."""
     return f"({c} <> 0 AND system.main.isfinite({c}) AND NOT system.main.abs({c}) BETWEEN 1e-4 AND 1e15)"
 
 
@@ -365,7 +362,7 @@ _CONFIG = {
     "python_enable_replacements": "false",
     "threads": "1",
 }
-# The order matters: once external access is off, the folder of temporary files cannot be taken away any more.
+# The order matters: once external access is off, the temporary folder cannot be changed.
 _LOCKS = (
     "temp_directory = ''",
     "max_temp_directory_size = '0KB'",
@@ -375,12 +372,12 @@ _LOCKS = (
     "lock_configuration = true",
 )
 _READERS = {".csv": "read_csv", ".parquet": "read_parquet"}
-# The text of each view and macro that the database brings.
+# The text of each view and macro of the database.
 _MADE = """SELECT sql FROM duckdb_views() WHERE NOT internal
 UNION ALL SELECT macro_definition FROM duckdb_functions() WHERE NOT internal"""
-# Types whose cells are neutral as duckdb gives them.
+# Types whose cells are neutral as duckdb returns them.
 _NEUTRAL = INTEGERS | {"DOUBLE", "FLOAT", "BOOLEAN", "VARCHAR", "BLOB"}
-# The client makes other values of these than the database holds (an infinite date becomes the last day), so their text is fetched.
+# The client converts these to other values than the database contains (an infinite date becomes the last day), so their text is fetched.
 _AS_TEXT = (
     *_INSTANTS,
     "DATE",
@@ -397,7 +394,7 @@ _NESTED = ("STRUCT", "MAP", "UNION", "VARIANT")
 
 
 def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession":
-    """An open session; raises `UsageError` where the database is no DuckDB file and no folder."""
+    """An open session; raises `UsageError` if the database is neither a DuckDB file nor a folder."""
     path = existing(connection)
     if path.is_dir():
         opened, files = _open_folder(path, limits, connection.name)
@@ -405,7 +402,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession"
         with path.open("rb") as handle:
             if handle.read(12)[8:] != _MAGIC:
                 raise UsageError(f"connection {connection.name!r}: {path.name} is no DuckDB database", hint="check `database`")
-        # A log of changes beside the file is replayed when it is opened, even read-only.
+        # A write-ahead log next to the file is replayed when it is opened, even read-only.
         files = [file for file in (path, path.with_name(path.name + ".wal")) if file.exists()]
         opened = _open_file(path, limits, connection.name)
     for macro in duckdb_macros(limits.clock) if limits.clock else ():
@@ -475,7 +472,7 @@ class DuckdbSession:
             if as_text and (written := line_query(sql, own, expressions)):
                 self._lines = self._read_lines(written, own)
                 return Stream(header=header, types=types, chunks=iter(()), lines=self._lines)
-            # A line of its own for the bracket: the statement may end in a comment.
+            # The bracket is on a line of its own, because the statement may end in a comment.
             self.connection.execute(f"SELECT {', '.join(expressions)} FROM (\n{sql}\n) AS answer({names})")
         return Stream(header=header, types=types, chunks=self._chunks(own))
 
@@ -493,14 +490,14 @@ class DuckdbSession:
                 _log.debug("duckdb: %s", error)
                 if str(error).startswith("INTERRUPT"):
                     raise sql_error("other") from None
-                # The stream has words for its error and no kind: the rows, asked for once more, raise it.
+                # The stream reports an error's text but not its class: running the query again for rows raises it.
                 self.connection.execute(written)
                 while self.connection.fetchmany(_CHUNK_ROWS):
                     pass
                 raise FaultError("LIMIT", "some rows of the result are too long to be read at once") from None
 
     def cancel(self) -> None:
-        """Interrupt; duckdb heeds it between two chunks of its work."""
+        """Interrupt; duckdb checks for it between two chunks of its work."""
         self.connection.interrupt()
 
     def describe(self) -> str:
@@ -509,12 +506,12 @@ class DuckdbSession:
         return f"DuckDB {row[0] if row else ''}, {len(self._files)} file{'s' * (len(self._files) > 1)}"
 
     def fingerprint(self) -> str | None:
-        """A digest of every byte of the file, or of the folder's files; None where a view or macro of it asks a clock that goes."""
+        """A digest of every byte of the file, or of the folder's files; None if one of its views or macros reads a running clock."""
         made = [] if self._clock else self.connection.execute(_MADE).fetchall()
         return None if any(asks_time(text or "", "duckdb") for (text,) in made) else digest_of(self._files)
 
     def close(self) -> None:
-        """Close the connection, and the stream of its last statement, wherever it stands."""
+        """Close the connection, and the stream of its last statement, at any position."""
         if self._lines is not None:
             self._lines.close()
         self.connection.close()
@@ -539,7 +536,7 @@ def _expression(column: str, type_: str) -> str:
 
 
 def _neutral_cells(column: Sequence[Any], type_: str) -> Sequence[Any]:
-    """Neutral cells; a nanosecond that Python would drop keeps its text."""
+    """Neutral cells; a timestamp with nanoseconds, which Python would drop, keeps its text."""
     name = _type_name(type_)
     if type_ in _NEUTRAL:
         return column
@@ -552,7 +549,7 @@ def _neutral_cells(column: Sequence[Any], type_: str) -> Sequence[Any]:
 
 @contextlib.contextmanager
 def _faults(sql: str = "") -> Iterator[None]:
-    """Turn what duckdb raises into a fault with fixed words, and the part of the statement that it names."""
+    """Turn duckdb's exceptions into faults with fixed texts, and the part of the statement that they name."""
     import duckdb
 
     try:
@@ -570,7 +567,7 @@ def _fault_of(error: Exception, sql: str) -> FaultError:
     import duckdb
 
     text = str(error)
-    # What no statement can make it say: one that raises a text of its own raises another kind.
+    # An error class that no statement can trigger with a text of its own: `error()` raises another class.
     if type(error) in (duckdb.Error, duckdb.IOException, duckdb.FatalException) and text.startswith(("Corrupt", "IO Error: Corrupt")):
         return FaultError("NEEDS_CONNECTION", "the database is damaged: DuckDB cannot read its file", side="setup")
     if isinstance(error, duckdb.PermissionException):

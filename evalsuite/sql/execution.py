@@ -1,8 +1,8 @@
-"""One statement through one connection: read, refused or run, cut off at its limits, kept for the next time.
+"""Run one statement through one connection: parse, refuse or run it, stop it at its limits, cache its result.
 
     table = run_answer(text, connection, limits)
 
-The same for every engine; which one it is, only the connection says.
+The same for every engine; only the connection names the engine.
 """
 
 import contextlib
@@ -29,25 +29,27 @@ from evalsuite.sql.statement import only_statement
 
 _log = logging.getLogger(__name__)
 
-# About what a cell takes beside its text.
+# The approximate overhead of a cell in addition to its text.
 _CELL_BYTES = 8
 _COST, _RESULT = "cost.json", "result.csv"
 
 
 class ResultCache:
-    """Results below a folder, one folder each. Many processes may share it; what cannot be read or written is left out."""
+    """A cache of results, one folder each. Several processes may share it; entries that cannot be read or written are skipped."""
 
     def __init__(self, folder: Path) -> None:
         self._memo = DiskCache(folder)
 
     def key(self, engine: str, fingerprint: str | None, sql: str, clock: int) -> str | None:
-        """The name a result is kept under; None where the database cannot say whether it has changed, or where it moves with the clock."""
+        """The cache key of a result; None if the database cannot report whether it has changed, or if the result depends on a running
+        clock.
+        """
         if fingerprint is None or (not clock and asks_time(sql, engine)):
             return None
         return hashlib.sha256(json.dumps([_RESULT, engine, fingerprint, sql, *([clock] if clock else [])]).encode()).hexdigest()
 
     def get(self, key: str, limits: QueryLimits, place: Path) -> Written | None:
-        """A known result at its place, its cost as it was when it ran; raises LIMIT where it does not keep to today's limits."""
+        """Copy a cached result to `place`, with its cost from when it ran; raises LIMIT if it exceeds the current limits."""
 
         def read(folder: Path) -> Written:
             entry = json.loads((folder / _COST).read_text(encoding="utf-8"))
@@ -67,7 +69,7 @@ class ResultCache:
         return known
 
     def put(self, key: str, written: Written) -> None:
-        """Keep a result."""
+        """Add a result to the cache."""
 
         def write(folder: Path) -> None:
             shutil.copyfile(written.place, folder / _RESULT)
@@ -83,15 +85,15 @@ def run_answer(text: str, connection: Connection, limits: QueryLimits) -> Table:
 
 
 def execute(text: str, connection: Connection, limits: QueryLimits) -> Executed:
-    """The table of one SELECT with what it cost; the connection is opened and closed again.
+    """The table of one SELECT with its cost; the connection is opened and closed again.
 
-    The result is held in memory: above `held_bytes` it is a LIMIT. An embedded engine holds to its limits as far as it lets itself be
-    interrupted: one single operation can outlast `seconds` and memory can go beyond `memory_mib`, so hostile text belongs in a process
-    that can be killed.
+    The result is in memory: above `held_bytes` it is a LIMIT. An embedded engine respects its limits only as far as it can be interrupted:
+    one single operation can outlast `seconds`, and memory can exceed `memory_mib`, so untrusted text belongs in a process that can be
+    killed.
 
     Raises:
         FaultError: SQL_NOT_ALLOWED, SQL_ERROR, LIMIT or TIMEOUT.
-        EvalsuiteError: the connection cannot be opened.
+        EvalsuiteError: The connection cannot be opened.
     """
     statement = only_statement(text, ENGINES[connection.engine].dialect, most_bytes=limits.sql_bytes)
     with contextlib.closing(open_session(connection, limits)) as session:
@@ -99,7 +101,7 @@ def execute(text: str, connection: Connection, limits: QueryLimits) -> Executed:
 
 
 def ask(session: Session, statement: str, limits: QueryLimits) -> Executed:
-    """`execute` on a session that is open already, for a statement that `only_statement` gave."""
+    """`execute` on an open session, for a statement from `only_statement`."""
     started = time.monotonic()
     collector = pour(session, statement, limits, lambda stream: Collector(stream.header, stream.types, limits))
     table = collector.table()
@@ -110,7 +112,7 @@ def ask(session: Session, statement: str, limits: QueryLimits) -> Executed:
 def write_result(
     session: Session, statement: str, connection: Connection, limits: QueryLimits, place: Path, *, cache: ResultCache | None = None
 ) -> Written:
-    """The result of a statement as a CSV file, for a session that is open already; known to `cache`, or kept there. Raises as `execute`."""
+    """Write the result of a statement to a CSV file, for an open session; read from `cache`, or stored there. Raises like `execute`."""
     key = cache.key(connection.engine, session.fingerprint(), statement, limits.clock) if cache else None
     if cache and key and (known := cache.get(key, limits, place)):
         return known
@@ -132,7 +134,7 @@ def write_result(
 
 
 class Collector:
-    """Takes a result's chunks of rows in order and gives its `Table`; raises LIMIT as soon as one of the limits is passed."""
+    """Collect a result's chunks of rows in order into a `Table`; raises LIMIT as soon as a limit is exceeded."""
 
     def __init__(self, header: Sequence[str], types: Sequence[str] | None, limits: QueryLimits) -> None:
         if len(header) > limits.columns:
@@ -143,11 +145,11 @@ class Collector:
         self._columns: list[list[Any]] = [[] for _ in header]
 
     def add(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Take a chunk of rows of neutral cells."""
+        """Add a chunk of rows of neutral cells."""
         self.n_rows += len(rows)
         if self.n_rows > self._limits.rows:
             raise FaultError("LIMIT", f"the result has more than {self._limits.rows} rows (limit rows)")
-        # Of a chunk without rows there are no columns either.
+        # A chunk without rows has no columns either.
         for kind, held, column in zip(self._kinds, self._columns, zip(*rows, strict=True), strict=False):
             self.n_bytes += sum(len(cell) if isinstance(cell, str | bytes) else 0 for cell in column) + _CELL_BYTES * len(column)
             held.extend(column)
@@ -163,10 +165,10 @@ class Collector:
 
 
 class Sink(Protocol):
-    """What takes a result chunk by chunk."""
+    """Receives a result chunk by chunk."""
 
     def add(self, chunk: Any, /) -> None:
-        """Take rows of neutral cells; one that asked for text takes `Lines` too."""
+        """Add rows of neutral cells; a sink that requested text receives `Lines` too."""
         ...
 
 
@@ -174,9 +176,9 @@ S = TypeVar("S", bound=Sink)
 
 
 def pour(session: Session, statement: str, limits: QueryLimits, open_sink: Callable[[Stream], S], *, as_text: bool = False) -> S:
-    """The sink that a statement's whole result was poured into, within `limits.seconds`. Raises as `execute` does."""
+    """Run a statement and write its whole result to a sink within `limits.seconds`; returns the sink. Raises like `execute`."""
     with _clock(session, limits.seconds) as rang:
-        # Of other engines nobody asks for text.
+        # Other engines have no `as_text` parameter.
         stream = session.stream(statement, as_text=True) if as_text else session.stream(statement)  # type: ignore[call-arg]
         sink = open_sink(stream)
         for chunk in stream.lines or stream.chunks:
@@ -188,13 +190,13 @@ def pour(session: Session, statement: str, limits: QueryLimits, open_sink: Calla
 
 @contextlib.contextmanager
 def _clock(session: Session, seconds: float) -> Iterator[threading.Event]:
-    """Cancels the session's statement after `seconds`; what happens after that is a TIMEOUT, unless the server cannot be reached."""
+    """Cancel the session's statement after `seconds`; the error that follows is a TIMEOUT, unless the server cannot be reached."""
     rang, lost, done = threading.Event(), threading.Event(), threading.Lock()
     failed: FaultError | None = None
     how: list[Verdict] = []
 
     def ring(verdict: Verdict) -> None:
-        # Once the statement is over a cancel would hit the session's next one.
+        # Once the statement has ended, a cancel would hit the session's next one.
         with done:
             if not over.is_set():
                 how.append(verdict)

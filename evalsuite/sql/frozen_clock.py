@@ -1,7 +1,7 @@
-"""A clock that stands still: what `now` is to a query, the same for gold and for answers, on every engine.
+"""A frozen clock: `now` has the same value in gold's queries and in answers, on every engine.
 
-An engine inside this process gets functions in place of its own, so that nothing of a statement, a view or a column's name changes. Of a
-server's statement just the parts that ask the time are written anew. What cannot be frozen is NOT_FROZEN: it never runs on another clock.
+An engine inside this process gets replacements for its own functions, so that statements, views and column names do not change. For a
+server only the parts of a statement that read the time are rewritten. What cannot be frozen is NOT_FROZEN: it never runs on another clock.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any, Final
 from evalsuite.core.errors import FaultError
 from evalsuite.sql.statement import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, Dialect, blanked, called_names
 
-# Name -> what it becomes; `{at}` are seconds since 1970, `{more}` what stood in its brackets. Those in `_BARE` may stand without brackets.
+# Name -> replacement; `{at}` are seconds since 1970, `{more}` the arguments. Those in `_BARE` may be written without brackets.
 _MOMENT, _ZONED = '(SELECT to_timestamp({at})%s AS "{name}")', "%s(TIMESTAMP_SECONDS({at}){more})"
 _POSTGRES: Final = {
     **dict.fromkeys(("now", "transaction_timestamp", "statement_timestamp", "clock_timestamp", "current_timestamp"), _MOMENT % ""),
@@ -51,11 +51,11 @@ _REWRITTEN: Final[Mapping[str, tuple[Dialect, Mapping[str, str]]]] = {
     "bigquery": (BIGQUERY, _BIGQUERY),
     "snowflake": (SNOWFLAKE, _SNOWFLAKE),
 }
-# SQLite's functions of time with the places of their arguments that may be 'now'.
+# SQLite's functions of time with the positions of the arguments that may be 'now'.
 _SQLITE: Final = {**dict.fromkeys(("date", "time", "datetime", "julianday", "unixepoch"), (0,)), "strftime": (1,), "timediff": (0, 1)}
 _SUBSECONDS: Final = frozenset({"subsec", "subsecond"})
 _KEPT_CALLS = 1 << 16
-# PostgreSQL reads these texts as times, wherever one is expected.
+# PostgreSQL reads these texts as times wherever one is expected.
 _WORD = re.compile(r"'\s*(now|today|tomorrow|yesterday)\b([^']*)'", re.IGNORECASE)
 _TIME_TYPE = r"(?:date|time|timetz|timestamp|timestamptz)\b"
 _TYPED_BEFORE = re.compile(rf"(?:\b{_TIME_TYPE}|\btime\s+zone)\s*$", re.IGNORECASE)
@@ -64,12 +64,12 @@ _LOOK_BACK = 40
 
 
 def not_frozen(what: str) -> FaultError:
-    """NOT_FROZEN, with the part of a statement that would ask another clock."""
+    """NOT_FROZEN, with the part of a statement that would read another clock."""
     return FaultError("NOT_FROZEN", f"the clock of {what} cannot be stopped")
 
 
 def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
-    """Put functions of a clock that stands at `at` (seconds since 1970) in the place of SQLite's own, CURRENT_DATE among them."""
+    """Replace SQLite's own functions, CURRENT_DATE among them, with those of a clock frozen at `at` (seconds since 1970)."""
     own, now = sqlite3.connect(":memory:", check_same_thread=False), _utc(at).strftime("%Y-%m-%d %H:%M:%S")
 
     def function(name: str, places: Sequence[int]) -> Callable[..., Any]:
@@ -95,7 +95,7 @@ def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
 
 
 def duckdb_macros(at: int) -> Iterator[str]:
-    """The statements that put macros of a clock at `at` before DuckDB's functions, for this connection alone."""
+    """The statements that create macros of a clock at `at` in front of DuckDB's functions, for this connection only."""
     for name, value in _DUCKDB.items():
         yield f"CREATE TEMP MACRO {name}() AS {value.format(at=at)}"
     today = f"CAST(CAST(to_timestamp({at}) AS DATE) AS TIMESTAMP)"
@@ -103,10 +103,10 @@ def duckdb_macros(at: int) -> Iterator[str]:
 
 
 def frozen(sql: str, engine: str, at: int, are_times: Callable[[str, int], Sequence[bool]] | None = None) -> str:
-    """The statement with its clock at `at` (0: as it is), for an engine that takes no functions of ours, or no qualified ones.
+    """The statement with its clock at `at` (0: unchanged), for an engine that accepts no functions of ours, or no qualified ones.
 
-    `are_times` says of a PostgreSQL statement with n parameters which of them are read as times.
-    Raises `FaultError` NOT_FROZEN, and SQL_ERROR where a quote is not closed.
+    `are_times` returns which of the n parameters of a PostgreSQL statement are read as times. Raises `FaultError` NOT_FROZEN, and SQL_ERROR
+    if a quote is not closed.
     """
     if not at or engine == "sqlite":
         return sql
@@ -124,12 +124,12 @@ def frozen(sql: str, engine: str, at: int, are_times: Callable[[str, int], Seque
 
 
 def _called(sql: str, dialect: Dialect) -> set[str]:
-    """The names of functions in small letters: an engine finds its own under quoted ones in its own case, too."""
+    """The names of functions in lower case: an engine also finds its own functions under quoted names in their own case."""
     return set(map(str.lower, called_names(sql, dialect)))
 
 
 def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Iterator[tuple[int, int, str]]:
-    """(start, end, what stands there instead) of each call and keyword that asks the time. Raises NOT_FROZEN for one within another."""
+    """(start, end, replacement) of each call and keyword that reads the time. Raises NOT_FROZEN for one inside another."""
     blank, last = blanked(sql, dialect), 0
     asked = re.compile(rf"(?<![\w$.])(?:pg_catalog\s*\.\s*)?\b({'|'.join(table)})\b(?:\s*(\())?", re.IGNORECASE)
     for found in asked.finditer(blank):
@@ -138,7 +138,7 @@ def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Ite
             end = _closing(blank, end)
             given = sql[found.end() : end - 1].strip()
         elif name not in _BARE or re.search(r"\bas\s+$", blank[max(0, found.start() - _LOOK_BACK) : found.start()], re.IGNORECASE):
-            # A name that somebody gave to a column.
+            # A name given to a column.
             continue
         if found.start() < last:
             raise not_frozen(f"{name} within another")
@@ -147,14 +147,14 @@ def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Ite
 
 
 def _lone_ages(blank: str) -> Iterator[int]:
-    """Where the argument begins of each `age(x)`, which counts from today."""
+    """The start of the argument of each `age(x)`, which counts from today."""
     for found in re.finditer(r"(?<![\w$.])(?:pg_catalog\s*\.\s*)?age\s*\(", blank, re.IGNORECASE):
         if blank[_closing(blank, found.end(), stop=",") - 1] != ",":
             yield found.end()
 
 
 def _closing(blank: str, start: int, stop: str = "") -> int:
-    """The place behind the bracket that closes the one before `start`, or behind a `stop` that comes before it outside all others."""
+    """The position after the bracket that closes the one before `start`, or after an earlier `stop` outside all other brackets."""
     depth = 1
     for place in range(start, len(blank)):
         depth += (blank[place] == "(") - (blank[place] == ")")
@@ -164,7 +164,7 @@ def _closing(blank: str, start: int, stop: str = "") -> int:
 
 
 def _without_words(sql: str, at: int, are_times: Callable[[str, int], Sequence[bool]] | None) -> str:
-    """A PostgreSQL statement with the day in place of 'today' and its like: where a type stands beside, or the server wants a time."""
+    """A PostgreSQL statement with the day instead of 'today' and similar texts: next to a type, or where the server expects a time."""
     blank, day, open_ = blanked(sql, POSTGRES), _utc(at), list[tuple[int, int, str]]()
     days = {"today": day, "tomorrow": day + timedelta(days=1), "yesterday": day - timedelta(days=1)}
     sure = list[tuple[int, int, str]]()
@@ -177,7 +177,7 @@ def _without_words(sql: str, at: int, are_times: Callable[[str, int], Sequence[b
         is_typed = _TYPED_BEFORE.search(before) or _TYPED_AFTER.match(after)
         (sure if is_typed else open_).append((found.start(), found.end(), text))
     if open_ and are_times is not None:
-        # What the server takes an unknown text for, it takes a parameter in its place for.
+        # The server infers the same type for an unknown text and for a parameter in its place.
         asked = _spliced(sql, sorted([*sure, *((start, end, f"${n}") for n, (start, end, _) in enumerate(open_, 1))]))
         sure += [part for part, is_time in zip(open_, are_times(asked, len(open_)), strict=True) if is_time]
     return _spliced(sql, sorted(sure))
@@ -194,14 +194,14 @@ def _utc(at: int) -> datetime:
 
 
 def asks_time(sql: str, engine: str) -> bool:
-    """Whether what a statement gives moves with the clock, as far as its text tells; what cannot be read asks nothing."""
+    """Whether the result of a statement depends on the clock, as far as its text shows; False for text that cannot be parsed."""
     dialect, names = _REWRITTEN.get(engine) or ((SQLITE, {}) if engine == "sqlite" else (DUCKDB, _DUCKDB))
     try:
         blank = blanked(sql, dialect)
     except FaultError:
         return False
     if any(blank[found.start()] == "_" for found in _WORD.finditer(sql)):
-        # In SQLite and PostgreSQL a text says it, and there is no telling what reads it.
+        # In SQLite and PostgreSQL a text can mean the current time, and it is unknown which function reads it.
         return engine in ("sqlite", "postgres")
     if re.search(rf"(?<![\w$.])(?:{'|'.join(_BARE)})\b", blank, re.IGNORECASE):
         return True

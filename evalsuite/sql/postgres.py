@@ -1,15 +1,12 @@
-"""PostgreSQL through psycopg 3: a read-only transaction, the statement behind a cursor, which the server declares for a SELECT only.
+"""PostgreSQL through psycopg 3: a read-only transaction, and a cursor, which the server declares only for a SELECT.
 
-Which functions a PostgreSQL statement may call: those that leave nothing behind but their result.
+A read-only transaction prevents a volatile function from writing tables, and from nothing else: messages, locks, signals to other sessions
+and files of the server outlive it. So a statement may call only functions with no effect except their result.
 
-A read-only transaction keeps a volatile function from writing tables, and from nothing else: messages, locks, signals to other sessions
-and files of the server outlive it.
+PostgreSQL writes the CSV text of a result itself, one text per row, identical to `result_csv.as_lines` of the row's neutral cells. psycopg
+reads the server's text of a cell, so only what Python would format differently is changed.
 
-PostgreSQL writes the CSV text of a result itself: one text a row, as `csv_text.as_lines` of the row's neutral cells would give it.
-
-The server's own text of a cell is what psycopg reads, so only what Python would write in another way is changed.
-
-The state of a PostgreSQL database: as long as it is the same, a statement that asks no time gives what it gave.
+The fingerprint is the state of the database: as long as it is unchanged, a statement that reads no time returns the same result.
 """
 
 import contextlib
@@ -43,7 +40,7 @@ from evalsuite.sql.session import (
 )
 from evalsuite.sql.statement import POSTGRES, blanked, called_names, calls, changes, only_statement
 
-# Volatile functions that only read what the role may read, draw at random, ask the clock or wait.
+# Volatile functions that only read what the role may read, draw random numbers, read the clock or wait.
 _HARMLESS: Final = frozenset(
     {
         *("random", "random_normal", "normal_rand", "setseed", "clock_timestamp", "timeofday", "currval", "lastval", "lo_get"),
@@ -63,15 +60,15 @@ _HARMLESS: Final = frozenset(
         *(f"pg_stat_get_xact_function_{what}" for what in ("calls", "self_time", "total_time")),
     }
 )
-# Functions that run texts as SQL, with the places of those texts; ts_rewrite of three arguments runs none.
+# Functions that run texts as SQL, with the positions of those texts; ts_rewrite with three arguments runs none.
 _RUN_TEXTS: Final = {
     **dict.fromkeys(("query_to_xml", "query_to_xmlschema", "query_to_xml_and_xmlschema", "ts_stat"), (0,)),
     "ts_rewrite": (1,),
     **dict.fromkeys(("crosstab", "crosstab2", "crosstab3", "crosstab4"), (0, 1)),
 }
-# They make SQL of their arguments, and are volatile by no word of theirs.
+# They build SQL from their arguments, and are not marked as volatile.
 _MAKE_SQL: Final = ("connectby", "xpath_table")
-# What a TABLESAMPLE names can be called by nothing else.
+# The method of a TABLESAMPLE cannot be called in any other way.
 _VOLATILE: Final = (
     "SELECT DISTINCT proname FROM pg_proc WHERE proname = ANY(%s) AND (provolatile = 'v' OR proname = ANY(%s)) "
     "AND prorettype <> 'tsm_handler'::regtype ORDER BY 1"
@@ -82,9 +79,9 @@ _LITERAL: Final = re.compile(r"(?:'((?:[^']|'')*)'|(\$(?:[A-Za-z_]\w*)?\$)((?:(?
 
 
 def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) -> None:
-    """Raise SQL_NOT_ALLOWED where the statement calls a function that could leave more behind than its result.
+    """Raise SQL_NOT_ALLOWED if the statement calls a function that could have effects other than its result.
 
-    `functions` are names that a person allowed. What a function runs as SQL is looked at in the same way, where it is a plain text.
+    `functions` are names that a person allowed. Text that a function runs as SQL is checked in the same way if it is a plain literal.
     """
     blank = blanked(sql, POSTGRES)
     if _HIDDEN_NAME.search(blank):
@@ -92,7 +89,7 @@ def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) ->
     names = called_names(sql, POSTGRES) - functions
     for text in _texts_run(sql, blank, names):
         if asks_time(text, "postgres"):
-            # A frozen clock, and whoever keeps results, looks at the statement itself alone.
+            # The frozen clock and the result cache check only the statement itself.
             raise not_allowed(f"{OUTSIDE}: a text that it runs as SQL asks the time")
         refuse_side_effects(connection, only_statement(text, POSTGRES, fenced=False), functions)
     asked = sorted(names - _HARMLESS - set(_RUN_TEXTS))
@@ -101,7 +98,7 @@ def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) ->
 
 
 def _texts_run(sql: str, blank: str, names: Set[str]) -> Iterator[str]:
-    """Each text that calls of functions with these names run. Raises SQL_NOT_ALLOWED where one is no plain literal."""
+    """Each text that calls of functions with these names run. Raises SQL_NOT_ALLOWED if one is not a plain literal."""
     for name, place in calls(sql, POSTGRES):
         if name not in _RUN_TEXTS or name not in names:
             continue
@@ -116,7 +113,7 @@ def _texts_run(sql: str, blank: str, names: Set[str]) -> Iterator[str]:
 
 
 def _arguments(sql: str, blank: str, start: int) -> Iterator[str]:
-    """The arguments of the call whose bracket stands before `start`, as they are written."""
+    """The arguments of the call whose bracket is before `start`, as written."""
     depth, begin = 1, start
     for place in range(start, len(blank)):
         depth += (blank[place] in "([") - (blank[place] in ")]")
@@ -129,9 +126,9 @@ def _arguments(sql: str, blank: str, start: int) -> Iterator[str]:
 
 _AS_IS: Final = {"int2", "int4", "int8", "oid", "numeric", "uuid", "interval", "timetz"}
 _TEXTS: Final = {"text", "varchar", "bpchar", "name", "json", "jsonb"}
-# From which size on the server writes a float with an exponent; below 1e-4 it does too.
+# From this size on the server writes a float with an exponent; below 1e-4 it does too.
 _FLOATS: Final = {"float8": "1e15", "float4": "1e6"}
-# What Python holds of them; anything else is read by it, and refused.
+# The forms that Python can represent; it parses anything else itself, and refuses it.
 _DAYS: Final = {"date": date.fromisoformat, "timestamp": datetime.fromisoformat, "timestamptz": datetime.fromisoformat}
 _LONGEST_MOMENT = len("2020-01-01 00:00:00.000000")
 _MOST_MOMENTS, _MOST_COLUMNS = 31, 500
@@ -140,9 +137,9 @@ _AT_ONCE = 40
 
 
 def line_query(sql: str, types: Sequence[str]) -> str | None:
-    """A SELECT of the line of each row of a statement, for `lines_of`; None where Python has to write the lines.
+    """A SELECT of the line of each row of a statement, for `lines_of`; None if Python has to write the lines.
 
-    `types` are PostgreSQL's names of its columns' types, empty for one that has none.
+    `types` are PostgreSQL's names of its columns' types, empty for a type without a name.
     """
     if not types or len(types) > _MOST_COLUMNS or types.count("timestamp") > _MOST_MOMENTS:
         return None
@@ -160,7 +157,7 @@ def line_query(sql: str, types: Sequence[str]) -> str | None:
         line = f"CASE WHEN {line} = '' THEN '\"\"' ELSE {line} END"
     texts = ", ".join(f"CASE WHEN c{index} IS NOT NULL THEN pg_catalog.concat(c{index}) END" for index in range(len(types)))
     names = ", ".join(f"c{index}" for index in range(len(types)))
-    # A line of its own for the bracket: the statement may end in a comment.
+    # The bracket is on a line of its own, because the statement may end in a comment.
     return (
         f"SELECT CASE WHEN {odd} THEN '' ELSE {line} || pg_catalog.chr(10) END, {times or '0'}, "
         f"CASE WHEN {odd} THEN ARRAY[{texts}] END FROM (\n{sql}\n) AS answer({names})"
@@ -168,7 +165,7 @@ def line_query(sql: str, types: Sequence[str]) -> str | None:
 
 
 def lines_of(chunks: Iterable[Sequence[tuple[str, int, list[str | None] | None]]], types: Sequence[str]) -> Iterator[Lines]:
-    """The lines of the chunks of rows that a `line_query` gave. Raises ValueError for a day or moment that Python does not hold."""
+    """The lines of the chunks of rows that a `line_query` returned. Raises ValueError for a day or timestamp beyond Python's range."""
     moments = [index for index, type_ in enumerate(types) if type_ == "timestamp"]
     for rows in chunks:
         lines, times, odd = zip(*rows, strict=True)
@@ -184,7 +181,7 @@ def lines_of(chunks: Iterable[Sequence[tuple[str, int, list[str | None] | None]]
 
 
 def _as_python_has_it(texts: Sequence[str | None], types: Sequence[str]) -> str:
-    """The line of a row with a float that Python writes in another way, or a day that it may not hold."""
+    """The line of a row with a float that Python formats differently, or a day that may be beyond its range."""
     cells: list[Any] = []
     for text, type_ in zip(texts, types, strict=True):
         if text is None:
@@ -201,7 +198,7 @@ def _as_python_has_it(texts: Sequence[str | None], types: Sequence[str]) -> str:
 
 
 def _cell(c: str, type_: str) -> str | None:
-    """The text of a column's cells, in quotes where it needs them; None of a type that Python has to write."""
+    """The text of a column's cells, quoted if needed; None for a type that Python has to write."""
     if type_ in _AS_IS or type_ == "date":
         return c
     if type_ in _TEXTS:
@@ -225,7 +222,7 @@ def _cell(c: str, type_: str) -> str | None:
 
 
 def _oddity(c: str, type_: str) -> str:
-    """Whether Python has to look at a cell."""
+    """A condition for cells that Python has to check."""
     if type_ in _FLOATS:
         size = f"pg_catalog.abs({c})"
         plain = f"{c} IN (0, 'NaN', 'Infinity', '-Infinity') OR ({size} >= 1e-4 AND {size} < {_FLOATS[type_]})"
@@ -238,7 +235,7 @@ def _oddity(c: str, type_: str) -> str:
 
 
 def _six_digits(text: str) -> str:
-    """The text of a moment with all or none of the digits behind its seconds."""
+    """The text of a timestamp with all six fractional digits of the seconds or none."""
     return f"CASE WHEN pg_catalog.strpos({text}, '.') > 0 THEN pg_catalog.rpad({text}, {_LONGEST_MOMENT}, '0') ELSE {text} END"
 
 
@@ -246,13 +243,13 @@ def _joined(parts: Sequence[str]) -> str:
     return " || ".join(f"pg_catalog.concat({', '.join(parts[start : start + _AT_ONCE])})" for start in range(0, len(parts), _AT_ONCE))
 
 
-# What may ask the time though a statement does not: views, and functions that a SELECT can call.
+# Objects that may read the time although a statement does not: views, and functions that a SELECT can call.
 _DEFINED: Final = (
     "SELECT definition FROM pg_views WHERE schemaname NOT IN ('pg_catalog', 'information_schema') UNION ALL "
     "SELECT CASE WHEN prosrc = '' THEN pg_get_functiondef(oid) ELSE prosrc END FROM pg_proc "
     "WHERE oid >= 16384 AND prokind IN ('f', 'w') AND prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)"
 )
-# Asked with every state: a change of a view or function gives its row of the catalogs another xmin, and the sum is made by the server.
+# Queried with every state: a change of a view or function gives its catalog row another xmin, and the server computes the sum.
 _MARK: Final = (
     "(SELECT coalesce(sum(hashtext(concat(oid, ' ', xmin))), 0) FROM "
     "(SELECT oid, xmin FROM pg_rewrite UNION ALL SELECT oid, xmin FROM pg_proc) AS defined WHERE oid >= 16384)"
@@ -262,14 +259,14 @@ _STATE: Final = (
     "CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END::text, "
     f"current_setting('search_path'), {_MARK}"
 )
-# (cluster, database) -> the mark seen last, and whether something asked the time then; every statement has a session of its own.
+# (cluster, database) -> the last mark, and whether an object read the time then; every statement has a session of its own.
 _asking: dict[tuple[int, str], tuple[int, bool]] = {}
 
 
 def fingerprint(connection: Any) -> str | None:
-    """The cluster's identity and its place in the log of changes: any write, in any of its databases, makes another one.
+    """The cluster's identity and its position in the write-ahead log: any write, in any of its databases, changes it.
 
-    None where a view or a function of the database asks the time: it keeps the server's clock.
+    None if a view or a function of the database reads the time: it uses the server's clock.
     """
     *state, mark = connection.execute(_STATE).fetchone()
     place = (state[0], state[1])
@@ -301,13 +298,13 @@ _TYPES = {
     **dict.fromkeys(("json", "jsonb"), "JSON"),
 }
 _TIME_TYPES = ("date", "time", "timetz", "timestamp", "timestamptz")
-# Read as the text the server sends: psycopg would make 30 days of a month, and floats of the numbers in a JSON.
+# Read as the text that the server sends: psycopg would turn a month into 30 days, and the numbers in a JSON into floats.
 _TEXT_TYPES = ("interval", "json", "jsonb", "timetz")
-# Roles beyond a superuser's own that let a SELECT read files of the server or start programs there.
+# Roles, other than superuser, that let a SELECT read files of the server or start programs there.
 _STRONG = "SELECT rolname FROM pg_roles WHERE rolname LIKE 'pg\\_%server\\_%' AND pg_has_role(current_user, oid, 'member')"
-# The first two letters of what a server says that ends a session, and what psycopg says of a server that says nothing any more.
+# The first two characters of an error code that ends a session, and psycopg's message for a server that stopped responding.
 _ENDED = ("57P01", "57P02", "57P03", "08")
-# A table, column, function or type that is not there.
+# A table, column, function or type that does not exist.
 _UNDEFINED = ("42P01", "42703", "42883", "42704")
 
 
@@ -316,7 +313,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "PostgresSessio
 
     Raises:
         MissingExtraError: psycopg is not installed.
-        UsageError: nobody answers, the login is refused, or the role could reach files of the server.
+        UsageError: No server answers, the login is refused, or the role could reach files of the server.
     """
     psycopg = client("psycopg", "postgres")
     options = connection.options
@@ -371,9 +368,9 @@ class PostgresSession:
             connection.adapters.register_loader(name, TextLoader)
 
     def refuse_strong_role(self, name: str) -> None:
-        """Raise `UsageError` for a role whose SELECT could read files of the server, and whatever else a superuser may.
+        """Raise `UsageError` for a role whose SELECT could read files of the server, or that has other superuser rights.
 
-        Raises `FaultError` NEEDS_CONNECTION where the server does not say.
+        Raises `FaultError` NEEDS_CONNECTION if the server does not report the role.
         """
         try:
             with self._faults(), self.connection.transaction():
@@ -396,9 +393,9 @@ class PostgresSession:
             sql = frozen(sql, "postgres", self._limits.clock, self._are_times)
             refuse_side_effects(self.connection, sql, self._functions)
             self.connection.execute(f"SET LOCAL statement_timeout = {max(1, int(self._limits.seconds * 1000))}")
-            # DECLARE takes a SELECT or VALUES without any changing part; sent as one prepared message it cannot hold two statements.
+            # DECLARE accepts a SELECT or VALUES without any changing part; sent as one prepared message it cannot contain two statements.
             self._open_cursor(sql)
-            # A SELECT of no columns has none.
+            # A SELECT without columns has none.
             described = self._cursor.description or []
             header, types = tuple(str(column.name) for column in described), tuple(map(self._type_name, described))
             own = list(map(self._own_name, described))
@@ -413,7 +410,7 @@ class PostgresSession:
         self._cursor.execute(sql)
 
     def _are_times(self, sql: str, n: int) -> list[bool]:
-        """Which of the n parameters of a statement the server reads as times; nothing runs. None where it cannot say."""
+        """Which of the n parameters of a statement the server reads as times; nothing runs. All False if it cannot report that."""
         prepared = self.connection.pgconn.prepare(b"", sql.encode())
         described = self.connection.pgconn.describe_prepared(b"")
         self.connection.rollback()
@@ -423,14 +420,14 @@ class PostgresSession:
         return [one is not None and one.name in _TIME_TYPES for one in known]
 
     def _own_name(self, column: Any) -> str:
-        """The server's name of a column's type, empty for arrays and for types that it was not born with."""
+        """The server's name of a column's type, empty for arrays and for user-defined types."""
         known = self.connection.adapters.types.get(column.type_code)
         return known.name if known and column.type_code == known.oid else ""
 
     def _type_name(self, column: Any) -> str:
         known = self.connection.adapters.types.get(column.type_code)
         if (name := known.name if known else "") == "numeric":
-            # The size of a numeric without one reads as the largest; such a column has no fixed scale.
+            # The size of a numeric without one is reported as the largest; such a column has no fixed scale.
             fixed = column.precision is not None and 0 <= (column.scale or 0) <= column.precision
             return f"DECIMAL({column.precision},{column.scale or 0})" if fixed else "DECIMAL"
         if known and column.type_code == known.array_oid:
@@ -450,17 +447,17 @@ class PostgresSession:
         with self._faults():
             while rows := self._cursor.fetchmany(n_rows):
                 yield rows
-                # A few of them tell how many of the next may be held at once.
+                # The first rows decide how many of the next may be in memory at once.
                 widest = max(sum(len(cell) for cell in row if isinstance(cell, str | bytes)) for row in rows[:: len(rows) // 8 + 1])
                 n_rows = min(_CHUNK_ROWS, 8 * n_rows, _CHUNK_BYTES // (widest + 1) + 1)
             self.connection.rollback()
 
     @contextlib.contextmanager
     def _faults(self, sql: str = "") -> Iterator[None]:
-        """Turn what psycopg raises into a fault with fixed words, and the part of the statement that it names."""
+        """Turn psycopg's exceptions into faults with fixed texts, and the part of the statement that they name."""
         import psycopg
 
-        # A server that says nothing any more, while its line stands, is waited for by nobody else.
+        # A server that stops responding while its connection stays open would block forever.
         watch = threading.Timer(self._limits.seconds + _CONNECT_SECONDS, self._hang_up)
         watch.daemon = True
         watch.start()
@@ -479,7 +476,7 @@ class PostgresSession:
             watch.cancel()
 
     def _hang_up(self) -> None:
-        """End the line, so that whoever waits for the server learns that it is gone."""
+        """Shut down the socket, so that a thread that waits for the server gets an error."""
         with contextlib.suppress(Exception), socket.socket(fileno=os.dup(self.connection.fileno())) as line:
             line.shutdown(socket.SHUT_RDWR)
 
@@ -487,7 +484,7 @@ class PostgresSession:
         from psycopg import DataError, OperationalError
 
         state = error.sqlstate or ""
-        # 08P01 is what a statement with a parameter, `SELECT $1`, comes to: the server is well, and the connection too.
+        # 08P01 is the error for a statement with a parameter, `SELECT $1`: the server and the connection are fine.
         if (state.startswith(_ENDED) and state != "08P01") or (
             isinstance(error, OperationalError) and not state and self.connection.broken
         ):
@@ -495,7 +492,8 @@ class PostgresSession:
         if state == "57014":
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")
         if state == "42601":
-            # Besides plain errors: two statements, and all that DECLARE does not take. Only_statement told most of them apart.
+            # In addition to plain errors: two statements, and everything that DECLARE rejects. `only_statement` refused most of them
+            # before.
             return sql_error("syntax")
         if state in ("25006", "42P11") or (state == "0A000" and changes(sql, POSTGRES)):
             return not_allowed(NOT_SELECT, part_named(str(error), sql))
@@ -512,7 +510,7 @@ class PostgresSession:
         )
 
     def cancel(self) -> None:
-        """Ask the server to stop; works from another thread."""
+        """Request that the server stops; works from another thread."""
         self.connection.cancel_safe(timeout=_CONNECT_SECONDS)
 
     def describe(self) -> str:
@@ -520,7 +518,7 @@ class PostgresSession:
         return "PostgreSQL {}.{}".format(*divmod(self.connection.info.server_version, 10000))
 
     def fingerprint(self) -> str | None:
-        """`postgres_state.fingerprint`, None of a server that does not tell it; raises NEEDS_CONNECTION where it is gone."""
+        """`fingerprint` of the connection, None if the server does not report it; raises NEEDS_CONNECTION if the server is gone."""
         try:
             with self._faults(), self.connection.transaction():
                 return fingerprint(self.connection)
@@ -530,5 +528,5 @@ class PostgresSession:
             return None
 
     def close(self) -> None:
-        """Close the connection; what is open is rolled back."""
+        """Close the connection and roll back the open transaction."""
         self.connection.close()

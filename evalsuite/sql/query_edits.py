@@ -1,13 +1,9 @@
-"""A query with one thing in it changed, as people get queries wrong: a filter left out, another join, a bound one off.
+"""Edits of a query with one change each, like typical mistakes in queries: a filter left out, another join, a bound one off.
 
     for edit in edits("SELECT count(*) FROM t WHERE test = 0", "duckdb"):
         print(edit.kind, edit.words, edit.sql)
 
-The same edits prove why an answer is wrong (`explain.query_proofs`) and try a check with answers that are (`audit.query_mutants`).
-
-What may be changed in the clauses of a SELECT: filters, joins, DISTINCT, groups, order and limit.
-
-What may be changed in a condition or in a value that is computed: a bound, a comparison, an aggregate, a division.
+`explain` uses them to prove why an answer is wrong, and the gold checks to test whether a check accepts wrong queries.
 """
 
 import re
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
 
-# Parts of a clause that are changed together, in every choice of them.
+# Parts of a clause that are changed together, in every combination.
 MOST_PARTS: Final = 4
 _SHOWN: Final = 120
 _SIDES: Final = {"": ("LEFT",), "LEFT": ("", "FULL"), "RIGHT": ("", "LEFT"), "FULL": ("", "LEFT", "RIGHT")}
@@ -33,7 +29,7 @@ _SIDES: Final = {"": ("LEFT",), "LEFT": ("", "FULL"), "RIGHT": ("", "LEFT"), "FU
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Arguments of a node to be set; `fewer` are the changes that are this one but for one of its parts."""
+    """New arguments for a node; `fewer` are the changes that equal this one without one of its parts."""
 
     kind: str
     words: str
@@ -48,7 +44,7 @@ def shown(node: "Expr", dialect: str) -> str:
 
 
 def in_place(kind: str, old: "Expr", new: "Expr", dialect: str) -> Iterator[Change]:
-    """A node exchanged for another one where it stands."""
+    """A node replaced by another one in place."""
     parent, key = old.parent, old.arg_key
     if parent is None or key is None:
         return
@@ -58,7 +54,7 @@ def in_place(kind: str, old: "Expr", new: "Expr", dialect: str) -> Iterator[Chan
 
 
 def _parts(node: "Expr") -> list[Any]:
-    """The conditions that AND joins."""
+    """The conditions joined by AND."""
     from sqlglot import exp
 
     return list(node.flatten()) if isinstance(node, exp.And) else [node]
@@ -87,7 +83,7 @@ def filter_changes(select: "Expr", dialect: str) -> Iterator[Change]:
 
 
 def one_less(some: tuple[int, ...], made: Mapping[tuple[int, ...], Change]) -> list[Change]:
-    """The changes that leave one of some parts as it is."""
+    """The changes that leave one of several parts unchanged."""
     return [made[fewer] for left in some if (fewer := tuple(i for i in some if i != left)) in made]
 
 
@@ -150,7 +146,7 @@ def limit_changes(select: "Expr", dialect: str) -> Iterator[Change]:
 
 
 def group_changes(select: "Expr", dialect: str) -> Iterator[Change]:
-    """One key of the groups less, or one more."""
+    """One grouping key fewer, or one more."""
     from sqlglot import exp
 
     group = select.args.get("group")
@@ -161,7 +157,7 @@ def group_changes(select: "Expr", dialect: str) -> Iterator[Change]:
         left = [other for other in keys if other is not key]
         own = _projection(key, selected)
         at = selected.index(own) + 1 if own is not None else 0
-        # Ordinals count what is selected before them.
+        # Ordinals count the selected columns before them.
         if own is not None and any(_ordinal(other) > at for other in left):
             continue
         rest = [one for one in selected if one is not own]
@@ -186,7 +182,7 @@ def _ordinal(key: "Expr") -> int:
 
 
 def _projection(key: "Expr", selected: list[Any]) -> Any:
-    """What is selected of a group's key, by its number, its text or its alias; None where it is not selected."""
+    """The selected expression of a grouping key, found by its number, its text or its alias; None if it is not selected."""
     if at := _ordinal(key):
         return selected[at - 1] if at <= len(selected) else None
     return next((one for one in selected if one.unalias() == key or one.alias_or_name == key.name != ""), None)
@@ -208,7 +204,7 @@ _INSTEAD: Final = {
 
 
 def condition_changes(node: "Expr", dialect: str) -> Iterator[Change]:
-    """A comparison that is another one."""
+    """A comparison replaced by another one."""
     from sqlglot import exp
 
     name = type(node).__name__
@@ -247,7 +243,7 @@ def _children(node: "Expr") -> dict[str, Any]:
 
 
 def _shifted(node: "Expr", dialect: str) -> Iterator[Change]:
-    """A bound that is one more or one less: a whole number, or a day."""
+    """A bound increased or decreased by one: a whole number, or a day."""
     from sqlglot import exp
 
     for i, literal in enumerate(node.find_all(exp.Literal)):
@@ -262,7 +258,7 @@ def _shifted(node: "Expr", dialect: str) -> Iterator[Change]:
 
 
 def _moved(literal: Any, step: int) -> Any:
-    """A whole number or a day so much later; None for any other literal. Raises ValueError, OverflowError."""
+    """A whole number or a day moved by a step; None for any other literal. Raises ValueError, OverflowError."""
     from sqlglot import exp
 
     if literal.is_int:
@@ -273,7 +269,7 @@ def _moved(literal: Any, step: int) -> Any:
 
 
 def expression_changes(node: "Expr", dialect: str) -> Iterator[Change]:
-    """A value that is computed in another way."""
+    """A value computed in another way."""
     from sqlglot import exp
 
     name = type(node).__name__
@@ -307,7 +303,7 @@ def expression_changes(node: "Expr", dialect: str) -> Iterator[Change]:
         yield Change("group", words, node, {"partition_by": None})
 
 
-# Clauses that are taken from the other query whole, with the kind of edit that it is.
+# Clauses that are taken from the other query whole, with the kind of that edit.
 _CLAUSES: Final = {
     "where": "condition",
     "joins": "join",
@@ -321,9 +317,9 @@ _CLAUSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class QueryEdit:
-    """A query with one change: its kind, `words` that finish "the query ...", the statement, and whether it comes nearer to another.
+    """A query with one change: its kind, `words` that complete "the query ...", the statement, and whether it is closer to another query.
 
-    `fewer` are the statements of the edits that are this one but for one of its parts, where it has several.
+    `fewer` are the statements of the edits that equal this one without one of its parts, if it has several.
     """
 
     kind: str
@@ -334,9 +330,9 @@ class QueryEdit:
 
 
 def edits(sql: str, dialect: str, other: str = "", whose: str = "the answer's") -> list[QueryEdit]:
-    """Each edit of a query once, what comes nearer to the `other` query first; clauses taken over from that one are called `whose`.
+    """Each edit of a query once, those closer to the `other` query first; clauses taken from that one are called `whose`.
 
-    `dialect` is an engine's name in `ENGINES`. Raises `FaultError` SQL_ERROR for what cannot be read.
+    `dialect` is an engine's name in `ENGINES`. Raises `FaultError` SQL_ERROR for text that cannot be parsed.
     """
     tree, wanted = _parsed(sql, dialect), _parsed(other, dialect) if other else None
     found: dict[str, QueryEdit] = {}
@@ -364,7 +360,7 @@ def _text_with(tree: "Expr", change: Change, dialect: str) -> str:
 
 
 def one_row_short(sql: str, dialect: str) -> list[QueryEdit]:
-    """The query over its table without one of the rows that it reads; empty where it reads no plain table. Raises as `edits` does."""
+    """The query over its table without one of the rows that it reads; empty if it reads no plain table. Raises like `edits`."""
     from sqlglot import exp
 
     tree = _parsed(sql, dialect)
@@ -374,7 +370,7 @@ def one_row_short(sql: str, dialect: str) -> list[QueryEdit]:
         return []
     name, alias = table.copy(), table.alias_or_name
     inner = exp.select("*").from_(name)
-    # What another table says of a row cannot be asked inside.
+    # The data of another table cannot be queried inside.
     if tree.args.get("where") is not None and not tree.args.get("joins"):
         inner = inner.where(tree.args["where"].this.copy())
     inner = inner.limit(2**31 - 1).offset(1)
@@ -383,7 +379,7 @@ def one_row_short(sql: str, dialect: str) -> list[QueryEdit]:
 
 
 def edits_as_data(sql: str, dialect: str, other: str = "", whose: str = "the answer's") -> list[list[Any]]:
-    """`edits` as lists, for a worker that sends them; where the other query cannot be read those that need none."""
+    """`edits` as lists, for a worker to send; if the other query cannot be parsed, only the edits that do not need it."""
     try:
         found = edits(sql, dialect, other, whose)
     except FaultError:
@@ -413,7 +409,7 @@ def _apart(a: Counter[str], b: Counter[str]) -> int:
 
 
 def _changes(tree: "Expr", dialect: str) -> Iterator[Change]:
-    """What may be changed, the likeliest mistakes first."""
+    """The possible changes, the likeliest mistakes first."""
     from sqlglot import exp
 
     selects = list(tree.find_all(exp.Select))
@@ -437,7 +433,7 @@ def _changes(tree: "Expr", dialect: str) -> Iterator[Change]:
 
 
 def _taken_over(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterator[Change]:
-    """The parts of the other query's clauses that differ, each in the place of the own one, then several of a clause together."""
+    """The differing parts of the other query's clauses, each in place of the query's own, then several of a clause together."""
     from sqlglot import exp
 
     if not (isinstance(tree, exp.Select) and isinstance(other, exp.Select)):
@@ -460,12 +456,12 @@ def _taken_over(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterat
         yield from made.values()
 
 
-# (where the part that goes stands, -1 for none; that part; the part that comes).
+# (the index of the removed part, -1 for none; the removed part; the added part).
 _Part = tuple[int, "Expr | None", "Expr | None"]
 
 
 def _clause_parts(select: "Expr", key: str) -> list["Expr"]:
-    """The conditions, columns, joins or keys of a clause; of an ORDER BY and a LIMIT the whole."""
+    """The conditions, columns, joins or keys of a clause; the whole of an ORDER BY and a LIMIT."""
     from sqlglot import exp
 
     clause = select.args.get(key)
@@ -477,7 +473,7 @@ def _clause_parts(select: "Expr", key: str) -> list["Expr"]:
 
 
 def _different_parts(own: Sequence["Expr"], new: Sequence["Expr"], *, in_place: bool) -> list[_Part]:
-    """What goes and what comes for each part of a clause that differs but by its alias."""
+    """The removed and the added part for each part of a clause that differs in more than its alias."""
     if in_place:
         return [(i, a, b) for i, (a, b) in enumerate(zip(own, new, strict=True)) if a.unalias() != b.unalias()]
     gone, come = [(i, a) for i, a in enumerate(own) if a not in new], [b for b in new if b not in own]
@@ -493,7 +489,7 @@ def _with_parts(own: Sequence["Expr"], parts: Sequence[_Part]) -> list["Expr"]:
 
 
 def _clause_of(key: str, parts: list["Expr"]) -> Any:
-    """What a SELECT holds under a key: the parts as its clause, None where there are none."""
+    """The value of a SELECT's key: the parts as its clause, None if there are none."""
     from sqlglot import exp
 
     if key in ("joins", "expressions"):
@@ -508,7 +504,7 @@ def _clause_of(key: str, parts: list["Expr"]) -> Any:
 
 
 def _in_words(parts: Sequence[_Part], key: str, dialect: str, whose: str) -> str:
-    """`with `b` for `a` in its WHERE, as the answer's`: what finishes "the query ..."."""
+    """`with `b` for `a` in its WHERE, as the answer's`: the words that complete "the query ..."."""
     words = []
     for _, gone, come in parts:
         new = f"with {shown(come, dialect)}" if come is not None else ""

@@ -1,10 +1,9 @@
-"""How fast a query is beside gold's, as BIRD's VES asks: both take turns in one process, and the medians of their times are compared.
-
-What one query gives on each of some SQLite files, for the evaluators of pairs of queries; a session a file stays open.
+"""Pairs of gold and answer queries on SQLite files, as text-to-SQL evaluators run them: results, and the speed ratio of BIRD's VES.
 
     tables = tables_of("SELECT 1", ["shop/shop.sqlite"], EVALUATORS["bird-ex"], limits)
 
-Both sides of a pair go this way, each in a process of its own: what prepares a query is the evaluator's, what refuses it is ours.
+Both sides of a pair run this code, each in its own process; a session per file stays open. The evaluator decides how a query is prepared,
+evalsuite decides what is refused. To compare speed, both queries take turns in one process, and the medians of their times are compared.
 """
 
 import contextlib
@@ -36,17 +35,17 @@ _GAP = re.compile(r"([<>!]) =")
 _ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
 _ORDER_ENDS = re.compile(r"\b(?:limit|offset)\b", re.IGNORECASE)
 _DIRECTION = re.compile(r"(?:\s+collate\s+\w+|\s+(?:asc|desc)|\s+nulls\s+(?:first|last))+\s*$", re.IGNORECASE)
-# What may stand around a statement.
+# Text that may surround a statement.
 _AROUND = " \t\r\n;"
-# Sessions that stay open: of more databases the one that was used longest ago is closed.
+# Sessions that stay open; beyond this many databases the least recently used session is closed.
 _MOST_OPEN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """How a known evaluator takes a pair: what it does to both queries, on which files it runs them, how it reads texts that are no UTF-8.
+    """How a known evaluator runs a pair: how it changes both queries, on which files it runs them, how it decodes texts that are not UTF-8.
 
-    `every_file` of the database's folder counts, or the database alone; `text_errors` is as `bytes.decode` has it.
+    With `every_file` all files of the database's folder count, otherwise only the database; `text_errors` is as in `bytes.decode`.
     """
 
     name: str
@@ -57,7 +56,7 @@ class Evaluator:
         """The query as the evaluator runs it."""
         if self.name != "test-suite":
             return sql
-        # Upstream's own steps, in its order (`exec_eval.postprocess`, `remove_distinct`, `replace_cur_year`).
+        # The evaluator's own steps, in its order (`exec_eval.postprocess`, `remove_distinct`, `replace_cur_year`).
         sql = _GAP.sub(r"\1=", sql)
         hidden = blanked(sql, SQLITE)
         words = list(_DISTINCT.finditer(hidden))
@@ -75,27 +74,27 @@ EVALUATORS: Mapping[str, Evaluator] = {
 def files_of(name: str, evaluator: Evaluator, folder: Path) -> list[Path]:
     """The files of a database below the folder of --databases: `<name>/<name>.sqlite`, or `<name>.sqlite` in the folder itself.
 
-    Where the evaluator takes every file, all in the database's own folder with `.sqlite` in their names. Empty where there is none.
-    Raises `FaultError` BAD_SPEC for a name that leads out of the folder.
+    If the evaluator uses every file, all in the database's own folder with `.sqlite` in their names. Empty if there is none. Raises
+    `FaultError` BAD_SPEC for a name that leads out of the folder.
     """
     if Path(name).is_absolute() or ".." in Path(name).parts or name.startswith("~"):
         raise FaultError("BAD_SPEC", f"the database {name!r} leaves the folder of --databases")
-    # Of a name that no file can have `Path.is_file` raises.
+    # `Path.is_file` raises for a name that cannot be a file's.
     places = (folder / name / f"{name}.sqlite", folder / f"{name}.sqlite")
     own = next((place for place in places if os.path.isfile(place)), None)  # noqa: PTH113
     if own is None:
         return []
     if not evaluator.every_file or own.parent == folder:
         return [own]
-    # The database itself first: where the queries differ on it nobody needs to look at the others.
+    # The database itself first: if the queries differ on it, the other files are not needed.
     return [own, *sorted(place for place in own.parent.iterdir() if ".sqlite" in place.name and place != own and place.is_file())]
 
 
 def both_tables(query: str, parameters: Mapping[str, Any], folder: Path) -> tuple[list[Table], list[Table]]:
-    """What the query and gold's give, on the file that the parameters of a `sql_match` name, or the database below the folder.
+    """The results of the query and of gold's, on the file that the parameters of a `sql_match` name, or on the database below the folder.
 
     Raises:
-        FaultError: NEEDS_CONNECTION where there is no such database, and what either query is refused for.
+        FaultError: NEEDS_CONNECTION if there is no such database, and the faults of either query.
     """
     name, evaluator = str(parameters["database"]), EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
     files = [place] if (place := folder / name).is_file() else files_of(name, evaluator, folder)
@@ -107,7 +106,7 @@ def both_tables(query: str, parameters: Mapping[str, Any], folder: Path) -> tupl
 
 
 def tables_of(sql: str, files: Sequence[str], evaluator: Evaluator, limits: Mapping[str, int | float]) -> list[Table]:
-    """The result on each file, in the order of the files; all of them have `seconds` together.
+    """The result on each file, in the order of the files; they share one limit of `seconds`.
 
     Raises `FaultError`: SQL_ERROR, SQL_NOT_ALLOWED, LIMIT or TIMEOUT.
     """
@@ -117,7 +116,7 @@ def tables_of(sql: str, files: Sequence[str], evaluator: Evaluator, limits: Mapp
 
 
 def are_one(query: str, gold: str, files: Sequence[str], limits: Mapping[str, int | float]) -> bool:
-    """Whether both queries are one text, of a statement that gives the same each time on these files: what one gave is what both give.
+    """Whether both queries have the same text, of a statement whose result on these files is deterministic: then one run serves both.
 
     Raises `FaultError` NEEDS_CONNECTION.
     """
@@ -130,10 +129,10 @@ def are_one(query: str, gold: str, files: Sequence[str], limits: Mapping[str, in
 
 
 def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str, int | float]) -> str | None:
-    """A digest of what queries give hangs on beside their texts: every byte of the files that they run on, and SQLite's version.
+    """A digest of everything that the results depend on in addition to the queries' texts: every byte of their files, and SQLite's version.
 
-    None where there is none: of a query or a view that may give something else each time, and of files that cannot be read.
-    Raises OSError for one that is not there.
+    None if there is none: for a query or a view that is not deterministic, and for files that cannot be read. Raises OSError for a file
+    that does not exist.
     """
     own = QueryLimits.of(limits)
     if not files or not all(is_steady(query, clock=own.clock) for query in queries):
@@ -154,12 +153,12 @@ def _fingerprint(place: str, limits: QueryLimits, *_state: int) -> str | None:
 
 
 def statement_of(sql: str, evaluator: Evaluator, limits: QueryLimits) -> str:
-    """The one statement that the evaluator runs of a query. Raises `FaultError` SQL_ERROR or SQL_NOT_ALLOWED."""
+    """The one statement of a query, prepared as the evaluator does. Raises `FaultError` SQL_ERROR or SQL_NOT_ALLOWED."""
     return only_statement(evaluator.prepared(sql), SQLITE, most_bytes=limits.sql_bytes, fenced=False)
 
 
 def _table(statement: str, place: str, text_errors: str, limits: QueryLimits, deadline: Deadline) -> Table:
-    """The result on one file; asked again where a text is no UTF-8 and the evaluator reads it all the same, or where room was short."""
+    """The result on one file; run again if a text is not UTF-8 and the evaluator accepts that, or if memory was short."""
     temp_in_memory, decode = not writes_nothing(), cast(Callable[[bytes], str], str)
     while True:
         session = _session(place, limits, temp_in_memory=temp_in_memory)
@@ -188,7 +187,7 @@ def _fetched(session: SqliteSession, statement: str, limits: QueryLimits, deadli
 
 @lru_cache(maxsize=_MOST_OPEN)
 def _session(place: str, limits: QueryLimits, *, temp_in_memory: bool) -> SqliteSession:
-    """An open session; nothing that a SELECT may say stays in it."""
+    """An open session; no SELECT can change its state."""
     try:
         return open_session(Connection(name=Path(place).stem, engine="sqlite", database=place), limits, temp_in_memory=temp_in_memory)
     except (EvalsuiteError, sqlite3.Error) as error:
@@ -197,7 +196,7 @@ def _session(place: str, limits: QueryLimits, *, temp_in_memory: bool) -> Sqlite
 
 
 def order_terms(sql: str) -> list[str] | None:
-    """The terms of the ORDER BY that the whole result of a query stands in, without ASC and DESC; None where it has none."""
+    """The terms of the ORDER BY of a query's whole result, without ASC and DESC; None if it has none."""
     hidden = blanked(sql, SQLITE)
     if not _ORDER.search(hidden):
         return None
@@ -213,7 +212,7 @@ def order_terms(sql: str) -> list[str] | None:
 
 
 def ordered_by(sql: str, header: Sequence[str]) -> list[int] | None:
-    """The positions of the columns that a query's ORDER BY names; empty where a term is none of them, None where there is none."""
+    """The positions of the columns that a query's ORDER BY names; empty if a term is not one of them, None if there is no ORDER BY."""
     terms = order_terms(sql)
     if terms is None:
         return None
@@ -230,23 +229,23 @@ def ordered_by(sql: str, header: Sequence[str]) -> list[int] | None:
     return found
 
 
-# The median is over blocks. In each a side's time is the shortest of its rounds and samples: whatever else runs here only makes one longer.
+# The median is over blocks. In each, a side's time is the shortest of its rounds and samples, because other processes only make it longer.
 _BLOCKS, _ROUNDS, _SAMPLES = 5, 4, 3
-# What takes less is run several times between two looks at the clock.
+# Statements shorter than this run several times between two readings of the clock.
 _SAMPLE_NS = 200_000
 _MOST_REPEATS = 64
 _SLOW_NS = 1_000_000_000
 
 
 def time_ratio(query: str, gold: str, place: str, evaluator: Evaluator, limits: QueryLimits) -> float:
-    """Gold's time over the query's on one SQLite file, above 0: 2 is twice as fast as gold. The median of several measurements.
+    """Gold's time divided by the query's on one SQLite file, above 0: 2 is twice as fast as gold. The median of several measurements.
 
-    Unlike BIRD's, which is a mean of wall-clock times, it is the CPU time of the statement alone, from its preparation to its last row, the
-    file's pages once read. The two take turns. Each round has new sessions, one for each side: where memory lies for one can make it a
-    tenth slower than its twin. What takes long is measured for about `seconds`.
+    Unlike BIRD's mean of wall-clock times, this is the CPU time of the statement alone, from its preparation to its last row, after the
+    file's pages were read once. The two take turns. Each round has new sessions, one for each side, because memory placement can make one
+    side a tenth slower. Long statements are measured for about `seconds`.
 
     Raises:
-        FaultError: what either query is refused for, and TIMEOUT.
+        FaultError: The faults of either query, and TIMEOUT.
     """
     statements = [statement_of(text, evaluator, limits) for text in (query, gold)]
     connection = Connection(name=Path(place).stem, engine="sqlite", database=place)
@@ -263,12 +262,12 @@ def time_ratio(query: str, gold: str, place: str, evaluator: Evaluator, limits: 
 
 
 def _round(statements: list[str], connection: Connection, limits: QueryLimits, order: tuple[int, int]) -> list[float]:
-    """Nanoseconds that each statement took in the shortest of its samples; `order` says who begins."""
+    """The nanoseconds of each statement's shortest sample; `order` decides which runs first."""
     with contextlib.ExitStack() as opened:
         sessions = {side: opened.enter_context(contextlib.closing(open_session(connection, limits))) for side in order}
         for session in sessions.values():
             session.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        # The first time reads the pages, and says how often a sample runs its statement; what takes a second is measured by it.
+        # The first run reads the pages, and decides how often a sample runs its statement; a statement of a second is measured by it.
         first = {side: _nanoseconds(sessions[side], statements[side], 1) for side in order}
         if max(first.values()) > _SLOW_NS:
             return [first[0], first[1]]
@@ -281,7 +280,7 @@ def _round(statements: list[str], connection: Connection, limits: QueryLimits, o
 
 
 def _nanoseconds(session: SqliteSession, statement: str, repeats: int) -> int:
-    """CPU time of this thread for running a statement so often, every row read."""
+    """The CPU time of this thread for running a statement this many times, reading every row."""
     started = time.thread_time_ns()
     for _ in range(repeats):
         for _rows in session.stream(statement).chunks:

@@ -1,6 +1,7 @@
-"""Statements run for a run: an embedded engine's in walled workers that are killed at the limit, a server's in threads of this process.
+"""Run statements concurrently: of embedded engines in sandboxed workers that are killed at the limit, of servers in threads of this
+process.
 
-What a worker sends goes into a CSV file part by part, so that a result is never held whole.
+Results are streamed from workers to CSV files, so that none is in memory as a whole.
 """
 
 import contextlib
@@ -26,16 +27,16 @@ from evalsuite.sql.result_csv import CsvFile
 from evalsuite.sql.session import Connection, Cost, QueryLimits, Session, Written, read_of
 from evalsuite.sql.statement import only_statement
 
-# Shares of `seconds` after which an embedded engine is asked to stop, and its worker is killed; the rest is for what comes after.
+# Shares of `seconds` after which an embedded engine is interrupted, and its worker is killed; the remainder is for the clean-up.
 _POLITE, _KILL = 0.85, 0.95
 _FINGERPRINT_SECONDS = 600.0
-# More statements at once than cores make sense where a server does the work.
+# If a server does the work, running more statements than cores makes sense.
 _SERVER_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A text to run through a connection; `place` is where the CSV file of its result goes."""
+    """A text to run through a connection; `place` is the path for the CSV file of its result."""
 
     name: str
     text: str
@@ -45,7 +46,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What became of a query: the file of its result with what it cost, or the fault that kept it from one; the seconds that count."""
+    """The outcome of a query: the file of its result with its cost, or its fault; and the seconds that count."""
 
     query: Query
     outcome: Written | Fault
@@ -53,7 +54,7 @@ class Answered:
 
 
 class Queries:
-    """Runs statements. No worker may read the folders of gold and of the submission, but for a database that lies there."""
+    """Runs statements. No worker may read the folders of gold and of the submission, except a database in them."""
 
     def __init__(
         self, *, limits: QueryLimits, jobs: int, isolation: str = "process", submission: Path, gold: Path, cache: ResultCache | None = None
@@ -68,14 +69,14 @@ class Queries:
         self._closed = False
 
     def answers(self, queries: Sequence[Query]) -> Iterator[Answered]:
-        """One answer per query as soon as it is known. Whoever stops taking them ends the statements under way."""
+        """One answer per query as soon as it is available. Closing the iterator ends the running statements."""
         at_once = max(self._jobs, _SERVER_THREADS if any(not is_embedded(query.connection) for query in queries) else 1)
         threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="queries")
         embedded = threading.Semaphore(self._jobs)
         try:
             if engines := {query.connection.engine for query in queries if is_embedded(query.connection)}:
                 self._start(["evalsuite.sql.query_worker", *sorted(engines & {"duckdb"})])
-            # A worker reads one database: those of the same one come together.
+            # A worker reads one database: queries of the same one are grouped.
             ordered = sorted(queries, key=lambda query: (is_embedded(query.connection), query.connection.name))
             killed: list[Query] = []
             for done in as_completed([threads.submit(self._answer, query, embedded) for query in ordered]):
@@ -83,7 +84,7 @@ class Queries:
                     yield answered
                 else:
                     killed.append(answered)
-            # When nothing runs beside them.
+            # Retried while no other query runs.
             yield from (last for query in killed if isinstance(last := self._answer(query, embedded, is_last=True), Answered))
         finally:
             self.close()
@@ -91,9 +92,10 @@ class Queries:
             self._rest()
 
     def time_ratios(self, pairs: Sequence[tuple[str, str, str, str]]) -> Iterator[float | None]:
-        """For each (query, gold's query, SQLite file, evaluator) `sql.speed.time_ratio`, None where it could not be measured.
+        """`time_ratio` for each (query, gold's query, SQLite file, evaluator), None if it could not be measured.
 
-        One after the other in walled workers that know nothing but the pair and its file: two at once would be in each other's way.
+        They run one after another in sandboxed workers that receive only the pair and its file: two at once would affect each other's
+        times.
         """
         if pairs:
             self._start(["evalsuite.sql.query_worker"])
@@ -108,7 +110,7 @@ class Queries:
             self._rest()
 
     def _time_ratio(self, pair: tuple[str, str, str], connection: Connection) -> float:
-        # Two statements to begin with, rounds for `seconds`, two more under way then.
+        # The time of two statements at the start, rounds for `seconds`, and two more running at the end.
         with self._talk(connection, 6 * self._limits.seconds, TIME_RATIO, self._limits, pair) as talk:
             ratio = float(talk.next_word())
             talk.until_end()
@@ -121,13 +123,13 @@ class Queries:
             self._zygote.load(modules)
 
     def _rest(self) -> None:
-        """Let go of what a call of `answers` or `time_ratios` started: another may follow."""
+        """Release what a call of `answers` or `time_ratios` started: another call may follow."""
         if self._zygote is not None:
             self._zygote.close()
         self._closed, self._here = False, threading.local()
 
     def close(self) -> None:
-        """Kill every worker and cancel what servers are at."""
+        """Kill every worker and cancel the statements that servers run."""
         with self._lock:
             self._closed = True
             workers, self._workers = self._workers, []
@@ -139,7 +141,7 @@ class Queries:
                 session.cancel()
 
     def _answer(self, query: Query, embedded: threading.Semaphore, *, is_last: bool = False) -> "Answered | Query":
-        """What became of a query; itself where the system killed its worker, unless this `is_last` of its tries."""
+        """The outcome of a query; the query itself if the system killed its worker, unless this `is_last` of its tries."""
         with embedded if is_embedded(query.connection) else contextlib.nullcontext():
             started, self._here.had = now(), 0.0
             outcome: Written | Fault
@@ -160,7 +162,7 @@ class Queries:
             return Answered(query=query, outcome=outcome, seconds=self._here.had or now() - started)
 
     def bytes_to_bill(self, queries: Sequence[Query]) -> int:
-        """What dry runs say that the queries on engines that bill will read, in all; one that fails bills nothing."""
+        """The total bytes that the queries will read on engines that bill, by dry runs; a failed dry run counts 0."""
 
         def of(query: Query) -> int:
             try:
@@ -174,7 +176,7 @@ class Queries:
             return sum(threads.map(of, queries))
 
     def _on_server(self, query: Query) -> Written:
-        """What a server gives; one that goes away while it runs the statement is asked once more."""
+        """The result from a server; if it disconnects during the statement, the query is sent once more."""
         try:
             return self._asked_server(query)
         except FaultError as error:
@@ -217,9 +219,9 @@ class Queries:
 
     @contextlib.contextmanager
     def _talk(self, connection: Connection, seconds: float, order: str, limits: QueryLimits, about: Any) -> Iterator[WorkerSession]:
-        """A conversation of so many seconds with this thread's worker, begun with an order.
+        """A session with this thread's worker that lasts at most `seconds` and begins with an order.
 
-        The worker that is not heard out ends; it lives on after a fault that it reports itself, unless its memory ran out.
+        A worker whose answer was not read to its end is ended; it survives a fault that it reports itself, unless its memory ran out.
         """
         worker, whole = self._worker(connection), False
         talk = WorkerSession(worker, seconds)
@@ -247,7 +249,7 @@ class Queries:
         return file
 
     def _fingerprint(self, connection: Connection) -> str:
-        """The state of a connection's database, asked once of a worker that has run no statement yet."""
+        """The state of a connection's database, requested once from a worker that has run no statement yet."""
         with self._lock:
             known = self._fingerprints.get(connection.name)
         if known is None:
@@ -260,7 +262,7 @@ class Queries:
         return known
 
     def _worker(self, connection: Connection) -> Worker:
-        """This thread's worker, a fresh one where it has none for this database."""
+        """This thread's worker, a new one if it has none for this database."""
         worker: Worker | None = getattr(self._here, "worker", None)
         if worker is not None and self._here.connection == connection and worker.alive:
             return worker

@@ -1,6 +1,6 @@
-"""The inside of a worker that runs statements of one embedded database: it may read that database, and no folder of gold or a submission.
+"""Worker process that runs statements of one embedded database: it may read that database, but no folder of gold or a submission.
 
-For each order the worker says the statement it found, waits for word to go on, and sends the result's text. Nothing is held whole.
+For each order the worker sends the parsed statement, waits for permission, and then streams the result's text.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ from evalsuite.sql.session import Connection, QueryLimits, Stream
 from evalsuite.sql.statement import only_statement
 
 STATEMENT, FINGERPRINT, TIME_RATIO = "statement", "fingerprint", "time ratio"
-# What the worker says: the statement, fingerprint or ratio; of a result its header, parts of its text with the number of rows that begin in
-# each, the columns that show days; the end with a fault or an empty text.
+# Messages of the worker: the statement, fingerprint or ratio; for a result its header, parts of its text with the number of rows that begin
+# in each, the columns that show days; the end with a fault or an empty text.
 HEADER, PART, DAYS = "header", "part", "days"
 GO, SKIP = b"go", b"skip"
 _PART_BYTES = 4 << 20
@@ -30,7 +30,7 @@ _LONGEST_ORDER = 1 << 20
 
 
 def serve(parent: socket.socket, *_: object) -> None:
-    """Take orders until the parent closes the socket."""
+    """Execute orders until the parent closes the socket."""
     while (frame := receive(parent, most=_LONGEST_ORDER)) is not None:
         order, connection, limits, text = pickle.loads(frame)
         end: Any = ""
@@ -62,7 +62,7 @@ def _run(parent: socket.socket, connection: Connection, limits: QueryLimits, tex
 
 
 def _opened(parent: socket.socket, stream: Stream) -> CsvText:
-    """What sends a result's text to the parent, some MiB at once, behind its header."""
+    """A sink that sends a result's header and then its text to the parent, some MiB at once."""
     _say(parent, HEADER, list(stream.header))
 
     def send_text(text: bytes, n_rows: int) -> None:

@@ -1,12 +1,10 @@
-"""The CSV text of a result, as pandas would write it: made chunk by chunk where the result is, kept in a file by whoever asked for it.
+"""The CSV text of a result in pandas' format, written chunk by chunk in the process of the engine and stored in a file by the caller.
 
-Gold of the same question is a CSV file, so its rules of reading must hold for both sides: NULL is an empty field, booleans are True and
-False, and a column of moments that all lie on midnight shows days.
+Gold of the same question is a CSV file, so the same reading rules must apply to both sides: NULL is an empty field, booleans are True and
+False, and a column of timestamps that are all at midnight shows days.
 
-Types and the text forms of cells: how a cell is read from an engine's text, and how a CSV file would show it.
-
-The names of types are DuckDB's, for every engine: BOOLEAN, BIGINT, DOUBLE, DECIMAL(p,s), VARCHAR, BLOB, DATE, TIME, TIMESTAMP,
-TIMESTAMP WITH TIME ZONE, UUID, JSON, and whatever else DuckDB itself has.
+The names of types are DuckDB's, for every engine: BOOLEAN, BIGINT, DOUBLE, DECIMAL(p,s), VARCHAR, BLOB, DATE, TIME, TIMESTAMP, TIMESTAMP
+WITH TIME ZONE, UUID, JSON, and all others that DuckDB has.
 """
 
 import csv
@@ -26,7 +24,7 @@ from uuid import UUID
 from evalsuite.core.errors import FaultError
 from evalsuite.sql.session import Lines, QueryLimits
 
-# A column whose cells each have their own type: SQLite's.
+# A column whose cells each have their own type, as in SQLite.
 ANY = "ANY"
 INSTANT = "TIMESTAMP WITH TIME ZONE"
 INTEGERS = frozenset({f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")})
@@ -53,7 +51,7 @@ _MAKERS: dict[str, Callable[[str], Any]] = {
 
 
 def decode(texts: Iterable[str | None], type_: str) -> list[Any]:
-    """The cells behind text forms; a text that is no value of the type is itself the cell (an infinite date, say)."""
+    """The cells of text forms; a text that is not a value of the type is itself the cell (an infinite date, for example)."""
     maker = Decimal if _DECIMAL.fullmatch(type_) else _MAKERS.get(type_, str)
     return [None if text is None else _made(maker, text) for text in texts]
 
@@ -80,7 +78,7 @@ def _as_text(cell: Any) -> str:
 
 
 class ColumnKind:
-    """The type of a column whose engine names none, from the cells it turns out to hold."""
+    """The type of a column whose engine names none, from its cells."""
 
     _NAMES = (
         (frozenset({int}), "BIGINT"),
@@ -93,12 +91,12 @@ class ColumnKind:
         self._seen: set[type] = set()
 
     def see(self, column: Sequence[Any]) -> None:
-        """Take note of a chunk of cells."""
+        """Add a chunk of cells."""
         self._seen.update(map(type, column))
 
     @property
     def name(self) -> str:
-        """The type: NULL for no value at all, ANY for texts, numbers and bytes mixed."""
+        """The type: NULL if there are no values, ANY for texts, numbers and bytes mixed."""
         kinds = frozenset(self._seen - {type(None)})
         if not kinds:
             return '"NULL"'
@@ -106,7 +104,7 @@ class ColumnKind:
 
 
 def csv_cell(cell: Any, *, days: bool = False) -> str:
-    """The text of a cell in a CSV file; `days` is for a moment of a column that shows them."""
+    """The text of a cell in a CSV file; `days` is for a timestamp of a column that shows days."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -119,12 +117,12 @@ def csv_cell(cell: Any, *, days: bool = False) -> str:
 _FIELD = re.compile(rb'("(?:[^"]|"")*"|[^,"\n]*)[,\n]')
 _MIDNIGHT, _TIME_OF_MIDNIGHT = time(), b" 00:00:00"
 _DAY_BYTES = len("2020-01-01")
-# The csv module writes cells of all other kinds as they are written here.
+# The csv module writes cells of all other types in this way.
 _CONVERTED = frozenset({Decimal, bytes})
 
 
 def as_lines(rows: Sequence[Sequence[Any]]) -> bytes:
-    """The CSV text of rows of neutral cells, moments in full."""
+    """The CSV text of rows of neutral cells, timestamps in full."""
     block = io.StringIO()
     if not _CONVERTED.isdisjoint(map(type, chain.from_iterable(rows))):
         rows = [[csv_cell(cell) if type(cell) in _CONVERTED else cell for cell in row] for row in rows]
@@ -134,7 +132,7 @@ def as_lines(rows: Sequence[Sequence[Any]]) -> bytes:
 
 @cache
 def quoted_codes() -> list[int]:
-    """The code points for which the csv module of this Python puts a cell in quotes."""
+    """The code points for which the csv module of this Python quotes a cell."""
 
     def line_with(character: str) -> str:
         block = io.StringIO()
@@ -145,9 +143,9 @@ def quoted_codes() -> list[int]:
 
 
 class CsvText:
-    """Takes a result's chunks in order and passes their text on to `write`, with the number of rows in it.
+    """Convert a result's chunks to CSV text in order and pass it to `write`, with the number of its rows.
 
-    `types` are the result's, None where each cell has its own. Moments are written in full: `days` are the columns of a whole result that
+    `types` are the result's, None if each cell has its own. Timestamps are written in full: `days` are the columns of a whole result that
     should have shown days.
     """
 
@@ -158,7 +156,7 @@ class CsvText:
         self._at_other_times: set[int] = set()
 
     def add(self, chunk: Sequence[Sequence[Any]] | Lines) -> None:
-        """Take rows of neutral cells, or the text of them."""
+        """Add rows of neutral cells, or their text."""
         if isinstance(chunk, Lines):
             self._at_midnight |= chunk.at_midnight
             self._at_other_times |= chunk.at_other_times
@@ -174,14 +172,14 @@ class CsvText:
 
     @property
     def days(self) -> list[int]:
-        """The columns whose moments all lie on midnight."""
+        """The columns whose timestamps are all at midnight."""
         return sorted(self._at_midnight - self._at_other_times)
 
 
 class CsvFile:
-    """A result's CSV file while it is written: its header first, then the text of its rows. Of one that is not finished nothing stays.
+    """A result's CSV file while it is written: its header first, then the text of its rows. An unfinished file is deleted.
 
-    Raises LIMIT as soon as a limit is passed; `result_bytes` counts bytes of text.
+    Raises LIMIT as soon as a limit is exceeded; `result_bytes` counts bytes of text.
     """
 
     def __init__(self, place: Path, header: Sequence[str], limits: QueryLimits) -> None:
@@ -203,7 +201,7 @@ class CsvFile:
             self._place.unlink(missing_ok=True)
 
     def add(self, text: bytes, n_rows: int) -> None:
-        """Take the text of so many rows, or a part of it."""
+        """Add the text of some rows, or a part of it."""
         self.n_rows += n_rows
         self.n_bytes += len(text)
         if self.n_rows > self._limits.rows:
@@ -213,7 +211,7 @@ class CsvFile:
         self._file.write(text)
 
     def show_days(self, columns: Sequence[int]) -> None:
-        """Take the time of day off the moments of some columns, once all rows are written."""
+        """Remove the time of day from the timestamps of some columns, after all rows are written."""
         self._file.close()
         if not columns:
             return
@@ -230,7 +228,7 @@ class CsvFile:
 
 
 def _records(lines: "io.BufferedReader") -> Iterator[bytes]:
-    """Whole rows of a CSV file: a line that ends within quotes goes on in the next."""
+    """Whole rows of a CSV file: a line that ends inside quotes continues in the next."""
     parts: list[bytes] = []
     n_quotes = 0
     for line in lines:

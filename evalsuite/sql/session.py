@@ -1,4 +1,4 @@
-"""What all engines share: connections, the limits of a query, the protocol of a session, neutral cells, files of embedded engines."""
+"""Shared by all engines: connections, the limits of a query, the protocol of a session, neutral cells, files of embedded engines."""
 
 import contextlib
 import hashlib
@@ -21,7 +21,7 @@ from evalsuite.core.types import Table
 MIB = 1 << 20
 _LONGEST_PART = 60
 
-# Why a statement failed, in fixed words: an engine's own text can carry paths and whatever the statement says.
+# Why a statement failed, in fixed texts: an engine's own text can contain paths and any part of the statement.
 REASONS = {
     "syntax": "the statement is not valid SQL of this engine",
     "name": "the statement names a table, column or function that the database does not have",
@@ -38,9 +38,9 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """How to reach one database: plain data that pickles to a worker and is opened there.
+    """The description of one database: plain data that is pickled to a worker and opened there.
 
-    `options` can hold secrets: neither `repr` nor `str` nor an error shows any of its values.
+    `options` can contain secrets: neither `repr` nor `str` nor an error shows any of its values.
     """
 
     name: str
@@ -53,9 +53,9 @@ class Connection:
 class QueryLimits:
     """The limits of one statement.
 
-    `seconds` wall clock · `rows`, `columns` of the result · `held_bytes` of cells where they are kept in memory ·
-    `result_bytes` of a result in all · `memory_mib` of an embedded engine · `billed_bytes` that BigQuery may bill ·
-    `sql_bytes` length of the statement · `clock` where the clock of the statement stands, in seconds since 1970 (0: it goes).
+    `seconds` wall clock · `rows`, `columns` of the result · `held_bytes` of cells if they are in memory · `result_bytes` of a result in all
+    · `memory_mib` of an embedded engine · `billed_bytes` that BigQuery may bill · `sql_bytes` length of the statement · `clock` the frozen
+    time of the statement, in seconds since 1970 (0: the real clock).
     """
 
     seconds: float = 10
@@ -70,7 +70,7 @@ class QueryLimits:
 
     @classmethod
     def of(cls, limits: Mapping[str, int | float]) -> "QueryLimits":
-        """The limits by the names of suite.yaml and --limit; `table_bytes` is what is held. Names of other limits are passed over."""
+        """The limits by the names of suite.yaml and --limit; `table_bytes` becomes `held_bytes`. Names of other limits are ignored."""
         known = {name: limits[name] for name in cls.__dataclass_fields__ if name in limits}
         if "table_bytes" in limits:
             known.setdefault("held_bytes", limits["table_bytes"])
@@ -79,7 +79,7 @@ class QueryLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a statement cost: wall-clock seconds, rows and bytes of its result, bytes billed (None: the engine bills none)."""
+    """The cost of a statement: wall-clock seconds, rows and bytes of its result, bytes billed (None: the engine bills none)."""
 
     seconds: float
     rows: int
@@ -90,7 +90,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executed:
-    """A statement's table with what it cost. `sql` is the statement as it ran, out of its fence."""
+    """A statement's table with its cost. `sql` is the statement that ran, without its fence."""
 
     table: Table
     cost: Cost
@@ -99,7 +99,7 @@ class Executed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A statement's result as the CSV file it is judged by, with what it cost. `sql` is the statement as it ran, out of its fence."""
+    """A statement's result as the CSV file that is scored, with its cost. `sql` is the statement that ran, without its fence."""
 
     place: Path
     header: tuple[str, ...]
@@ -109,7 +109,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """Rows as an engine wrote them itself, `csv_text.as_lines` of them; which columns hold moments at midnight, and at other times."""
+    """Rows as text written by the engine, equal to `result_csv.as_lines` of them; the columns with timestamps at midnight, and at other
+    times.
+    """
 
     text: bytes
     n_rows: int
@@ -119,7 +121,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """A result on its way: header, types (None: each cell has its own, as in SQLite), and chunks of rows of neutral cells, or `lines`."""
+    """A result being read: header, types (None: each cell has its own, as in SQLite), and chunks of rows of neutral cells, or `lines`."""
 
     header: tuple[str, ...]
     types: tuple[str, ...] | None
@@ -128,14 +130,14 @@ class Stream:
 
 
 class Session(Protocol):
-    """An open read-only connection. Every method raises `FaultError` with fixed words; engines' texts go to the debug log."""
+    """An open read-only connection. Every method raises `FaultError` with fixed texts; engines' texts go to the debug log."""
 
     billed_bytes: int | None
 
     def stream(self, sql: str) -> Stream:
-        """Start a statement that `statement.only_statement` let through; refuses whatever the engine does not take for one SELECT.
+        """Start a statement from `statement.only_statement`; refuses everything that the engine does not parse as one SELECT.
 
-        Of an engine that writes text itself `as_text=True` asks for `lines` in place of chunks, where it can write this result so.
+        An engine that writes text itself returns `lines` instead of chunks for `as_text=True`, if it can write this result so.
         """
         ...
 
@@ -144,20 +146,20 @@ class Session(Protocol):
         ...
 
     def describe(self) -> str:
-        """The engine and its version, in a few words."""
+        """The engine and its version."""
         ...
 
     def fingerprint(self) -> str | None:
-        """What changes whenever the data change; None where the engine cannot say, and then no result is kept."""
+        """A value that changes whenever the data change; None if the engine cannot report that, and then no result is cached."""
         ...
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         ...
 
 
 def client(module: str, engine: str) -> Any:
-    """An engine's client library; raises `MissingExtraError` with the pip line where it is absent."""
+    """An engine's client library; raises `MissingExtraError` with the pip line if it is not installed."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -165,25 +167,27 @@ def client(module: str, engine: str) -> Any:
 
 
 def sql_error(kind: str) -> FaultError:
-    """SQL_ERROR with the fixed words of a kind of `REASONS`."""
+    """SQL_ERROR with the fixed text of a kind of `REASONS`."""
     return FaultError("SQL_ERROR", REASONS[kind])
 
 
 def not_allowed(reason: str, part: str = "") -> FaultError:
-    """SQL_NOT_ALLOWED with a reason in fixed words, and the part of the statement that it is about, as far as it is plain."""
+    """SQL_NOT_ALLOWED with a fixed reason, and the part of the statement that it is about, if it is plain text."""
     shown = re.sub(r"[^\w$.()*:/ -]", "", part)[:_LONGEST_PART].strip()
     return FaultError("SQL_NOT_ALLOWED", f"{reason}: {shown}" if shown else reason)
 
 
 def part_named(text: str, sql: str) -> str:
-    """The first name in an engine's first line that stands in the statement itself: of its words nothing else is shown. Empty without."""
+    """The first name in an engine's first line that also occurs in the statement; nothing else of the engine's text is shown. Empty if
+    none.
+    """
     found = re.findall(r"\"([^\"]+)\"|'([^']+)'|(\w+)", text.partition("\n")[0])
     quoted = [name for double, single, _ in found if (name := double or single) and name in sql]
     return next(iter(quoted or [word for *_, word in found[::-1] if word and re.search(rf"\b{word}\b", sql)]), "")
 
 
 def server_gone(engine: str) -> FaultError:
-    """NEEDS_CONNECTION of a server that went away while it ran a statement: nobody's answer is to blame."""
+    """NEEDS_CONNECTION for a server that disconnected while it ran a statement: not the answer's fault."""
     return FaultError("NEEDS_CONNECTION", f"{engine} went away while it ran the statement", side="setup")
 
 
@@ -192,7 +196,7 @@ OUTSIDE = "the statement reaches outside its database"
 
 
 def neutral(value: Any) -> Any:
-    """A cell in the form it has whatever the engine: instants in UTC, lists and objects as JSON text, what has no plain form as text."""
+    """A cell in the form that is the same for every engine: instants in UTC, lists and objects as JSON text, other types as text."""
     if value is None or isinstance(value, bool | int | float | str | bytes | Decimal | UUID):
         return value
     if isinstance(value, datetime):
@@ -207,7 +211,7 @@ def neutral(value: Any) -> Any:
 
 
 def as_json(value: Any) -> str:
-    """A nested value as JSON text; what JSON has no form for stands in it as text."""
+    """A nested value as JSON text; values without a JSON form become text."""
     return json.dumps(value, ensure_ascii=False, default=_plain)
 
 
@@ -218,7 +222,7 @@ def _plain(value: Any) -> Any:
 
 
 def existing(connection: Connection) -> Path:
-    """The connection's file or folder; raises `UsageError` where there is none."""
+    """The connection's file or folder; raises `UsageError` if it does not exist."""
     if not connection.database:
         raise UsageError(f"connection {connection.name!r} names no database", hint="add `database: FILE`")
     path = Path(connection.database)
@@ -238,17 +242,17 @@ def existing(connection: Connection) -> Path:
 
 
 def text_of(path: Path) -> str:
-    """The path as engines take it: in UTF-8, whatever this process takes names of files to be in. Raises `UnicodeDecodeError`."""
+    """The path in UTF-8, as engines expect it, whatever encoding this process uses for file names. Raises `UnicodeDecodeError`."""
     return os.fsencode(path).decode()
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a file or folder; what lies behind a folder that lets nobody in is not."""
+    """Whether a file or folder exists; False inside a folder without read permission."""
     return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises there
 
 
 def read_of(connection: Connection) -> list[str]:
-    """What an embedded engine reads: the file and its log of changes, or the folder and the ends of the links in it."""
+    """The paths that an embedded engine reads: the file and its write-ahead log, or the folder and the targets of the links in it."""
     found = [connection.database, f"{connection.database}.wal"]
     with contextlib.suppress(OSError):
         found += [os.path.realpath(entry) for entry in os.scandir(connection.database) if entry.is_symlink()]
@@ -256,7 +260,7 @@ def read_of(connection: Connection) -> list[str]:
 
 
 def digest_of(files: Sequence[Path]) -> str:
-    """SHA-256 over the names and bytes of files; a file that has not been touched since is not read again in this process."""
+    """SHA-256 over the names and bytes of files; unchanged files are not read again in this process."""
     digest = hashlib.sha256()
     for path in files:
         status = path.stat()

@@ -1,4 +1,4 @@
-"""Snowflake through its own connector; what may be done is the role's affair, one statement at a time is the connector's."""
+"""Snowflake through its own connector: the role limits what a statement may do, the connector accepts one statement at a time."""
 
 import contextlib
 import logging
@@ -43,16 +43,16 @@ _TYPES = {
     13: "BOOLEAN",
 }
 _FIXED = 0
-# The connector's own numbers for a request that found nobody, or whose session is over.
+# The connector's error numbers for a request that reached no server, or whose session has ended.
 _NO_NETWORK = frozenset({250001, 250003, 250005, 251001, 251011, 251012, 290403, 390112, 390114})
-# 290000 and the status of HTTP: the service is ill, or somebody before it.
+# 290000 plus the HTTP status: the service, or a proxy in front of it, has failed.
 _SERVER_ERRORS = range(290500, 290600)
-# Functions of the system can stop sessions, and a procedure can be called in a FROM: neither is a question to data.
+# System functions can stop sessions, and FROM can call a procedure: neither is a query of data.
 _SYSTEM_CALL = re.compile(r"\bSYSTEM\$\w+|\bTABLE\s*\(\s*CALL\b", re.IGNORECASE)
 
 
 def open_session(connection: Connection, limits: QueryLimits) -> "SnowflakeSession":
-    """An open session. Raises `MissingExtraError` without the connector, `UsageError` where Snowflake does not let us in."""
+    """An open session. Raises `MissingExtraError` without the connector, `UsageError` if Snowflake refuses the login."""
     connector = client("snowflake.connector", "snowflake")
     options = connection.options
     if "account" not in options or "user" not in options:
@@ -74,7 +74,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "SnowflakeSessi
             f"connection {connection.name!r}: Snowflake does not let us in", hint="check account, user, password, role and the network"
         ) from None
     except (OSError, ValueError, TypeError) as error:
-        # The connector reads the key by itself, and hands on what its parser raises.
+        # The connector reads the key itself, and passes on the exceptions of its parser.
         _log.debug("snowflake: %s", type(error).__name__)
         hint = "`private_key_file` is a private key in PEM or DER, `private_key_file_pwd` its passphrase"
         raise UsageError(f"connection {connection.name!r}: its private key cannot be read", hint=hint) from None
@@ -93,7 +93,7 @@ class SnowflakeSession:
         self._cursor: Any = None
 
     def stream(self, sql: str) -> Stream:
-        """The result of one SELECT, as the connector downloads it, chunk by chunk."""
+        """The result of one SELECT, chunk by chunk as the connector downloads it."""
         if called := _SYSTEM_CALL.search(sql):
             raise not_allowed(OUTSIDE, called[0])
         sql = frozen(sql, "snowflake", self._limits.clock)
@@ -111,7 +111,7 @@ class SnowflakeSession:
 
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:
-        """Turn what the connector raises into a fault with fixed words."""
+        """Turn the connector's exceptions into faults with fixed texts."""
         errors = client("snowflake.connector", "snowflake").errors
         try:
             yield
@@ -133,7 +133,7 @@ class SnowflakeSession:
         return sql_error(kinds.get(state, "value" if state.startswith("22") else "form" if state.startswith("42") else "other"))
 
     def cancel(self) -> None:
-        """Have Snowflake stop the statement, through a cursor of its own; the server's own timeout stands behind it."""
+        """Request that Snowflake stops the statement, through a separate cursor; the server's own timeout is the fallback."""
         running = getattr(self._cursor, "sfqid", None)
         if running:
             with contextlib.suppress(Exception), self.connection.cursor() as other:
@@ -145,7 +145,7 @@ class SnowflakeSession:
             return f"Snowflake {cursor.execute('SELECT CURRENT_VERSION()').fetchone()[0]}"
 
     def fingerprint(self) -> str | None:
-        """The connection's `version`: a warehouse cannot say whether all that a statement may read has stayed the same."""
+        """The connection's `version`: a warehouse cannot report whether all data that a statement may read are unchanged."""
         version = self._described.options.get("version")
         return None if version is None else f"{self._described.options['account']}|{self._described.database}|{version}"
 

@@ -1,4 +1,4 @@
-"""SQLite: a file opened read-only and immutable, with an authorizer that lets nothing through but reading it."""
+"""SQLite: a file opened read-only and immutable, with an authorizer that allows only reading it."""
 
 import contextlib
 import logging
@@ -33,16 +33,16 @@ _log = logging.getLogger(__name__)
 _MAGIC = b"SQLite format 3\0"
 _CHUNK_ROWS = 2048
 _STEPS = 100_000
-# Pages of the file kept in memory, and what is sorted before it would go to a file.
+# Pages of the file kept in memory, and how much is sorted in memory before a file would be used.
 _CACHE_KIB = 32 << 10
 DAMAGED = "damaged: SQLite cannot read its file"
-# The file itself is only read, so that these are about a temporary one.
+# The file itself is only read, so these errors are about a temporary one.
 _NO_FILE = frozenset({"SQLITE_IOERR_GETTEMPPATH", "SQLITE_IOERR_WRITE", "SQLITE_FULL", "SQLITE_CANTOPEN"})
 NO_TEMPORARY_FILE = "the statement needs a temporary file, and none may be written"
 _RECURSIVE = 33
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, _RECURSIVE})
-# What a SELECT asks through a table such as `pragma_table_info`, about the database and the build, not where the file lies; and the
-# settings that it reads so, and may not set.
+# Pragmas that a SELECT reads through a table such as `pragma_table_info`, about the database and the build, not the file's path; and the
+# settings that it may read so, but not set.
 _PRAGMAS = frozenset(
     {
         *("table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list", "foreign_key_check"),
@@ -56,7 +56,7 @@ _SETTINGS = frozenset(
         *("locking_mode", "max_page_count", "query_only", "recursive_triggers", "secure_delete", "synchronous", "temp_store", "threads"),
     }
 )
-# What a refused action is called; `first` of the authorizer is then its name.
+# The names of refused actions; the `first` argument of the authorizer is then its name.
 _ACTIONS = {
     sqlite3.SQLITE_PRAGMA: "PRAGMA",
     sqlite3.SQLITE_ATTACH: "ATTACH",
@@ -64,9 +64,9 @@ _ACTIONS = {
     sqlite3.SQLITE_UPDATE: "UPDATE",
     sqlite3.SQLITE_DELETE: "DELETE FROM",
 }
-# Functions that reach outside the database, where a build of SQLite has them.
+# Functions with access outside the database, if a build of SQLite has them.
 _FORBIDDEN = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log", "lsdir", "fsdir"})
-# What draws at random under any spelling, or calls a function under a quoted name.
+# Text that draws random numbers under any spelling, or calls a function under a quoted name.
 _MAY_DRAW = re.compile(r"random|[\"`\]]\s*\(", re.IGNORECASE)
 _LIMITS = (
     (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
@@ -78,10 +78,10 @@ _LIMITS = (
 
 
 def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory: bool = True) -> "SqliteSession":
-    """An open session; raises `UsageError` where the file is no SQLite database or holds changes apart.
+    """An open session; raises `UsageError` if the file is not an SQLite database or has changes in another file.
 
-    What a statement sorts or keeps aside stays in memory. SQLite sorts faster where it may go to a file: without `temp_in_memory` a result
-    ends with the fault `NO_TEMPORARY_FILE` once it would, which is for a process that may write none (`writes_nothing`).
+    Temporary data of a statement stay in memory. SQLite sorts faster with a temporary file: without `temp_in_memory` a statement ends with
+    the fault `NO_TEMPORARY_FILE` as soon as it needs one, for a process that may write none (`writes_nothing`).
     """
     path = existing(connection)
     try:
@@ -90,7 +90,7 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
         raise UsageError(f"connection {connection.name!r}: {path.name} cannot be read", hint=str(error.strerror)) from None
     if not is_database:
         raise UsageError(f"connection {connection.name!r}: {path.name} is no SQLite database", hint="check `database`")
-    # Opened as immutable, the file alone is read: what lies beside it in a journal would be passed over without a word.
+    # Opened as immutable, only the file is read: changes in a journal next to it would be ignored silently.
     for beside in ("-wal", "-journal"):
         journal = path.with_name(path.name + beside)
         if journal.exists() and journal.stat().st_size:
@@ -106,15 +106,15 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
 
 
 def is_steady(sql: str, *, clock: int = 0) -> bool:
-    """Whether the text of a statement or view says that it gives the same each time: it draws nothing at random, asks no clock that goes.
+    """Whether the text of a statement or view shows that its result is deterministic: no random numbers, no running clock.
 
-    In doubt the answer is False.
+    If in doubt the answer is False.
     """
     return not _MAY_DRAW.search(sql) and (clock > 0 or not asks_time(sql, "sqlite"))
 
 
 def writes_nothing() -> bool:
-    """Whether this process may write no byte to any file, as behind the walls of a worker."""
+    """Whether this process may write no byte to any file, as in the sandbox of a worker."""
     if sys.platform == "win32":
         return False
     import resource
@@ -123,10 +123,10 @@ def writes_nothing() -> bool:
 
 
 def _is_virtual_table(action: int, first: str | None, second: str | None) -> bool:
-    """Whether an action is one by which a virtual table describes itself or reads what it shows.
+    """Whether a virtual table uses an action to describe itself or to read its data.
 
-    SQLite declares such a table with an UPDATE of the schema that is not executed; that of a statement it refuses itself. No statement that
-    begins as a SELECT begins a transaction: what checks an R*Tree does.
+    SQLite declares such a table with an UPDATE of the schema that is not executed; it refuses that of a statement itself. No statement that
+    begins as a SELECT begins a transaction: the checks of an R*Tree do.
     """
     if action == sqlite3.SQLITE_PRAGMA:
         return first in _PRAGMAS or (first in _SETTINGS and second is None)
@@ -150,7 +150,7 @@ class SqliteSession:
         uri = f"file:{quote(text_of(path))}?mode=ro&immutable=1"
         self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
         self.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        # A view may call functions that are not SQLite's own where the schema is trusted; the authorizer sees its calls all the same.
+        # With a trusted schema a view may call functions that are not SQLite's own; the authorizer checks its calls all the same.
         pragmas = (
             "query_only = 1",
             f"trusted_schema = {int(limits.clock > 0)}",
@@ -167,8 +167,8 @@ class SqliteSession:
         self.connection.set_authorizer(self._authorise)
 
     def _open_virtual_tables(self) -> None:
-        """Let the file's own virtual tables prepare what they will never run: an R*Tree its INSERT, which the authorizer would refuse."""
-        # What cannot be read is told of by the statement itself.
+        """Let the file's own virtual tables prepare statements that never run: an R*Tree its INSERT, which the authorizer would refuse."""
+        # The statement itself reports what cannot be read.
         with contextlib.suppress(sqlite3.Error):
             for (name,) in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage = 0").fetchall():
                 quoted = name.replace('"', '""')
@@ -185,9 +185,9 @@ class SqliteSession:
         return sqlite3.SQLITE_DENY
 
     def stream(self, sql: str, *, deadline: Deadline | None = None) -> Stream:
-        """The result of one SELECT, chunk by chunk; each cell has its own type. `deadline` is one that it shares with other statements."""
+        """The result of one SELECT, chunk by chunk; each cell has its own type. `deadline` may be shared with other statements."""
         deadline = deadline or Deadline(self._seconds)
-        # Besides the interrupt from outside: it is lost when it falls between two statements.
+        # In addition to the interrupt from outside, which has no effect between two statements.
         self.connection.set_progress_handler(lambda: int(deadline()), _STEPS)
         self._refused = ("", "")
         with self._faults():
@@ -204,7 +204,7 @@ class SqliteSession:
 
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:
-        """Turn what sqlite raises into a fault with fixed words."""
+        """Turn sqlite's exceptions into faults with fixed texts."""
         try:
             yield
         except MemoryError:
@@ -245,7 +245,7 @@ class SqliteSession:
         return sql_error(next((kind for part, kind in kinds if part in text), "other"))
 
     def cancel(self) -> None:
-        """Interrupt; sqlite heeds it between two steps of its machine."""
+        """Interrupt; sqlite checks for it between two steps of its virtual machine."""
         self.connection.interrupt()
 
     def describe(self) -> str:
@@ -253,14 +253,14 @@ class SqliteSession:
         return f"SQLite {sqlite3.sqlite_version}"
 
     def fingerprint(self) -> str | None:
-        """A digest of every byte of the file; None where a view of it may give something else each time."""
+        """A digest of every byte of the file; None if one of its views is not deterministic."""
         return digest_of([self._path]) if self.has_steady_views else None
 
     @cached_property
     def has_steady_views(self) -> bool:
-        """Whether each view of the file gives the same each time."""
+        """Whether each view of the file is deterministic."""
         views: list[tuple[str]] = []
-        # What cannot be read is told of by the statement itself.
+        # The statement itself reports what cannot be read.
         with contextlib.suppress(sqlite3.Error):
             views = self.connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
         return all(is_steady(text or "", clock=self._clock) for (text,) in views)

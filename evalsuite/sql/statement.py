@@ -1,8 +1,7 @@
-"""Queries for reading: both sides of an answer beside each other, long ones with a line for each clause.
+"""Extract the one statement of a submission's SQL text, and format queries for display.
 
-A submission's SQL text -> the one statement in it. A coarse look, the same for all engines; the engine's own parser decides after it.
-
-It reads no grammar: only comments, quotes and semicolons, in the dialect of the engine, and the first word.
+The check uses no grammar: only comments, quotes and semicolons, in the dialect of the engine, and the first word. It is the same for all
+engines; the engine's own parser decides after it.
 """
 
 import re
@@ -22,7 +21,8 @@ _STRING = r"'(?:[^']|'')*'"
 _ESCAPED = r"'(?:[^'\\]|\\.|'')*'"
 _NAME = r'"(?:[^"]|"")*"'
 _BACKTICKED = r"`(?:[^`\\]|\\.)*`"
-# In PostgreSQL each character beyond ASCII is a letter of names, a line ends at a carriage return too, and a text goes on in the next line.
+# In PostgreSQL each character beyond ASCII is a letter of names, a line also ends at a carriage return, and a text may continue in the next
+# line.
 _LETTERS = r"A-Za-z_\x80-\U0010ffff"
 _NO_NAME_BEFORE = rf"(?<![{_LETTERS}0-9$])"
 _TAG = rf"\$(?:[{_LETTERS}][{_LETTERS}0-9]*)?\$"
@@ -31,10 +31,10 @@ _NEXT_LINE = r"(?:[ \t\f\v]|--[^\n\r]*+)*+[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*+[\n\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """As much of an engine's SQL as the look needs: the words a SELECT begins with, and patterns of what is quoted, a name in quotes or
-    a comment.
+    """The part of an engine's SQL syntax that the check needs: the words that begin a SELECT, and patterns of quoted texts, quoted names
+    and comments.
 
-    Where one of `openers` is met outside a whole quote, its end is missing. The look stops there: going on from each would take n x n
+    If one of `openers` occurs outside a complete quote, its end is missing. The search stops there: continuing from each would take n x n
     steps.
     """
 
@@ -59,7 +59,7 @@ POSTGRES = Dialect(
     line_comment=r"--[^\n\r]*",
     nested_comments=True,
 )
-# Beside a SELECT: what DuckDB itself reads as one.
+# Statements other than SELECT that DuckDB itself treats as one.
 _READ_AS_SELECT = ("from", "pivot", "pivot_wider", "unpivot", "pivot_longer", "summarize", "describe", "desc", "show")
 DUCKDB = replace(POSTGRES, first_words=(*POSTGRES.first_words, *_READ_AS_SELECT))
 SQLITE = Dialect(quotes=(_STRING, _NAME, r"`(?:[^`]|``)*`", r"\[[^\]]*\]"), openers=r"['\"`\[]")
@@ -74,11 +74,11 @@ BIGQUERY = Dialect(
 
 
 def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000, fenced: bool = True) -> str:
-    """The one statement of a text, without its closing semicolon, and its fence where it may be `fenced`; comments inside stay.
+    """The one statement of a text, without its closing semicolon, and its fence if it may be `fenced`; comments inside stay.
 
     Raises:
         FaultError: SQL_ERROR for no statement, one of more than `most_bytes` or one with a NUL; SQL_NOT_ALLOWED for several, or for one
-            that does not begin as a SELECT does.
+            that does not begin like a SELECT.
     """
     if len(text.encode("utf-8", "replace")) > most_bytes:
         raise sql_error("long")
@@ -94,15 +94,15 @@ def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000, fe
     word = re.match(r"[\s(]*(\w*)", pieces[0])
     if word is None or word[1].lower() not in dialect.first_words:
         raise not_allowed(NOT_SELECT, f"this begins with {(word[1].upper() if word else '') or 'no word'}")
-    # The only piece stands between two semicolons, or the text's ends: leading ones are empty statements.
+    # The only statement is between two semicolons, or the text's ends: leading ones are empty statements.
     start = blank.index(pieces[0])
     return sql[start : start + len(pieces[0])].strip()
 
 
 def unfenced(text: str) -> str:
-    """The text inside a Markdown fence, where there is one; the text itself where there is none.
+    """The text inside a Markdown fence, if there is one; otherwise the text itself.
 
-    Of several fences the one marked as SQL is meant. Raises `FaultError` SQL_NOT_ALLOWED where several could be.
+    Of several fences the one marked as SQL is meant. Raises `FaultError` SQL_NOT_ALLOWED if several could be.
     """
     fences = list(_fences(text.replace("\r\n", "\n")))
     marked = [body for word, body in fences if word.lower() in _SQL_WORDS]
@@ -113,7 +113,7 @@ def unfenced(text: str) -> str:
 
 
 def _fences(text: str) -> Iterator[tuple[str, str]]:
-    """(word behind the opening mark, text inside) of each closed fence; one step a line, whatever the text."""
+    """(word after the opening mark, text inside) of each closed fence; one step per line for any text."""
     lines = text.split("\n")
     ends: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
@@ -132,9 +132,9 @@ def _fences(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def blanked(sql: str, dialect: Dialect) -> str:
-    """The text with every comment and every quoted part turned to blanks of the same length; quotes leave one letter to stand for them.
+    """The text with every comment and every quoted part replaced by blanks of the same length; a quote leaves one letter as a placeholder.
 
-    Raises `FaultError` SQL_ERROR where a quote is not closed.
+    Raises `FaultError` SQL_ERROR if a quote is not closed.
     """
     token = _token(dialect)
     out, position = [], 0
@@ -153,26 +153,30 @@ def blanked(sql: str, dialect: Dialect) -> str:
 
 @cache
 def _token(dialect: Dialect) -> re.Pattern[str]:
-    """What is quoted, a comment, or the beginning of a quote that does not end. Joining the pattern takes longer than most searches."""
+    """A quoted part, a comment, or the beginning of a quote that does not end. Cached: joining the pattern takes longer than most
+    searches.
+    """
     return re.compile("|".join([*dialect.quotes, dialect.line_comment, r"/\*", f"(?P<open>{dialect.openers})"]), re.S)
 
 
 def changes(sql: str, dialect: Dialect) -> str:
-    """The first words of a change in the text, such as `delete from`; empty without. Raises `FaultError` where a quote is not closed."""
+    """The first words of a change in the text, such as `delete from`; empty if there is none. Raises `FaultError` if a quote is not
+    closed.
+    """
     found = re.search(r"\b(?:insert\s+(?:or\s+\w+\s+)?into|delete\s+from|merge\s+into|update\s+\S+\s+set)\b", blanked(sql, dialect), re.I)
     return found[0] if found else ""
 
 
 def called_names(sql: str, dialect: Dialect) -> set[str]:
-    """The names before an opening bracket: of functions, as the server looks them up, and of some words that are none.
+    """The names before an opening bracket: of functions, as the server looks them up, and of some keywords.
 
-    Unquoted ones are in small letters. Raises `FaultError` SQL_ERROR where a quote is not closed.
+    Unquoted ones are in lower case. Raises `FaultError` SQL_ERROR if a quote is not closed.
     """
     return {name for name, _ in calls(sql, dialect)}
 
 
 def calls(sql: str, dialect: Dialect) -> Iterator[tuple[str, int]]:
-    """Each of `called_names` with the place behind its bracket, as often as it stands in the statement."""
+    """Each of `called_names` with the position after its bracket, once per occurrence."""
     blank, quoted, bracket = blanked(sql, dialect), re.compile(dialect.name), re.compile(r"\s*\(")
     for found in re.finditer(r"(?<![\w$])([^\W\d][\w$]*+)\s*+\(", blank):
         yield found[1].lower(), found.end()
@@ -183,7 +187,7 @@ def calls(sql: str, dialect: Dialect) -> Iterator[tuple[str, int]]:
 
 
 def _comment_end(sql: str, position: int, *, nested: bool) -> int:
-    """Where the block comment that began before `position` ends; the end of the text where nothing closes it."""
+    """The end of the block comment that began before `position`; the end of the text if nothing closes it."""
     depth = 1
     for mark in re.finditer(r"/\*|\*/", sql[position:]):
         if mark[0] == "*/":
@@ -199,16 +203,16 @@ _LONGEST_LINE: Final = 100
 
 
 def both_queries(gold: str, answer: str, dialect: str) -> str:
-    """Gold's query and the answer's, each behind a line that says whose it is; one that is empty is left out.
+    """Gold's query and the answer's, each after a line that names its side; an empty one is left out.
 
-    `dialect` is an engine's name in `ENGINES`, empty where none is known.
+    `dialect` is an engine's name in `ENGINES`, empty if unknown.
     """
     sides = {"gold": gold, "answer": answer}
     return "\n\n".join(f"-- {whose}\n{laid_out(sql, dialect)};" for whose, sql in sides.items() if sql.strip())
 
 
 def laid_out(sql: str, dialect: str) -> str:
-    """The same statement with a line for each clause; as it is written where its lines are short, or where it cannot be taken apart."""
+    """The same statement with a line for each clause; unchanged if its lines are short, or if it cannot be parsed."""
     written = sql.strip().rstrip(";").rstrip()
     if all(len(line) <= _LONGEST_LINE for line in written.splitlines()):
         return written
