@@ -62,7 +62,6 @@ LINES = """
     suite list
     schema infer service.json
     keys new key
-    references list
 """
 
 

@@ -117,7 +117,7 @@ def test_lines_are_checked(sub: Path, capsys: Capture) -> None:
 
 def test_metadata_are_read_by_a_worker(sub: Path, gold: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process of the command parses none of what was handed in, with gold and without."""
-    monkeypatch.setattr("evalsuite.readers.jsonl.read_objects", lambda *_, **__: pytest.fail("parsed in the process of the command"))
+    monkeypatch.setattr("evalsuite.readers.submission.read_objects", lambda *_, **__: pytest.fail("parsed in the process of the command"))
     assert found(capsys, sub) == (0, [])
     assert found(capsys, sub, "--gold", gold) == (0, [])
 

@@ -144,7 +144,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 def _scorer(copy: Copy, row: Row) -> None:
     readme = (ROOT / "docs/add-a-scorer.md").read_text(encoding="utf-8").partition("## Add a scorer")[2]
     copy.write(row.new_file("shout_match"), readme.partition("```python\n")[2].partition("```")[0])
-    copy.add_line(row, '    "shout_match": Lazy("evalsuite.scorers.shout_match:shout_match", "the answer is shouted"),')
+    copy.add_line(row, '    "shout_match": ImportRef("evalsuite.scorers.shout_match:shout_match", "the answer is shouted"),')
     shown = copy.commands("check shout_match --prediction PARIS --gold paris --json", "scorers")
     assert json.loads(shown.splitlines()[0])["official"] == 1
     assert "the answer is shouted" in shown
@@ -188,7 +188,7 @@ def _text_metric(copy: Copy, row: Row) -> None:
                 return len(wanted & set(prediction)) / len(wanted) if wanted else 1.0
         ''',
     )
-    copy.add_line(row, '    "letter_share": Lazy("evalsuite.metrics.letter_share:LetterShare", "letters of the reference in the answer"),')
+    copy.add_line(row, '    "letter_share": ImportRef("evalsuite.scorers.metrics.letter_share:LetterShare", "letters of the reference in the answer"),')
     folders = copy.folders("letters", {"func": "letter_share", "parameters": {"gold": "seaside"}}, "disease")
     shown = copy.python(
         f"""
@@ -240,7 +240,7 @@ def _format(copy: Copy, row: Row) -> None:
             return f"{document.name}\\n====\\n\\n{document.last_line}\\n"
         ''',
     )
-    copy.add_line(row, f'    ".rst": Lazy("{_module(file)}:as_rst"),')
+    copy.add_line(row, f'    ".rst": ImportRef("{_module(file)}:as_rst"),')
     folders = copy.folders("written", PARIS, "Paris", suite="name: written by hand\n")
     copy.commands(f"run {folders} {RUN} --quiet -o written/report.rst")
     assert (copy.root / "written/report.rst").read_text(encoding="utf-8") == "written by hand\n====\n\ndone: 100.0 % (no gate set)\n"
@@ -317,7 +317,7 @@ def _layout(copy: Copy, row: Row) -> None:
             return read_metadata(folder, limits, ids)
         ''',
     )
-    copy.add_line(row, f'    "flashcards": Lazy("{_module(file)}"),')
+    copy.add_line(row, f'    "flashcards": ImportRef("{_module(file)}"),')
     folders = copy.folders("cards", PARIS, "Paris")
     (copy.root / "cards/gold/cards_eval.jsonl").write_text('{"front": "q", "back": "Paris"}\n', encoding="utf-8")
     copy.commands(f"run {folders} {RUN} --quiet -o cards/run.json")
@@ -368,7 +368,7 @@ def _engine(copy: Copy, row: Row) -> None:
                 """Nothing is open."""
         ''',
     )
-    line = f'    "constant": Engine(module=Lazy("{_module(file)}"), summary="a number", options={{"number": "the number"}}),'
+    line = f'    "constant": Engine(module=ImportRef("{_module(file)}"), summary="a number", options={{"number": "the number"}}),'
     copy.add_line(row, line)
     check = {"func": "table_match", "parameters": {"gold": "seven.csv"}}
     suite = "connections: {seven: {engine: constant, number: 7, prefix: q}}\n"
@@ -407,7 +407,7 @@ def _cause(copy: Copy, row: Row) -> None:
             return pair.gold if str(pair.predicted)[::-1] == str(pair.gold) else NO
         ''',
     )
-    copy.add_line(row, '    Law("written backwards", "the text is written from its end", laws.each(laws.written_backwards)),')
+    copy.add_line(row, '    ErrorHypothesis("written backwards", "the text is reversed", errors.each(errors.written_backwards)),')
     check = {"func": "table_match", "parameters": {"gold": "cities.csv"}}
     files = {"gold/q/cities.csv": "city\nOslo\nLima\nRome\n", "handed_in/q/a.csv": "city\nolsO\namiL\nemoR\n"}
     folders = copy.folders("backwards", check, "a.csv", files)
@@ -451,7 +451,7 @@ def _command(copy: Copy, row: Row) -> None:
             return 0
         ''',
     )
-    copy.add_line(row, f'    "hello": Lazy("{_module(file)}:hello_command", "greet somebody"),')
+    copy.add_line(row, f'    "hello": ImportRef("{_module(file)}:hello_command", "greet somebody"),')
     shown = copy.commands("hello --name Ada", "hello --help", "--help")
     assert all(words in shown for words in ("hello Ada", "who is greeted", "greet somebody"))
 

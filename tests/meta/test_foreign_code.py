@@ -369,17 +369,15 @@ def test_the_user_may_interrupt() -> None:
 
 # Where a broad `except` neither re-raises nor can be narrower -> what it makes of an error.
 BROAD = {
-    "foreign.py": "a fault: the one place where somebody else's code is called",
-    "workers/stages.py": "a fault of a bundled scorer",
+    "core/plugin_calls.py": "a fault: the one place where somebody else's code is called",
+    "runs/task_execution.py": "a fault of a bundled scorer",
     "cli/gate.py": "the exit code of an error nobody foresaw",
-    "workers/called.py": "a fault of the tool: no file ends a command",
-    "workers/isolated.py": "the worker's end, which the parent sees",
-    "audit/clone_functions.py": "what a clone's function raised, which is compared; a clone that does not run is named",
-    "walls/program_channel.py": "the answer to the other process, which raises it there",
-    "walls/program_errors.py": "an exception of the program made again from its arguments alone",
-    "walls/program_state.py": "a module of the test that cannot be imported here: the test's own import says so",
-    "walls/jailed_test.py": "a test that failed",
-    "sql/execute.py": "nothing: the statement counts as cut off already",
+    "sandbox/rpc_server.py": "a fault of the tool: no file ends a command",
+    "sandbox/worker_main.py": "the worker's end, which the parent sees",
+    "sandbox/program_channel.py": "the answer to the other process, which raises it there",
+    "sandbox/program_values.py": "an exception of the program made again from its arguments alone",
+    "sandbox/program_test.py": "a test that failed; a module of the test that cannot be imported here, which the test's own import says",
+    "sql/execution.py": "nothing: the statement counts as cut off already",
 }
 
 

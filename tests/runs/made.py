@@ -76,7 +76,7 @@ def workers(marker: Path) -> list[int]:
             line = (process / "cmdline").read_bytes()
         except OSError:
             continue
-        if str(marker).encode() in line and b"evalsuite.runs.executors" in line:
+        if str(marker).encode() in line and b"evalsuite.sandbox.worker_main" in line:
             found.append(int(process.name))
     return found
 

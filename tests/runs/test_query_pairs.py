@@ -185,7 +185,7 @@ def test_explain_and_check_keep_to_the_evaluator_of_the_run(here: Path, capsys: 
     assert main(["check", "0", "--run", "out", "--databases", "dbs", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["details"]["evaluator"] == "test-suite"
     assert main(["bundle", "2", "--run", "out"]) == 2
-    assert "its answer is a query" in capsys.readouterr().err
+    assert "was scored by the result of a gold query" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_a_jail_that_the_system_kills_is_no_verdict(level: int, always: bool) ->
         done = thread.submit(run_program, "import time\ntime.sleep(1)\nx = 1", "assert x == 1", timeout_seconds=60.0, memory_mib=512)
         while not done.done():
             below = [os.getpid()]
-            while len(below) < 6 and (inside := [place for place in _children(below[-1]) if b"jail_start" in _words(place)]):
+            while len(below) < 6 and (inside := [place for place in _children(below[-1]) if b"program_start" in _words(place)]):
                 below.append(int(inside[0].name))
             if len(below) == 5 and below[1] not in killed and (always or not killed):
                 with suppress(ProcessLookupError):
@@ -153,7 +153,7 @@ def test_nothing_outlives_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """A program that is killed at its limit is gone, with its threads; the folder for temporary files holds nothing new."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert ended("while True: pass", "", seconds=1.0) == "timeout"
-    assert [place for place in _children(os.getpid()) if b"jail_start" in _words(place)] == []
+    assert [place for place in _children(os.getpid()) if b"program_start" in _words(place)] == []
     assert list(tmp_path.iterdir()) == []
 
 

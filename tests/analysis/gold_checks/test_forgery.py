@@ -72,7 +72,7 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
             known[key] = score(submission, gold, options)
         return known[key]
 
-    monkeypatch.setattr("evalsuite.runs.scoring.run", kept)
+    monkeypatch.setattr("evalsuite.analysis.receipts.verification.run", kept)
 
 
 def contents(run: Path) -> tuple[Run, Rows]:

@@ -150,7 +150,7 @@ def _expired() -> str:
 @pytest.fixture
 def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that gives programs no jail."""
-    monkeypatch.setattr("evalsuite.sandbox.program_sandbox.can_jail", lambda: False)
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_jail", lambda: False)
 
 
 @pytest.mark.skipif(not can_jail(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing")

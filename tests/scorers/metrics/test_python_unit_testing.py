@@ -26,7 +26,7 @@ def allowed() -> Iterator[None]:
 @pytest.fixture
 def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that gives programs no jail."""
-    monkeypatch.setattr("evalsuite.sandbox.program_sandbox.can_jail", lambda: False)
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_jail", lambda: False)
 
 
 def ended(program: str, *, seconds: float = 10.0) -> str:
