@@ -11,6 +11,7 @@ WORKER_MODULES = (
     "encodings.utf_8_sig",
     "evalsuite.readers.load_answer",
     "evalsuite.runs.run_files",
+    "evalsuite.sandbox.payloads",
     "evalsuite.sandbox.serialization",
     "evalsuite.runs.task_execution",
     "evalsuite.runs.answer_workers",

@@ -24,7 +24,7 @@ from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.paths import Inode
 from evalsuite.runs.table_transfer import RemoteTable, done, receive_table, serve_streams
 from evalsuite.sandbox.framing import COPY, FULL, LONGEST_ORDER, OFFICIAL, ClosedError, receive, send
-from evalsuite.sandbox.serialization import decode_forms, encode_forms
+from evalsuite.sandbox.payloads import decode_forms, encode_forms
 from evalsuite.sandbox.worker_main import Memory
 
 # An answer's paths are at most `answer_bytes` long in all.
@@ -44,7 +44,8 @@ def serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Mapp
 
 
 def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_inodes: frozenset[Inode], most: int) -> None:
-    from evalsuite.runs.task_execution import files_of, read_prediction
+    from evalsuite.runs.instance_checks import files_of
+    from evalsuite.runs.task_execution import read_prediction
     from evalsuite.sandbox.temp_dirs import descriptor_path
 
     copies: list[int] = []
@@ -71,7 +72,7 @@ def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_in
 
 
 def serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapping[str, Any]) -> None:
-    from evalsuite.runs.task_execution import opens_files
+    from evalsuite.runs.instance_checks import opens_files
     from evalsuite.sandbox.serialization import unpack_tasks
 
     OFFICIAL_CALLBACK.set(lambda _: send(parent, OFFICIAL))
@@ -88,7 +89,8 @@ def serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapp
 
 def _judged(order: str, task: Task, reader: socket.socket | None, most: int) -> Result | None:
     """The result of a task on what the reader sends of its answer; None where the reader is full. Raises `ClosedError` where it is gone."""
-    from evalsuite.runs.task_execution import Prediction, opens_files, score_task, second_stage, table_names, wants_database
+    from evalsuite.runs.instance_checks import opens_files, table_names, wants_database
+    from evalsuite.runs.task_execution import Prediction, score_task, second_stage
 
     if not opens_files(task):
         return score_task(task, order=order)

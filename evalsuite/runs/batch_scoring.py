@@ -14,8 +14,8 @@ from evalsuite.core.scorer_contract import Scorer
 from evalsuite.core.status import FURTHER_SCORERS, further_result_row, further_results
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
 from evalsuite.readers.paths import Inode
+from evalsuite.runs.instance_checks import applicable, files_of, read_request
 from evalsuite.runs.run_folder import JUDGE_BATCHES, JUDGE_CALLS
-from evalsuite.runs.task_execution import applicable, files_of, read_request
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
 from evalsuite.readers.paths import Inode
 from evalsuite.runs import WORKER_MODULES
+from evalsuite.runs.instance_checks import opens_files, out_of_budget, skip_unscorable, unjudged
 from evalsuite.runs.signature import signature
-from evalsuite.runs.task_execution import opens_files, out_of_budget, skip_unscorable, unjudged
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.budget import Budget, killed, size_of
 from evalsuite.sandbox.fork_server import ForkServer

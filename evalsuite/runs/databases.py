@@ -27,7 +27,7 @@ from evalsuite.readers.paths import file_name
 from evalsuite.runs import gold_queries
 from evalsuite.runs.batch_scoring import Execute
 from evalsuite.runs.gold_queries import Living, LivingGold, check_as_of, is_judged_by, is_temporal, lacks_gold, query_files
-from evalsuite.runs.task_execution import applicable, asks_pair, faulty, is_pair, skip_unscorable, unjudged
+from evalsuite.runs.instance_checks import applicable, asks_pair, faulty, is_pair, skip_unscorable, unjudged
 from evalsuite.sandbox.temp_dirs import ScratchFolder
 from evalsuite.scorers import SCORERS
 

@@ -24,8 +24,8 @@ from evalsuite.core.scorer_contract import check_parameters
 from evalsuite.core.types import Check, Fault, Problem, Task
 from evalsuite.gold.spec import GOLD_QUERY, TABLES, TEXTS, names_queries
 from evalsuite.readers.paths import FromRoot, file_name, inside
+from evalsuite.runs.instance_checks import applicable, asks_pair
 from evalsuite.runs.run_files import write_atomically
-from evalsuite.runs.task_execution import applicable, asks_pair
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from evalsuite.runs.batch_scoring import is_batch
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import Living, drifts
+from evalsuite.runs.instance_checks import asks_pair, modules_of, opens_files, scorer_modules, skip_unscorable
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.signature import signature
 from evalsuite.runs.submission_reader import read_handed_in
-from evalsuite.runs.task_execution import asks_pair, modules_of, opens_files, scorer_modules, skip_unscorable
 from evalsuite.sandbox.budget import Budget, answer_seconds, size_of
 from evalsuite.sandbox.fork_server import ForkServer
 from evalsuite.sandbox.machine_limits import check_limits, jobs_that_fit

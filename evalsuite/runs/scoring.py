@@ -15,6 +15,7 @@ from evalsuite.runs.batch_scoring import Batches, is_batch
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database
 from evalsuite.runs.errata_scores import correct, unapplied
 from evalsuite.runs.executors import Executor, Work, check_executor, open_executor
+from evalsuite.runs.instance_checks import is_pair, skip_unscorable
 from evalsuite.runs.plan import Planned, by_tag, planned_run, warnings_of
 from evalsuite.runs.run_folder import RunFolder, claim, new_folder
 from evalsuite.runs.run_options import RunOptions
@@ -24,7 +25,6 @@ from evalsuite.runs.signature import receipt
 from evalsuite.runs.signing import root_of
 from evalsuite.runs.submission_checks import with_notes
 from evalsuite.runs.summary import summarise
-from evalsuite.runs.task_execution import is_pair, skip_unscorable
 from evalsuite.sandbox.fork_server import ForkServer, forking
 
 __all__ = ["InterruptedRun", "Progress", "Run", "RunOptions", "run"]

@@ -19,8 +19,8 @@ from evalsuite.core.errors import side_of, timeout_error
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.paths import Inode
+from evalsuite.runs.instance_checks import JUDGE, JUDGE_OFFICIAL, faulty, out_of_budget, unjudged
 from evalsuite.runs.run_files import reported_result
-from evalsuite.runs.task_execution import JUDGE, JUDGE_OFFICIAL, faulty, out_of_budget, unjudged
 from evalsuite.sandbox.budget import Budget, answer_seconds, killed, size_of
 from evalsuite.sandbox.cpu_clock import Alarm, Clock, Verdict
 from evalsuite.sandbox.fork_server import cannot_start, import_path, now, worker_environment

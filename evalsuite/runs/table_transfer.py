@@ -12,7 +12,7 @@ from evalsuite.compare.table_digests import Digest, DigestedTable, digested_tabl
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
 from evalsuite.sandbox.framing import ClosedError, receive, send
-from evalsuite.sandbox.serialization import decode_forms, encode_forms, unread_tables
+from evalsuite.sandbox.payloads import decode_forms, encode_forms, unread_tables
 
 if TYPE_CHECKING:
     from socket import socket

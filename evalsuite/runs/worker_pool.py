@@ -35,8 +35,7 @@ from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_links
 from evalsuite.runs import WORKER_MODULES
-from evalsuite.runs.run_files import reported_result
-from evalsuite.runs.task_execution import (
+from evalsuite.runs.instance_checks import (
     JUDGE,
     JUDGE_OFFICIAL,
     asks_programs,
@@ -50,6 +49,7 @@ from evalsuite.runs.task_execution import (
     unjudged,
     wants_database,
 )
+from evalsuite.runs.run_files import reported_result
 from evalsuite.sandbox.budget import Budget, answer_seconds, delayed, killed, size_of
 from evalsuite.sandbox.cpu_clock import Clock, Verdict
 from evalsuite.sandbox.fork_server import ForkServer, Worker, cannot_start, now, undisturbed

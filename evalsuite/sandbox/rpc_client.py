@@ -10,7 +10,6 @@ The worker may read what it is told and writes nothing. A call that kills it, or
 import json
 import pickle
 import select
-import signal
 import socket
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,15 +17,13 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError, timeout_error
-from evalsuite.core.types import Fault
 from evalsuite.sandbox.budget import answer_seconds, killed
 from evalsuite.sandbox.cpu_clock import Clock, Verdict
 from evalsuite.sandbox.fork_server import ForkServer, Worker, cannot_start, undisturbed
-from evalsuite.sandbox.framing import COPY, END, LONGEST_RESULT, SAID, ClosedError, receive, send
+from evalsuite.sandbox.framing import COPY, LONGEST_RESULT, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
 from evalsuite.sandbox.machine_limits import check_limits
 from evalsuite.sandbox.rpc_server import ITEM, named
-from evalsuite.sandbox.serialization import decode_forms
 from evalsuite.sandbox.worker_sandbox import can_fork
 
 
@@ -211,78 +208,3 @@ def _heard(stream: TimedStream) -> Any:
     if frame is None:
         raise ClosedError
     return json.loads(frame)
-
-
-class ReportedError(Exception):
-    """A fault that a worker reports; it lives on."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.code)
-        self.fault = fault
-
-
-class WorkerSession:
-    """What is said between this thread and a worker within some seconds.
-
-    Raises TIMEOUT, or WORKER_DIED, or LIMIT where memory ran out; `KilledError` where the system ended the worker.
-    """
-
-    def __init__(self, worker: Worker, seconds: float) -> None:
-        self._worker, self._stream = worker, TimedStream(worker, seconds)
-
-    @property
-    def had(self) -> float:
-        """The seconds that both had."""
-        return self._stream.had
-
-    def order(self, *order: Any) -> None:
-        """Send an order."""
-        self.say(pickle.dumps(order))
-
-    def say(self, word: bytes) -> None:
-        """Send a frame."""
-        try:
-            send(self._stream, word)
-        except OSError as error:
-            raise self._fault(error) from None
-
-    def receive(self) -> bytes:
-        """The next frame."""
-        try:
-            frame = receive(self._stream, most=LONGEST_RESULT)
-        except (ClosedError, OSError, ValueError) as error:
-            raise self._fault(error) from None
-        if frame is None:
-            raise self._fault(ClosedError())
-        return frame
-
-    def hear(self) -> tuple[str, Any]:
-        """(kind, value) of what the worker says next. Raises `ReportedError` where it is a fault."""
-        try:
-            ((kind, value),) = decode_forms(self.receive()).items()
-        except ValueError as error:
-            raise self._fault(error) from None
-        if isinstance(value, Fault):
-            raise ReportedError(value)
-        return kind, value
-
-    def next_word(self) -> Any:
-        """The value of a word of the worker."""
-        kind, value = self.hear()
-        return value if kind == SAID else ""
-
-    def until_end(self) -> None:
-        """Hear the worker out."""
-        while self.hear()[0] != END:
-            pass
-
-    def _fault(self, error: Exception) -> FaultError:
-        if isinstance(error, TimeoutError):
-            return timeout_error(self._stream.over, "the statement", self._stream.seconds)
-        status = self._worker.kill()
-        if status == -signal.SIGABRT:
-            # An engine that gets no memory where it cannot do without ends its process.
-            return FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)")
-        if not isinstance(error, ValueError) and was_killed(status):
-            return KilledError("ran the statement")
-        return FaultError("WORKER_DIED", "the worker died while it ran the statement")

@@ -12,7 +12,7 @@ from typing import Any
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.types import Fault
 from evalsuite.sandbox.framing import END, SAID, receive, send
-from evalsuite.sandbox.serialization import encode_forms
+from evalsuite.sandbox.payloads import encode_forms
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.execution import pour
 from evalsuite.sql.query_pairs import EVALUATORS, time_ratio

@@ -53,7 +53,7 @@ def test_a_run_leaves_to_its_workers_what_is_theirs() -> None:
     """A command that scores tables and texts never imports what reads and compares them: that is done by processes of their own."""
     theirs = {
         "evalsuite.runs.task_execution",
-        "evalsuite.sandbox.serialization",
+        "evalsuite.sandbox.payloads",
         "evalsuite.readers.csv_table",
         "evalsuite.readers.submission",
     }

@@ -188,7 +188,10 @@ def _text_metric(copy: Copy, row: Row) -> None:
                 return len(wanted & set(prediction)) / len(wanted) if wanted else 1.0
         ''',
     )
-    copy.add_line(row, '    "letter_share": ImportRef("evalsuite.scorers.metrics.letter_share:LetterShare", "letters of the reference in the answer"),')
+    copy.add_line(
+        row,
+        '    "letter_share": ImportRef("evalsuite.scorers.metrics.letter_share:LetterShare", "letters of the reference in the answer"),',
+    )
     folders = copy.folders("letters", {"func": "letter_share", "parameters": {"gold": "seaside"}}, "disease")
     shown = copy.python(
         f"""

@@ -145,7 +145,7 @@ def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     """Thirty names of one file cost what one costs, and the list keeps its order and repeats; more names than `files` are refused."""
     from evalsuite.readers.answer_files import AnswerFiles
     from evalsuite.readers.load_answer import read_answer
-    from evalsuite.sandbox.serialization import decode_forms, encode_forms
+    from evalsuite.sandbox.payloads import decode_forms, encode_forms
 
     (tmp_path / "a").mkdir()
     for name, row in (("x.csv", "1"), ("y.csv", "2")):

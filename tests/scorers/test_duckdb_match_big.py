@@ -18,7 +18,7 @@ from evalsuite.readers import duckdb_tables
 from evalsuite.readers import duckdb_tables as duckdb_digests
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.sandbox.serialization import decode_forms, encode_forms
+from evalsuite.sandbox.payloads import decode_forms, encode_forms
 from evalsuite.scorers.duckdb_match import duckdb_match
 from tests.properties import examples
 

@@ -27,9 +27,10 @@ from evalsuite.readers.paths import FromRoot
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import is_batch
 from evalsuite.runs.databases import Databases
+from evalsuite.runs.instance_checks import applicable
 from evalsuite.runs.plan import plan
 from evalsuite.runs.submission_reader import read_handed_in
-from evalsuite.runs.task_execution import Prediction, applicable, gold_tables, judge, usable_parameters
+from evalsuite.runs.task_execution import Prediction, gold_tables, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.fork_server import forking
 from evalsuite.scorers import SCORERS

@@ -22,7 +22,8 @@ from evalsuite.readers.limits import CLOCK
 from evalsuite.readers.load_answer import read_gold_query
 from evalsuite.readers.paths import FromRoot
 from evalsuite.runs.gold_queries import check_as_of, known_queries, with_as_of
-from evalsuite.runs.task_execution import Prediction, applicable, gold_tables, is_pair, judge, usable_parameters
+from evalsuite.runs.instance_checks import applicable, is_pair
+from evalsuite.runs.task_execution import Prediction, gold_tables, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.rpc_client import WorkerCalls
 from evalsuite.scorers import SCORERS

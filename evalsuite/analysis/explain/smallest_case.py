@@ -34,11 +34,12 @@ from evalsuite.readers.duckdb_tables import quoted_name
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.batch_scoring import is_batch
+from evalsuite.runs.instance_checks import applicable, asks_pair, skip_unscorable
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.submission_reader import read_handed_in
-from evalsuite.runs.task_execution import Prediction, applicable, asks_pair, judge, skip_unscorable, usable_parameters
+from evalsuite.runs.task_execution import Prediction, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.scorers import SCORERS
 

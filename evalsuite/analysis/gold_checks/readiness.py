@@ -24,8 +24,8 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
 from evalsuite.readers.paths import FromRoot
 from evalsuite.runs import WORKER_MODULES
+from evalsuite.runs.instance_checks import applicable
 from evalsuite.runs.submission_reader import read_handed_in
-from evalsuite.runs.task_execution import applicable
 from evalsuite.sandbox.fork_server import forking
 from evalsuite.sandbox.rpc_client import WorkerCalls
 from evalsuite.scorers import SCORERS

@@ -39,10 +39,11 @@ from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
 from evalsuite.runs.batch_scoring import is_batch
 from evalsuite.runs.history import RunEntry
+from evalsuite.runs.instance_checks import skip_unscorable
 from evalsuite.runs.plan import plan
 from evalsuite.runs.rescoring import place_of
 from evalsuite.runs.submission_reader import read_handed_in
-from evalsuite.runs.task_execution import Prediction, skip_unscorable
+from evalsuite.runs.task_execution import Prediction
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.stats.units import units_of
 

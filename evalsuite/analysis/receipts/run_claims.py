@@ -30,6 +30,7 @@ from evalsuite.runs.errata_scores import correct, unapplied
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import is_judged_by, query_files
 from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
+from evalsuite.runs.instance_checks import is_pair, skip_unscorable
 from evalsuite.runs.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.runs.run_files import RESULT_KEYS, UNITS, is_intact, json_safe, whole_units
 from evalsuite.runs.run_folder import RESULTS, RUN
@@ -41,7 +42,6 @@ from evalsuite.runs.signing import claimed_signer, root_of
 from evalsuite.runs.submission_checks import with_notes
 from evalsuite.runs.submission_reader import walled_columns
 from evalsuite.runs.summary import summarise
-from evalsuite.runs.task_execution import is_pair, skip_unscorable
 from evalsuite.scorers import SCORERS
 from evalsuite.sql import is_embedded
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core.types import Check, GoldInstance, Score, Task
-from evalsuite.runs.task_execution import Outcome, combine
+from evalsuite.runs.instance_checks import Outcome, combine
 
 
 def outcome(scorer: str, official: float | None, strict: float | None, flip: str = "") -> Outcome:

@@ -13,11 +13,11 @@ from evalsuite.core.types import Result, Score
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
+from evalsuite.runs.instance_checks import Outcome, combine
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_files import read_results, result_line, result_of, whole_line
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.task_execution import Outcome, combine
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.scorers import SCORERS
 

@@ -24,10 +24,10 @@ from evalsuite.core.types import Result, Task
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
+from evalsuite.runs.instance_checks import missing
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.task_execution import missing
 from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_lane
 from evalsuite.sandbox.cpu_clock import descendants
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment

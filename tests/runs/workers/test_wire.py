@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evalsuite.compare.string_columns import ArrayColumn, block_of, text_block
 from evalsuite.core.types import Fault, Table
 from evalsuite.sandbox.framing import ClosedError, receive, send
-from evalsuite.sandbox.serialization import decode_forms, encode_forms
+from evalsuite.sandbox.payloads import decode_forms, encode_forms
 from tests.properties import examples
 
 plain = st.one_of(

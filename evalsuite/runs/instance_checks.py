@@ -1,0 +1,363 @@
+"""The checks of an instance: which an answer reaches, what a worker is asked for, and how their outcomes become one result."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from evalsuite.core.errors import FAULTS, FaultError, Side, describe, hint_of, side_of
+from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_row
+from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Result, Rule, Score, Status, Task
+from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.limits import BIG_BYTES
+from evalsuite.readers.paths import Inode
+from evalsuite.sandbox.budget import Budget, size_of
+from evalsuite.scorers import SCORERS
+from evalsuite.scorers.metrics import runs_programs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One check's score, with the fault that kept a rule from judging it; `from_query`: a query gave its gold in this run."""
+
+    check: Check
+    score: Score
+    fault: Fault | None = None
+    side: Side = "gold"
+    from_query: bool = False
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there is a value on the scorer's own scale, of which no score is made."""
+        return self.fault is None and self.score.official is None and self.score.fault is None and "raw" in self.score.details
+
+    def fault_under(self, rule: Rule) -> Fault | None:
+        """What kept this check from a plain verdict under the rule."""
+        return self.fault or self.score.fault_under(rule)
+
+
+def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Result:
+    """The result of an instance whose answer was read: per rule the best value, None where an unjudged check could still win.
+
+    What the suite's further scorers say stands in its details, and decides nothing.
+    """
+    further: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.check.beside:
+            further.setdefault(outcome.check.scorer, []).append(outcome)
+    result = _combined(task, [outcome for outcome in outcomes if not outcome.check.beside], seconds)
+    if not further:
+        return result
+    by_name = {name: _combined(task, own, 0.0) for name, own in further.items()}
+    rows = {name: further_result_row(one) for name, one in by_name.items()}
+    return replace(result, details={**result.details, FURTHER_SCORERS: rows})
+
+
+def _combined(task: Task, outcomes: Sequence[Outcome], seconds: float) -> Result:
+    official, strict = _best(outcomes, "official"), _best(outcomes, "strict")
+    score = official if task.rules == "official" else strict
+    decided = _deciding(outcomes, task.rules)
+    status: Status = "scored"
+    if score is None and len(outcomes) == 1 and outcomes[0].is_measured:
+        decided = outcomes[0]
+    elif score is None:
+        decided = next((o for o in outcomes if o.score.value(task.rules) is None), decided)
+        own = decided.score.fault_under(task.rules) if decided.fault is None else None
+        status = UNJUDGED_BY[side_of(own) if own is not None else decided.side]
+    fault = decided.fault_under(task.rules)
+    if score == 0 and fault is not None and side_of(fault) == "submission":
+        status = "submission_fault"
+    elif fault is None:
+        fault = next((o.fault for o in outcomes if o.fault is not None), None)
+    return Result(
+        instance_id=task.instance.instance_id,
+        status=status,
+        score=score,
+        official=official,
+        strict=strict,
+        scorer=decided.check.scorer,
+        reason=_reason(decided, task.rules, fault if status != "scored" else None),
+        fault=fault.code if fault is not None else None,
+        details=_details(task, outcomes, decided, fault, status=status, flip=_flip(task, outcomes, official, strict)),
+        seconds=seconds,
+        strict_fault=_late(outcomes) if strict is None else None,
+    )
+
+
+def _late(outcomes: Sequence[Outcome]) -> Fault | None:
+    """The fault of a strict verdict that took too long, None where none did."""
+    faults = [outcome.score.strict_fault for outcome in outcomes if outcome.score.strict is None]
+    return next((fault for fault in faults if fault is not None and fault.code == "TIMEOUT"), None)
+
+
+def missing(task: Task) -> Result:
+    """The result of an instance that was not handed in: 0 under every rule."""
+    return faulty(task, Fault(code="MISSING_INSTANCE"), status="missing")
+
+
+def faulty(task: Task, fault: Fault, *, status: Status = "submission_fault", seconds: float = 0.0) -> Result:
+    """The result of an instance whose answer could not be read or compared: 0 under every rule."""
+    reason = FAULTS[fault.code].message if status == "missing" else describe(fault)
+    details: dict[str, Any] = {} if status == "missing" else {"hint": FAULTS[fault.code].hint}
+    return Result(
+        instance_id=task.instance.instance_id,
+        status=status,
+        score=0.0,
+        official=0.0,
+        strict=0.0,
+        scorer=task.instance.checks[0].scorer if task.instance.checks else None,
+        reason=reason,
+        fault=fault.code,
+        details=details,
+        seconds=seconds,
+    )
+
+
+def out_of_budget(task: Task, budget: Budget) -> Result:
+    """The result of a task that the budget of the run does not reach."""
+    fault, limit = budget.spent_fault()
+    result = faulty(task, fault, status="timeout")
+    return replace(result, details={**result.details, "budget": limit})
+
+
+def unjudged(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result:
+    """The result of an instance that nobody can judge: what is missing is the grader's part, not the submission's."""
+    score, side = Score(official=None, reason=describe(fault)), side_of(fault)
+    return combine(task, [Outcome(check=check, score=score, fault=fault, side=side) for check in task.instance.checks], seconds=seconds)
+
+
+def _best(outcomes: Sequence[Outcome], rule: Rule) -> float | None:
+    values = [outcome.score.value(rule) for outcome in outcomes]
+    judged = [value for value in values if value is not None]
+    best = max(judged, default=None)
+    if best is not None and (best == 1 or len(judged) == len(values)):
+        return best
+    return None
+
+
+def _deciding(outcomes: Sequence[Outcome], rule: Rule) -> Outcome:
+    """The first outcome with the best value under the rule."""
+    return max(outcomes, key=lambda outcome: -1.0 if (value := outcome.score.value(rule)) is None else value)
+
+
+def _reason(outcome: Outcome, rule: Rule, fault: Fault | None) -> str:
+    why = outcome.score.reason_for(rule)
+    return describe(fault) if fault is not None and fault.code not in why else why
+
+
+def _flip(task: Task, outcomes: Sequence[Outcome], official: float | None, strict: float | None) -> str:
+    """Why the rules differ: the cause that one of the deciding checks names, else that another check decides under the other rules."""
+    if official is None or strict is None or official == strict:
+        return ""
+    deciding = [_deciding(outcomes, rule) for rule in ("official", "strict")]
+    for outcome in sorted(deciding, key=lambda outcome: outcome is not _deciding(outcomes, task.rules)):
+        if outcome.score.flip and outcome.score.official != outcome.score.strict:
+            return outcome.score.flip
+    return f"another check: official by {deciding[0].check.scorer}, strict by {deciding[1].check.scorer}"
+
+
+def _details(
+    task: Task, outcomes: Sequence[Outcome], decided: Outcome, fault: Fault | None, *, status: Status, flip: str
+) -> dict[str, Any]:
+    details: dict[str, Any] = dict(decided.score.details)
+    if status == "scored":
+        details["gold_from"] = "query" if decided.from_query else "file"
+    if flip:
+        details["flip"] = flip
+    if decided.score.strict_reason and decided.score.strict_reason != decided.score.reason:
+        details["reasons"] = {"official": decided.score.reason, "strict": decided.score.strict_reason}
+    warnings = [problem.message for outcome in outcomes for problem in outcome.check.problems if not problem.blocks]
+    warnings += [text for outcome in outcomes for text in outcome.score.details.get("warnings", ())]
+    if warnings:
+        details["warnings"] = list(dict.fromkeys(warnings))
+    if fault is not None:
+        details["fault"] = describe(fault)
+        details["hint"] = hint_of(fault)
+    if len(outcomes) > 1:
+        details["checks"] = [
+            {"scorer": o.check.scorer, "official": o.score.official, "strict": o.score.strict, "reason": o.score.reason_for(task.rules)}
+            for o in outcomes
+        ]
+    return details
+
+
+# Which forms a scorer may read an answer in. `answer` is the text itself; `file` and `files` are paths, `sql` the path of a query.
+READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
+    "answer": frozenset({"text", "number", "tree", "batch", "query"}),
+    "file": frozenset({"table", "database"}),
+    "sql": frozenset({"table"}),
+    "files": frozenset({"tables"}),
+}
+
+
+# The order to say what an answer is worth; under the official rules alone, where the strict ones took too long.
+JUDGE, JUDGE_OFFICIAL = "judge", "official"
+
+
+# What compares the answers that a scorer reads in some form.
+_OF_TABLES = ("evalsuite.compare.official_tables", "evalsuite.compare.margins")
+
+
+_OF_FORMS = {"table": _OF_TABLES, "tables": _OF_TABLES, "database": (*_OF_TABLES, "duckdb")}
+
+
+_JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """What a reader of the submission is told: where the answer is and in which forms it is wanted. No gold.
+
+    `private` is the table that an SQL answer gave, or `COPY`. `databases` are the files that a query runs on, prepared by its `evaluator`.
+    """
+
+    folder: str
+    instance_id: str
+    answer_type: str
+    value: str | tuple[str, ...]
+    wanted: tuple[str, ...]
+    table_names: tuple[str, ...] | None
+    limits: Mapping[str, int | float]
+    private: str | None = None
+    databases: tuple[str, ...] = ()
+    evaluator: str = ""
+
+
+def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
+    """The checks of an instance that can judge an answer of this type.
+
+    A `file` answer that ends in .json or .jsonl also reaches tree checks, and a text file text checks where the instance has no
+    table check (the reference reads a .txt as a table there). A file of SQL gives a table.
+    """
+    reads = [SCORERS.load(check.scorer).marker.reads for check in instance.checks]
+    wanted = READS_BY_ANSWER_TYPE.get(answer.answer_type, frozenset())
+    if answer.answer_type == "file" and isinstance(answer.value, str):
+        name = answer.value.lower()
+        if name.endswith(".sql") and "table" in reads:
+            wanted = frozenset({"table"})
+        elif name.endswith(_JSON_FILES):
+            wanted |= {"tree"}
+        elif name.endswith(_TEXT_FILES) and wanted.isdisjoint(reads):
+            wanted |= {"text", "number"}
+    if wanted.issuperset(reads):
+        # Nearly always: asked several times for each of a hundred thousand answers.
+        return instance.checks
+    found = tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in wanted)
+    # Further scorers alone make no score.
+    return () if all(check.beside for check in found) else found
+
+
+def skip_unscorable(task: Task) -> Result | None:
+    """The result of a task that needs no file: nothing handed in, a faulty metadata entry, no check for the answer type."""
+    if task.answer is None:
+        return missing(task)
+    if task.answer.fault is not None:
+        return faulty(task, task.answer.fault)
+    checks = applicable(task.instance, task.answer)
+    if not checks:
+        names = ", ".join(sorted({check.scorer for check in task.instance.checks}))
+        detail = f"answer type {task.answer.answer_type!r} reaches no check of this instance ({names})"
+        return faulty(task, Fault(code="WRONG_ANSWER_TYPE", detail=detail, where=task.answer.where))
+    if not task.databases and asks_pair(checks):
+        return unjudged(task, Fault(code="NEEDS_CONNECTION", detail="where do the databases lie that the queries ask? --databases DIR"))
+    return None
+
+
+def is_pair(task: Task) -> bool:
+    """Whether a check runs the answer, a query, beside gold's own."""
+    if task.answer is None or task.answer.fault is not None:
+        return False
+    return asks_pair(applicable(task.instance, task.answer))
+
+
+def asks_pair(checks: Iterable[Check]) -> bool:
+    """Whether one of the checks takes a query and gold's own."""
+    return any(SCORERS.load(check.scorer).marker.reads == "query" for check in checks)
+
+
+def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> ReadRequest:
+    """What the first stage needs to know of a task; `table_names` are the tables to read where a database is wanted."""
+    assert task.answer is not None
+    checks = applicable(task.instance, task.answer)
+    wanted = tuple(dict.fromkeys(SCORERS.load(check.scorer).marker.reads for check in checks))
+    return ReadRequest(
+        folder=str(task.submission_folder),
+        instance_id=task.instance.instance_id,
+        answer_type=task.answer.answer_type,
+        value=task.answer.value,
+        wanted=wanted,
+        table_names=table_names,
+        limits=task.limits,
+        private=str(task.executed) if task.executed is not None else None,
+        databases=task.databases,
+        evaluator=next((str(check.parameters.get("evaluator", "bird-ex")) for check in checks if task.databases), ""),
+    )
+
+
+# One folder of all the answers of a run.
+_path = lru_cache(maxsize=1)(Path)
+
+
+def files_of(request: ReadRequest, gold_inodes: frozenset[Inode]) -> AnswerFiles:
+    """The files that an answer may open."""
+    return AnswerFiles(_path(request.folder), request.instance_id, request.limits, gold_inodes)
+
+
+def table_names(task: Task) -> tuple[str, ...]:
+    """The tables that the database checks of a task look at; opens gold where a check means all of gold's tables.
+
+    Empty where gold cannot be read: then nothing of the submission is read either, and the second stage finds gold's fault.
+    """
+    from evalsuite.readers.load_answer import gold_table_names
+
+    names: dict[str, None] = {}
+    for check in task.instance.checks:
+        is_judged = not any(problem.blocks >= {"official", "strict"} for problem in check.problems)
+        if not is_judged or SCORERS.load(check.scorer).marker.reads != "database":
+            continue
+        listed = check.parameters.get("condition_tabs")
+        if listed is None:
+            try:
+                listed = gold_table_names(task.gold_folder, task.instance.instance_id, check.parameters["gold"], task.limits)
+            except FaultError:
+                return ()
+        names.update(dict.fromkeys(listed))
+    return tuple(names)
+
+
+def opens_files(task: Task) -> bool:
+    """Whether a task's answer is a file, or a query of one; else it is the text itself."""
+    return task.answer is not None and (task.answer.answer_type != "answer" or bool(task.databases))
+
+
+def wants_database(task: Task) -> bool:
+    """Whether the reader opens a database for this task, and has to be told its tables."""
+    assert task.answer is not None
+    return any(SCORERS.load(check.scorer).marker.reads == "database" for check in applicable(task.instance, task.answer))
+
+
+def modules_of(tasks: Sequence[Task]) -> list[str]:
+    """What every worker of every lane would import for itself to score these tasks, all of which somebody has to look at."""
+    modules = scorer_modules({check.scorer for task in tasks for check in task.instance.checks})
+    if any(opens_files(task) and wants_database(task) for task in tasks):
+        modules |= {"duckdb", "numpy"}
+    elif any(opens_files(task) and size_of(task) >= BIG_BYTES for task in tasks):
+        modules.add("numpy")
+    return sorted(modules)
+
+
+def scorer_modules(names: Iterable[str]) -> set[str]:
+    """What these scorers import at the latest when they are first called, those that no plugin brings."""
+    scorers = [SCORERS.load(name) for name in names if name in SCORERS.bundled]
+    return {scorer.function.__module__ for scorer in scorers}.union(*(_OF_FORMS.get(scorer.marker.reads, ()) for scorer in scorers))
+
+
+def asks_programs(check: Check) -> bool:
+    """Whether a check asks for programs, also through a scorer that the suite makes of metrics.
+
+    A tree that does is parsed in a worker all the same, where it has no jail: NO_JAIL.
+    """
+    if SCORERS.load(check.scorer).marker.reads == "tree":
+        return False
+    return runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})])

@@ -1,0 +1,215 @@
+"""What a reader sends its judge of an answer, as msgpack: texts, tables cell by cell or as arrays, and faults."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from evalsuite.compare.string_columns import ArrayColumn, Block, UnreadTable, array_columns, block_of, packed_of
+from evalsuite.compare.table_digests import Digest, DigestedTable
+from evalsuite.core.types import SQLITE_CELLS, Fault, Table
+
+_INT64 = 1 << 63
+
+
+_SALT_MASK = (1 << 62) - 1
+
+
+# Extension codes of values that msgpack has no form for.
+_BIG, _DECIMAL, _DATETIME, _DATE, _TIME, _DELTA, _UUID, _PAIRS, _OTHER, _WILD = range(1, 11)
+
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def encode_forms(forms: Mapping[str, Any]) -> bytes:
+    """A prediction's forms as msgpack: texts, tables, lists of tables, tables by name, and faults in their place."""
+    return bytes(_encoder()({name: _form(value) for name, value in forms.items()}))
+
+
+def unread_tables(forms: Mapping[str, Any]) -> list[UnreadTable]:
+    """The tables of a prediction whose blocks follow its forms, in the order in which `decode_forms` asks for them."""
+    flat = [item for form in forms.values() for item in (_distinct(form)[0] if isinstance(form, list | tuple) else [form])]
+    return [item for item in flat if isinstance(item, UnreadTable)]
+
+
+def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """(each value once, which of them stands at each place); only the very same one counts as the same."""
+    distinct = list({id(value): value for value in values}.values())
+    at = {id(value): place for place, value in enumerate(distinct)}
+    return distinct, [at[id(value)] for value in values]
+
+
+def decode_forms(data: bytes, unread: Callable[[tuple[str, ...], str], Table | Fault] | None = None) -> dict[str, Any]:
+    """The forms behind `encode_forms`; `unread` gets the next table that comes in blocks, from its header and name.
+
+    Raises ValueError where the bytes have another shape.
+    """
+    import msgspec
+
+    try:
+        forms = _decoder()(data)
+        return {str(name): _back(value, unread) for name, value in forms.items()}
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
+        raise ValueError("a reader sent bytes of another shape") from error
+
+
+def _form(value: Any) -> Any:
+    if isinstance(value, UnreadTable):
+        return ["unread", list(value.header), value.name]
+    if isinstance(value, DigestedTable) and value.known is not None:
+        known = value.known
+        # msgpack has no integers of 128 bits.
+        numbers = [str(number) for number in (known.salt, known.n_rows, known.ordered, known.bag)]
+        return ["digested", list(value.header), list(value.types or ()), value.name, numbers, list(known.sample)]
+    if isinstance(value, Table) and (arrays := array_columns(value)) is not None:
+        return ["arrays", list(value.header), list(value.types or ()), value.name, value.n_rows, list(map(_array, arrays))]
+    if isinstance(value, Table):
+        plain = value.types is None
+        held = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
+        # SQLite's own cells all have a form.
+        columns = held if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple(map(_neutral_column, held))
+        types = None if plain else list(value.types or ())
+        return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name, value.is_view]
+    if isinstance(value, Fault):
+        return ["fault", value.code, value.detail, value.where, value.side]
+    if isinstance(value, Mapping):
+        return ["named", [[name, _form(item)] for name, item in value.items()]]
+    if isinstance(value, list | tuple):
+        distinct, places = _distinct(value)
+        return ["list", list(map(_form, distinct)), places]
+    if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
+        from msgspec.msgpack import Ext
+
+        return ["text", Ext(_WILD, value.encode("utf-8", "surrogatepass"))]
+    return ["text", _neutral(value)]
+
+
+_OF_MSGPACK = {str, float, bool, bytes}
+
+
+def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | None) -> Any:
+    kind = value[0]
+    if kind == "unread" and unread is not None:
+        return unread(tuple(map(str, value[1])), str(value[2]))
+    if kind == "table":
+        _, header, columns, n_rows, types, ragged, name, is_view = value
+        if any(len(column) != n_rows for column in columns) or len(columns) != len(header):
+            raise ValueError("a table whose columns differ in length")
+        return Table(
+            header=tuple(map(str, header)),
+            columns=tuple(columns),
+            n_rows=int(n_rows),
+            types=None if types is None else tuple(map(str, types)),
+            ragged_line=None if ragged is None else int(ragged),
+            name=str(name),
+            is_view=bool(is_view),
+        )
+    if kind == "digested":
+        _, header, types, name, numbers, sample = value
+        salt, n_rows, ordered, bag = map(int, numbers)
+        known = Digest(salt=salt & _SALT_MASK, n_rows=n_rows, ordered=ordered, bag=bag, sample=tuple(map(str, sample)))
+        return DigestedTable(header=tuple(map(str, header)), types=tuple(map(str, types)), name=str(name), known=known)
+    if kind == "arrays":
+        _, header, types, name, n_rows, columns = value
+        if not len(header) == len(types) == len(columns):
+            raise ValueError("a table whose columns differ in number")
+        arrays = tuple(_array_back(column, n_rows) for column in columns)
+        return Table(header=tuple(map(str, header)), columns=arrays, n_rows=n_rows, types=tuple(map(str, types)), name=str(name))
+    if kind == "fault":
+        return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]), side="setup" if value[4] == "setup" else "")
+    if kind == "named":
+        return {str(name): _back(item, None) for name, item in value[1]}
+    if kind == "list":
+        distinct = [_back(item, unread) for item in value[1]]
+        return [distinct[at] for at in value[2]]
+    if kind != "text":
+        raise ValueError(f"a form of unknown kind {kind!r}")
+    return value[1]
+
+
+def _array(column: ArrayColumn) -> list[Any]:
+    values, empty = column.values, None if column.empty is None else column.empty.tobytes()
+    if isinstance(values, Block):
+        return [column.kind, "", values.data, values.lengths.astype("<i4").tobytes(), empty]
+    return [column.kind, values.dtype.char, values.tobytes(), b"", empty]
+
+
+def _array_back(told: Any, n_rows: int) -> ArrayColumn:
+    import numpy as np
+
+    kind, char, data, lengths, empty = told
+    values = np.frombuffer(data, char) if char else block_of(data, np.frombuffer(lengths, "<i4"))
+    if len(values) != n_rows:
+        raise ValueError("a column of another length")
+    return ArrayColumn(kind=kind, values=values, empty=None if empty is None else np.frombuffer(empty, bool))
+
+
+def _neutral_column(column: Sequence[Any]) -> Sequence[Any]:
+    """The cells as `_neutral` has them; a column whose kinds of cells msgpack has is left as it is."""
+    kinds = set(map(type, column)) - {type(None)}
+    if kinds <= _OF_MSGPACK:
+        return column
+    if kinds == {int} and min(filter(None, column), default=0) >= -_INT64 and max(filter(None, column), default=0) < _INT64:
+        return column
+    return [_neutral(cell) for cell in column]
+
+
+def _neutral(value: Any) -> Any:
+    """A database value in a form msgpack has: what it lacks becomes an extension that `_extension` turns back."""
+    if value is None or isinstance(value, str | float | bool | bytes):
+        return value
+    from msgspec.msgpack import Ext
+
+    if isinstance(value, int):
+        return value if -_INT64 <= value < _INT64 else Ext(_BIG, str(value).encode())
+    if isinstance(value, list | tuple):
+        return [_neutral(item) for item in value]
+    if isinstance(value, dict):
+        return Ext(_PAIRS, bytes(_encoder()([[_neutral(k), _neutral(v)] for k, v in value.items()])))
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, timedelta):
+        return Ext(_DELTA, f"{value.days} {value.seconds} {value.microseconds}".encode())
+    for kind, code in ((Decimal, _DECIMAL), (datetime, _DATETIME), (date, _DATE), (time, _TIME), (UUID, _UUID)):
+        if isinstance(value, kind):
+            return Ext(code, (value.isoformat() if isinstance(value, date | time) else str(value)).encode())
+    return Ext(_OTHER, str(value).encode("utf-8", "backslashreplace"))
+
+
+def _extension(code: int, data: memoryview) -> Any:
+    raw = bytes(data)
+    if code == _PAIRS:
+        return {_hashable(k): v for k, v in _decoder()(raw)}
+    if code == _WILD:
+        return raw.decode("utf-8", "surrogatepass")
+    text = raw.decode()
+    if code == _DELTA:
+        days, seconds, microseconds = map(int, text.split())
+        return timedelta(days=days, seconds=seconds, microseconds=microseconds)
+    makers: dict[int, Callable[[str], Any]] = {
+        _BIG: int, _DECIMAL: Decimal, _DATETIME: datetime.fromisoformat, _DATE: date.fromisoformat,
+        _TIME: time.fromisoformat, _UUID: UUID, _OTHER: str,
+    }  # fmt: skip
+    return makers[code](text)
+
+
+def _hashable(value: Any) -> Any:
+    return str(value) if isinstance(value, list | dict) else value
+
+
+@cache
+def _encoder() -> Callable[[Any], bytes]:
+    import msgspec
+
+    return msgspec.msgpack.Encoder().encode
+
+
+@cache
+def _decoder() -> Callable[[bytes], Any]:
+    import msgspec
+
+    return msgspec.msgpack.Decoder(ext_hook=_extension).decode
