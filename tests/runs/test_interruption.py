@@ -62,7 +62,8 @@ def test_interrupted_without_a_folder(made: tuple[Path, Path, Path], tmp_path: P
     submission, gold, _ = made
     marker = tmp_path / "marker"
     with start(command(submission, gold, "--no-save"), marker) as process:
-        while process.poll() is None and not workers(marker):
+        # The fork server and both workers of an answer: before that the command has no run whose state it could name.
+        while process.poll() is None and len(workers(marker)) < 3:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         assert (process.communicate()[1], process.returncode) == ("interrupted: nothing is saved\n", 130)
