@@ -264,7 +264,7 @@ def _tell(board: "Leaderboard", output: Sequence[Path], n_lost: int, built: str,
         if built:
             print(clean(built))
     for difference in board.forced:
-        print(f"note: forced: ranked although they differ in {difference}", file=sys.stderr)
+        print(clean(f"note: forced: ranked although they differ in {difference}"), file=sys.stderr)
     print(line)
     return code
 

@@ -84,7 +84,7 @@ def rescore_command(
             progress=progress,
         )
     for note in done.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(clean(f"note: {note}"), file=sys.stderr)
     code, left = _unjudged(done.run.results, done.run.summary, allowed=allow_unscored)
     if json_:
         print(json.dumps(done.run.to_json(), indent=2, default=str))

@@ -86,7 +86,7 @@ def runs_tag(
     if not all(name.strip() for name in add or ()):
         raise UsageError("a tag cannot be blank", hint="--add release")
     tags = tag_run(one_run(run, runs), add=add or (), remove=remove or ())
-    print(" ".join(f"#{name}" for name in tags) or "no tags")
+    print(clean(" ".join(f"#{name}" for name in tags)) or "no tags")
     return EXIT_OK
 
 

@@ -6,7 +6,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError, UsageError, did_you_mean
@@ -238,6 +238,25 @@ def _type_check(annotation: Any) -> Callable[[Any], bool]:
         numbers = (int, float) if annotation is float else int
         return lambda value: isinstance(value, numbers) and not isinstance(value, bool)
     return lambda value: isinstance(annotation, type) and isinstance(value, annotation)
+
+
+SHARE: Any = float | None
+"""The kind of a number in [0, 1] that may be null, for `are_rows`."""
+
+
+def are_rows(rows: object, kinds: Mapping[str, Any]) -> TypeGuard[list[Mapping[str, Any]]]:
+    """Whether this is a list of objects that each hold values of these kinds: an integer is at least 0, a `SHARE` in [0, 1].
+
+    What a scorer or a stranger's run tells in details is asked this before it is shown.
+    """
+
+    def holds(row: object, name: str, kind: Any) -> bool:
+        if not isinstance(row, Mapping) or name not in row or not fits(row[name], kind):
+            return False
+        value = row[name]
+        return (kind is not int or value >= 0) and (kind is not SHARE or value is None or 0 <= value <= 1)
+
+    return isinstance(rows, list) and all(isinstance(row, Mapping) and all(holds(row, *one) for one in kinds.items()) for row in rows)
 
 
 def readable(annotation: Any) -> str:

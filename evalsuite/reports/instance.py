@@ -6,7 +6,9 @@ from typing import Any
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import FAULTS, describe
+from evalsuite.core.scorer_contract import SHARE, are_rows
 from evalsuite.core.types import GoldInstance, Result, Rule, Score, Submission
+from evalsuite.stats.units import CONFUSION_ROW, COUNTS, FIELD_ROW, SHARES
 
 # Units are for machines: their fields stand in a table of their own.
 _SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks", "units")
@@ -16,7 +18,10 @@ N_FIELDS = 30
 N_RECORDS = 10
 BAR = 8
 LONGEST_CELL = 40
-_COUNTS = ("matches", "mismatches", "omissions", "hallucinations")
+# What rows of several checks, of records and of what differs hold.
+_CHECK = {"scorer": str, "official": SHARE, "strict": SHARE, "reason": str}
+_RECORD = {"record": object, **dict.fromkeys(SHARES, SHARE)}
+_DIFFERENCE = {"record": object, "path": str, "status": str, "expected": object, "got": object}
 
 
 def instance_text(result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None) -> str:
@@ -87,15 +92,15 @@ def _why_pairs(result: Result) -> Iterable[tuple[str, str]]:
     yield "scorer", result.scorer or "none"
     yield "why", result.reason
     reasons = result.details.get("reasons")
-    if reasons:
-        yield "official says", reasons["official"]
-        yield "strict says", reasons["strict"]
+    for rule, text in (reasons or {}).items():
+        yield f"{rule} says", text
     for label in ("flip", "fault", "hint"):
         if result.details.get(label) and result.details[label] != result.reason:
             yield label, str(result.details[label])
     for warning in result.details.get("warnings", ()):
         yield "warning", warning
-    for check in result.details.get("checks", ()):
+    checks = result.details.get("checks")
+    for check in checks if are_rows(checks, _CHECK) else ():
         yield (
             f"check {check['scorer']}",
             f"official {_value_or_not_judged(check['official'])}, strict {_value_or_not_judged(check['strict'])}: {check['reason']}",
@@ -134,8 +139,14 @@ def _value_cut(value: object) -> str:
 
 
 def is_tree(details: Mapping[str, Any]) -> bool:
-    """Whether these are the details of a score by fields."""
-    return isinstance(details.get("fields"), list) and isinstance(details.get("confusions"), list)
+    """Whether these are the details of a score by fields: all that is shown of it, for a run may be a stranger's."""
+    counts = details.get("n_fields"), details.get("n_records")
+    if not all(type(count) is int for count in counts):
+        return False
+    parts: list[tuple[object, Mapping[str, Any]]] = [(details.get("fields"), FIELD_ROW), (details.get("confusions"), CONFUSION_ROW)]
+    parts += [(details.get("records"), _RECORD)] if details["n_records"] > 1 else []
+    parts += [(details.get("wrong") or details.get("rows") or [], _DIFFERENCE)] if details["n_records"] > N_RECORDS else []
+    return all(are_rows(rows, kinds) for rows, kinds in parts)
 
 
 def tree_tables(details: Mapping[str, Any]) -> str:
@@ -175,7 +186,7 @@ def _field_rows(fields: Sequence[Mapping[str, Any]], n_fields: int) -> str:
         (
             _cut_value(row["path"] or "(root)"),
             *(share_bar(row[key]) for key in ("precision", "recall", "f1")),
-            *(str(row[key]) for key in _COUNTS),
+            *(str(row[key]) for key in COUNTS),
         )
         for row in fields[:N_FIELDS]
     ]

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import FAULTS
+from evalsuite.core.scorer_contract import SHARE, are_rows
 from evalsuite.core.status import KINDS, RANKS, failing_rule, further_results, kind_of, sign_under
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Code, Picture, Section, Tile, text_of
 from evalsuite.reports.html import environment, json_block
+from evalsuite.reports.instance import is_tree
 from evalsuite.reports.run_columns import field_sections
 from evalsuite.reports.words import (
     caused_by,
@@ -52,6 +54,10 @@ LONGEST_WHY = 240
 LONGEST_DETAILS = 6_000
 # Shown in words of their own, so the raw details need not repeat them.
 _SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge", "units", "beside"})
+# What the rows hold that tell of a judge.
+_VERDICT = {"model": str, "value": SHARE, "label": str}
+_MESSAGE = {"role": str, "content": str}
+_SAID = ("unreadable", "why", "reply")
 
 
 def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], evidence: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -211,10 +217,13 @@ def judge_exchanges(details: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What judges were asked, replied, and were taken to say, of the score, of its parts and of scorers beside it: as lines of text."""
     found: list[dict[str, Any]] = []
     asked: Sequence[Mapping[str, str]] = ()
-    for verdict, said in zip(details.get("verdicts") or (), details.get("transcript") or (), strict=False):
+    verdicts, transcript = details.get("verdicts"), details.get("transcript")
+    if not are_rows(verdicts, _VERDICT) or not are_rows(transcript, {}) or not all(map(_is_exchange, transcript)):
+        verdicts, transcript = [], []
+    for verdict, said in zip(verdicts, transcript, strict=False):
         asked = said.get("asked", asked)
         texts = [*((message["role"], message["content"]) for message in asked)]
-        texts += [(name, said[name]) for name in ("unreadable", "why", "reply") if name in said]
+        texts += [(name, said[name]) for name in _SAID if name in said]
         read = "no verdict" if verdict["value"] is None else f"{verdict['value']:.4g}"
         found.append({
             "texts": [(name, text[:LONGEST_DETAILS].splitlines()) for name, text in texts],
@@ -223,6 +232,10 @@ def judge_exchanges(details: Mapping[str, Any]) -> list[dict[str, Any]]:
     for value in details.values():
         found += judge_exchanges(value) if isinstance(value, Mapping) else []
     return found
+
+
+def _is_exchange(said: Mapping[str, Any]) -> bool:
+    return are_rows(said.get("asked", []), _MESSAGE) and all(isinstance(said.get(name, ""), str) for name in _SAID)
 
 
 def proofs(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -235,7 +248,6 @@ def fields_picture(details: Mapping[str, Any]) -> "Markup | None":
     """Precision, recall and F1 of the worst twelve fields of a tree score, None for other scores."""
     from markupsafe import Markup
 
-    from evalsuite.reports.instance import is_tree
     from evalsuite.reports.pictures import draw_bars
 
     if not is_tree(details) or not details["fields"]:

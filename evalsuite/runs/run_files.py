@@ -112,8 +112,17 @@ def line_form() -> Any:
 @cache
 def details_form() -> Any:
     """The type of a line's `details`, as far as all reports show them."""
-    kinds = {"flip": str, "reasons": dict[str, str], "notes": list[str], "warnings": list[str], "raw": _numbers()[0]}
-    return _form("Details", {}, kinds)
+    number, _, share = _numbers()
+    kinds = {"flip": str, "reasons": dict[str, str], "notes": list[str], "warnings": list[str], "raw": number}
+    said = {
+        "status": Status,
+        **dict.fromkeys(_SHARES, share),
+        "reason": str,
+        "fault": Literal[(None, *FAULTS)],
+        "details": _form("Own", {}, kinds),
+    }
+    beside = _form("Beside", said, {"strict_fault": _Late | None}, forbid_unknown_fields=True)
+    return _form("Details", {}, {**kinds, "beside": _of(dict, str, beside)})
 
 
 @cache

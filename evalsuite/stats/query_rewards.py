@@ -26,12 +26,20 @@ def pair_numbers(results: Sequence[Result]) -> dict[str, Any]:
     judged = [result for result in results if result.scorer == SCORER and result.official is not None]
     if not judged:
         return {}
-    soft = [float(result.details.get("soft_f1", 0.0)) for result in judged]
+    soft = [_number(result.details.get("soft_f1")) or 0.0 for result in judged]
     numbers: dict[str, Any] = {"n": len(judged), "soft_f1": sum(soft) / len(soft)}
-    ratios = [result.details.get("time_ratio") if result.official == 1 else 0.0 for result in judged]
-    known = [float(ratio) for ratio in ratios if isinstance(ratio, int | float)]
+    ratios = [_number(result.details.get("time_ratio")) if result.official == 1 else 0.0 for result in judged]
+    known = [ratio for ratio in ratios if ratio is not None]
     if not any(known):
         return numbers
     rewards = [reward_of(ratio) if ratio else 0.0 for ratio in known]
     measured = {name: 100 * sum(map(math.sqrt, values)) / len(known) for name, values in (("ves", known), ("r_ves", rewards))}
     return {**numbers, "n_timed": sum(ratio > 0 for ratio in known), **measured}
+
+
+def _number(value: Any) -> float | None:
+    """A detail that a scorer left, None where it is no finite number of at least 0: a run may be a stranger's."""
+    try:
+        return float(value) if isinstance(value, int | float) and 0 <= value < math.inf else None
+    except OverflowError:
+        return None

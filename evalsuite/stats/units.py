@@ -4,11 +4,16 @@ Fields of extracted records over all instances of a run: counts are summed, shar
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
+from evalsuite.core.scorer_contract import SHARE, are_rows
 from evalsuite.core.types import Result, Rule
 
 COUNTS = ("matches", "mismatches", "omissions", "hallucinations")
+SHARES = ("precision", "recall", "f1")
+# What the rows hold that a tree scorer lists.
+FIELD_ROW = {"path": str, **dict.fromkeys(SHARES, SHARE), **dict.fromkeys(COUNTS, int)}
+CONFUSION_ROW = {"n": int, "path": str, "status": str, "expected": object, "got": object}
 
 
 def pooled_fields(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
@@ -34,7 +39,7 @@ def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[st
     found: dict[str, dict[str, Any]] = {}
     for result in results:
         confusions = result.detail("confusions")
-        for row in confusions if isinstance(confusions, list) else ():
+        for row in confusions if are_rows(confusions, CONFUSION_ROW) else ():
             key = repr((row["path"], row["status"], row["expected"], row["got"]))
             known = found.setdefault(key, {**row, "n": 0})
             known["n"] += row["n"]
@@ -44,12 +49,8 @@ def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[st
 def listed_fields(result: Result) -> list[Mapping[str, Any]]:
     """The rows of the fields that a tree scorer listed: path, four counts and three shares each; empty for other results."""
     rows = result.detail("fields")
-    keys = ("precision", "recall", "f1", *COUNTS)
-    return [
-        row
-        for row in (rows if isinstance(rows, list) else ())
-        if isinstance(row, Mapping) and isinstance(row.get("path"), str) and all(isinstance(row.get(key), int | float) for key in keys)
-    ]
+    known = [row for row in (rows if isinstance(rows, list) else ()) if are_rows([row], FIELD_ROW)]
+    return [row for row in known if all(row[name] is not None for name in SHARES)]
 
 
 def _shares(matches: float, mismatches: float, omissions: float, hallucinations: float, reached: float) -> dict[str, Any]:
@@ -99,18 +100,18 @@ def units_of(result: Result, rules: Rule | None = None) -> list[UnitScore] | Non
     if isinstance(units, Mapping) and "official" in units:
         own = rules or ("strict" if result.score == result.strict else "official")
         listed = units["official"] if own == "official" else listed
-    return listed if isinstance(listed, list) and len(listed) > 1 and all(map(_is_unit_score, listed)) else None
+    return listed if _are_unit_scores(listed) and len(listed) > 1 else None
 
 
 def fields_of_units(result: Result) -> dict[str, list[UnitScore]]:
     """Schema path -> the F1 of each of the n units; empty where no tree scorer kept them."""
     units = result.detail("units")
     fields = units.get("fields") if isinstance(units, Mapping) else None
-    return dict(fields) if isinstance(fields, Mapping) else {}
+    return {path: column for path, column in fields.items() if _are_unit_scores(column)} if isinstance(fields, Mapping) else {}
 
 
-def _is_unit_score(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and 0 <= value <= 1)
+def _are_unit_scores(values: Any) -> TypeGuard[list[UnitScore]]:
+    return isinstance(values, list) and all(value is None or (isinstance(value, int | float) and 0 <= value <= 1) for value in values)
 
 
 def at_one_length(sides: Sequence[Sequence[UnitScore]]) -> list[list[UnitScore]]:

@@ -9,12 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.cli import main
+from evalsuite.runs.run_files import sealed, units_digest
+from evalsuite.runs.run_folder import RESULTS, RUN
 
 RUNS = ("first", "second")
 # What a value may become: of every type, large, deep, and what no JSON can say.
 STRANGE: tuple[Any, ...] = (
     None, True, False, 0, -1, 2, 10**30, 0.5, -1e308, math.nan, math.inf, "", "x", "\ud800", "\x1b[31m\x00", "a\nb", "9" * 400,
     [], [None], ["x"], [1], [[]], [{}], {}, {"x": None}, {"x": 1}, {"x": []}, {"scores": 1}, {"sha256": "x"},
+)  # fmt: skip
+
+# What scorers other than those of `make_runs` tell of a result, and readers look for.
+TOLD = (
+    "verdicts", "transcript", "judge", "checks", "reasons", "fault", "hint", "flip", "warnings", "notes", "raw", "category", "better",
+    "per_field", "fields", "confusions", "records", "output", "soft_f1", "time_ratio", "budget", "units", "beside", "sql", "strict",
+    "n_wrong", "wrong", "rows", "tree", "numbers", "margin", "n_needed", "n_fields", "n_records", "source_id",
 )  # fmt: skip
 
 
@@ -56,28 +65,53 @@ def damaged(folder: Path, source: Path, rng: random.Random) -> str:
     return f"{file.name}: {way(file, rng)}"
 
 
-def _value(file: Path, rng: random.Random) -> str:
+def sealed_again(folder: Path, source: Path, rng: random.Random) -> str:
+    """Put a copy of the run `source` into `folder`, with another value or without a key below `details`, and a seal that fits; what is
+    other, in words.
+    """
+    shutil.copytree(source, folder)
+    told = rng.choice([_value, _value, _value, _no_key, _new_key])(folder / RESULTS, rng, "details")
+    run = json.loads((folder / RUN).read_text())
+    (folder / RUN).write_text(sealed(run, (folder / RESULTS).read_text(), units=units_digest(folder)))
+    return told
+
+
+def _value(file: Path, rng: random.Random, below: str = "") -> str:
     def change(holder: Any, key: Any) -> str:
         before, holder[key] = holder[key], rng.choice(STRANGE)
         return f"{key} {json.dumps(before)[:30]} -> {json.dumps(holder[key])[:30]}"
 
-    return _in_json(file, rng, change)
+    return _in_json(file, rng, change, below)
 
 
-def _no_key(file: Path, rng: random.Random) -> str:
+def _no_key(file: Path, rng: random.Random, below: str = "") -> str:
     def remove(holder: Any, key: Any) -> str:
         holder.pop(key)
         return f"without {key}"
 
-    return _in_json(file, rng, remove)
+    return _in_json(file, rng, remove, below)
 
 
-def _in_json(file: Path, rng: random.Random, change: Callable[[Any, Any], str]) -> str:
-    """Change one place of the JSON of a file, or of one of its lines."""
+def _new_key(file: Path, rng: random.Random, below: str = "") -> str:
+    def add(holder: Any, key: Any) -> str:
+        if not isinstance(holder, dict):
+            return "nothing"
+        name = rng.choice(TOLD)
+        holder[name] = rng.choice([*STRANGE, [{"value": "x"}], {"official": 1}, [{"asked": [1]}]])
+        return f"with {name} {json.dumps(holder[name])[:30]}"
+
+    return _in_json(file, rng, add, below)
+
+
+def _in_json(file: Path, rng: random.Random, change: Callable[[Any, Any], str], below: str) -> str:
+    """Change one place of the JSON of a file, or of one of its lines; with `below` one inside that key of the line."""
     lines = file.read_text().splitlines() if file.suffix == ".jsonl" else [file.read_text()]
     at = rng.randrange(len(lines))
     whole = [json.loads(lines[at])]
     holder, key, path = whole, 0, ""
+    if below:
+        holder, path = whole[0][below], f".{below}"
+        key = rng.choice(list(holder))
     # Down the tree, so that places near the top come up as often as those of a long list below.
     while holder[key] and isinstance(holder[key], dict | list) and rng.random() < 0.8:
         holder = holder[key]
@@ -107,6 +141,24 @@ def _other_file(file: Path, rng: random.Random) -> str:
     content = rng.choice([b"", b"\n\n", b"null\n", b"[" * 5000, b"\xff\xfe\x00", b'{"a": 1}\n', b"[]\n" * 3])
     file.write_bytes(content)
     return f"{content[:10]!r}"
+
+
+def of_one_run(run: str) -> Iterator[list[str]]:
+    """Commands that show runs, and execute nothing of theirs; `run` is the one that a stranger wrote."""
+    more = (
+        "report RUN -o r.html -o r.json -o r.md -o r.xml -o r.csv -o r.txt -o r.svg -o r.parquet",
+        "report RUN --reveal class -o r.html -o r.md",
+        "compare whole/first RUN --force -o c.html -o c.md -o c.json",
+        "samples whole/first RUN",
+        "agree whole/first RUN",
+        "margins RUN",
+        "explain t2 --run RUN",
+        "explain n1 --run RUN",
+        "explain j1 --run RUN --json",
+        "check j1 --run RUN",
+        "verify RUN --isolation none",
+    )
+    yield from (line.replace("RUN", run).split() for line in more)
 
 
 def command_lines(run: str) -> Iterator[list[str]]:

@@ -534,7 +534,7 @@ def fields_of(result: Result) -> dict[str, FieldNumbers]:
     else:
         rows = found if isinstance(found, list) else ()
     named = [entry for entry in rows if isinstance(entry, Mapping) and isinstance(entry.get("path"), str)]
-    full = [entry for entry in named if all(isinstance(entry.get(key), int | float) for key in _FIELD_KEYS)]
+    full = [entry for entry in named if all(isinstance(entry.get(key), int | float) and 0 <= entry[key] <= 1 for key in _FIELD_KEYS)]
     return {entry["path"]: (float(entry["precision"]), float(entry["recall"]), float(entry["f1"])) for entry in full}
 
 
