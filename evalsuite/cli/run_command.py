@@ -101,7 +101,7 @@ class StopAtFirst:
         from evalsuite.runs.run_folder import RESULTS
 
         self._journal = folder / RESULTS
-        # A half-written last line is cut off before the run goes on.
+        # A partial last line is cut off before the run continues.
         self._read = self._journal.read_bytes().rfind(b"\n") + 1 if resumed and self._journal.exists() else 0
         self._progress = progress
         self._folder = folder if saved else None
@@ -654,7 +654,7 @@ def _stopped(failure: FirstFailure, gold: Path, level: str | None) -> int:
     hidden = bool(read_gold(gold).suite.extra.get("hidden"))
     result = redact(Result(**failure.row), level or default_level(hidden=hidden))
     print(instance_text(result))
-    on = f"; go on with --resume {failure.folder}" if failure.folder is not None else ""
+    on = f"; continue with --resume {failure.folder}" if failure.folder is not None else ""
     print(clean(f"done: stopped at {result.instance_id}, which is not right, after {failure.n_scored} scored (exit {EXIT_GATE}){on}"))
     return EXIT_GATE
 

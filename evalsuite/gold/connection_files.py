@@ -115,7 +115,7 @@ class Connections:
         engine, name = instance.asked["engine"], instance.asked.get("db", "")
         if engine == "sqlite":
             if self.databases is None:
-                raise UsageError(f"{instance.where}: where do the databases lie that the queries ask?", hint="--databases DIR")
+                raise UsageError(f"{instance.where}: no folder of databases is given", hint="--databases DIR")
             places = [_seen_from(self.databases, file, "--databases") for file in (f"{name}.sqlite", f"{name}/{name}.sqlite")]
             place = next((place for place in places if is_there(place)), None)
             if place is None:

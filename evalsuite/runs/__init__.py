@@ -1,11 +1,13 @@
-"""Plan, execute, summarise, save: what happens between two folders and a run.
+"""Runs: plan, execute, summarise and save the scoring of one submission, and read saved runs.
 
-`scoring.run` is that line. `handed_in` reads the submission in a worker, `plan` makes tasks, `databases`, `living_gold` and `sql_answers`
-run statements, `judged` asks models, `score_cache` knows verdicts, `forensics` notes how answers were made, `corrected` applies errata.
-`shards` and `rescoring` score a part, or again; `entries` scores many submissions for a board.
+`scoring.run` is the entry point. `submission_reader` reads the submission in a worker, `plan` makes tasks, `databases` and `gold_queries`
+run statements, `batch_scoring` asks models, `score_cache` skips known verdicts, `task_execution` scores one answer, `submission_checks`
+notes how answers were made, `errata_scores` applies errata. `shards` and `rescoring` score a part, or again; `leaderboard_entries` scores
+many submissions; `history` finds saved runs.
 """
 
-# What a worker of nearly every run imports; its fork server imports it once. The codec reads files that may begin with a byte order mark.
+# Modules that workers of nearly every run import, so the fork server imports them once. The codec reads files that may begin with a byte
+# order mark.
 WORKER_MODULES = (
     "msgspec.msgpack",
     "encodings.utf_8_sig",

@@ -1,10 +1,10 @@
-"""The inside of worker processes. A lane has two of them, joined by a socket:
+"""The code inside worker processes. A worker pair has two of them, joined by a socket.
 
-- the *reader* opens the submission's files and knows no gold: it gets read requests from the parent and sends what it read to the judge;
-- the *judge* opens gold, waits for what the reader read, and sends the result to the parent.
+- The *reader* opens the submission's files and has no gold: it gets read requests from the parent and sends what it read to the judge.
+- The *judge* opens gold, receives what the reader read, and sends the result to the parent.
 
-Both are told of many answers at once and take them in the same order; the reader goes ahead as far as the socket holds. A death of either
-costs the one answer that the judge had no result of.
+Both get many answers at once, in the same order; the reader works ahead until the socket is full. If either dies, only the answer without
+a result is lost.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from evalsuite.sandbox.framing import COPY, FULL, LONGEST_ORDER, OFFICIAL, Close
 from evalsuite.sandbox.payloads import decode_forms, encode_forms
 from evalsuite.sandbox.worker_main import Memory
 
-# An answer's paths are at most `answer_bytes` long in all.
+# The paths of an answer are at most `answer_bytes` long in all.
 _MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
 
 
@@ -36,7 +36,7 @@ def serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Mapp
     most, memory = int(setup["limits"]["message_bytes"]), Memory(setup["limits"])
     while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
         for request in pickle.loads(frame):
-            # In a call of its own, so that nothing of one answer is held while the next is read.
+            # In its own call, so that nothing of an answer stays in memory while the next is read.
             _read_one(request, parent, judge, setup["gold_inodes"], most)
             if memory.is_short():
                 send(judge, FULL)
@@ -50,7 +50,7 @@ def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_in
 
     copies: list[int] = []
     if "database" in request.wanted:
-        # The judge knows which tables gold has, and says nothing else of it.
+        # The judge selects tables of gold and sends nothing else about it.
         request = replace(request, table_names=tuple(json.loads(_received(judge, LONGEST_ORDER))))
     if request.private == COPY:
         _, copies, _, _ = socket.recv_fds(parent, len(COPY), 1)
@@ -65,7 +65,7 @@ def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_in
     send(judge, payload)
     if len(payload) <= most:
         serve_streams(forms, judge, most)
-    # Only now is it known what a table was read of that went block by block.
+    # The tables that came in blocks have been read only now.
     send(judge, _json(files.digests()))
     for copy in copies:
         os.close(copy)
@@ -88,7 +88,7 @@ def serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapp
 
 
 def _judged(order: str, task: Task, reader: socket.socket | None, most: int) -> Result | None:
-    """The result of a task on what the reader sends of its answer; None where the reader is full. Raises `ClosedError` where it is gone."""
+    """Return the result of a task on what the reader sends; None if the reader is full. Raises `ClosedError` if the reader is gone."""
     from evalsuite.runs.instance_checks import opens_files, table_names, wants_database
     from evalsuite.runs.task_execution import Prediction, score_task, second_stage
 
@@ -97,7 +97,7 @@ def _judged(order: str, task: Task, reader: socket.socket | None, most: int) -> 
     assert reader is not None
     started = time.monotonic()
     if wants_database(task):
-        # A reader that is full is gone, and has said so before.
+        # A full reader has sent that and ended.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             send(reader, _json(table_names(task)))
     payload = _received(reader, most)
@@ -119,7 +119,7 @@ def _received(reader: socket.socket, most: int) -> bytes:
 
 
 def _digests(task: Task, reader: socket.socket) -> dict[str, str]:
-    """What the reader read of each file of the answer: of what it sends, only what can be meant."""
+    """Return the digest of each file that the reader read. Only well-formed entries of its message count."""
     assert task.answer is not None
     told = json.loads(_received(reader, _MOST_DIGESTS))
     named = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value

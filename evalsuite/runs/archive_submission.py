@@ -1,4 +1,4 @@
-"""Submissions that were handed in as one archive, as folders: read in a worker, written by name here, once for the same bytes."""
+"""Submissions as one archive: read in a worker, written here by name as a folder, once for the same bytes."""
 
 import json
 import os
@@ -20,12 +20,12 @@ from evalsuite.sandbox.rpc_client import WorkerCalls
 from evalsuite.sandbox.worker_sandbox import can_fork
 
 _TELL = "evalsuite.readers.archives:tell_files"
-# What another try may find otherwise.
+# Faults that another try may not have.
 _PASSING = frozenset({"TIMEOUT", "WORKER_DIED", "MISSING_FILE"})
 
 
 class Unpacker:
-    """Makes folders of archives, each in a worker of its own. Where all are known already no worker is started."""
+    """Unpack archives, each in its own worker. No worker starts if all archives are known."""
 
     def __init__(self, memo: DiskCache, limits: Mapping[str, int | float], isolation: str) -> None:
         self._memo, self._limits, self._isolation = memo, limits, isolation
@@ -33,17 +33,17 @@ class Unpacker:
         self._zygote: ForkServer | None = None
 
     def close(self) -> None:
-        """End what was started."""
+        """End the worker and its fork server."""
         self._workers.close()
 
     def folder_of(self, archive: Path) -> Path:
-        """The folder that an archive holds: what is packed in a folder of its own is that folder.
+        """Return the folder of an archive; if the archive contains a single folder, that folder.
 
-        It lies under the digest of the archive's bytes, and what is unpacked is a copy of the very bytes that were digested.
+        The path contains the digest of the archive's bytes, and the unpacked content is a copy of exactly those bytes.
 
         Raises:
-            SubmissionError: nothing of the archive is taken; it says why.
-            OutputError: there is no room.
+            SubmissionError: The archive is refused, with the reason.
+            OutputError: There is no space left.
         """
         try:
             with open_confined(archive.parent, archive.name, limit_bytes=self._limits["archive_bytes"]) as handle:
@@ -74,7 +74,7 @@ class Unpacker:
                 self._memo.put("archive", self._asked(digest), describe(error.fault))
             raise
         if (folder := self._memo.files(_key(digest), _submission_in)) is None:
-            raise OutputError(f"{archive}: there is no room to unpack it", hint="make room where `.evalsuite` lies")
+            raise OutputError(f"{archive}: no space left to unpack it", hint="make room where `.evalsuite` lies")
         return folder
 
     def _told(self, copy: IO[bytes], archive: Path) -> Iterable[Any]:
@@ -94,14 +94,14 @@ def _key(digest: str) -> str:
 
 
 def _submission_in(folder: Path) -> Path:
-    """The folder with the answers: the one that all lies in, else this one. Raises OSError where there is none."""
+    """Return the folder with the answers: the only subfolder, or this folder itself. Raises OSError if there is none."""
     inner = list(folder.iterdir())
     alone = len(inner) == 1 and inner[0].is_dir() and not metadata_like(folder)
     return inner[0] if alone else folder
 
 
 def _write(place: Path, told: Iterable[Any], limits: Mapping[str, int | float]) -> None:
-    """Write what was told of an archive's files below a folder; nothing of it is believed: who read it may be another's by now."""
+    """Write the reported files of an archive below a folder. The worker is not trusted, since an archive may control it."""
     contents, now, written = Contents(limits), "", 0
     with ExitStack() as opened:
         file: IO[bytes] | None = None

@@ -1,6 +1,6 @@
-"""Checks that need the network, or all answers at once, are scored here in the parent: no worker behind walls could reach a judge.
+"""Checks that need the network, or all answers at once: scored in the parent, because a sandboxed worker cannot reach a judge.
 
-The judge's cache and not this room remembers what was asked: a killed run is started again and asks only for what it lacks.
+The judge's cache stores the replies: a killed run starts again and asks only for what is missing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 Execute = Callable[[Sequence[Task]], Iterator[Result]]
-# What an answer may also be read as here. A tree comes here only where its schema asks the judge.
+# Payloads that these checks may also read. A tree is scored here only if its schema asks the judge.
 _HERE = frozenset({"batch", "text", "number", "tree"})
 _QUESTION_KEYS = ("question", "instruction")
 
 
 class Batches:
-    """An executor that scores the tasks of batch scorers with the judge of suite.yaml, and leaves the rest to `others`.
+    """Executor that scores the tasks of batch scorers with the judge of suite.yaml and leaves the rest to `others`.
 
-    What a judge gave no verdict on is nobody's score, or wrong where `invalid_as` is "zero". `folder` is the run's: what a judge is
-    paid for is noted there, so that a run that was killed and resumed says what all its tries cost.
+    An answer without a verdict is unscored, or wrong if `invalid_as` is "zero". The run's `folder` records the cost of the judge, so that a
+    resumed run reports the cost of all its attempts.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class Batches:
         self._judge: Judge | None = None
 
     def anew(self) -> "Batches":
-        """The same with nothing spent."""
+        """Return the same executor with nothing spent."""
         return Batches(self._others, self._gold, self._gold_inodes, invalid_as=self._invalid_as)
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
-        """One result per task as soon as it is known; the judged ones come last."""
+        """Yield one result per task as soon as it is known; judged ones come last."""
         suite = self._gold.suite.extra
         batched = [task for task in tasks if is_batch(task) or ("judge" in suite and asks_judge(task))]
         names = {task.instance.instance_id for task in batched}
@@ -72,7 +72,7 @@ class Batches:
                 yield _as_wrong(result) if self._invalid_as == "zero" else result
 
     def spent(self) -> dict[str, Any] | None:
-        """What the judge was asked in this run, all its tries together, what it cost, and what a probe found of it; None for nothing."""
+        """Return requests and cost of the judge in all attempts of this run, and the probe's findings; None if it was not asked."""
         if self._judge is None or not self._judge.settings.all_models:
             return None
         from evalsuite.scorers.judge.probe import kept_probe
@@ -82,7 +82,7 @@ class Batches:
 
 
 def _as_wrong(result: Result) -> Result:
-    """The result with 0 where there is no verdict: it counts, and still says why. So too of a scorer beside the score."""
+    """Return the result with 0 if it has no verdict, reason kept; the same for scorers that do not make the score."""
     if beside := further_results(result):
         rows = {name: further_result_row(_as_wrong(one)) for name, one in beside.items()}
         result = result.with_detail(FURTHER_SCORERS, rows)
@@ -93,12 +93,12 @@ def _as_wrong(result: Result) -> Result:
 
 
 def is_batch(task: Task) -> bool:
-    """Whether a check that judges this answer is a batch scorer's."""
+    """Return whether a check of this answer has a batch scorer."""
     return any(SCORERS.load(check.scorer).marker.reads == "batch" for check in _checks(task))
 
 
 def asks_judge(task: Task) -> bool:
-    """Whether a check of this answer asks a judge beside what it compares itself: a composite's part, a schema's `semantic` fields."""
+    """Return whether a check of this answer asks a judge besides comparing: a part of a composite, or `semantic` fields of a schema."""
     from evalsuite.runs.task_execution import usable_parameters
 
     for check in _checks(task):
@@ -110,7 +110,7 @@ def asks_judge(task: Task) -> bool:
                 return True
         except FaultError:
             if entry.is_foreign:
-                # Its own question failed: where it is asked again, that is its fault.
+                # Its own request failed; if it is asked again, that request's fault counts.
                 return True
     return False
 
@@ -120,9 +120,9 @@ def _checks(task: Task) -> Sequence[Check]:
 
 
 def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[Inode] = frozenset()) -> Iterator[Result]:
-    """One result per task as soon as it is known, `concurrency` at once. Whoever stops taking them ends the calls under way.
+    """Yield one result per task as soon as it is known, `concurrency` at once. Closing the iterator ends the calls under way.
 
-    Of a judge that is asked by batches all tasks ask first, then wait together, and ask again until nobody has to wait.
+    For a batch judge all tasks ask first, then wait together, and ask again until no task has to wait.
     """
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -168,7 +168,7 @@ def _score(task: Task, prediction: "Prediction", digests: dict[str, str], helper
 
 
 def _whole_batches(read: "Sequence[Read]") -> dict[str, PluginBatch]:
-    """Scorer name -> the values that a plugin's `run_batch` gives to all its answers, in gold order; it runs when first asked."""
+    """Return scorer name -> the values that a plugin's `run_batch` gives all its answers, in gold order; it runs at the first request."""
     found: dict[str, PluginBatch] = {}
     for task, prediction, _ in read:
         text = prediction.forms.get("batch")
@@ -181,7 +181,7 @@ def _whole_batches(read: "Sequence[Read]") -> dict[str, PluginBatch]:
 
 
 def _prepared(instance: GoldInstance) -> GoldInstance:
-    """The instance with its own question in the checks that take one, and with checks that cannot run here marked as gold's fault."""
+    """Return the instance with its question in the checks that take one; checks that cannot run here become gold faults."""
     judged = any(SCORERS.load(check.scorer).marker.reads == "batch" for check in instance.checks)
     return replace(instance, checks=tuple(_prepared_check(check, instance, judged=judged) for check in instance.checks))
 
@@ -189,7 +189,7 @@ def _prepared(instance: GoldInstance) -> GoldInstance:
 def _prepared_check(check: Check, instance: GoldInstance, *, judged: bool) -> Check:
     entry = SCORERS.load(check.scorer)
     if entry.marker.reads == "tree" and judged:
-        message = f"{check.scorer} cannot stand beside a judged check in one instance"
+        message = f"{check.scorer} cannot be combined with a judged check in one instance"
         hint = "give each an instance of its own"
         return replace(check, problems=(*check.problems, Problem(code="BAD_SPEC", message=message, hint=hint, where=check.where)))
     if "question" in entry.parameters and "question" not in check.parameters:

@@ -1,12 +1,10 @@
-"""The executor beyond one machine: chunks of tasks on the workers of a dask cluster.
+"""Dask executor: score chunks of tasks on the workers of a dask cluster.
 
-A chunk that a worker held when it was lost is scored again by another one: a score hangs on nothing but the bytes of both sides. On each
-worker a chunk passes the same pool as on one machine, walls included; a chunk that took several workers down with it is tried alone and
-halved until the one answer that does it is found. What is judged with the network or over all answers at once stays in the parent.
+If a worker is lost, another one scores its chunk again: a score depends only on the bytes of both sides. On each worker a chunk passes the
+same sandboxed pool as on one machine. A chunk that killed several workers is tried alone and halved until the one answer that does it is
+found. Scorers that need the network or all answers at once stay in the parent.
 
-The inside of a dask worker: a chunk of tasks passes the same pool as on one machine, its workers and walls included.
-
-What a score hangs on is checked once a run: a worker with other packages, another gold or without the folders scores nothing.
+Each worker first checks everything that a score depends on: one with other packages, other gold or without the folders scores nothing.
 """
 
 import contextlib
@@ -44,11 +42,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What all chunks of a run have in common, and what a worker checks once before it scores any of them.
+    """What all chunks of a run share, and what a worker checks once before it scores any of them.
 
-    `versions` is the part of the signature that says what is installed; `needs_files` whether a task opens files of either side.
-    `gold_seen` is for workers of this machine that are made for the run: what the parent saw of the very files that it hashed, pickled
-    once (their inodes, and where links lead). Others look for themselves.
+    `versions` is the part of the signature that names installed packages; `needs_files` says whether a task opens files of either side.
+    `gold_seen` is for workers started for the run on this machine: the pickled inodes and link targets of the gold files that the parent
+    hashed. Other workers look for themselves.
     """
 
     token: str
@@ -69,7 +67,7 @@ class Shared:
 
 
 def score_chunk(payload: bytes) -> bytes:
-    """The packed results of a packed chunk, in order of completion. Raises `EvalsuiteError` where this worker is no place for it."""
+    """Return the packed results of a packed chunk, in order of completion. Raises `EvalsuiteError` if this worker cannot score it."""
     shared, packed = pickle.loads(payload)
     with _ONE_AT_A_TIME:
         inodes, links = _prepared(shared)
@@ -79,7 +77,7 @@ def score_chunk(payload: bytes) -> bytes:
 
 
 def _zygote_of(submission_folder: Path) -> ForkServer:
-    """The zygote of this thread, with which it would die: one for all chunks of a submission, and none for what was scored before."""
+    """Return the fork server of this thread, with which it would die: one for all chunks of a submission. An older one is closed."""
     known: tuple[Path, ForkServer] | None = getattr(_HERE, "zygote", None)
     if known is None or known[0] != submission_folder or not known[1].alive:
         if known is not None:
@@ -94,10 +92,10 @@ _DIGESTS: dict[Path, str] = {}
 
 @cache
 def _prepared(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
-    """The inodes of gold's files as this machine sees them, and where links in it lead.
+    """Return the inodes of gold's files as this machine sees them, and the targets of links in it.
 
-    First all that a score hangs on is known to be the same here as in the parent: a worker without the shared folders would find every
-    answer's file missing.
+    First it checks that everything a score depends on equals the parent's: a worker without the shared folders would find every answer's
+    file missing.
     """
     if shared.versions != (own := signature(rules="official", gold_hash="", limits={})):
         raise EvalsuiteError(f"a dask worker has other packages installed: {own}", hint=f"the run has {shared.versions}")
@@ -124,17 +122,17 @@ def _prepared(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
 
 
 def digest_of(file: Path) -> str:
-    """The SHA-256 of a plugin's file."""
+    """Return the SHA-256 of a plugin's file."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 _CONNECT_SECONDS = 20
-# Answers a chunk, and bytes of their files: few enough that a lost worker costs little, many enough that what a chunk costs does not
-# count, a message of dask's and a lane that is opened behind its walls (80 ms).
+# Answers per chunk, and bytes of their files: few enough that a lost worker costs little, many enough that the cost of a chunk (a dask
+# message, a sandboxed worker pair of 80 ms) does not matter.
 _MOST_ANSWERS, _MOST_BYTES = 5000, 64 << 20
 _CHUNKS_A_WORKER = 4
-# A cluster that is made for a run is looked at by nobody: how often its processes look at themselves by default (a profile 100 times a
-# second, the loop 50 times) takes a fifth of a core while four workers wait.
+# Nobody watches a cluster made for one run. Its default self-monitoring (a profile 100 times a second, the loop 50 times) takes a fifth of
+# a core while four workers wait.
 _UNWATCHED = {
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "1s",
@@ -148,7 +146,7 @@ _AGAIN, _DIED = object(), object()
 
 
 class DaskPool:
-    """Scores tasks on dask workers: those of `scheduler`, or of a cluster of `jobs` processes that lives as long as the run."""
+    """Score tasks on dask workers: those of `scheduler`, or of a cluster of `jobs` processes for this run."""
 
     def __init__(self, work: "Work") -> None:
         self.jobs = work.jobs
@@ -158,7 +156,7 @@ class DaskPool:
         self._cluster: Any = None
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
-        """One result per task as soon as its chunk is done."""
+        """Yield one result per task as soon as its chunk is done."""
         queued: list[Task] = []
         for task in tasks:
             early = skip_unscorable(task)
@@ -184,7 +182,7 @@ class DaskPool:
             self.close()
 
     def close(self) -> None:
-        """Let go of the cluster; one that was made for the run ends with it."""
+        """Disconnect from the cluster; one that was made for the run ends."""
         for opened in (self._client, self._cluster):
             if opened is not None:
                 with contextlib.suppress(Exception):  # a cluster that is gone already cannot be closed, and need not be
@@ -192,7 +190,7 @@ class DaskPool:
         self._client = self._cluster = None
 
     def _connect(self) -> None:
-        """Find the workers. Raises `EvalsuiteError` where there are none and `MissingExtraError` without dask."""
+        """Connect to the workers. Raises `EvalsuiteError` if there are none, and `MissingExtraError` without dask."""
         distributed = _distributed()
         address = self._work.scheduler
         try:
@@ -215,11 +213,12 @@ class DaskPool:
         self.jobs = max(1, sum(self._client.nthreads().values()))
 
     def _outcomes(self, queue: deque[list[Task]], shared: Shared, budget: Budget) -> Iterator[tuple[list[Task], bytes | Fault]]:
-        """Each chunk with the bytes of its results, or with the fault of its one task; never more in flight than workers can hold.
+        """Yield each chunk with the bytes of its results, or with the fault of its one task; never more in flight than workers have slots.
 
-        Raises TimeoutError where the time of the run is over.
+        A chunk whose workers died may only have run next to the one that killed them, so it is not blamed until it kills workers alone.
 
-        A chunk whose workers died may only have lain beside the one that killed them, so it is not blamed before it died alone.
+        Raises:
+            TimeoutError: The time of the run is over.
         """
         flying: dict[Any, tuple[list[Task], int]] = {}
         suspects: list[list[Task]] = []
@@ -248,7 +247,7 @@ class DaskPool:
         yield from self._one_by_one(suspects, shared)
 
     def _one_by_one(self, suspects: list[list[Task]], shared: Shared) -> Iterator[tuple[list[Task], bytes | Fault]]:
-        """The outcomes of chunks with nothing else in flight; one whose workers die again is halved until it is one task."""
+        """Yield the outcomes of chunks with nothing else in flight; one whose workers die again is halved until it is one task."""
         while suspects:
             chunk = suspects.pop()
             outcome: Any = _AGAIN
@@ -263,7 +262,7 @@ class DaskPool:
             elif len(chunk) > 1:
                 suspects += [chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]]
             else:
-                # What a worker of dask's forks has limits of its own, and its death is told as such: this is another one.
+                # Workers that dask's worker forks have limits and report their own death; this is another one.
                 yield chunk, killed("every dask worker that was given this answer, also alone")
 
     def _submit(self, chunk: Sequence[Task], shared: Shared) -> Any:
@@ -271,7 +270,7 @@ class DaskPool:
         return self._client.submit(score_chunk, payload, key=f"evalsuite-{uuid.uuid4().hex}", pure=False)
 
     def _outcome(self, future: Any, tries: int) -> Any:
-        """The bytes of a chunk's results, or `_AGAIN`, or `_DIED` where it took its workers down. Raises `EvalsuiteError`."""
+        """Return the bytes of a chunk's results, or `_AGAIN`, or `_DIED` if it killed its workers. Raises `EvalsuiteError`."""
         if future.status == "finished":
             return future.result()
         error = future.exception() if future.status == "error" else None
@@ -280,14 +279,14 @@ class DaskPool:
         if isinstance(error, _distributed().KilledWorker):
             return _DIED
         if self._client.status != "running":
-            raise EvalsuiteError("the dask scheduler is gone", hint="go on with --resume and the run's folder")
+            raise EvalsuiteError("the dask scheduler is gone", hint="continue with --resume and the run's folder")
         if tries < _RETRIES:
             return _AGAIN
-        raise EvalsuiteError(f"a dask worker failed: {type(error).__name__}", hint="its log says more; go on with --resume") from error
+        raise EvalsuiteError(f"a dask worker failed: {type(error).__name__}", hint="its log says more; continue with --resume") from error
 
 
 def chunks(tasks: Sequence[Task], n_workers: int) -> Iterator[list[Task]]:
-    """The tasks in chunks, those with files first and the largest of them at the front, so that no big one is left to the end."""
+    """Yield the tasks in chunks, those with the largest files first, so that no big one is left to the end."""
     files = sorted(((size_of(task), task) for task in tasks if opens_files(task)), key=itemgetter(0), reverse=True)
     texts = [(0, task) for task in tasks if not opens_files(task)]
     for some in (files, texts):

@@ -1,11 +1,9 @@
-"""What a run has to do with databases: its connections, the gold computed through them, and the answers that are queries.
+"""Databases of a run: connections, gold computed through them, and answers that are queries.
 
-Nothing is read, started or made where no gold and no answer needs a database.
+Nothing is read, started or created unless gold or an answer needs a database.
 
-SQL answers: refused unless the suite maps the instance to a connection, run there, and judged by the table they give.
-
-The table is written beside the results (`executed/<id>.csv`) and read from there as any CSV answer is, so that whoever doubts a verdict
-can hand that file in.
+SQL answers are refused unless the suite maps the instance to a connection. They run there, and their result table is scored. The table is
+written next to the results (`executed/<id>.csv`) and read like any CSV answer, so that anyone who doubts a verdict can submit that file.
 """
 
 import contextlib
@@ -39,12 +37,12 @@ if TYPE_CHECKING:
 
 
 FOLDER = "executed"
-# So many are run before their tables are judged: a killed run loses no more.
+# Queries per batch before their tables are scored: a killed run loses no more.
 _AT_ONCE = 32
 
 
 def has_query(task: Task) -> bool:
-    """Whether the answer of a task is a query that a check can judge the table of."""
+    """Return whether the answer of a task is a query whose table a check can score."""
     answer = task.answer
     if answer is None or not answer.is_query or skip_unscorable(task) is not None:
         return False
@@ -52,9 +50,9 @@ def has_query(task: Task) -> bool:
 
 
 class SqlAnswers:
-    """An executor that runs the queries among the answers, and leaves all judging to `others`.
+    """Executor that runs the queries among the answers and leaves scoring to `others`.
 
-    `folder` is where the tables go; it, `connections` and `queries` are asked for only where there is a query to run.
+    `folder` receives the tables; it, `connections` and `queries` are opened only if there is a query to run.
     """
 
     def __init__(
@@ -76,7 +74,7 @@ class SqlAnswers:
         self._digests: dict[str, dict[str, str]] = {}
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
-        """One result per task as soon as it is known."""
+        """Yield one result per task as soon as it is known."""
         asked = [task for task in tasks if has_query(task)]
         pairs = [task for task in tasks if is_pair(task)]
         names = {task.instance.instance_id for task in (*asked, *pairs)}
@@ -98,18 +96,18 @@ class SqlAnswers:
                     ready.append(done)
                 else:
                     yield self._described(done)
-            # What opens no connection goes first where nothing has to be run for it.
+            # Tasks without a connection go first if no statement has to run for them.
             for result in self._others([*plain, *ready]):
                 if result.official == 1 and result.instance_id in to_time:
                     right.append(result)
                 else:
                     yield self._described(result)
             plain = []
-        # When nothing else runs any more.
+        # When nothing else is running.
         yield from self._timed(right, to_time)
 
     def _tell_cost(self, asked: Sequence[Task], tell: Callable[[str], None]) -> None:
-        """Say what the queries that cost money will bill by their dry runs, before the first of them runs."""
+        """Report the bytes that paid queries will bill, from their dry runs, before the first one runs."""
         from evalsuite.sql import ENGINES
 
         billing = []
@@ -125,7 +123,7 @@ class SqlAnswers:
             tell(f"{many} will read {self._estimated:,} bytes by their dry runs; none may bill more than {most:,} (--max-bytes-billed)")
 
     def _timed(self, right: Sequence[Result], tasks: Mapping[str, Task]) -> Iterator[Result]:
-        """The results of right answers with gold's time over theirs in `details.time_ratio`, where it could be measured."""
+        """Yield right answers with (gold's time / their time) in `details.time_ratio`, where it could be measured."""
         pairs = []
         for task in (tasks[result.instance_id] for result in right):
             assert task.answer is not None
@@ -136,11 +134,11 @@ class SqlAnswers:
             yield replace(result, details={**result.details, **timed})
 
     def place_of(self, task: Task) -> Path | None:
-        """Where the table lies that the query of an answer gave; None where it was not run, or gave none."""
+        """Return the file of the table that an answer's query gave; None if it was not run or gave none."""
         return self._places.get(task.instance.instance_id)
 
     def spent(self) -> dict[str, Any] | None:
-        """How many statements were run in this run, how many of them were known, and what they billed; None where there was none."""
+        """Return how many statements ran, how many were cached, and what they billed; None if there were none."""
         done = [answered.outcome for answered in self._ran.values() if not isinstance(answered.outcome, Fault)]
         if not self._ran:
             return None
@@ -150,7 +148,7 @@ class SqlAnswers:
         return found | estimated | ({"billed_bytes": sum(billed)} if billed else {})
 
     def _executed(self, tasks: Sequence[Task]) -> Iterator[Task | Result]:
-        """Each task with the place of its table, or the result of one whose query gave none."""
+        """Yield each task with the path of its table, or the result of one whose query gave none."""
         waiting: dict[str, Task] = {}
         queries: list[Query] = []
         for task in tasks:
@@ -169,7 +167,7 @@ class SqlAnswers:
             yield self._failed(task, answered) if isinstance(answered.outcome, Fault) else self._kept(task, answered.outcome)
 
     def with_databases(self, task: Task) -> Task | Result:
-        """The task of a pair of queries with the files that it runs on, or the result of one whose database is not here."""
+        """Return a query-pair task with its database files, or the result of one whose database is missing."""
         from evalsuite.sql.query_pairs import EVALUATORS, files_of
 
         assert task.answer is not None
@@ -187,7 +185,7 @@ class SqlAnswers:
         return replace(task, databases=tuple(map(str, found)))
 
     def prepared(self, task: Task) -> "Query | Result":
-        """The query of an answer as it is to be run, or the result of one that cannot be."""
+        """Return the query of an answer as it will run, or the result of one that cannot run."""
         from evalsuite.sql.query_pool import Query
         from evalsuite.sql.session import QueryLimits
 
@@ -224,7 +222,7 @@ class SqlAnswers:
         return faulty(task, fault, status=status, seconds=answered.seconds)  # type: ignore[arg-type]
 
     def _described(self, result: Result) -> Result:
-        """The result with what was read of its query, what that was run on and gave; its time is that of both stages."""
+        """Return the result with the query's features, its execution and its output; its time covers both stages."""
         if (digests := self._digests.get(result.instance_id)) is not None:
             result = replace(result, digests=digests)
         answered = self._ran.get(result.instance_id)
@@ -236,7 +234,7 @@ class SqlAnswers:
 
 
 def connection_of(task: Task, connections: "Connections") -> "Connection | None":
-    """The connection an instance is mapped to: by a check's parameters, else by id, metadata or prefix. Raises `EvalsuiteError`."""
+    """Return the connection of an instance, by a check's parameters, else by id, metadata or prefix. Raises `EvalsuiteError`."""
     assert task.answer is not None
     checks = applicable(task.instance, task.answer)
     named = (check.parameters for check in checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS))
@@ -244,15 +242,15 @@ def connection_of(task: Task, connections: "Connections") -> "Connection | None"
 
 
 def hangs_on_database(task: Task) -> bool:
-    """Whether more than the bytes of both folders can move a verdict."""
+    """Return whether more than the bytes of both folders can change the verdict."""
     return has_query(task) or asks_pair(task.instance.checks) or any(check.computed is not None for check in task.instance.checks)
 
 
 def database_stamps(instances: Iterable[GoldInstance], connections: "Connections") -> dict[str, str]:
-    """What tells the state of each database that a query about these instances runs on, by its name; of files alone, no server is asked.
+    """Return database name -> stamp of each database that a query on these instances runs on. Only files are checked, never a server.
 
-    A digest of the name, size, time of change and inode of each file: what says that a verdict may be one on other data. A database that
-    is not here is left out.
+    A stamp is a digest of name, size, modification time and inode of each file; another stamp means that a verdict may be one on other
+    data. Missing databases are left out.
     """
     found: dict[str, str] = {}
     for instance in instances:
@@ -265,7 +263,7 @@ def database_stamps(instances: Iterable[GoldInstance], connections: "Connections
 
 
 def _database_of(instance: GoldInstance, check: Check, connections: "Connections", known: Container[str]) -> tuple[str, list[Path]]:
-    """(its name, its files) of the database that answers to a check run on; no files where it is none, on a server, or known."""
+    """Return (name, files) of the database that an answer's check runs on; no files if there is none, it is on a server, or it is known."""
     from evalsuite.sql import is_embedded
     from evalsuite.sql.query_pairs import EVALUATORS, files_of
     from evalsuite.sql.session import read_of
@@ -285,17 +283,17 @@ def _database_of(instance: GoldInstance, check: Check, connections: "Connections
 
 
 def _stamp_of(files: Sequence[Path]) -> str:
-    """16 hex digits over the files that are there."""
+    """Return 16 hex digits over the files that exist."""
     found = [(file.name, file.stat()) for file in sorted(files) if file.exists()]
     stamps = [[os.fsencode(name).hex(), one.st_size, one.st_mtime_ns, one.st_ino] for name, one in found]
     return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16] if stamps else ""
 
 
 class Databases:
-    """The databases of one run; `close` ends whatever was started.
+    """The databases of one run; `close` ends everything that was started.
 
-    `submission` is the folder of what was handed in, `folder` is --databases, `cache` where results of statements are kept.
-    Raises `UsageError` where there is no such folder of databases.
+    `submission` is the submission folder, `folder` is --databases, `cache` keeps statement results. Raises `UsageError` if the folder of
+    databases does not exist.
     """
 
     def __init__(
@@ -330,9 +328,9 @@ class Databases:
         live: bool = False,
         submitted: bool = True,
     ) -> Living:
-        """The tasks with the gold that queries give computed, or taken from `cache` or from the run folder `resumed`.
+        """Return the tasks with query gold computed, or taken from `cache` or from the run folder `resumed`.
 
-        `live` computes it where gold exists too. Nothing is computed for an instance without an answer, unless `submitted` is False.
+        `live` computes it even where gold exists. Nothing is computed for an instance without an answer, unless `submitted` is False.
         Raises `UsageError`.
         """
         check_as_of(as_of)
@@ -341,7 +339,7 @@ class Databases:
             return Living(tasks=tasks, notes=("--live-gold changes nothing: no submitted instance has a gold query",) if live else ())
         computing = LivingGold(
             connections=self.connections(),
-            # Of a suite that hides its gold nothing stays behind.
+            # A suite that hides its gold leaves nothing behind.
             queries=self._keeping("gold-sql") if self._gold.suite.extra.get("hidden") is not True else self.queries(),
             place=self.made("gold"),
             as_of=as_of,
@@ -362,9 +360,9 @@ class Databases:
         ves: bool = False,
         tell: Callable[[str], None] | None = None,
     ) -> SqlAnswers:
-        """The executor that runs SQL answers and leaves judging to `others`; tables go to the run's folder where there is one.
+        """Return the executor that runs SQL answers and leaves scoring to `others`; tables go to the run's folder if there is one.
 
-        With `ves` right answers of pairs are timed beside gold's query. `tell` hears before they run what queries will bill.
+        With `ves`, right answers of pairs are timed against gold's query. `tell` receives the bytes that queries will bill before they run.
         """
         return SqlAnswers(
             others,
@@ -377,20 +375,20 @@ class Databases:
         )
 
     def stamps(self, tasks: Sequence[Task]) -> dict[str, str] | None:
-        """The `database_stamps` of what the queries among the answers run on, as they are now; None where no answer is a query."""
+        """Return the current `database_stamps` of the databases that answers query; None if no answer is a query."""
         asked = [task.instance for task in tasks if task.answer is not None and (task.answer.is_query or asks_pair(task.instance.checks))]
         if not asked:
             return None
         try:
             return database_stamps(asked, self.connections())
         except EvalsuiteError:
-            # Connections that cannot be read: no query runs, and each says why.
+            # If connections cannot be read, no query runs, and each result has the reason.
             return {}
 
     def state_of(self, task: Task) -> str | None:
-        """What the verdict on a task hangs on beside the bytes of both folders, as a digest; empty where that is nothing.
+        """Return a digest of what a task's verdict depends on apart from the bytes of both folders; empty if nothing.
 
-        None where it may be another one tomorrow: of what is computed through connections, and of queries that ask the time.
+        None if it may differ tomorrow: gold computed through connections, and queries that read the clock.
         """
         if not hangs_on_database(task):
             return ""
@@ -407,7 +405,7 @@ class Databases:
         return None
 
     def connections(self) -> "Connections":
-        """All connections known to the run; read when first asked for."""
+        """All connections of the run, read on first use."""
         from evalsuite.gold.connection_files import read_connections
 
         if self._connections is None:
@@ -416,7 +414,7 @@ class Databases:
         return self._connections
 
     def close(self) -> None:
-        """End every statement under way and remove what was made for the run alone."""
+        """End every running statement and remove what was created for the run only."""
         for queries in self._opened:
             queries.close()
         if self._place is not None:
@@ -424,13 +422,13 @@ class Databases:
             self._place = None
 
     def _keeping(self, name: str) -> "Queries":
-        """What runs statements whose results are kept under this name, by statement and state of their database."""
+        """Return the statement runner with a result cache of this name, keyed on statement and database state."""
         from evalsuite.sql.execution import ResultCache
 
         return self.queries(ResultCache(self._cache / name) if self._cache is not None else None)
 
     def queries(self, cache: "ResultCache | None" = None) -> "Queries":
-        """What runs statements, in processes of its own, under the limits of the run."""
+        """Return the statement runner: separate processes, under the limits of the run."""
         from evalsuite.sql.query_pool import Queries
         from evalsuite.sql.session import QueryLimits
 
@@ -446,7 +444,7 @@ class Databases:
         return queries
 
     def made(self, name: str) -> Path:
-        """A folder of that name which is removed with the run's other ones."""
+        """Return a folder of that name, which is removed with the run's other temporary folders."""
         if self._place is None:
             self._place = ScratchFolder()
         folder = self._place.path / name

@@ -1,6 +1,6 @@
-"""The corrected score of a run, beside its raw one: waived instances leave the denominator, patched ones are scored a second time.
+"""Corrected score of a run, next to its raw score: waived instances leave the denominator, patched ones are scored a second time.
 
-The raw score stays *the* score. What the errata say, and what they changed, stands in run.json under `corrections`.
+The raw score stays *the* score. The errata and their effect are in run.json under `corrections`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,10 +18,10 @@ _LISTS = ("applied", "stale", "expired")
 
 
 def correct(tasks: Sequence[Task], results: Sequence[Result], errata: Errata | None, execute: Execute, *, rules: Rule) -> dict[str, Any]:
-    """The `corrections` object of run.json; empty where gold has no errata.
+    """Return the `corrections` object of run.json; empty if gold has no errata.
 
-    `applied`, `stale` and `expired` hold the entries about the n instances that were scored. An applied one says what its instance was
-    worth raw and is worth `corrected` (None: waived); the numbers are those of `sum_up`.
+    `applied`, `stale` and `expired` list the entries about the n scored instances. An applied entry has the raw value of its instance and
+    the `corrected` one (None: waived); the numbers are those of `sum_up`.
     """
     if errata is None:
         return {}
@@ -46,7 +46,7 @@ def correct(tasks: Sequence[Task], results: Sequence[Result], errata: Errata | N
 
 
 def sum_up(results: Sequence[Result], applied: Iterable[Mapping[str, Any]], *, rules: Rule) -> dict[str, Any]:
-    """The numbers of the corrected score: those of a summary over the results with the applied entries put in their place.
+    """Return the numbers of the corrected score: those of a summary over the results with applied entries replaced.
 
     Times `n_gold`, `score` is raw points - raw points of waived and patched instances + corrected points of the patched ones.
     """
@@ -69,7 +69,7 @@ def sum_up(results: Sequence[Result], applied: Iterable[Mapping[str, Any]], *, r
 
 
 def unapplied(errata: Errata | None, tasks: Sequence[Task]) -> list[str]:
-    """A warning for each entry about a scored instance that is stale or expired."""
+    """Return a warning for each stale or expired entry about a scored instance."""
     if errata is None:
         return []
     ids = {task.instance.instance_id for task in tasks}
@@ -85,9 +85,9 @@ def _numbers(result: Result) -> dict[str, Any]:
 
 
 def merge_corrections(runs: Sequence[Mapping[str, Any]], results: Sequence[Result]) -> dict[str, Any]:
-    """`{"corrections": ...}` of a whole from the `run.json` objects of its shards; empty where they have none.
+    """Return `{"corrections": ...}` of a whole run from the `run.json` objects of its shards; empty if they have none.
 
-    Raises `UsageError` where the errata changed between two shards.
+    Raises `UsageError` if the errata changed between two shards.
     """
     found = [run["corrections"] for run in runs if run.get("corrections")]
     if not found:
@@ -99,5 +99,5 @@ def merge_corrections(runs: Sequence[Mapping[str, Any]], results: Sequence[Resul
 
 
 def _line(row: Mapping[str, Any]) -> int:
-    """The line of the errata file on which an entry begins."""
+    """Return the line of the errata file on which an entry begins."""
     return int(str(row["where"]).rpartition(":")[2])

@@ -1,12 +1,9 @@
-"""Who scores the tasks of a run: a table of executors by name, each loaded when it is asked for. All give the same results.
+"""Executors by name, loaded on demand. Each takes tasks and yields one result per task in order of completion; all give the same results.
 
-Processes behind walls, local or on a cluster, behind one `Executor`: tasks in, one result a task out, in order of completion.
-
-`start.Zygote` forks worker processes; `isolated` is what they do inside, after `walls.worker_walls.lock_in`. A `lane.Lane` is a reader,
-which opens the submission and knows no gold, joined to a judge, which opens gold and sees what was read. `pool.Pool` is the loop over
-lanes, `dask_pool.DaskPool` the same over a cluster whose workers hold a pool each. `requests` and `stages` say what is done with one
-answer, `combine` joins its checks to a result; `wire`, `sent_forms`, `streams` and `packing` are the bytes in between. `calls` calls one
-function in a worker (`called`), `queries` runs statements in some, with a `talk` for each. `budget` is what the whole run may take.
+The fork server (`sandbox.fork_server`) starts worker processes; `answer_workers` is what they do after they enter the sandbox. A worker
+pair is a reader, which opens the submission and has no gold, joined to a judge, which opens gold and sees what was read. `worker_pool` is
+the loop over worker pairs, `dask_executor` the same over a cluster whose workers run a pool each. `task_execution` scores one answer and
+joins its checks to a result; `table_transfer` moves tables between the two workers.
 """
 
 import os
@@ -34,10 +31,10 @@ _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d{1,5}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What an executor is told of a run. `scheduler` is the address of a dask scheduler, None to start workers here.
+    """What an executor gets from a run. `scheduler` is the address of a dask scheduler, None to start workers here.
 
-    `gold` comes with its hash: what it must be wherever a task is scored. `zygote` forks the workers of this machine, `judges` those of
-    them that judge, where gold was read ahead; `budget` is what the run may take.
+    `gold` comes with its hash, which every machine must confirm. `fork_server` forks the workers of this machine, `judges` those of them
+    that compare, if gold was read ahead; `budget` is what the run may take.
     """
 
     jobs: int
@@ -51,44 +48,44 @@ class Work:
 
 
 class Executor(Protocol):
-    """Scores tasks: n results for n tasks in order of completion. `jobs` is how many answers are scored side by side."""
+    """Score tasks: n results for n tasks in order of completion. `jobs` is the number of answers scored in parallel."""
 
     jobs: int
 
     @property
     def walls(self) -> Sequence[str]:
-        """The walls round each worker."""
+        """The active sandbox features of each worker."""
         ...
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
-        """One result per task as soon as it is known."""
+        """Yield one result per task as soon as it is known."""
         ...
 
     def close(self) -> None:
-        """End whatever was started."""
+        """End everything that was started."""
         ...
 
 
 def open_executor(name: str, work: Work) -> Executor:
-    """The executor of that name; raises `UsageError` as `check_executor` does."""
+    """Return the executor of that name; raises `UsageError` as `check_executor` does."""
     check_executor(name, work.scheduler)
     executor: Executor = EXECUTORS[name].load()(work)
     return executor
 
 
 def check_executor(name: str, scheduler: str | None) -> None:
-    """Raise `UsageError` where there is no such executor, and for a scheduler that is no address or that it would not use."""
+    """Raise `UsageError` for an unknown executor, and for a scheduler that is no address or that the executor would not use."""
     if name not in EXECUTORS:
         raise UsageError(f"no executor {name!r}", hint="known: " + ", ".join(EXECUTORS))
     if scheduler is not None and name != "dask":
         raise UsageError(f"--scheduler is not used by --executor {name}", hint="add --executor dask")
     if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
-        # The client of dask would say so later, with a traceback when it is thrown away.
+        # The client of dask would report it later, with a traceback when it is discarded.
         raise UsageError(f"--scheduler cannot be {scheduler!r}", hint="an address such as tcp://10.0.0.5:8786")
 
 
 def local(work: Work) -> Pool:
-    """The pool of this machine."""
+    """Return the pool of this machine."""
     open_one = partial(open_lane, judges=work.judges)
     return Pool(
         jobs=work.jobs,
@@ -101,6 +98,6 @@ def local(work: Work) -> Pool:
 
 
 def default_jobs() -> int:
-    """How many answers are scored side by side unless told otherwise: the cores this process may use, at most 8."""
+    """Return the default number of parallel answers: the cores this process may use, at most 8."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(8, cores))

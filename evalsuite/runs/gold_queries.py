@@ -1,11 +1,9 @@
-"""Gold that a query gives, computed when a run starts and frozen into the run with its hash and time.
+"""Gold from queries: computed when a run starts and stored in the run with its hash and time.
 
-Gold and answers never share a connection: each statement runs in one of its own, and gold's in other processes than answers'.
+Gold and answers never share a connection: each statement has its own, and gold's statements run in other processes than answers'.
 
-Which checks get their gold from a query, and the statements.
-
-Gold that exists is the gold. A query (`<id>/gold.sql`, in the layouts lite and snow `sql/<id>.sql`) is used where a check names nothing but
-`.sql` files, which is what `temporal` without a gold means; where the gold tables that a check names do not exist; or under `--live-gold`.
+Existing gold has priority. A query (`<id>/gold.sql`, in the layouts lite and snow `sql/<id>.sql`) is used if a check names only `.sql`
+files (the meaning of `temporal` without a gold), if the gold tables that a check names do not exist, or under `--live-gold`.
 """
 
 import hashlib
@@ -33,14 +31,14 @@ if TYPE_CHECKING:
     from evalsuite.sql.query_pool import Answered, Queries, Query
 
 
-# `{{as_of}}` stands for the bare day, `:as_of` for it as an SQL text; `x::as_of` is a cast.
+# `{{as_of}}` is the bare day, `:as_of` the day as an SQL string; `x::as_of` is a cast.
 _BARE, _QUOTED = re.compile(r"\{\{\s*as_of\s*\}\}"), re.compile(r"(?<![:\w]):as_of\b")
 
 
 def query_files(task: Task, check: Check, *, live: bool = False) -> list[Path]:
-    """The files of the queries that a check's gold comes from, in the order of its golds; empty where its gold is not a query.
+    """Return the query files of a check's gold, in the order of its golds; empty if its gold is not a query.
 
-    With `live` (--live-gold) a query replaces gold that exists. A list of tables that must all match needs a query for each.
+    With `live` (--live-gold) a query replaces existing gold. A list of tables that must all match needs a query for each.
     """
     reads = SCORERS.load(check.scorer).marker.reads
     if reads not in TABLES | TEXTS or (reads in TEXTS and not is_temporal(check)):
@@ -52,12 +50,12 @@ def query_files(task: Task, check: Check, *, live: bool = False) -> list[Path]:
 
 
 def is_judged_by(task: Task, check: Check) -> bool:
-    """Whether an answer was submitted that this check can judge: only then is the check's gold needed."""
+    """Return whether this check can score the submitted answer; only then its gold is needed."""
     return task.answer is not None and task.answer.fault is None and any(check is one for one in applicable(task.instance, task.answer))
 
 
 def known_queries(task: Task, check: Check) -> list[Path]:
-    """The files of the queries that give a check's gold, whether it is living or stands in files beside them."""
+    """Return the query files of a check's gold, whether it is computed now or exists in files too."""
     if names_queries(check):
         return list(_files(task, check))
     folder, name = task.gold_folder, task.instance.instance_id
@@ -65,7 +63,7 @@ def known_queries(task: Task, check: Check) -> list[Path]:
 
 
 def by_the_clock(tasks: Iterable[Task], connections: "Callable[[], Connections]") -> Iterator[str]:
-    """The ids of the instances whose gold query asks the time, as far as its text and its connection's engine tell."""
+    """Yield the ids of the instances whose gold query reads the clock, as far as its text and engine show."""
     for task in tasks:
         if any(_asks_time(task, check, connections) for check in task.instance.checks):
             yield task.instance.instance_id
@@ -82,17 +80,17 @@ def _asks_time(task: Task, check: Check, connections: "Callable[[], Connections]
         connection = connections().of_instance(task.instance, check.parameters) if texts else None
         return connection is not None and any(asks_time(text, connection.engine) for text in texts)
     except (EvalsuiteError, FaultError):
-        # What keeps the query from being run is said where it is run.
+        # The reason why the query cannot run is reported when it runs.
         return False
 
 
 def is_temporal(check: Check) -> bool:
-    """Whether gold says that what is right changes with time."""
+    """Return whether gold says that the right answer changes with time."""
     return check.extra.get("temporal") is True
 
 
 def lacks_gold(task: Task, check: Check) -> bool:
-    """Whether a check has nothing to judge by until its query is run."""
+    """Return whether a check has no gold until its query runs."""
     return names_queries(check) or (
         SCORERS.load(check.scorer).marker.reads in TABLES and not any(file.is_file() for file in _files(task, check))
     )
@@ -108,12 +106,12 @@ def _files(task: Task, check: Check) -> Iterator[Path]:
         try:
             yield task.gold_folder / inside(task.instance.instance_id, name)
         except FaultError:
-            # Whoever reads it as gold says what is wrong with the name.
+            # Reading it as gold reports the bad name.
             continue
 
 
 def check_as_of(text: str | None, clock: float = 0) -> str:
-    """The day that stands for `as_of`: the one given as YYYY-MM-DD, else that of a frozen `clock`, else today in UTC.
+    """Return the day for `as_of`: the given YYYY-MM-DD, else that of a frozen `clock`, else today in UTC.
 
     Raises `UsageError`.
     """
@@ -126,19 +124,19 @@ def check_as_of(text: str | None, clock: float = 0) -> str:
 
 
 def with_as_of(sql: str, day: str) -> tuple[str, bool]:
-    """(the statement with its placeholders filled, whether it has any)."""
+    """Return (the statement with its placeholders filled, whether it has any)."""
     filled = _QUOTED.sub(f"'{day}'", _BARE.sub(day, sql))
     return filled, filled != sql
 
 
 FOLDER = "gold"
-# What of a check's problems is over when its gold is there.
+# Problems of a check that computed gold resolves.
 _OF_MISSING_GOLD = frozenset({"NEEDS_CONNECTION", "BAD_GOLD_FILE"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frozen:
-    """One computed gold: its file, the hashes of it and of its statement (12 hex digits), when it was computed (UTC), its `as_of` day."""
+    """One computed gold: its file, the hashes of it and of its statement (12 hex digits), its time (UTC), its `as_of` day."""
 
     file: Path
     hash: str
@@ -147,14 +145,14 @@ class Frozen:
     as_of: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Its entry in `run.json`, and the file beside it."""
+        """Return its entry in `run.json` and in the file next to the gold."""
         said = {"hash": self.hash, "computed_at": self.computed_at, "sql_hash": self.sql_hash}
         return said | ({"as_of": self.as_of} if self.as_of else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Living:
-    """The tasks with their computed gold, the golds by instance id (`id/name` where it has several), and notes."""
+    """The tasks with computed gold, the golds by instance id (`id/name` if there are several), and notes."""
 
     tasks: Sequence[Task]
     frozen: Mapping[str, Frozen] = field(default_factory=dict)
@@ -162,11 +160,11 @@ class Living:
 
     @property
     def hash(self) -> str:
-        """6 hex digits over all computed golds, empty where there is none: part of the signature."""
+        """6 hex digits over all computed golds, empty if there are none: part of the signature."""
         return _digest(json.dumps(sorted((name, one.hash) for name, one in self.frozen.items())).encode())[:6] if self.frozen else ""
 
     def to_json(self) -> dict[str, Any]:
-        """The `living_gold` of `run.json`."""
+        """Return the `living_gold` of `run.json`."""
         return {name: one.to_json() for name, one in self.frozen.items()}
 
     def freeze(self, run_folder: Path) -> None:
@@ -180,7 +178,7 @@ class Living:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """One gold query of a run; `as_of` is the day in it."""
+    """One gold query of a run; `as_of` is its day."""
 
     query: "Query"
     sql_hash: str
@@ -188,10 +186,10 @@ class _Asked:
 
 
 class LivingGold:
-    """Computes the living gold of tasks into `place`, a folder of this run's own.
+    """Compute the query gold of tasks into `place`, a temporary folder of this run.
 
-    What lies in `cache` or in the gold of a `resumed` run is taken over as it was computed then, on the same `clock` where one is frozen;
-    what is new is kept in `cache`. `live` and `submitted` are those of `Databases.living_gold`.
+    Gold in `cache` or of a `resumed` run is reused if it was computed on the same `clock` (when one is frozen); new gold is added to
+    `cache`. `live` and `submitted` are those of `Databases.living_gold`.
     """
 
     def __init__(
@@ -218,7 +216,7 @@ class LivingGold:
         self._notes: list[str] = []
 
     def compute(self, tasks: Sequence[Task]) -> Living:
-        """The tasks with every living gold computed once; a query that fails is a problem of its check."""
+        """Return the tasks with every query gold computed once; a failed query becomes a problem of its check."""
         wanted = [[self._wanted(task, check) for check in task.instance.checks] for task in tasks]
         new = [asked.query for name, asked in self._asked.items() if not self._taken_over(name, asked)]
         for answered in self._queries.answers(new) if new else ():
@@ -233,7 +231,7 @@ class LivingGold:
         return Living(tasks=made, frozen=frozen, notes=tuple(self._notes))
 
     def _wanted(self, task: Task, check: Check) -> list[str] | Problem | None:
-        """The names of the queries a check's gold comes from, what keeps them from being run, or None where no query is needed."""
+        """Return the names of a check's queries, the problem that prevents them, or None if no query is needed."""
         if self._submitted and not is_judged_by(task, check):
             return None
         files, lacking = query_files(task, check, live=self._live), lacks_gold(task, check)
@@ -244,7 +242,7 @@ class LivingGold:
                 else None
             )
         if lacking and (absent := next((path.name for path in files if not path.is_file()), "")):
-            return Problem(code="BAD_GOLD_FILE", message=f"the gold query {absent} is not there", where=check.where)
+            return Problem(code="BAD_GOLD_FILE", message=f"the gold query {absent} is missing", where=check.where)
         id_ = task.instance.instance_id
         try:
             connection = self._connections.of_instance(task.instance, check.parameters)
@@ -284,7 +282,7 @@ class LivingGold:
         return False
 
     def _note(self, answered: "Answered") -> None:
-        """Write what a query gave, or note what kept it from giving anything."""
+        """Write the output of a query, or record why it has none."""
         name, outcome = answered.query.name, answered.outcome
         if isinstance(outcome, Fault):
             absent = side_of(outcome) == "setup"
@@ -300,7 +298,7 @@ class LivingGold:
             _keep(self._frozen[name], self._cache)
 
     def _made(self, check: Check, wanted: list[str] | Problem | None) -> Check:
-        """The check with its computed gold in place of what the spec says."""
+        """Return the check with its computed gold in place of the specified one."""
         if wanted is None:
             return check
         others = tuple(problem for problem in check.problems if problem.code not in _OF_MISSING_GOLD)
@@ -315,7 +313,7 @@ class LivingGold:
 
 
 def drifts(living: Living, runs: Path, gold_hash: str) -> list[str]:
-    """A note on each computed gold that differs from what the same query gave in the last run of the same gold below `runs`."""
+    """Return a note on each computed gold that differs from the same query's gold in the last run of this gold below `runs`."""
     if not living.frozen:
         return []
     from evalsuite.runs.history import find_runs
@@ -335,16 +333,16 @@ def drifts(living: Living, runs: Path, gold_hash: str) -> list[str]:
 
 
 def _with_texts(check: Check, files: Sequence[Path], place: Path) -> Check:
-    """A check of texts or numbers whose gold are the cells that its queries gave, one each, below `place`."""
+    """Return a text or number check with the single cells of its queries below `place` as its gold."""
     cells = [cell for file in files if (cell := _only_cell(file)) is not None]
     if len(cells) < len(files):
         if not names_queries(check):
-            # The query is that of another check of this instance, and this one has its own gold.
+            # The query belongs to another check of this instance, and this one has its own gold.
             return check
         problem = Problem(code="BAD_GOLD_FILE", message=f"the gold query of {check.scorer} must give one cell", where=check.where)
         return replace(check, problems=(*check.problems, problem))
     parameters = _in_place(check, cells)
-    # Only now can be said whether the gold is one: a NULL is no number.
+    # Only now the gold can be validated: a NULL is no number.
     found = check_parameters(SCORERS.load(check.scorer), parameters, where=check.where)
     kept = [problem for problem in check.problems if problem in found or not problem.blocks]
     new = [replace(each, code="BAD_GOLD_FILE", message=f"of the gold query: {each.message}") for each in found if each not in kept]
@@ -352,7 +350,7 @@ def _with_texts(check: Check, files: Sequence[Path], place: Path) -> Check:
 
 
 def _only_cell(file: Path) -> str | None:
-    """The one cell below a table's header, None where there are none or more."""
+    """Return the one cell below a table's header, None if there are none or more."""
     from evalsuite.readers.csv_table import csv_rows
 
     with file.open(encoding="utf-8", newline="") as handle:
@@ -361,7 +359,7 @@ def _only_cell(file: Path) -> str | None:
 
 
 def _in_place(check: Check, golds: Sequence[str]) -> dict[str, Any]:
-    """The parameters of a check with what was computed as its gold, a list where it has several."""
+    """Return the parameters of a check with computed gold, a list if it has several."""
     return {**check.parameters, "gold": list(golds) if isinstance(check.parameters.get("gold"), list) else golds[0]}
 
 
@@ -370,7 +368,7 @@ def _needs(check: Check, why_: str) -> Problem:
 
 
 def _keep(frozen: Frozen, folder: Path) -> Frozen:
-    """The gold as it lies in another folder, copied there with what is known of it."""
+    """Copy a computed gold and its description to another folder."""
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / frozen.file.name
     if place != frozen.file:

@@ -1,4 +1,4 @@
-"""What gold scores against itself, kept by gold hash: the most that a report of that suite can show."""
+"""Score of gold against itself, stored by gold hash: the highest score that the suite's reports can show."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -10,16 +10,16 @@ from evalsuite.runs.run_files import read_json, write_atomically
 from evalsuite.runs.signature import signature
 
 CEILINGS_FOLDER = Path(".evalsuite/gold")
-# What else can be done where nothing can be kept.
+# Alternatives if nothing can be stored.
 WITHOUT = f"use --no-save, or {CHECK_HINT}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """How many of `n` instances gold's own answer is right in, under both rules; `n_untried` more could not be tried.
+    """In how many of `n` instances gold's own answer is right, under both rules; `n_untried` more could not be tried.
 
-    `unsatisfied` are those refused under official. `made_by` is the signature (without rules) it was found with: another version may
-    say something else.
+    `unsatisfied` are those refused under official. `made_by` is the signature (without rules) it was found with: another version may give
+    another result.
     """
 
     gold_hash: str
@@ -38,12 +38,12 @@ class Ceiling:
 
 
 def signature_of(gold_hash: str) -> str:
-    """What a ceiling depends on: gold, this version, and the libraries that can move a verdict."""
+    """Return what the self score depends on: gold, this version, and the libraries that can change a verdict."""
     return signature(rules="official", gold_hash=gold_hash, limits={}).replace("|rules:official", "")
 
 
 def keep_ceiling(ceiling: Ceiling, findings: list[dict[str, Any]], folder: Path = CEILINGS_FOLDER) -> Path:
-    """Write the ceiling with its findings, and give the file. Raises `OutputError`."""
+    """Write the self score with its findings and return the file. Raises `OutputError`."""
     path = folder / f"{ceiling.gold_hash}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -54,12 +54,12 @@ def keep_ceiling(ceiling: Ceiling, findings: list[dict[str, Any]], folder: Path 
 
 
 def ceiling_of(gold_hash: str, folder: Path = CEILINGS_FOLDER) -> Ceiling | None:
-    """The ceiling of the gold with that hash, None where it was never checked, or by another version of evalsuite or its libraries."""
+    """Return the self score of the gold with that hash; None if it was never checked, or with other versions."""
     try:
         kept = read_json(folder / f"{gold_hash}.json")
         kept.pop("findings", None)
         ceiling = Ceiling(**{**kept, "unsatisfied": tuple(kept["unsatisfied"])})
     except (TypeError, KeyError, AttributeError):
-        # A file that nobody can read is as good as none: the check can be made again at any time.
+        # An unreadable file counts as absent: the check can be repeated at any time.
         return None
     return ceiling if ceiling.made_by == signature_of(gold_hash) else None

@@ -1,6 +1,6 @@
-"""Which runs of a history may go: a policy over finished runs, and what killed runs left behind.
+"""History of runs: find, read, tag and remove run folders, by name or by a retention policy.
 
-The history is the run folders themselves: this finds, reads, tags and removes them.
+The history is the run folders themselves; nothing else is stored.
 """
 
 import fnmatch
@@ -22,22 +22,22 @@ from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_held,
 RUNS_FOLDER = Path(".evalsuite/runs")
 TAGS = "tags.json"
 _BEGAN = re.compile(r"\d{8}-\d{6}")
-# What a suite's run keeps beside its answers: the context of each instance.
+# File of a suite's run next to its answers: the context of each instance.
 CONTEXTS = "contexts.json"
-# Of a text that was asked or answered; nobody reads on in a report.
+# Maximum characters of a question or an answer in a report.
 LONGEST = 20_000
-# What else a run writes into its folder, and the key of run.json that says so: tables of queries, gold that a query gave.
+# What else a run writes into its folder, and the key of run.json that says so: tables of queries, gold from queries.
 _OWN_FOLDERS = {"sql": "executed", "living_gold": "gold"}
 _SIGNATURE = "signature.json"
-# The folders that were read last, by which a failure is told from one of ours.
+# The folders read last, to tell damaged runs from our own failures.
 _read_last: deque[Path] = deque(maxlen=100)
-# What a run may say of its model, beside any other key.
+# Common metadata keys of a model; others are allowed.
 METADATA_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEntry:
-    """A finished run folder: its name, the `run.json` object, and its tags."""
+    """A finished run folder: its path, the `run.json` object, and its tags."""
 
     folder: Path
     run: Mapping[str, Any]
@@ -45,7 +45,7 @@ class RunEntry:
 
     @property
     def name(self) -> str:
-        """The folder's name, by which commands know the run."""
+        """The folder's name, which commands use for the run."""
         return self.folder.name
 
     @property
@@ -61,12 +61,12 @@ class RunEntry:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What was said of the model: model_name, model_version, foundation_model, prompt_template, description."""
+        """Metadata of the model: model_name, model_version, foundation_model, prompt_template, description."""
         found: Mapping[str, Any] = self.run.get("metadata", {})
         return found
 
     def results(self) -> list[Result]:
-        """The n results in gold order. Raises `OutputError` where a line is damaged, or there are not as many as the run says."""
+        """Return the n results in gold order. Raises `OutputError` for a damaged line or another number of results than the run says."""
         results = list(read_results(self.folder / RESULTS))
         n = self.run.get("summary", {}).get("n_gold")
         if n is not None and n != len(results):
@@ -76,7 +76,7 @@ class RunEntry:
 
 
 def read_run(folder: Path) -> RunEntry | None:
-    """The run in a folder, None where there is no finished one, and where `run.json` has not the form of a run."""
+    """Return the run in a folder; None if it has no finished run, or `run.json` is malformed."""
     if not holds_run(folder) or not (folder / RESULTS).exists():
         return None
     from evalsuite.runs.run_files import why_no_run
@@ -87,7 +87,7 @@ def read_run(folder: Path) -> RunEntry | None:
 
 
 def read_run_file(folder: Path) -> Any:
-    """The JSON value of `run.json`, None where none can be read: of ten thousand runs, in a third of the time that `json` takes."""
+    """Return the JSON value of `run.json`, None if unreadable. It takes a third of the time of `json` (10,000 runs)."""
     import msgspec
 
     try:
@@ -95,14 +95,14 @@ def read_run_file(folder: Path) -> Any:
     except (OSError, RecursionError):
         return None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        # What Python's own reader is more lenient about.
+        # Python's own reader is more lenient.
         return read_json(folder / RUN)
 
 
 def why_damaged() -> str:
-    """Which of the runs that this process read last is not what was written, by its seal; empty where none is, or none has a seal.
+    """Return which of the runs read last does not match its seal; empty if all match or have none.
 
-    Asked where what was read of runs made a command fail.
+    Called when a command failed on what it read of runs.
     """
     for folder in reversed(_read_last):
         try:
@@ -115,7 +115,7 @@ def why_damaged() -> str:
 
 
 def part_asked_for(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a run's options chose a part of gold; empty where all of it was asked for."""
+    """Return the options of a run that selected a part of gold; empty if all of it was requested."""
     return {key: value for key in ("only", "filter", "group", "shard") if (value := options.get(key))}
 
 
@@ -128,7 +128,7 @@ def find_runs(
     since: str = "",
     until: str = "~",
 ) -> list[RunEntry]:
-    """The finished runs under a folder, oldest first. `suite` and `model` are patterns; dates are prefixes such as 20261121."""
+    """Return the finished runs under a folder, oldest first. `suite` and `model` are patterns; dates are prefixes such as 20261121."""
     return [
         entry
         for entry in _all(root)
@@ -148,10 +148,10 @@ def _all(root: Path) -> Iterator[RunEntry]:
 
 
 def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
-    """The run of that name. Raises `UsageError`.
+    """Return the run of that name. Raises `UsageError`.
 
-    A name is a path to its folder, that folder's name under `root` or the second it began with, or the name it was given: `suite/name`
-    where runs of several suites were given that one.
+    A name is the path of its folder, that folder's name under `root`, the second at which it began, or the run's given name; `suite/name`
+    if runs of several suites have the same given name.
     """
     entry = named_run(name, root)
     if entry is not None:
@@ -168,19 +168,19 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
 
 
 def short_name(folder: Path) -> str:
-    """By what `one_run` finds a run of a history: the second in which it began, its whole name where that is another's too."""
+    """Return the shortest name by which `one_run` finds a run: its starting second, or the whole name if another run began then."""
     began = folder.name[: len("20261122-093000")]
     return began if _BEGAN.fullmatch(began) and len(list(folder.parent.glob(f"{began}*"))) == 1 else folder.name
 
 
 def refuse_submission(folder: Path) -> None:
-    """Raise `UsageError` where a folder that should be a run is a submission."""
+    """Raise `UsageError` if the folder is a submission instead of a run."""
     if is_submission(folder):
         raise UsageError(f"{folder} is a submission, not a run", hint=f"`evalsuite run {folder}` scores it, whatever else lies in it")
 
 
 def named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:
-    """As `one_run`, but None where there is none. Raises `UsageError` where several runs were given the name in their suites."""
+    """Like `one_run`, but None if there is none. Raises `UsageError` if runs of several suites have the given name."""
     for folder in (Path(name), root / name):
         if (entry := read_run(folder)) is not None:
             return entry
@@ -194,30 +194,30 @@ def named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:
 
 
 def _is_called(entry: RunEntry, name: str) -> bool:
-    """Whether the name is the one that the run was given (which may hold a slash itself), or means it with its suite or its second."""
+    """Return whether the name is the run's given name (which may contain a slash), also with its suite or its second."""
     own = name.removeprefix(f"{entry.suite}/")
     began = _BEGAN.fullmatch(own) is not None and entry.name.startswith(f"{own}-")
     return entry.metadata.get("run_name") in (name, own) or began or (own != name and entry.name == own)
 
 
 def last_suite_of(names: Collection[str], root: Path = RUNS_FOLDER) -> str | None:
-    """Of several suites that have a run of each of these names the one that ran last, None where there are not several."""
+    """Return the suite that ran last among several suites that have a run of each of these names; None if there are not several."""
     known: dict[str, set[str]] = {}
-    for entry in _all(root):  # oldest first: what ran last stands last
+    for entry in _all(root):  # oldest first: the last run comes last
         known[entry.suite] = known.pop(entry.suite, set()) | {str(entry.metadata.get("run_name") or "")}
     having = [suite for suite, own in known.items() if own >= set(names)]
     return having[-1] if len(having) > 1 else None
 
 
 def tag_run(entry: RunEntry, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[str, ...]:
-    """The run's tags after adding and removing some; kept beside `run.json`, which stays as it was written."""
+    """Return the run's tags after adding and removing some. They are stored next to `run.json`, which does not change."""
     tags = tuple(dict.fromkeys([*(tag for tag in entry.tags if tag not in remove), *add]))
     write_atomically(entry.folder / TAGS, json.dumps(list(tags)) + "\n")
     return tags
 
 
 def remove_run(entry: RunEntry) -> None:
-    """Delete a run folder; nothing but a run's own files may lie in it."""
+    """Delete a run folder; refuse if it contains anything but a run's files."""
     own = {RUN, RESULTS, TAGS, UNITS, _SIGNATURE, *(folder for key, folder in _OWN_FOLDERS.items() if key in entry.run)}
     strange = [item.name for item in entry.folder.iterdir() if item.name not in own and not item.name.startswith(".")]
     if strange:
@@ -226,7 +226,7 @@ def remove_run(entry: RunEntry) -> None:
 
 
 def submission_folder(run_folder: Path, run: Mapping[str, Any]) -> Path:
-    """The submission's folder: as `run.json` names it, seen from where runs are usually started."""
+    """Return the submission's folder as named in `run.json`, relative to where runs are usually started."""
     named = Path(str(run["submission"]["folder"]))
     here = run_folder.resolve()
     starts = [*(here.parents[at] for at in (2, 1) if at < len(here.parents)), Path.cwd()]
@@ -235,10 +235,10 @@ def submission_folder(run_folder: Path, run: Mapping[str, Any]) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What goes: finished runs of which `keep` newer ones of the same suite and model exist, and of these only those from before a day.
+    """Retention policy: remove finished runs if `keep` newer ones of the same suite and model exist, and only those from before a day.
 
-    `before` is a prefix of folder names such as 20261121, empty for any day. A run with a tag never goes, nor does the best one of a suite
-    where `keeps_best`. `unfinished`: what killed runs left goes too.
+    `before` is a prefix of folder names such as 20261121, empty for any day. Runs with a tag stay, and the best run of each suite stays if
+    `keeps_best`. `unfinished` removes what killed runs left, too.
     """
 
     keep: int
@@ -248,9 +248,9 @@ class Policy:
 
 
 def unreadable(root: Path, known: Collection[str] = ()) -> tuple[list[Path], list[Path]]:
-    """(folders of runs that were begun and not finished, folders that hold a `run.json` and no run), each in the order of names.
+    """Return (folders of unfinished runs, folders with a `run.json` that is no run), each in the order of names.
 
-    Those with a name that is `known` are runs.
+    Names in `known` are finished runs.
     """
     begun, broken = [], []
     for folder in sorted(root.iterdir()) if root.is_dir() else ():
@@ -264,7 +264,7 @@ def unreadable(root: Path, known: Collection[str] = ()) -> tuple[list[Path], lis
 
 
 def outdated(root: Path, policy: Policy) -> list[RunEntry]:
-    """The finished runs under a folder that a policy lets go, oldest first. Raises `UsageError` for fewer than no runs to keep."""
+    """Return the finished runs under a folder that the policy removes, oldest first. Raises `UsageError` for a negative number to keep."""
     if policy.keep < 0:
         raise UsageError(f"--keep cannot be {policy.keep}", hint="the number of newest runs of each suite and model that stay")
     entries = find_runs(root)
@@ -282,13 +282,13 @@ def outdated(root: Path, policy: Policy) -> list[RunEntry]:
 
 
 def left_behind(root: Path, policy: Policy) -> list[Path]:
-    """The folders of unfinished runs that a policy lets go; none that a process still writes."""
+    """Return the folders of unfinished runs that the policy removes; none that a process still writes."""
     begun = unreadable(root)[0] if policy.unfinished else []
     return [folder for folder in begun if (not policy.before or folder.name < policy.before) and not is_held(folder)]
 
 
 def remove(entries: Sequence[RunEntry], folders: Sequence[Path]) -> Iterator[str]:
-    """Delete them; what could not be deleted, and why, as one line each."""
+    """Delete runs and folders. Yield one line for each that could not be deleted, with the reason."""
     for entry in entries:
         try:
             remove_run(entry)
@@ -304,13 +304,13 @@ def remove(entries: Sequence[RunEntry], folders: Sequence[Path]) -> Iterator[str
 
 
 def _kind(entry: RunEntry) -> tuple[str, str]:
-    """What a run is one more try of: its suite, and its model or else the folder that was handed in."""
+    """Return the key by which runs are attempts of one thing: suite, and model or else submission folder."""
     said = entry.metadata.get("model_name") or entry.run.get("submission", {}).get("folder")
     return entry.suite, str(said)
 
 
 def _best(entries: Sequence[RunEntry]) -> Iterator[tuple[str, str]]:
-    """(suite, the name of its run with the highest score, the first of several)."""
+    """Yield (suite, name of its run with the highest score; the first of several)."""
     for suite in dict.fromkeys(entry.suite for entry in entries):
         own = [(entry.score, entry.name) for entry in entries if entry.suite == suite and entry.score is not None]
         if own:

@@ -1,6 +1,6 @@
-"""One DuckDB file beside the runs that holds what they say in rows, so that a question over thousands of runs reads only what is new.
+"""Index of a history: one DuckDB file next to the runs with their content in rows, so that a query reads only new runs.
 
-It saves time and nothing else: one that is lost, broken, of another version or in use by somebody who writes is made anew, or in memory.
+It only saves time: an index that is lost, broken, locked by a writer or of another version is rebuilt, or built in memory.
 """
 
 import contextlib
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-# What may be seen of each result of a run whose gold is hidden, or is not; None for all of it.
+# Which fields of each result of a run with hidden gold are visible; None for all.
 Cut = Callable[[bool], Callable[[Result], Result] | None]
-# What is told of runs that are left out, by name.
+# Receives the names of runs that are left out.
 Tell = Callable[[Sequence[str]], None]
 
 INDEX = ".index.duckdb"
-# Among runs there is nothing but runs, where they have a folder around them that is ours.
+# A folder of runs contains only runs if it is one of ours.
 _OURS = ".evalsuite"
 # The first column of each table is the run's name.
 _TABLES: Mapping[str, Mapping[str, str]] = {
@@ -46,20 +46,20 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
     },
     "fields": {**dict.fromkeys(("run", "instance_id", "path"), "VARCHAR"), **dict.fromkeys(("precision", "recall", "f1"), "DOUBLE")},
 }
-# What is known of which state of a run's files, `hidden` nothing where they are no run; a new layout of the tables has another name.
+# Table of the known state of each run's files, `hidden` null if they are no run; a new table layout gets another name.
 _STATE, _STATE_COLUMNS = "state_2", {"run": "VARCHAR", "stamp": "VARCHAR", "hidden": "BOOLEAN"}
 _IN_A_LINE = {name: "JSON" if name == "details" else kind for name, kind in _TABLES["results"].items() if name not in ("run", "raw")}
-# So many files DuckDB reads in one go.
+# Files that DuckDB reads in one statement.
 _AT_ONCE = 500
 
 
 def query(
     sql: str, root: Path = RUNS_FOLDER, *, cut: Cut | None = None, tell: Tell | None = None
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """(column names, rows) of one SELECT over the tables `runs`, `results` and `fields`. Raises `UsageError` for anything else.
+    """Run one SELECT over the tables `runs`, `results` and `fields`; return (column names, rows). Raises `UsageError` for anything else.
 
-    `cut` says what may be seen of results, `tell` hears of runs that are damaged and left out. `results` has a row per run and instance,
-    `fields` one per run, instance and schema path of the tree scorers. The index is only read, so nothing that is asked can change it.
+    `cut` says which fields of results are visible; `tell` receives the damaged runs that are left out. `results` has a row per run and
+    instance, `fields` one per run, instance and schema path of the tree scorers. The index is opened read-only, so no query can change it.
     """
     import duckdb
 
@@ -82,17 +82,17 @@ def query(
 
 
 def holds_runs(root: Path) -> bool:
-    """Whether a folder holds a finished run."""
+    """Return whether a folder contains a finished run."""
     return any(_stamps(root))
 
 
 def index_of(root: Path) -> Path:
-    """Where the index of a folder of runs lies."""
+    """Return the path of the index of a folder of runs."""
     return (root.parent if root.absolute().parent.name == _OURS else root) / INDEX
 
 
 def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list[str]:
-    """Give the connection the three tables: views of the index, or copies of what of it may be seen. The runs that are damaged."""
+    """Create the three tables in the connection: views of the index, or copies of its visible part. Return the damaged runs."""
     stamps = dict(_stamps(root))
     name = _attached(connection, root, stamps)
     if name is None:
@@ -110,7 +110,7 @@ def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list
     if not less:
         return damaged
     if name != "memory":
-        # What is kept back must not be asked for by another name.
+        # Hidden data must not be reachable under another name.
         connection.execute(f"DETACH {name}")
     for table in ("results", "fields"):
         connection.execute(f"DELETE FROM {table} WHERE run IN (SELECT unnest(?))", [list(less)])
@@ -122,7 +122,7 @@ def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list
 
 
 def _attached(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
-    """The name under which the index is attached, to be read, as new as the runs are; None where there can be none."""
+    """Attach the up-to-date index read-only and return its name; None if that is not possible."""
     import duckdb
 
     place = index_of(root)
@@ -139,7 +139,7 @@ def _attached(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str,
         try:
             _update(quoted, root, stamps)
         except (duckdb.Error, OSError) as error:
-            # Somebody else writes it: this time without.
+            # Another process writes it: continue without it.
             if isinstance(error, duckdb.IOException) and "Could not set lock" in str(error):
                 return None
             with contextlib.suppress(OSError):
@@ -157,8 +157,7 @@ def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> None:
         known = dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall())
         fresh = {run: stamp for run, stamp in stamps.items() if known.get(run) != stamp}
         outdated = [run for run, stamp in known.items() if stamps.get(run) != stamp]
-        # In no transaction, which a run that cannot be read would end. Of whoever is killed here the next finds rows of a run whose state
-        # is not known.
+        # Not in one transaction, which an unreadable run would abort. After a kill the next call finds rows of runs without a known state.
         for table in (_STATE, *_TABLES):
             connection.execute(f"DELETE FROM index.{table} WHERE run IN (SELECT unnest(?))", [[*outdated, *fresh]])
         _take_over(connection, "index", root, fresh)
@@ -173,7 +172,7 @@ def _make_tables(connection: "DuckDBPyConnection", database: str) -> None:
 
 
 def _stamps(root: Path) -> Iterator[tuple[str, str]]:
-    """(run, the state of its files) of each folder that holds a finished run."""
+    """Yield (run, state of its files) of each folder with a finished run."""
     if not root.is_dir():
         return
     for folder in sorted(os.scandir(root), key=lambda found: found.name):
@@ -189,7 +188,7 @@ def _stamps(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _take_over(connection: "DuckDBPyConnection", database: str, root: Path, stamps: Mapping[str, str]) -> None:
-    """Add runs to the tables; DuckDB reads the lines itself, so that millions of results never become Python objects."""
+    """Add runs to the tables. DuckDB reads the lines itself, so millions of results never become Python objects."""
     runs = list(stamps)
     for at in range(0, len(runs), _AT_ONCE):
         names = runs[at : at + _AT_ONCE]
@@ -206,7 +205,7 @@ def _take_over(connection: "DuckDBPyConnection", database: str, root: Path, stam
 
 
 def _insert_rows(connection: "DuckDBPyConnection", table: str, run: str, results: Iterable[Result]) -> None:
-    """Insert all results at once: one statement a row costs a hundred times as much."""
+    """Insert all results at once: one statement per row costs a hundred times as much."""
     rows = [
         [
             run,
@@ -231,7 +230,7 @@ def _insert_rows(connection: "DuckDBPyConnection", table: str, run: str, results
 
 
 def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
-    """The names of the runs whose results were added: one that is damaged, or was deleted or begun anew meanwhile, is not there."""
+    """Insert results; return the names of the runs that were added. A run that is damaged, deleted or restarted meanwhile is left out."""
     import duckdb
 
     names = ", ".join(_IN_A_LINE)
@@ -248,7 +247,7 @@ def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Se
             halves = entries[: len(entries) // 2], entries[len(entries) // 2 :]
             return {name for half in halves for name in _insert_results(connection, database, half)}
         try:
-            # Python's own reader is more lenient (NaN), and says whether it is the run that is at fault.
+            # Python's own reader is more lenient (NaN), and tells whether the run is at fault.
             _insert_rows(connection, f"{database}.results", entries[0].name, entries[0].results())
         except (OutputError, OSError, duckdb.Error):
             return set()
@@ -256,7 +255,7 @@ def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Se
 
 
 def _without_cut(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
-    """The names of runs that have as many results as they say; the results of the others are taken out again."""
+    """Return the names of runs with as many results as they say; remove the results of the others."""
     counted = f"SELECT run, count(*) FROM {database}.results WHERE run IN (SELECT unnest(?)) GROUP BY run"
     found = dict(connection.execute(counted, [[entry.name for entry in entries]]).fetchall())
     said = {entry.name: entry.run.get("summary", {}).get("n_gold") for entry in entries}
@@ -289,7 +288,7 @@ def _run_row(entry: RunEntry) -> list[Any]:
 
 
 def _storable(value: Any) -> Any:
-    """The value as DuckDB takes it: half of a surrogate pair as its escape, and what a column of texts does not hold as text."""
+    """Convert a value for DuckDB: half of a surrogate pair as its escape, and what a text column cannot store as text."""
     if isinstance(value, list):
         return [_storable(item) for item in value]
     if isinstance(value, dict):

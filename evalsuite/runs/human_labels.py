@@ -1,4 +1,4 @@
-"""Labels that people gave a run's answers, and what follows of them for all: means of scores and differences, corrected by their labels."""
+"""Human labels of a run's answers, and the means of scores and differences corrected by them."""
 
 import csv
 import io
@@ -17,21 +17,21 @@ from evalsuite.stats.intervals import corrected_mean
 
 Label = float | str
 ID_COLUMNS, LABEL_COLUMNS, REASON_COLUMNS = ("instance_id", "id"), ("label", "score", "verdict"), ("reason", "comment", "why", "note")
-# Words people write for right and wrong; a file that holds nothing else is read as 1 and 0, so that it can be held to a run.
+# Words for right and wrong; a file with only these is read as 1 and 0, so that it can be compared with a run.
 _WORDS = {
     **dict.fromkeys(("right", "correct", "true", "yes", "pass", "passed"), 1.0),
     **dict.fromkeys(("wrong", "incorrect", "false", "no", "fail", "failed"), 0.0),
 }
 Labels = Mapping[str, float]
-# A score or a difference with each case's labels: (what the scorer says, what people say; None where they were not asked).
+# A score or difference per case: (the scorer's value, the human value; None if not labelled).
 Case = tuple[float, float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rater:
-    """A rater by name: labels and reasons (notes) by instance id; `silent` says of each instance without a label why it has none.
+    """A rater by name: labels and reasons (notes) by instance id; `silent` gives the reason for each instance without a label.
 
-    `lines` are those of the labels in their file, by instance id; empty where they come from a run.
+    `lines` are the line numbers of the labels in their file, by instance id; empty if they come from a run.
     """
 
     name: str
@@ -47,10 +47,10 @@ class Rater:
 
 
 def read_labels(path: Path) -> Rater:
-    """The labels of a CSV file with the columns instance_id and label (or score), and a reason where there is such a column.
+    """Read the labels of a CSV file with the columns instance_id, label (or score), and optionally a reason.
 
     Numbers are read as such; a file of `right` and `wrong` (correct, yes, pass, true ...) as 1 and 0; other labels stay text. An empty
-    label is none. Raises `UsageError` with the line of an id that stands twice or of a row without one.
+    label is none. Raises `UsageError` with the line of a repeated id or of a row without one.
     """
     names, rows = read_named_rows(path)
     header = [name.strip().lower() for name in names]
@@ -81,7 +81,7 @@ def _label_column(header: Sequence[str], names: Sequence[str], path: Path) -> in
 
 
 def _labels_of_texts(texts: Sequence[str]) -> list[Label]:
-    """All labels as numbers where all can be, else all as they stand: one scale for one rater."""
+    """Return all labels as numbers if all can be, else all as text: one scale per rater."""
     values = [_value_of(text) for text in texts]
     if all(value is not None for value in values):
         return [value for value in values if value is not None]
@@ -89,7 +89,7 @@ def _labels_of_texts(texts: Sequence[str]) -> list[Label]:
 
 
 def _value_of(text: str) -> float | None:
-    """The finite number that a label is, or that its word stands for; None where it is another text."""
+    """Return the finite number of a label or of its word; None for other text."""
     try:
         value = _WORDS[text.lower()] if text.lower() in _WORDS else float(text)
     except ValueError:
@@ -99,9 +99,9 @@ def _value_of(text: str) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidByPeople:
-    """The mean that people would give, with its 95 % interval, by their labels of n cases and what the scorer says of n_others more.
+    """The mean that people would give, with its 95 % interval, from their labels of n cases and the scorer's values of n_others more.
 
-    `plain` is the scorer's own mean. It holds where the labelled cases were drawn by chance.
+    `plain` is the scorer's own mean. The estimate is valid if the labelled cases were drawn at random.
     """
 
     plain: float
@@ -113,7 +113,7 @@ class SaidByPeople:
 
 
 def labels_of(file: Path) -> dict[str, float]:
-    """Instance id -> label of a CSV file of `read_labels`. Raises `UsageError` for labels that are no numbers, nor right and wrong."""
+    """Return instance id -> label of a CSV file of `read_labels`. Raises `UsageError` unless labels are numbers, or right and wrong."""
     found = read_labels(file)
     if odd := next((name for name, label in found.labels.items() if isinstance(label, str) and _value_of(label) is None), None):
         what = f"the label {found.labels[odd]!r} is no number"
@@ -122,9 +122,9 @@ def labels_of(file: Path) -> dict[str, float]:
 
 
 def known_labels(run_folder: Path | None) -> tuple[dict[str, float], str]:
-    """(the labels beside a run, as the viewer or `run --labels` wrote them, why they are not used where somebody broke their file).
+    """Return (labels stored next to a run by the viewer or `run --labels`, why they are not used if their file is broken).
 
-    They are nobody's wish of today: what is made without them says so and stands.
+    Nobody requested these labels now, so a broken file is a note and no error.
     """
     path = labels_beside(run_folder) if run_folder is not None else None
     try:
@@ -134,7 +134,7 @@ def known_labels(run_folder: Path | None) -> tuple[dict[str, float], str]:
 
 
 def keep_labels(file: Path, run_folder: Path) -> None:
-    """Put the labels of a file beside a run, where `report`, `compare` and the viewer find them; those that stand there of others stay.
+    """Store the labels of a file next to a run, where `report`, `compare` and the viewer find them; labels of other instances stay.
 
     Raises `UsageError`, `OutputError`.
     """
@@ -144,14 +144,14 @@ def keep_labels(file: Path, run_folder: Path) -> None:
 
 
 def written_labels(path: Path) -> dict[str, tuple[str, str]]:
-    """Instance id -> (label, note) of a file of `read_labels`, an empty label where only a note is. Raises `UsageError`."""
+    """Return instance id -> (label, note) of a file of `read_labels`, with an empty label for a note alone. Raises `UsageError`."""
     rater = read_labels(path)
     words = {name: f"{label:g}" if isinstance(label, float) else label for name, label in rater.labels.items()}
     return {name: (words.get(name, ""), note) for name, note in rater.reasons.items()}
 
 
 def write_labels(path: Path, labels: Mapping[str, tuple[str, str]]) -> None:
-    """Write (label, note) by instance id, but for those with neither; the file is whole before and after. Raises `OutputError`."""
+    """Write (label, note) by instance id, except where both are empty; the file is replaced atomically. Raises `OutputError`."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("instance_id", "label", "reason"))
@@ -160,9 +160,9 @@ def write_labels(path: Path, labels: Mapping[str, tuple[str, str]]) -> None:
 
 
 def score_by_people(results: Sequence[Result], labels: Labels) -> SaidByPeople | None:
-    """The score that people would give; None for less than two labels of what was scored.
+    """Return the score that people would give; None for fewer than two labels of scored answers.
 
-    What was not handed in is worth 0 to everybody, as in the score, and what nobody judged is left out.
+    A missing answer is worth 0, as in the score; unscored answers are left out.
     """
     graded = [result for result in results if not is_ungraded(result)]
     scored = [result for result in graded if result.status == "scored" and result.score is not None]
@@ -173,9 +173,9 @@ def score_by_people(results: Sequence[Result], labels: Labels) -> SaidByPeople |
 def difference_by_people(
     pairs: Sequence[tuple[Result, Result]], value: Callable[[Result], float | None], labels: tuple[Labels, Labels]
 ) -> SaidByPeople | None:
-    """The mean difference b - a that people would find over pairs that both were judged on; None for less than two labelled on both sides.
+    """Return the mean difference b - a that people would find over pairs scored on both sides; None for fewer than two labelled on both.
 
-    `value` gives a result's score. An answer that is not there needs no label.
+    `value` gives a result's score. A missing answer needs no label.
     """
     cases: list[Case] = []
     for a, b in pairs:
@@ -188,7 +188,7 @@ def difference_by_people(
 
 
 def _said(cases: Sequence[Case], *, n_all: int) -> SaidByPeople | None:
-    """The corrected mean over `n_all` cases, of which those that are not listed are surely 0."""
+    """Return the corrected mean over `n_all` cases; those not listed are surely 0."""
     both = [(own, label) for own, label in cases if label is not None]
     if len(both) < 2:
         return None

@@ -1,4 +1,8 @@
-"""The checks of an instance: which an answer reaches, what a worker is asked for, and how their outcomes become one result."""
+"""Checks of an instance: which ones an answer reaches, what they need from a worker, and how their outcomes combine to one result.
+
+The best check wins, under each rule by itself. `ReadRequest` is what the reader of the submission gets: which payloads the checks want,
+and no gold.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +23,7 @@ from evalsuite.scorers.metrics import runs_programs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One check's score, with the fault that kept a rule from judging it; `from_query`: a query gave its gold in this run."""
+    """One check's score, with the fault that prevented a rule's verdict; `from_query`: its gold was computed in this run."""
 
     check: Check
     score: Score
@@ -29,18 +33,18 @@ class Outcome:
 
     @property
     def is_measured(self) -> bool:
-        """Whether there is a value on the scorer's own scale, of which no score is made."""
+        """Whether there is a value on the scorer's own scale, which makes no score."""
         return self.fault is None and self.score.official is None and self.score.fault is None and "raw" in self.score.details
 
     def fault_under(self, rule: Rule) -> Fault | None:
-        """What kept this check from a plain verdict under the rule."""
+        """Return what prevented a plain verdict of this check under the rule."""
         return self.fault or self.score.fault_under(rule)
 
 
 def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Result:
-    """The result of an instance whose answer was read: per rule the best value, None where an unjudged check could still win.
+    """Return the result of an instance whose answer was read: per rule the best value, None if an unscored check could still win.
 
-    What the suite's further scorers say stands in its details, and decides nothing.
+    Values of the suite's further scorers are in its details and decide nothing.
     """
     further: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
@@ -86,18 +90,18 @@ def _combined(task: Task, outcomes: Sequence[Outcome], seconds: float) -> Result
 
 
 def _late(outcomes: Sequence[Outcome]) -> Fault | None:
-    """The fault of a strict verdict that took too long, None where none did."""
+    """Return the fault of a strict verdict that took too long, None if there is none."""
     faults = [outcome.score.strict_fault for outcome in outcomes if outcome.score.strict is None]
     return next((fault for fault in faults if fault is not None and fault.code == "TIMEOUT"), None)
 
 
 def missing(task: Task) -> Result:
-    """The result of an instance that was not handed in: 0 under every rule."""
+    """Return the result of a missing answer: 0 under every rule."""
     return faulty(task, Fault(code="MISSING_INSTANCE"), status="missing")
 
 
 def faulty(task: Task, fault: Fault, *, status: Status = "submission_fault", seconds: float = 0.0) -> Result:
-    """The result of an instance whose answer could not be read or compared: 0 under every rule."""
+    """Return the result of an instance whose answer could not be read or compared: 0 under every rule."""
     reason = FAULTS[fault.code].message if status == "missing" else describe(fault)
     details: dict[str, Any] = {} if status == "missing" else {"hint": FAULTS[fault.code].hint}
     return Result(
@@ -115,14 +119,14 @@ def faulty(task: Task, fault: Fault, *, status: Status = "submission_fault", sec
 
 
 def out_of_budget(task: Task, budget: Budget) -> Result:
-    """The result of a task that the budget of the run does not reach."""
+    """Return the result of a task that the run's budget does not reach."""
     fault, limit = budget.spent_fault()
     result = faulty(task, fault, status="timeout")
     return replace(result, details={**result.details, "budget": limit})
 
 
 def unjudged(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result:
-    """The result of an instance that nobody can judge: what is missing is the grader's part, not the submission's."""
+    """Return the result of an instance that cannot be scored because something on the grader's side is missing."""
     score, side = Score(official=None, reason=describe(fault)), side_of(fault)
     return combine(task, [Outcome(check=check, score=score, fault=fault, side=side) for check in task.instance.checks], seconds=seconds)
 
@@ -137,7 +141,7 @@ def _best(outcomes: Sequence[Outcome], rule: Rule) -> float | None:
 
 
 def _deciding(outcomes: Sequence[Outcome], rule: Rule) -> Outcome:
-    """The first outcome with the best value under the rule."""
+    """Return the first outcome with the best value under the rule."""
     return max(outcomes, key=lambda outcome: -1.0 if (value := outcome.score.value(rule)) is None else value)
 
 
@@ -147,7 +151,7 @@ def _reason(outcome: Outcome, rule: Rule, fault: Fault | None) -> str:
 
 
 def _flip(task: Task, outcomes: Sequence[Outcome], official: float | None, strict: float | None) -> str:
-    """Why the rules differ: the cause that one of the deciding checks names, else that another check decides under the other rules."""
+    """Return why the rules differ: the cause of a deciding check, else that another check decides under the other rules."""
     if official is None or strict is None or official == strict:
         return ""
     deciding = [_deciding(outcomes, rule) for rule in ("official", "strict")]
@@ -182,7 +186,7 @@ def _details(
     return details
 
 
-# Which forms a scorer may read an answer in. `answer` is the text itself; `file` and `files` are paths, `sql` the path of a query.
+# Payloads in which a scorer may read an answer. `answer` is the text itself; `file` and `files` are paths, `sql` the path of a query.
 READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
     "answer": frozenset({"text", "number", "tree", "batch", "query"}),
     "file": frozenset({"table", "database"}),
@@ -191,11 +195,11 @@ READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
 }
 
 
-# The order to say what an answer is worth; under the official rules alone, where the strict ones took too long.
+# Orders of the second stage: score the answer, or only under the official rules if the strict ones took too long.
 JUDGE, JUDGE_OFFICIAL = "judge", "official"
 
 
-# What compares the answers that a scorer reads in some form.
+# Modules that compare the answers of a payload type.
 _OF_TABLES = ("evalsuite.compare.official_tables", "evalsuite.compare.margins")
 
 
@@ -207,9 +211,9 @@ _JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
-    """What a reader of the submission is told: where the answer is and in which forms it is wanted. No gold.
+    """What a reader of the submission gets: the place of the answer and the wanted payloads. No gold.
 
-    `private` is the table that an SQL answer gave, or `COPY`. `databases` are the files that a query runs on, prepared by its `evaluator`.
+    `private` is the table of an SQL answer, or `COPY`. `databases` are the files that a query runs on, prepared by its `evaluator`.
     """
 
     folder: str
@@ -225,10 +229,10 @@ class ReadRequest:
 
 
 def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
-    """The checks of an instance that can judge an answer of this type.
+    """Return the checks of an instance that can score an answer of this type.
 
-    A `file` answer that ends in .json or .jsonl also reaches tree checks, and a text file text checks where the instance has no
-    table check (the reference reads a .txt as a table there). A file of SQL gives a table.
+    A `file` answer that ends in .json or .jsonl also reaches tree checks, and a text file text checks if the instance has no table check
+    (the reference reads a .txt as a table there). A file of SQL gives a table.
     """
     reads = [SCORERS.load(check.scorer).marker.reads for check in instance.checks]
     wanted = READS_BY_ANSWER_TYPE.get(answer.answer_type, frozenset())
@@ -241,7 +245,7 @@ def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
         elif name.endswith(_TEXT_FILES) and wanted.isdisjoint(reads):
             wanted |= {"text", "number"}
     if wanted.issuperset(reads):
-        # Nearly always: asked several times for each of a hundred thousand answers.
+        # The common case, called several times for each of a hundred thousand answers.
         return instance.checks
     found = tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in wanted)
     # Further scorers alone make no score.
@@ -249,7 +253,7 @@ def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
 
 
 def skip_unscorable(task: Task) -> Result | None:
-    """The result of a task that needs no file: nothing handed in, a faulty metadata entry, no check for the answer type."""
+    """Return the result of a task without a usable file: missing answer, faulty metadata entry, no check for the answer type; else None."""
     if task.answer is None:
         return missing(task)
     if task.answer.fault is not None:
@@ -260,24 +264,26 @@ def skip_unscorable(task: Task) -> Result | None:
         detail = f"answer type {task.answer.answer_type!r} reaches no check of this instance ({names})"
         return faulty(task, Fault(code="WRONG_ANSWER_TYPE", detail=detail, where=task.answer.where))
     if not task.databases and asks_pair(checks):
-        return unjudged(task, Fault(code="NEEDS_CONNECTION", detail="where do the databases lie that the queries ask? --databases DIR"))
+        return unjudged(
+            task, Fault(code="NEEDS_CONNECTION", detail="name the folder of the databases that the queries use: --databases DIR")
+        )
     return None
 
 
 def is_pair(task: Task) -> bool:
-    """Whether a check runs the answer, a query, beside gold's own."""
+    """Return whether a check runs the answer, a query, together with gold's own."""
     if task.answer is None or task.answer.fault is not None:
         return False
     return asks_pair(applicable(task.instance, task.answer))
 
 
 def asks_pair(checks: Iterable[Check]) -> bool:
-    """Whether one of the checks takes a query and gold's own."""
+    """Return whether one of the checks takes a query and gold's own."""
     return any(SCORERS.load(check.scorer).marker.reads == "query" for check in checks)
 
 
 def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> ReadRequest:
-    """What the first stage needs to know of a task; `table_names` are the tables to read where a database is wanted."""
+    """Return what the first stage needs of a task; `table_names` are the tables to read if a database is wanted."""
     assert task.answer is not None
     checks = applicable(task.instance, task.answer)
     wanted = tuple(dict.fromkeys(SCORERS.load(check.scorer).marker.reads for check in checks))
@@ -295,19 +301,19 @@ def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> R
     )
 
 
-# One folder of all the answers of a run.
+# All answers of a run share one folder.
 _path = lru_cache(maxsize=1)(Path)
 
 
 def files_of(request: ReadRequest, gold_inodes: frozenset[Inode]) -> AnswerFiles:
-    """The files that an answer may open."""
+    """Return the files that an answer may open."""
     return AnswerFiles(_path(request.folder), request.instance_id, request.limits, gold_inodes)
 
 
 def table_names(task: Task) -> tuple[str, ...]:
-    """The tables that the database checks of a task look at; opens gold where a check means all of gold's tables.
+    """Return the tables that the database checks of a task compare; opens gold if a check means all of gold's tables.
 
-    Empty where gold cannot be read: then nothing of the submission is read either, and the second stage finds gold's fault.
+    Empty if gold cannot be read: then nothing of the submission is read either, and the second stage reports gold's fault.
     """
     from evalsuite.readers.load_answer import gold_table_names
 
@@ -327,18 +333,18 @@ def table_names(task: Task) -> tuple[str, ...]:
 
 
 def opens_files(task: Task) -> bool:
-    """Whether a task's answer is a file, or a query of one; else it is the text itself."""
+    """Return whether a task's answer is a file, or a query of one; else it is text."""
     return task.answer is not None and (task.answer.answer_type != "answer" or bool(task.databases))
 
 
 def wants_database(task: Task) -> bool:
-    """Whether the reader opens a database for this task, and has to be told its tables."""
+    """Return whether the reader opens a database for this task and needs the names of its tables."""
     assert task.answer is not None
     return any(SCORERS.load(check.scorer).marker.reads == "database" for check in applicable(task.instance, task.answer))
 
 
 def modules_of(tasks: Sequence[Task]) -> list[str]:
-    """What every worker of every lane would import for itself to score these tasks, all of which somebody has to look at."""
+    """Return the modules that every worker would import to score these tasks, none of which is settled early."""
     modules = scorer_modules({check.scorer for task in tasks for check in task.instance.checks})
     if any(opens_files(task) and wants_database(task) for task in tasks):
         modules |= {"duckdb", "numpy"}
@@ -348,15 +354,15 @@ def modules_of(tasks: Sequence[Task]) -> list[str]:
 
 
 def scorer_modules(names: Iterable[str]) -> set[str]:
-    """What these scorers import at the latest when they are first called, those that no plugin brings."""
+    """Return the modules that these bundled scorers import on their first call."""
     scorers = [SCORERS.load(name) for name in names if name in SCORERS.bundled]
     return {scorer.function.__module__ for scorer in scorers}.union(*(_OF_FORMS.get(scorer.marker.reads, ()) for scorer in scorers))
 
 
 def asks_programs(check: Check) -> bool:
-    """Whether a check asks for programs, also through a scorer that the suite makes of metrics.
+    """Return whether a check needs programs, also through a scorer that the suite combines from metrics.
 
-    A tree that does is parsed in a worker all the same, where it has no jail: NO_JAIL.
+    A tree with programs is still parsed in a worker, where it has no program sandbox: NO_JAIL.
     """
     if SCORERS.load(check.scorer).marker.reads == "tree":
         return False

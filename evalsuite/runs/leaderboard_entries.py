@@ -1,8 +1,6 @@
-"""Letters for names: what a leaderboard shows of submissions whose makers must not be known.
+"""Entries of a leaderboard: find submissions and runs under folders, and score each submission unless a finished run has its result.
 
-Where submissions and runs lie: what stands under the folders that a person names.
-
-What a leaderboard is made of: submissions and runs found under folders, each scored unless a finished run says the same already.
+Entries can also be anonymised: letters instead of names.
 """
 
 import hashlib
@@ -42,10 +40,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A folder to rank: a submission to score or a finished run, by the name it goes by; or one that cannot be read, with its `fault`.
+    """A folder to rank: a submission to score, a finished run, or an unreadable one with its `fault`; with its display name.
 
-    The files of a run that `is_foreign` were written by others, and are parsed behind walls. Of an archive the folder is the archive
-    itself, until it is unpacked.
+    The files of a run that `is_foreign` come from other people and are parsed in the sandbox. For an archive the folder is the archive
+    itself until it is unpacked.
     """
 
     name: str
@@ -57,11 +55,11 @@ class Place:
 
 
 def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[str]]:
-    """(what is to be ranked, notes on what was left out). Each folder is a submission, as a folder or an archive, a run, or holds several.
+    """Return (the places to rank, notes on what was left out). A folder is a submission (folder or archive), a run, or contains several.
 
-    Beside submissions every folder counts as one, so that a broken one is seen, and so that nobody hands in a finished run of his own;
-    hidden folders and gold itself do not. One that is empty or cannot be read ends nothing: it is a place with a fault. Raises
-    `UsageError` for what is no folder, and where there is nothing to rank.
+    Next to submissions every folder counts as a submission, so that a broken one is visible and nobody submits a finished run; hidden
+    folders and gold do not count. An empty or unreadable one becomes a place with a fault. Raises `UsageError` for anything but folders,
+    and if there is nothing to rank.
     """
     notes: list[str] = []
     by_files = gold.exists() and layout_of(find_spec(gold)) != "original"
@@ -78,7 +76,7 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
 
 
 def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) -> list[Place]:
-    """The places that a folder is or holds, or an archive or a file of queries is; empty where there is none."""
+    """Return the places of a folder, an archive or a file of queries; empty if there are none."""
     if folder.is_file() and is_archive(folder.name):
         return [_packed(folder)]
     if folder.is_file() and gold.exists() and is_alone(find_spec(gold)):
@@ -107,7 +105,7 @@ def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) ->
 
 
 def _place(folder: Path, *, by_files: bool) -> Place | None:
-    """What a folder is to a board, None for neither; `by_files`: one of answer files alone is a submission too, as in lite and snow."""
+    """Return the place of one folder, None if it is neither submission nor run. `by_files` accepts answer files only (lite, snow)."""
     if is_archive(folder.name) and not folder.is_dir():
         return _packed(folder)
     if why := why_no_folder(folder, "folder"):
@@ -135,7 +133,7 @@ def _same(a: Path, b: Path) -> bool:
 
 
 def _with_own_names(places: list[Place]) -> list[Place]:
-    """The places, those of one name told apart by the folder they lie in, or by a number."""
+    """Return the places with unique names: duplicates get the name of their parent folder, or a number."""
     names = [place.name for place in places]
     longer = [f"{place.folder.resolve().parent.name}/{place.name}" if names.count(place.name) > 1 else place.name for place in places]
     seen: dict[str, int] = {}
@@ -151,7 +149,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How submissions are scored: the options of a run that a board has, with the same meaning."""
+    """How submissions are scored: the run options that a leaderboard has, with the same meaning."""
 
     rules: Rule | None = None
     limits: Mapping[str, int | float] = field(default_factory=dict)
@@ -168,9 +166,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A place with its scores, or with the `fault` that kept it from being read. `is_new`: it was scored in this call.
+    """A place with its scores, or with the `fault` that made it unreadable. `is_new`: it was scored in this call.
 
-    The run of one that `is_foreign` was written by others.
+    The run of an entry that `is_foreign` was written by other people.
     """
 
     name: str
@@ -182,7 +180,7 @@ class Entry:
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
-# Submission hash by name -> the names that are not taken, for nothing is scored of them.
+# Submission hash by name -> the names that are refused; nothing of them is scored.
 Admit = Callable[[Mapping[str, str]], Collection[str]]
 
 
@@ -197,11 +195,12 @@ def score_places(
     progress: Progress | None = None,
     admit: Admit | None = None,
 ) -> list[Entry]:
-    """One entry a place, in order. A submission is scored and saved as `run` does it, unless a finished run under `settings.runs_folder`
-    has its signature, errata and submission hash; `anew` scores all. `metadata` by name is kept with new runs. What `admit` turns away has
-    no entry.
+    """Return one entry per place, in order.
 
-    Raises what `run` raises, but for a submission that cannot be read: that is an entry with its fault.
+    A submission is scored and saved as `run` does, unless a finished run under `settings.runs_folder` has its signature, errata and
+    submission hash; `anew` scores all. `metadata` by name is stored with new runs. A place that `admit` rejects has no entry.
+
+    Raises what `run` raises, except for an unreadable submission: that is an entry with its fault.
     """
     about = metadata or {}
     submissions = [place for place in places if not place.is_run and not place.fault]
@@ -223,7 +222,7 @@ def score_places(
 
 
 class _Scoring:
-    """The submissions of one board: what each one's hash is, what is known already, and the scoring of the rest."""
+    """The submissions of one leaderboard: their hashes, known results, and the scoring of the rest."""
 
     def __init__(
         self,
@@ -263,17 +262,17 @@ class _Scoring:
                         read = partial(reading.read, place.folder)
                         hashes[name] = known_hash(place.folder, memo, limits=limits, gold_inodes=inodes, gold_hash=content, read=read)
                     else:
-                        # Without metadata a new file is a new answer, and no stamp of known files would show it.
+                        # Without metadata a new file is a new answer, which no stamp of known files would show.
                         hashes[name] = submission_hash(reading.read(place.folder), inodes)
                 except (SubmissionError, UsageError) as error:
-                    # No option says of one submission among many what its files are.
+                    # No option gives the file types of one submission among many.
                     self._faults[name] = error.message.replace(str(place.folder), name)
         self.turned_away = frozenset(admit(hashes) if admit is not None else ())
         only = digest_of_ids(settings.only)
         self._keys = {name: key_of(line, corrected, own, only=only) for name, own in hashes.items() if name not in self.turned_away}
         wanted = set() if anew or not facts["is_bundled"] else set(self._keys.values())
         scored = find_scored(settings.runs_folder, wanted, memo)
-        # One whose results cannot be read says nothing.
+        # An entry whose results cannot be read gives no result.
         self._scores = {folder: scores for folder in scored.values() if (scores := run_scores(folder, memo)) is not None}
         found = {key: folder for key, folder in scored.items() if folder in self._scores}
         if facts["defaults"]:
@@ -284,7 +283,7 @@ class _Scoring:
         self._n_done = 0
 
     def _on_todays_databases(self, found: Mapping[str, Path]) -> dict[str, Path]:
-        """The runs whose databases are as they were; of a server nobody can say, and its answers stand."""
+        """Return the runs whose databases have not changed; the state of a server is unknown, so its answers stay."""
         ran = {key: self._scores[folder].databases for key, folder in found.items()}
         if not any(ran.values()):
             return dict(found)
@@ -296,7 +295,7 @@ class _Scoring:
         return {key: folder for key, folder in found.items() if all(now.get(name) == state for name, state in ran.get(key, {}).items())}
 
     def _unpacked(self, places: Sequence[Place], limits: Mapping[str, int | float]) -> dict[str, Place]:
-        """The places by name, archives as the folders that they hold; of one that is refused the fault is noted."""
+        """Return the places by name, archives as their unpacked folders; a refused one gets its fault."""
         found = {}
         with closing(Unpacker(self._memo, limits, self._settings.isolation)) as unpacker:
             for place in places:
@@ -307,7 +306,7 @@ class _Scoring:
         return found
 
     def entry(self, place: Place, progress: Progress | None) -> Entry:
-        """The entry of a submission; two of the same content are scored once."""
+        """Return the entry of a submission; two of the same content are scored once."""
         if place.name in self._faults:
             return Entry(name=place.name, scores=None, fault=self._faults[place.name])
         place, key = self._places[place.name], self._keys[place.name]
@@ -327,7 +326,7 @@ class _Scoring:
         return Entry(name=place.name, scores=scores, is_new=is_new)
 
     def _ask_again(self, place: Place, folder: Path) -> None:
-        """Have a known run's instances judged that nobody could judge, in its own folder; where it cannot be written it stays as it is."""
+        """Score the unscored instances of a known run again, in its own folder; if that is not writable, the run stays unchanged."""
         run = self._scores.get(folder)
         if run is not None and any(value is None and status in UNGRADED for value, status in zip(run.score, run.status, strict=True)):
             del self._scores[folder]
@@ -344,7 +343,7 @@ class _Scoring:
         return folder
 
     def _run(self, place: Place, *, progress: Progress | None = None, **options: Any) -> Path:
-        # Here, because a board with nothing new to score is a third faster without.
+        # Imported here: a leaderboard with nothing new to score is a third faster without.
         from evalsuite.runs.run_options import RunOptions
         from evalsuite.runs.scoring import run
         from evalsuite.sandbox.fork_server import forking
@@ -357,7 +356,7 @@ class _Scoring:
         return done.folder
 
     def _with_gold(self) -> "ForkServer | None":
-        """What judges are forked from that hold gold, where more than one submission is to be scored behind walls: gold is read once."""
+        """Return the fork server of judges with gold loaded, if several submissions will be scored in the sandbox: gold is read once."""
         from evalsuite.runs.task_execution import takes_big_tables
         from evalsuite.sandbox.fork_server import forking
 
@@ -384,10 +383,10 @@ class _Scoring:
 
 
 def _gold_facts(gold_dir: Path, content: str, memo: DiskCache) -> dict[str, Any]:
-    """What a board asks of gold: its `layout`, `limits` and `rules` of its suite, whether all scorers are bundled, and `defaults`.
+    """Return facts of gold: its `layout`, `limits` and `rules` of its suite, whether all scorers are bundled, and `defaults`.
 
-    `defaults` are the default rules by instance where some are strict, else empty. A plugin's code is in no signature, so a run with
-    one is never taken over, and such facts are not kept.
+    `defaults` are the default rules by instance if some are strict, else empty. A plugin's code is in no signature, so a run with a plugin
+    is never reused, and such facts are not cached.
     """
     known: dict[str, Any] | None = memo.get("gold", content)
     if known is not None and "layout" in known:
@@ -407,22 +406,25 @@ def _gold_facts(gold_dir: Path, content: str, memo: DiskCache) -> dict[str, Any]
 
 
 def _follows(run: RunScores, rules: Mapping[str, Rule]) -> bool:
-    """Whether each score follows its instance's rules: the signature of a suite with trees does not tell `--rules official` from none."""
+    """Return whether each score follows its instance's rules.
+
+    The signature of a suite with trees is the same for `--rules official` and none.
+    """
     if set(run.ids) != set(rules):
         return False
     rows = zip(run.ids, run.score, run.official, run.strict, strict=True)
     return all(score == (official if rules[name] == "official" else strict) for name, score, official, strict in rows)
 
 
-# No vowels, so no words; five of them keep a thousand submissions apart.
+# No vowels, so no words; five of them distinguish a thousand submissions.
 _LETTERS, _N_LETTERS = "BCDFGHJKLMNPQRSTVWXZ", 5
 
 
 def without_names(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries under letters, without metadata, paths and the words of a fault.
+    """Return the entries with letters as names, without metadata, paths and texts of faults.
 
-    The letters come from the content of a submission: they stay when others are added and say nothing of the name, but who has the
-    folder can work them out. Two of the same content are told apart by a number.
+    The letters come from the content of a submission: they stay when others are added and do not reveal the name, but the owner of the
+    folder can compute them. Two of the same content get numbers.
     """
     digests = [_content(entry.scores) if entry.scores is not None else "" for entry in entries]
     distinct = sorted(set(digests) - {""})
@@ -435,7 +437,7 @@ def without_names(entries: Sequence[Entry]) -> list[Entry]:
         name = name if digest and seen[name] == 1 else f"{name} {seen[name]}"
         scores = replace(entry.scores, metadata={}, folder="", submission="") if entry.scores is not None else None
         hidden.append(replace(entry, name=name, scores=scores, fault="cannot be read" if entry.fault else "", metadata={}))
-    # In the order of the letters: that of the names would tell.
+    # In the order of the letters; the order of the names would reveal them.
     return sorted(hidden, key=lambda entry: entry.name)
 
 

@@ -1,4 +1,4 @@
-"""What a worker tells of a submission, for `handed_in`: apart from it, because a worker needs nothing of who asks."""
+"""Worker side of reading metadata. Separate module so that workers do not import the caller."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,12 +9,12 @@ from evalsuite.gold.layouts import read_submission
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import FromRoot
 
-# Answers that are told at once.
+# Answers per message.
 _AT_ONCE: Final = 256
 
 
 def tell_handed_in(folder: str, limits: Limits, layout: str, mode: str | None, ids: Sequence[str] | None) -> Iterator[Any]:
-    """The answers, some at once, and at last what else is to be said of the submission."""
+    """Yield the answers in batches, and last the other facts of the submission."""
     read = read_submission(Path(folder), limits, layout=layout, mode=mode, ids=None if ids is None else frozenset(ids))
     rows = [_row(answer) for answer in read.answers.values()]
     for at in range(0, len(rows), _AT_ONCE):

@@ -1,6 +1,6 @@
-"""What a run is to score and how, made of two folders and the run's options before any answer is opened.
+"""Plan of a run: tasks and settings from gold, submission and options, before any answer is opened.
 
-Gold + submission -> tasks: one task per gold instance, in gold order, nothing opened yet.
+There is one task per gold instance, in gold order.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,9 +45,10 @@ def plan(
     group: str | None = None,
     allow_programs: bool = False,
 ) -> list[Task]:
-    """n tasks in gold order; raises `UsageError` for an id or group that gold does not have, and where no instance fits all that is asked.
+    """Return n tasks in gold order.
 
-    `rules` None takes each instance's default: official, and strict where the tree scorers judge.
+    `rules` None takes each instance's default: official, and strict for tree scorers. Raises `UsageError` for an id or group that gold does
+    not have, and if no instance matches all filters.
     """
     gold_folder, submission_folder = gold.folder.absolute(), submission.folder.absolute()
     return [
@@ -65,12 +66,12 @@ def plan(
 
 
 def rules_of(gold: Gold, chosen: Rule | None) -> Rule:
-    """The rules that a run's score follows: the chosen ones, else those of all its instances where they agree, else the official ones."""
+    """Return the rules of a run's score: the requested ones, else those of all its instances if they agree, else official."""
     return chosen or ("strict" if {default_rules(instance) for instance in gold.instances} == {"strict"} else "official")
 
 
 def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | float], living: str = "", **allowed: Any) -> str:
-    """The signature of a run of this gold, whose `hash` is known, under the rules that were chosen (None: each instance's default).
+    """Return the signature of a run of this gold, whose `hash` is known, under the requested rules (None: each instance's default).
 
     `allowed` is the rest that the signature takes.
     """
@@ -81,17 +82,17 @@ def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | 
 
 
 def signature_word(chosen: Rule | None, defaults: Iterable[Rule]) -> Rule | Literal["default"]:
-    """What the signature calls the rules: the chosen ones; `default` where those of the instances are strict somewhere, else official."""
+    """Return the signature's word for the rules: the requested ones; `default` if some instances default to strict; else official."""
     return chosen or ("default" if "strict" in defaults else "official")
 
 
 def default_rules(instance: GoldInstance) -> Rule:
-    """The rules that give an instance's score unless some are chosen: the sound ones for trees, the compatible ones for the rest."""
+    """Return the default rules of an instance: strict for trees, official for the rest."""
     return "strict" if any(SCORERS.load(check.scorer).marker.reads == "tree" for check in instance.checks) else "official"
 
 
 def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, group: str | None = None) -> list[GoldInstance]:
-    """The gold instances that were asked for, in gold order; all of them where nothing was asked."""
+    """Return the requested gold instances in gold order; all of them without a filter."""
     instances: Iterable[GoldInstance] = gold.instances
     if only:
         check_ids(gold, only)
@@ -107,13 +108,13 @@ def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, 
     if chosen or not gold.instances:
         return chosen
     if not among:
-        raise UsageError(f"none of the instances asked for is in the group {group!r}", hint="an instance must fit all that is asked")
+        raise UsageError(f"none of the requested instances is in the group {group!r}", hint="an instance must match all filters")
     what = "in gold" if len(among) == len(gold.instances) else "of those asked for"
     raise UsageError(f"no instance {what} fits {pattern!r}", hint=f"known: {listed([instance.instance_id for instance in among])}")
 
 
 def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:
-    """Tag -> the ids of its instances, both in gold order."""
+    """Return tag -> the ids of its instances, both in gold order."""
     found: dict[str, list[str]] = {}
     for task in tasks:
         for tag in task.instance.groups:
@@ -122,9 +123,9 @@ def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:
 
 
 def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], results: Sequence[Result]) -> list[str]:
-    """What a person should know that is no instance's fault: notes of both readers, ids that gold lacks, lenient gold entries.
+    """Return warnings that concern no single instance: notes of both readers, ids that gold lacks, lenient gold entries.
 
-    And what a scorer said of gold's files, which nobody reads before.
+    Also what scorers reported about gold files, which are not read earlier.
     """
     unknown = [f"{where}: {name!r} is not in gold (UNKNOWN_ID)" for where, name in submission.unknown]
     if more := submission.n_unknown - len(unknown):
@@ -134,7 +135,7 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
         for task in tasks
         for check in task.instance.checks
         for problem in check.problems
-        # Where nothing was submitted nothing has to be computed.
+        # Without a submission nothing has to be computed.
         if problem.code != "NEEDS_CONNECTION" or task.answer is not None
     ]
     known = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
@@ -143,14 +144,14 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
 
 
 def _columns_left_open(results: Sequence[Result]) -> Iterator[str]:
-    """What a column of a further scorer lacks, and why: the score lacks nothing."""
+    """Yield, per further scorer, how many instances it did not score and why; the score itself lacks nothing."""
     open_ones: dict[str, list[str]] = {}
     for result in results:
         for name, one in further_results(result).items():
             if one.status in UNJUDGED:
                 open_ones.setdefault(name, []).append(one.reason)
     for name, reasons in open_ones.items():
-        yield f"{name}: {len(reasons)} of {len(results)} not judged: {reasons[0]}"
+        yield f"{name}: {len(reasons)} of {len(results)} not scored: {reasons[0]}"
 
 
 # About the length of a line of results.jsonl.
@@ -159,7 +160,7 @@ _LINE_BYTES = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What is to be scored and how. Both sides are read as far as they name things; no answer is opened yet."""
+    """What is scored and how. Both sides are read except for answers, which are still unopened."""
 
     options: RunOptions
     gold: Gold
@@ -180,9 +181,9 @@ class Planned:
 
 @contextmanager
 def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, zygote: ForkServer | None) -> Iterator[Planned]:
-    """The plan; what computed its gold is closed after the block."""
+    """Yield the plan; what computed its gold is closed after the block."""
     gold = with_judge(read_gold(gold_dir, layout=options.layout, questions=options.questions), options.judge)
-    # Where nothing is known before, a zygote imports while this process goes on.
+    # Without cached metadata, a fork server imports while this process continues.
     ahead = zygote if options.executor == "local" and options.cache is None and options.resume is None else None
     is_whole = ahead is not None and not (options.only or options.pattern or options.group)
     early = scorer_modules({check.scorer for instance in gold.instances for check in instance.checks}) if is_whole else ()
@@ -233,9 +234,9 @@ def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, zygote: F
 
 
 def _jobs(options: RunOptions, tasks: Sequence[Task], limits: Limits) -> int:
-    """How many answers are scored side by side: what was asked for, or less where this machine has no room for so many, which is said.
+    """Return the number of answers scored in parallel: the requested one, or fewer if the machine has too little memory, with a warning.
 
-    Raises `UsageError` where it has too little for one, or gives a process less than these answers may take.
+    Raises `UsageError` if the machine has too little for one, or allows a process less than these answers may take.
     """
     jobs, sizes = options.jobs or default_jobs(), [size_of(task) for task in tasks]
     beside_gold = any(asks_pair(task.instance.checks) for task in tasks)

@@ -1,6 +1,6 @@
-"""Drift: stored runs scored again with what is installed now, and which part of the signature the verdicts that moved belong to.
+"""Rescoring: score a saved run again from its submission folder, under other rules or with the installed versions.
 
-A saved run scored again from its submission folder: under other rules, or with what is installed now.
+Drift compares the verdicts of stored runs with those of a rescoring, by changed component of the signature.
 """
 
 import re
@@ -31,7 +31,7 @@ _STAMPED = re.compile(r"\d{8}-\d{6}-(.+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescored:
-    """The new run, what became of the old one's n verdicts, and notes. `changed` holds (instance id, old score, new score)."""
+    """The new run, the changes of the old one's n verdicts, and notes. `changed` contains (instance id, old score, new score)."""
 
     run: Run
     changed: tuple[tuple[str, float | None, float | None], ...]
@@ -50,14 +50,14 @@ def rescore(
     progress: Progress | None = None,
     as_it_lies: bool = False,
 ) -> Rescored:
-    """The submission of `entry` scored again, saved as a new run that keeps metadata and label and says `rescored_from`.
+    """Score the submission of `entry` again as a new run that keeps metadata and label and records `rescored_from`.
 
-    The instances and limits are those of the old run, but for limits in `options`, and the rules too where `rules` is None. `submission`
-    and `gold` say where the folders lie now. `version` demands a scorer version: that of evalsuite, because its scorers have no other;
-    "same" is the old run's. With `as_it_lies` gold may have changed since: that is a change of the signature then.
+    The instances and limits are those of the old run, except limits in `options`; the rules too if `rules` is None. `submission` and `gold`
+    are the current folders. `version` requires a scorer version, which is that of evalsuite; "same" is the old run's. With `as_it_lies`
+    gold may have changed, which changes the signature.
 
     Raises:
-        UsageError: another version is installed; a folder has moved, or its content is not what was scored.
+        UsageError: Another version is installed; a folder has moved, or its content is not what was scored.
     """
     _check_version(entry, version)
     own_limits = {**(entry.run.get("options", {}).get("limits") or {}), **options.limits}
@@ -74,7 +74,7 @@ def rescore(
         now = submission_hash(read_handed_in(handed_in, read, limits, mode=mode, isolation=options.isolation))
         _check_content(entry, "submission", handed_in, said["hash"], now)
     else:
-        notes.append("the run does not say what its submission held: what lies there now was scored")
+        notes.append("the run does not record the content of its submission: the current content was scored")
     old, before = entry.run.get("options", {}), entry.results()
     label = _STAMPED.fullmatch(entry.name)
     done = run(
@@ -115,29 +115,29 @@ def rescore(
 
 
 def _check_version(entry: RunEntry, version: str | None) -> None:
-    """Raise `UsageError` where another scorer version is demanded than the one that is installed."""
+    """Raise `UsageError` if the required scorer version is not the installed one."""
     wanted = _parts(str(entry.run.get("signature", ""))).get("evalsuite", "") if version == "same" else version
     if wanted is not None and wanted != __version__:
         raise UsageError(
-            f"scorer version {wanted or 'unknown'} is asked for, {__version__} is installed",
+            f"scorer version {wanted or 'unknown'} is requested, {__version__} is installed",
             hint=f"install evalsuite {wanted}, or leave --scorer-version out" if wanted else "leave --scorer-version out",
         )
 
 
 def questions_of(entry: RunEntry, given: Path | None = None) -> Path | None:
-    """Where the file of questions that a run of one's own was made with lies: `given`, else what the run names; None where that is none.
+    """Return the file of questions that the run used: `given`, else the recorded one; None if there is none.
 
-    Raises `UsageError` where it is gone.
+    Raises `UsageError` if it is gone.
     """
     said = entry.run.get("options", {}).get("questions")
     return place_of(entry, said, given, "*", "questions") if said else given
 
 
 def place_of(entry: RunEntry, said: str | None, given: Path | None, pattern: str, side: str) -> Path:
-    """Where a side of the run lies: what is given, else the folder or file the run names, from here or from where its history lies."""
+    """Return a side's folder or file: the given one, else the recorded one, relative to here or to the folder of its history."""
     if given is not None:
         return given
-    # A relative path was meant from where the run was started: the folder that holds `.evalsuite/runs/<run>`.
+    # A relative path was relative to where the run was started: the folder that contains `.evalsuite/runs/<run>`.
     starts = [Path(), *entry.folder.resolve().parents[2:3]]
     places = [start / said for start in starts] if said else []
     for place in places:
@@ -147,14 +147,14 @@ def place_of(entry: RunEntry, said: str | None, given: Path | None, pattern: str
 
 
 def _check_content(entry: RunEntry, side: str, folder: Path, then: str | None, now: str) -> None:
-    """Raise `UsageError` where a folder does not hold what was scored."""
+    """Raise `UsageError` if a folder does not contain what was scored."""
     if then != now:
         hint = f"--{side} DIR names the folder that does; `evalsuite run` scores what is there now as a new run"
-        raise UsageError(f"the {side} {folder} does not hold what {entry.name} scored ({then} then, {now} now)", hint=hint)
+        raise UsageError(f"the {side} {folder} does not contain what {entry.name} scored ({then} then, {now} now)", hint=hint)
 
 
 def chosen_rules(rules: Rule | None, results: Sequence[Result]) -> Rule | None:
-    """The rules of the old run; None where its scores do not all follow them, because trees were scored by their own default."""
+    """Return the rules of the old run; None if not all its scores follow them, because trees used their own default."""
     follows = all(r.score == (r.official if rules == "official" else r.strict) for r in results)
     return rules if follows else None
 
@@ -177,17 +177,17 @@ def _parts(signature: str) -> dict[str, str]:
     return dict(part.partition(":")[::2] for part in signature.split("|"))
 
 
-# Where a verdict moved although the whole signature is the same.
+# A verdict changed although the whole signature is the same.
 UNNAMED = "nothing that the signature names"
 Verdict = tuple[str, float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """What became of one run's n verdicts: `moved` holds (instance id, score then, score now).
+    """Changes of one run's n verdicts: `moved` contains (instance id, old score, new score).
 
-    `components` are the parts of the signature that changed, as `name then -> now`. `problem` says why it, or some of its verdicts, could
-    not be scored again; empty where all were. What nobody can judge here has not moved.
+    `components` are the changed parts of the signature, as `name then -> now`. `problem` is the reason why the run, or some of its
+    verdicts, could not be scored again; empty if all were. An unscored verdict has not moved.
     """
 
     name: str
@@ -198,11 +198,11 @@ class Drift:
 
     @property
     def blamed(self) -> str:
-        """The components that changed, any of which may have moved a verdict; empty where none moved."""
+        """The changed components, any of which may have moved a verdict; empty if no verdict moved."""
         return (", ".join(self.components) or UNNAMED) if self.moved else ""
 
     def to_json(self) -> dict[str, Any]:
-        """One object of the array that `drift --json` prints."""
+        """Return one object of the array that `drift --json` prints."""
         moved = [{"instance_id": name, "then": then, "now": now} for name, then, now in self.moved]
         return {
             "run": self.name,
@@ -217,7 +217,7 @@ class Drift:
 def drifted(
     entries: Iterable[RunEntry], options: RunOptions, *, gold: Path | None = None, progress: Progress | None = None
 ) -> Iterator[Drift]:
-    """What each run drifted to, nothing saved and nothing taken from a cache; one that cannot be scored again says why."""
+    """Yield the drift of each run. Nothing is saved or taken from a cache; a run that cannot be scored again has the reason."""
     for entry in entries:
         try:
             done = rescore(entry, gold=gold, options=replace(options, save=False, cache=None), progress=progress, as_it_lies=True)
@@ -227,12 +227,12 @@ def drifted(
         results = {result.instance_id: result for result in done.run.results}
         moved = tuple(one for one in done.changed if not lacks_setup(results[one[0]]))
         lost = [results[name] for name, *_ in done.changed if lacks_setup(results[name])]
-        problem = f"{len(lost)} of {len(results)} verdicts cannot be judged here: {lost[0].reason}" if lost else ""
+        problem = f"{len(lost)} of {len(results)} verdicts cannot be scored here: {lost[0].reason}" if lost else ""
         yield Drift(name=entry.name, n=len(results), moved=moved, components=done.signature_changes, problem=problem)
 
 
 def by_component(drifts: Iterable[Drift]) -> list[tuple[str, int, int, int]]:
-    """(component `name then -> now`, runs, verdicts, verdicts that moved) of every change met, most moved first."""
+    """Return (component `name then -> now`, runs, verdicts, moved verdicts) of every change, most moved first."""
     counts: dict[str, list[int]] = {}
     for drift in drifts:
         for component in drift.components or ((UNNAMED,) if drift.moved else ()):

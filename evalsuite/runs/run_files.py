@@ -1,10 +1,7 @@
-"""The files of a run as they are written and read back: lines of results, JSON beside them, the seal by which `run.json` knows both.
+"""Files of a run: write and read `results.jsonl`, `units.parquet` and `run.json`, and seal them with digests.
 
-The form of a saved run's files, as far as what reads them relies on it: a file of another form is damaged, and is not read.
-
-Keys on which no reader relies are not looked at.
-
-Units of results beside the lines: what one result has more than 10,000 of stands in `units.parquet`, with its digest in the line.
+A file of another form than readers rely on counts as damaged and is not read; keys that no reader uses are not checked. The units of a
+result with more than 10,000 of them are in `units.parquet`, with their digest in the line.
 """
 
 import hashlib
@@ -31,7 +28,7 @@ _SHARES: Final = ("score", "official", "strict")
 
 
 def why_no_run(run: Any) -> str:
-    """What in the value of a `run.json` is not as a run writes it, with its place; empty where all is."""
+    """Return what in the value of a `run.json` differs from what a run writes, with its place; empty if nothing."""
     import msgspec
 
     try:
@@ -44,13 +41,13 @@ def why_no_run(run: Any) -> str:
 
 
 def without_halves(value: Any) -> Any:
-    """A JSON value of the same form in which `?` stands for half of a surrogate pair, which msgspec does not take."""
+    """Return a JSON value with `?` for each half of a surrogate pair, which msgspec rejects."""
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 @cache
 def run_form() -> Any:
-    """The type of a `run.json`, for msgspec."""
+    """Return the type of a `run.json`, for msgspec."""
     number, count, share = _numbers()
     texts, some_text, by_name = list[str], str | None, dict[str, Any]
     corrections = _form(
@@ -99,7 +96,7 @@ class _Late(TypedDict):
 
 @cache
 def line_form() -> Any:
-    """The type of a line of `results.jsonl`: the very keys and kinds that a run writes."""
+    """Return the type of a line of `results.jsonl`: exactly the keys and types that a run writes."""
     from msgspec import Meta, Raw
 
     share = _numbers()[2]
@@ -111,7 +108,7 @@ def line_form() -> Any:
 
 @cache
 def details_form() -> Any:
-    """The type of a line's `details`, as far as all reports show them."""
+    """Return the type of a line's `details`, as far as reports show them."""
     number, _, share = _numbers()
     kinds = {"flip": str, "reasons": dict[str, str], "notes": list[str], "warnings": list[str], "raw": number}
     said = {
@@ -127,13 +124,13 @@ def details_form() -> Any:
 
 @cache
 def _entry() -> Any:
-    """An instance in a list: a flip, an erratum."""
+    """Return the type of an instance in a list: a flip, an erratum."""
     return _form("Entry", {"instance_id": str}, {})
 
 
 @cache
 def _numbers() -> tuple[Any, Any, Any]:
-    """(a number, how many, a share) of which each may be null; none that DuckDB or a reader of JSON would not hold."""
+    """Return (number, count, share) types, each nullable, within the range of DuckDB and JSON readers."""
     from msgspec import Meta
 
     share = Annotated[int, Meta(ge=0, le=1)] | Annotated[float, Meta(ge=0, le=1)] | None
@@ -152,9 +149,9 @@ def _of(kind: type, *inner: Any) -> Any:
 
 UNITS: Final = "units.parquet"
 MOST_IN_LINE: Final = 10_000
-# The column `path` of what is no field: the units of a whole instance, and those that a scorer left as a bare list.
+# Values of the column `path` for units without a field: those of a whole instance, and those that a scorer returned as a bare list.
 _WHOLE, _LIST = "", "[]"
-# The end of a finished `run.json`: the digests of what stands beside it, and its own.
+# The end of a finished `run.json`: the digests of the files next to it, and its own.
 SEAL: Final = re.compile(
     rb'"digests": \{\s*"results": "(?P<results>[0-9a-f]{64})",\s*(?:"units": "(?P<units>[0-9a-f]{64})",\s*)?'
     rb'"run": "(?P<run>[0-9a-f]{64})"\s*\}\s*\}\s*\Z'
@@ -164,10 +161,10 @@ Reader = Callable[[BinaryIO, Path, str], Iterable[Row]]
 
 
 def set_apart(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
-    """The results as their lines have them, while the many units go to `units.parquet`, which is whole when the last one was given.
+    """Yield results as their lines store them. Large sets of units go to `units.parquet`, which is complete after the last result.
 
     Its rows are instance_id, path (of a schema; empty: the record as a whole), unit (from 1), score (of a field F1; under the strict rules)
-    and official, where that differs. The line keeps `{"n", "file", "sha256"}`: the digest is that of the units, whoever wrote the file.
+    and official, if that differs. The line keeps `{"n", "file", "sha256"}`; the digest is that of the units, independent of the file.
     """
     connection: Any = None
     beside, file = folder / f".{UNITS}.{os.getpid()}.part", folder / UNITS
@@ -202,7 +199,7 @@ def set_apart(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
 
 
 def units_digest(folder: Path) -> str:
-    """The SHA-256 of the bytes of `units.parquet` in a folder; empty where there is none."""
+    """Return the SHA-256 of `units.parquet` in a folder; empty if there is none."""
     file = folder / UNITS
     if not file.is_file():
         return ""
@@ -211,9 +208,10 @@ def units_digest(folder: Path) -> str:
 
 
 def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None = None) -> Iterator[Result]:
-    """The results with their units, those of `units.parquet` among them; `read` is what parses it, None: `unit_columns` in this process.
+    """Yield the results with their units, including those of `units.parquet`.
 
-    A file without the digest that `run.json` is sealed with is not parsed. Raises `OutputError` where these are not what was set apart.
+    `read` parses that file (None: `unit_columns`, in this process). A file without the digest of `run.json`'s seal is not parsed. Raises
+    `OutputError` if its units are not those of the run.
     """
     file, sealed = folder / UNITS, False
     with ExitStack() as stack:
@@ -232,16 +230,16 @@ def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None 
                 rows = read(handle, file, result.instance_id) if read is not None else _columns_in(handle, file, result.instance_id)
                 units = _units_of(rows, apart.get("n"))
             if isinstance(units, dict) and "official" not in units and _units_digest(units) != apart["sha256"]:
-                # Official scores of which none was judged stand in the file as none at all.
+                # If no official score was judged, the file has none.
                 units["official"] = [None] * len(units["scores"])
             if units is None or _units_digest(units) != apart["sha256"]:
-                hint = "score the submission again: the records' scores are in no other place"
+                hint = "score the submission again: the records' scores exist nowhere else"
                 raise OutputError(f"{file}: the units of {result.instance_id!r} are not what the run wrote", hint=hint)
             yield replace(result, details={**result.details, "units": units})
 
 
 def _sealed_digest(folder: Path) -> str | None:
-    """The digest of `units.parquet` in the seal of the run in a folder; None where there is none, as in runs of earlier versions."""
+    """Return the digest of `units.parquet` in the seal of a folder's run; None if there is none, as in runs of earlier versions."""
     try:
         found = SEAL.search((folder / "run.json").read_bytes())
     except OSError:
@@ -252,7 +250,7 @@ def _sealed_digest(folder: Path) -> str | None:
 def _columns_in(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
     from evalsuite.sandbox.temp_dirs import descriptor_path
 
-    # What was opened, whatever stands there by now; Windows has no place for that.
+    # The opened file, whatever has that path by now; Windows has no such path.
     return unit_columns(str(file), instance_id, private=descriptor_path(handle.fileno()) if os.name == "posix" else None)
 
 
@@ -260,7 +258,7 @@ Column = tuple[list[float | None], list[float | None] | None]
 
 
 def _columns(units: Any) -> dict[str, Column]:
-    """Path -> (scores, official ones where they differ) of the units in a result's details, empty where there are none."""
+    """Return path -> (scores, official ones if they differ) of the units in a result's details; empty if there are none."""
     if isinstance(units, list):
         numbers = all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in units)
         return {_LIST: (units, None)} if units and numbers else {}
@@ -270,9 +268,9 @@ def _columns(units: Any) -> dict[str, Column]:
 
 
 def unit_columns(file: str, instance_id: str, *, private: Path | None = None) -> Iterator[Row]:
-    """The columns of one instance in a `units.parquet`, as (path, scores, official ones or None); `private` is where it stands open.
+    """Yield the columns of one instance in a `units.parquet` as (path, scores, official ones or None); `private` is the opened file.
 
-    Nothing where it is no such file. The file may be anybody's: who parses it for somebody else does so in a worker.
+    Yields nothing if it is no such file. The file may be untrusted: parse other people's files in a worker.
     """
     import duckdb
 
@@ -294,7 +292,7 @@ def unit_columns(file: str, instance_id: str, *, private: Path | None = None) ->
 
 
 def _units_of(rows: Iterable[Row], n: Any) -> Any:
-    """The units of one instance from its columns, None where there are none of them, or not `n`."""
+    """Return the units of one instance from its columns; None if there are none, or not `n`."""
     short = {path: ([_short(value) for value in scores], official) for path, scores, official in rows}
     if any(len(scores) != n for scores, _ in short.values()):
         return None
@@ -316,7 +314,7 @@ def _short(value: float | None) -> float | None:
 
 
 def _units_digest(units: Any) -> str:
-    """The SHA-256 of the units as JSON, in which 1 and 1.0 are one number."""
+    """Return the SHA-256 of the units as JSON, in which 1 and 1.0 are the same."""
     return hashlib.sha256(json.dumps(_plain(units), sort_keys=True).encode()).hexdigest()
 
 
@@ -328,7 +326,7 @@ def _plain(value: Any) -> Any:
 
 RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
 _BEFORE_DETAILS: Final = RESULT_KEYS[: RESULT_KEYS.index("details")]
-# Nearly every answer is a text, of which no file is read.
+# Nearly every answer is text, without a file.
 _NONE: Final[dict[str, str]] = {}
 _BLANK: Final = "0" * 64
 Text = TypeVar("Text", str, bytes)
@@ -337,7 +335,7 @@ _FOREIGN: Final = re.compile(r"[^\x00-\x7f]+")
 
 
 def result_line(result: Result) -> str:
-    """One line of `results.jsonl`: the result as JSON in the documented order of keys; whole numbers are written as such."""
+    """Return one line of `results.jsonl`: JSON in the documented order of keys; whole numbers are written as integers."""
     row = {key: getattr(result, key) for key in _BEFORE_DETAILS}
     for key in ("score", "official", "strict"):
         row[key] = int(row[key]) if row[key] is not None and row[key] == int(row[key]) else row[key]
@@ -350,7 +348,7 @@ def result_line(result: Result) -> str:
 
 
 def _in_sight(text: str) -> str:
-    """A JSON text in which everything can be seen: what cannot stands as its escape of JSON, and is the same when it is read back."""
+    """Return JSON text with every invisible character as its JSON escape, which reads back the same."""
     return text if text.isascii() else _FOREIGN.sub(_as_seen, text)
 
 
@@ -363,17 +361,17 @@ def _as_seen(run: re.Match[str]) -> str:
 
 
 def whole_line(result: Result) -> str:
-    """The line with what was read of the answer's files: what journals, the score cache and workers say of a result."""
+    """Return the line with the digests of the answer's files, for journals, the score cache and workers."""
     line = result_line(result)
     return f'{line[:-1]}, "digests": {json.dumps(dict(result.digests))}}}' if result.digests else line
 
 
 def read_results(path: Path, *, read: Reader | None = None) -> Iterator[Result]:
-    """The results of a finished `results.jsonl`, in its order, with the units that stand beside it, which `read` parses.
+    """Yield the results of a finished `results.jsonl` in order, with their units, which `read` parses.
 
     Raises `OutputError` for a line that no run wrote.
     """
-    # Bytes that are no UTF-8 are met by the line that holds them.
+    # Invalid UTF-8 is reported for its line.
     with path.open(encoding="utf-8", errors="surrogateescape") as lines:
         yield from whole_units(path.parent, _results_of(lines, path), read=read)
 
@@ -390,7 +388,7 @@ def _results_of(lines: Iterable[str], path: Path) -> Iterator[Result]:
 
 
 def _check_details(result: Result) -> None:
-    """Raise ValueError where a detail that readers rely on is of another type than runs write."""
+    """Raise ValueError if a detail that readers rely on has another type than runs write."""
     import msgspec
 
     try:
@@ -410,7 +408,7 @@ def _details_decoder() -> Callable[[bytes], Any]:
 
 
 def reported_result(frame: bytes, instance_id: str) -> Result | None:
-    """The result of an instance as its worker reports it; None for a frame that is not such a result."""
+    """Return the result of an instance as its worker reports it; None if the frame is no such result."""
     try:
         result = result_of(frame, instance_id=instance_id)
         return result if isinstance(result.details, Mapping) else None
@@ -419,28 +417,28 @@ def reported_result(frame: bytes, instance_id: str) -> Result | None:
 
 
 def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
-    """The result of a line, its details as they stand there. Raises ValueError or TypeError for a line that no run wrote.
+    """Return the result of a line, with its details as they are. Raises ValueError or TypeError for a line that no run wrote.
 
-    With an `instance_id` it is that instance's, and has this very text for its id.
+    With an `instance_id` the line must be that instance's; the result uses that string object as id.
     """
     import msgspec
 
     if isinstance(line, bytes):
-        # All of it, for the details are read by others, later.
+        # The whole text: the details are decoded later by others.
         line = line.decode()
     try:
         said, text = _line_decoder()(line), None
     except RecursionError:
         raise ValueError("the line nests too deep") from None
     except msgspec.DecodeError:
-        # A line that is no strict JSON: NaN, of which nothing but details may be, or half of a surrogate pair, as paths and texts hold it.
+        # A line that is not strict JSON: NaN, allowed in details only, or half of a surrogate pair, as in paths and texts.
         said, text = _lenient_line(line)
     if instance_id not in (None, said.instance_id):
-        raise ValueError("the line of another instance")
+        raise ValueError("the line belongs to another instance")
     text = bytes(said.details) if text is None else text
     return Result(
         instance_id=instance_id or said.instance_id,
-        # The words of a hundred thousand results are held once.
+        # Interned: a hundred thousand results share few strings.
         status=sys.intern(said.status),  # type: ignore[arg-type]
         score=said.score,
         official=said.official,
@@ -456,7 +454,7 @@ def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
 
 
 def _once(text: Text) -> Text:
-    """The text, or an equal one that is held already: many answers are right or wrong in the same words."""
+    """Return an equal text that exists already, if any: many answers have the same reason."""
     return _held(text) if len(text) < _SHORT else text
 
 
@@ -467,23 +465,23 @@ def _held(text: Text) -> Text:
 
 @cache
 def _line_decoder() -> Callable[[str], Any]:
-    """What reads a line of the very keys and kinds that a run writes."""
+    """Return the decoder of a line with exactly the keys and types that a run writes."""
     import msgspec
 
     return msgspec.json.Decoder(line_form()).decode
 
 
 def _lenient_line(line: str) -> tuple[Any, Any]:
-    """(the line of a run, its details) as Python's own reader has them. Raises ValueError."""
+    """Return (the line, its details) as Python's own JSON reader parses them. Raises ValueError."""
     import msgspec
 
     try:
         whole = json.loads(line)
         details = whole.pop("details", {}) if isinstance(whole, dict) else None
         if not isinstance(details, dict):
-            raise ValueError("not the line of a result")
+            raise ValueError("not a result line")
         row = {"details": {}, "seconds": 0.0, "digests": None, "strict_fault": None, **whole}
-        # The form is that of the text without halves of pairs; the values are those of the line.
+        # The form is checked on the text without surrogate halves; the values are those of the line.
         _line_decoder()(json.dumps(without_halves(row)))
         return SimpleNamespace(**row), details
     except (RecursionError, msgspec.DecodeError) as error:
@@ -491,7 +489,7 @@ def _lenient_line(line: str) -> tuple[Any, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON value of a file that this program or its like wrote; None where there is none, or none that can be read."""
+    """Return the JSON value of a file that evalsuite wrote; None if it is missing or unreadable."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
@@ -499,7 +497,7 @@ def read_json(path: Path) -> Any:
 
 
 def keep_out_of_git(folder: Path) -> None:
-    """Write the `.gitignore` of the `.evalsuite` that a folder lies in, where it has none: what is kept there is no source."""
+    """Write the `.gitignore` of the `.evalsuite` folder around a folder, if it has none: its content is no source code."""
     for root in (folder, *folder.parents):
         if root.name == ".evalsuite" and not (root / ".gitignore").exists():
             with suppress(OSError):
@@ -507,9 +505,9 @@ def keep_out_of_git(folder: Path) -> None:
 
 
 def write_atomically(path: Path, text: str | Iterable[str]) -> str:
-    """The SHA-256 of what was written: a text, or pieces of one that is held nowhere as a whole.
+    """Write a text, or its pieces, to a temporary file and rename it. Return the SHA-256 of the content.
 
-    It is written beside and renamed, so that a reader sees the old file or the whole new one.
+    Readers see the old file or the complete new one.
     """
     beside, digest = path.with_name(f".{path.name}.{os.getpid()}.part"), hashlib.sha256()
     try:
@@ -528,9 +526,10 @@ def _as_written(text: str) -> bytes:
 
 
 def sealed(run: Mapping[str, Any], results: str = "", *, digest: str = "", units: str = "") -> str:
-    """The text of `run.json` with `digests` at its end: the SHA-256 of `results.jsonl`, and its own, taken with zeros in its place.
+    """Return the text of `run.json` with `digests` at its end.
 
-    `results` is the text of `results.jsonl` where its `digest` is not known; `units` the digest of `units.parquet`, empty without one.
+    These are the SHA-256 of `results.jsonl`, and its own, computed with zeros in its place. `results` is the text of `results.jsonl` if its
+    `digest` is not known; `units` is the digest of `units.parquet`, empty without one.
     """
     digests = {"results": digest or _digest(_as_written(results)), **({"units": units} if units else {}), "run": _BLANK}
     rest = {key: value for key, value in run.items() if key != "digests"}
@@ -540,13 +539,13 @@ def sealed(run: Mapping[str, Any], results: str = "", *, digest: str = "", units
 
 
 def seal_of(run: bytes) -> str | None:
-    """The digest that a `run.json` gives itself, None where it gives none: it holds that of `results.jsonl` too."""
+    """Return the digest that a `run.json` gives itself, which covers that of `results.jsonl`; None if it has none."""
     found = SEAL.search(run)
     return None if found is None else found["run"].decode()
 
 
 def is_intact(run: bytes, results: bytes) -> tuple[bool, bool] | None:
-    """Whether `run.json` and `results.jsonl` hold the bytes that were written, each by itself; None where there is no seal."""
+    """Return whether `run.json` and `results.jsonl` each have the bytes that were written; None without a seal."""
     found = SEAL.search(run)
     if found is None:
         return None
@@ -559,11 +558,11 @@ def _digest(data: bytes) -> str:
 
 
 def json_safe(value: object) -> object:
-    """What JSON cannot say, as text; sets and tuples come out as lists."""
+    """Convert a value for JSON: unsupported values as text, sets and tuples as lists."""
     if isinstance(value, set | frozenset | tuple):
         return list(value)
     return str(value)
 
 
-# Made once: of a hundred thousand results each would make an encoder of its own.
+# Created once: a hundred thousand results would each create an encoder.
 _as_line = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), default=json_safe).encode

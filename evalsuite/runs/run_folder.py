@@ -1,6 +1,6 @@
-"""Where a run is written: the folder that was named, or a new one below the folder of runs.
+"""Run folder: the named folder, or a new one below the folder of runs.
 
-A run is a folder: `results.jsonl` grows while running and is rewritten in gold order, then `run.json` is written, both atomically.
+`results.jsonl` grows during the run and is rewritten in gold order; then `run.json` is written. Both are replaced atomically.
 """
 
 import json
@@ -31,43 +31,43 @@ from evalsuite.runs.run_files import (
 from evalsuite.sandbox.temp_dirs import lock
 
 RESULTS, RUN = "results.jsonl", "run.json"
-# What a judge was paid for, a line of tokens each, over all tries of a run.
+# Cost of the judge: a line of tokens per request, over all attempts of a run.
 JUDGE_CALLS = "judge_calls.jsonl"
-# The batches of judge's questions that are under way, while they are.
+# Open batches of the judge.
 JUDGE_BATCHES = "judge_batches.json"
-# Folders of a run: the tables that SQL answers gave, and the gold that was computed for it.
+# Subfolders of a run: tables of SQL answers, and gold computed for it.
 SIDE_FOLDERS = ("executed", "gold")
-# Stands in the folder while a run is unfinished: what it was started on, so that --resume can tell.
+# Exists while a run is unfinished and records what it was started on, so that --resume can compare.
 STARTED = ".started.json"
 SCHEMA_VERSION = 1
-# Whether a submission is not the one these results are of, which tell what was read for them; where they do not, by the hash of all of it.
+# Tells whether a submission differs from the one of these results by the digests in them; without digests, by the hash of all of it.
 IsOther = Callable[[Mapping[str, Result], str], bool]
 
 
 def labels_beside(run_folder: Path) -> Path:
-    """Where the labels that people gave a run's answers stand: beside its folder, whose files are sealed."""
+    """Return the file of human labels of a run: next to its folder, whose files are sealed."""
     return run_folder.with_name(f"{run_folder.name}.labels.csv")
 
 
 def is_submission(folder: Path) -> bool:
-    """Whether a folder holds a submission's metadata, under that or a like name, be it a file, a folder or a dead link.
+    """Return whether a folder contains a submission's metadata under that or a similar name, as a file, a folder or a dead link.
 
-    Then it is a submission and nothing else.
+    Then the folder is a submission and nothing else.
     """
     return bool(metadata_like(folder))
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether a folder is a finished run. In a submission `run.json` is one more file of its author, and never taken at its word."""
+    """Return whether a folder is a finished run. In a submission, `run.json` is one of its author's files and never counts."""
     return (folder / RUN).is_file() and not is_submission(folder)
 
 
 class RunFolder:
     """A run folder being written: a journal first, then the two final files.
 
-    Every result is flushed as one line, so a killed run leaves whole lines and at most one half-written last one. Killed at any moment,
-    the folder says by `.started.json` what it is: absent in an empty folder, nothing is done yet; with `replaces`, what else lies there
-    belongs to an earlier run; else the journal is this run's; absent beside `run.json`, the run is finished.
+    Every result is flushed as one line, so a killed run leaves complete lines and at most one partial last line. `.started.json` tells the
+    state after a kill: absent in an empty folder, nothing is done yet; with `replaces`, the other files belong to an earlier run; otherwise
+    the journal is this run's; absent next to `run.json`, the run is finished.
     """
 
     def __init__(self, path: Path) -> None:
@@ -77,7 +77,7 @@ class RunFolder:
         self._lock: int | None = None
 
     def open(self, plan: Mapping[str, Any]) -> "RunFolder":
-        """Make the folder and an empty journal; raises `OutputError` where that cannot be done."""
+        """Create the folder and an empty journal. Raises `OutputError` if that is not possible."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock_folder()
@@ -97,12 +97,13 @@ class RunFolder:
         return self
 
     def reopen(self, plan: Mapping[str, Any], is_other: IsOther | None = None) -> tuple["RunFolder", dict[str, Result]]:
-        """Go on with an interrupted run, or with one that left instances unjudged: the folder, and the results that stay by instance id.
+        """Continue an interrupted run, or one with unscored instances. Return the folder and the results to keep by instance id.
 
-        What nobody could judge does not stay. An empty folder is a run that was killed before its first file: it starts from the beginning.
-        A half-written last line is cut off with a note.
+        Unscored results are not kept. An empty folder is a run that was killed before its first file: it starts from the beginning. A
+        partial last line is cut off with a note.
 
-        Raises `OutputError` where the folder is no unfinished run of this plan, or where it is being written.
+        Raises:
+            OutputError: The folder is no unfinished run of this plan, or is being written.
         """
         try:
             results = self._take_over(plan, is_other)
@@ -112,7 +113,7 @@ class RunFolder:
         except OutputError:
             self.close()
             raise
-        self.notes.append(f"resumed with {len(results)} results taken over")
+        self.notes.append(f"resumed with {len(results)} results")
         return self, results
 
     def _take_over(self, plan: Mapping[str, Any], is_other: IsOther | None) -> dict[str, Result]:
@@ -135,7 +136,7 @@ class RunFolder:
         if is_other is not None and is_other(results, started.get("whole", "")):
             raise started_otherwise(self.path, ["submission"])
         if whole != data:
-            self.notes.append(f"{RESULTS}: a half-written last line was dropped")
+            self.notes.append(f"{RESULTS}: a partial last line was removed")
         stay = {name: result for name, result in results.items() if not needs_rescoring(result) and name not in unsure}
         for part in half_written(self.path):
             part.unlink()
@@ -147,7 +148,7 @@ class RunFolder:
         return stay
 
     def _started(self) -> tuple[Mapping[str, Any], frozenset[str]]:
-        """(what the run was started on, the instances whose verdict cannot be taken over because it may be one on other bytes)."""
+        """Return (what the run was started on, the instances whose verdict cannot be kept because their files may have changed)."""
         started = read_json(self.path / STARTED)
         if started is None and not (self.path / STARTED).exists():
             return self._started_once()
@@ -156,27 +157,27 @@ class RunFolder:
         return started, frozenset()
 
     def _started_once(self) -> tuple[Mapping[str, Any], frozenset[str]]:
-        """The same of a finished run, whose rows do not say any more what was read of their files."""
+        """Return the same for a finished run, whose rows no longer record which bytes were read."""
         run = read_json(self.path / RUN)
         if not isinstance(run, dict):
             raise _no_unfinished(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder")
         rows = _parse_journal(self.path / RESULTS, (self.path / RESULTS).read_bytes()).values()
         if not any(map(needs_rescoring, rows)):
-            raise _no_unfinished(self.path, "is a finished run, of which every instance was judged")
+            raise _no_unfinished(self.path, "is a finished run with every instance scored")
         submission = run.get("submission", {})
         stopped = {row.instance_id for row in rows if row.status in ("timeout", "crashed")}
         started = {"signature": run.get("signature"), "whole": str(submission.get("hash")), "options": run.get("options")}
         return started, frozenset(stopped.union(submission.get("unsure", ())))
 
     def _lock_folder(self) -> None:
-        """Lock the folder until `close`, so that two processes never write one journal; the kernel unlocks it when a run is killed."""
+        """Lock the folder until `close`, so that two processes never write one journal; the kernel releases the lock of a killed run."""
         try:
             self._lock = _locked(self.path) if self._lock is None else self._lock
         except BlockingIOError:
-            raise OutputError(f"{self.path} is being written by another run", hint="wait for its end, or name another folder") from None
+            raise OutputError(f"{self.path} is being written by another run", hint="wait until it ends, or name another folder") from None
 
     def n_saved(self) -> int:
-        """How many results stand in the folder as whole lines; 0 where it cannot be read."""
+        """Return how many results the folder has as complete lines; 0 if it cannot be read."""
         try:
             return (self.path / RESULTS).read_bytes().count(b"\n")
         except OSError:
@@ -184,11 +185,11 @@ class RunFolder:
 
     @property
     def unfinished(self) -> bool:
-        """Whether --resume can go on with it."""
+        """Return whether --resume can continue it."""
         return (self.path / STARTED).exists()
 
     def append(self, result: Result) -> None:
-        """Add one result to the journal."""
+        """Append one result to the journal."""
         assert self._journal is not None
         line = memoryview((whole_line(result) + "\n").encode("utf-8", "backslashreplace"))
         try:
@@ -209,7 +210,7 @@ class RunFolder:
             raise cannot_write_run(self.path, error, begun=True) from error
 
     def close(self) -> None:
-        """Close the journal and let others have the folder; what was appended stays."""
+        """Close the journal and unlock the folder; appended results stay."""
         self._close_journal()
         if self._lock is not None:
             os.close(self._lock)
@@ -222,7 +223,7 @@ class RunFolder:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a process writes the run in a folder; False where the system has no such locks."""
+    """Return whether a process is writing the run in a folder; False if the system has no such locks."""
     try:
         descriptor = _locked(folder)
     except BlockingIOError:
@@ -233,12 +234,12 @@ def is_held(folder: Path) -> bool:
 
 
 def _locked(folder: Path) -> int | None:
-    """What holds the lock of a folder until it is closed; None where there are no such locks, and a run is no worse without.
+    """Lock a folder and return the descriptor that keeps the lock; None if there are no such locks, which a run can do without.
 
-    Raises BlockingIOError where another process holds it.
+    Raises BlockingIOError if another process has the lock.
     """
     try:
-        # Windows opens no folder.
+        # Windows cannot open a folder.
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
         return None
@@ -253,22 +254,22 @@ def _locked(folder: Path) -> int | None:
 
 
 def started_otherwise(path: Path, changed: Sequence[str]) -> OutputError:
-    """What is said of an unfinished run that was started with something else."""
-    return OutputError(f"{path} was started with other {' and '.join(changed)}", hint="give what it was started with, or start a new run")
+    """Return the error for an unfinished run that was started with something else."""
+    return OutputError(f"{path} was started with other {' and '.join(changed)}", hint="use what it was started with, or start a new run")
 
 
 def half_written(folder: Path) -> list[Path]:
-    """What a killed run left of files that it was writing beside the real ones."""
+    """Return the temporary files that a killed run left next to the real ones."""
     return [part for name in (RUN, RESULTS, STARTED, UNITS) for part in folder.glob(f".{name}.*.part")]
 
 
 def _changed(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
-    """What differs between the plan a run was started on and this one, in the user's words; rules and limits stand in the signature."""
+    """Yield what differs between the recorded plan and this one, in the user's words; the signature covers rules and limits."""
     before, after = (dict(part.partition(":")[::2] for part in str(side.get("signature")).split("|")) for side in (started, plan))
     yield from (name for name in {**before, **after} if before.get(name) != after.get(name))
     if "whole" not in started and started.get("submission") != plan["submission"]:
         yield "submission"
-    # A database that was not there then is no other one.
+    # A database that was missing then is not another one.
     then, now = started.get("databases", {}), plan.get("databases", {})
     yield from (f"database {name}" for name in now if then.get(name, now[name]) != now[name])
     options = started.get("options")
@@ -278,7 +279,7 @@ def _changed(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[st
 
 
 def _parse_journal(path: Path, data: bytes) -> dict[str, Result]:
-    """The results of whole journal lines by instance id. Raises `OutputError` for a line that no run wrote, and for an id twice."""
+    """Return the results of complete journal lines by instance id. Raises `OutputError` for a malformed line and a repeated id."""
     results: dict[str, Result] = {}
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         try:
@@ -286,18 +287,16 @@ def _parse_journal(path: Path, data: bytes) -> dict[str, Result]:
         except (ValueError, TypeError):
             result = None
         if result is None or not isinstance(result.instance_id, str) or result.instance_id in results:
-            why = f"{result.instance_id!r} stands there twice" if result is not None else "not the line of a result"
-            raise OutputError(
-                f"{path}:{number}: {why}", hint="no run writes that; remove the line to have it scored anew, or start a new run"
-            )
+            why = f"{result.instance_id!r} is there twice" if result is not None else "not a result line"
+            raise OutputError(f"{path}:{number}: {why}", hint="no run writes that; remove the line to score it again, or start a new run")
         results[result.instance_id] = result
     return {result.instance_id: result for result in whole_units(path.parent, results.values())}
 
 
 def cannot_write_run(path: Path, error: OSError, *, begun: bool = False) -> OutputError:
-    """What is said of a run folder that cannot be written, or not any more."""
-    ways = "name another with --out, or name another folder of runs with --runs, or use --no-save, or look whether you may write there"
-    hint = f"make room and go on with --resume {path}" if begun else ways
+    """Return the error for a run folder that cannot be written, or not any more."""
+    ways = "name another with --out, or name another folder of runs with --runs, or use --no-save, or check that you may write there"
+    hint = f"free some space and continue with --resume {path}" if begun else ways
     return write_error(f"the run folder {path}", error, hint=hint)
 
 
@@ -306,14 +305,14 @@ def _no_unfinished(path: Path, what: str) -> OutputError:
 
 
 def claim(out: Path) -> Path:
-    """The folder to write a run to: `out` itself. An earlier run folder there is replaced, any other non-empty folder refused."""
+    """Return the folder to write a run to: `out` itself. An earlier run there is replaced, any other non-empty folder refused."""
     try:
         if out.is_dir():
             held = {entry.name for entry in set(out.iterdir()) - set(half_written(out))}
             if is_submission(out):
-                raise OutputError(f"{out} is a submission, not a run folder", hint="name a new folder, or one that holds an earlier run")
+                raise OutputError(f"{out} is a submission, not a run folder", hint="name a new folder, or one with an earlier run")
             if held and not held & {RUN, RESULTS, STARTED}:
-                raise OutputError(f"{out} is not empty and not a run folder", hint="name a new folder, or one that holds an earlier run")
+                raise OutputError(f"{out} is not empty and not a run folder", hint="name a new folder, or one with an earlier run")
         elif out.exists():
             raise OutputError(f"{out} is a file, not a folder", hint="--out names the run folder itself")
     except OSError as error:
@@ -322,7 +321,7 @@ def claim(out: Path) -> Path:
 
 
 def new_folder(root: Path, label: str, *, now: datetime | None = None) -> Path:
-    """A free folder name `<root>/<yyyymmdd-hhmmss>-<label>`; made at once, so that two runs never share one."""
+    """Create a free folder `<root>/<yyyymmdd-hhmmss>-<label>`; created at once, so that two runs never share one."""
     stamp = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
     slug = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in label).strip("-.")[:40] or "run"
     for attempt in range(1, 10_000):

@@ -1,4 +1,4 @@
-"""What a run is asked: `Options`. It imports nearly nothing, so that a command can start its zygote before it imports what runs."""
+"""Options of a run. Imports very little, so that a command can start its fork server before it imports the rest."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,23 +12,22 @@ if TYPE_CHECKING:
     from evalsuite.runs.shards import Shard
 
 
-# What `run.json` keeps of the options beside those that every run has, where it is given.
+# Options that `run.json` records only if they are given.
 _KEPT = ("layout", "mode", "shard", "live_gold", "as_of", "allow_programs", "invalid_as", "ves")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How to run. `rules` None means what the suite says, else official; `out` None means a new folder under `runs_folder`.
+    """Options of a run. `rules` None means those of the suite, else official; `out` None means a new folder under `runs_folder`.
 
-    `layout` None looks at gold, `mode` None at the submission (see `readers.layouts`). `executor` is a name of `executors.EXECUTORS`,
-    `scheduler` the address of a dask scheduler. `origin` is the URL of a submission that is a copy of what lies there.
-    `errata_day` is the day on which errata must not have expired, None for today (UTC).
-    `databases` is where the databases lie that checks name, `questions` the file of questions (None: as it is found),
-    `live_gold` runs gold queries where gold exists too, `gold_cache` is where computed gold is kept, `as_of` the day (None: today) that
-    gold queries ask about. `allow_programs` runs answers
-    that are programs, which nothing jails. `invalid_as` "zero" counts an answer to which a judge gave no verdict as wrong. `resume` is a
-    run that was interrupted, or one with instances that nobody could judge. `judge` is a file whose keys go before those of judge.yaml.
-    `ves` times right answers that are queries beside gold's. `tell` hears before queries run what they will bill.
+    `layout` None is detected from gold, `mode` None from the submission (see `readers.layouts`). `executor` is a name of
+    `executors.EXECUTORS`, `scheduler` the address of a dask scheduler. `origin` is the URL that a submission was copied from. `errata_day`
+    is the day on which errata must not have expired, None for today (UTC). `databases` is the folder of the databases that checks name,
+    `questions` the file of questions (None: detected), `live_gold` runs gold queries even where gold exists, `gold_cache` is where computed
+    gold is stored, `as_of` the day (None: today) of gold queries. `allow_programs` runs answers that are programs without a program
+    sandbox. `invalid_as` "zero" counts an answer without a judge's verdict as wrong. `resume` is an interrupted run, or one with unscored
+    instances. `judge` is a file whose keys override those of judge.yaml. `ves` times right answers that are queries against gold's. `tell`
+    receives, before queries run, what they will bill.
     """
 
     rules: Rule | None = None
@@ -64,7 +63,7 @@ class RunOptions:
     tell: Callable[[str], None] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """What `run.json` keeps of them: only what says which instances were scored and how."""
+        """Return the options that `run.json` records: which instances were scored and how."""
         chosen = {"rules": self.rules, "only": list(self.only), "filter": self.pattern, "group": self.group, "limits": dict(self.limits)}
         more = {name: getattr(self, name) for name in _KEPT}
         more["questions"] = str(self.questions) if self.questions is not None else None

@@ -1,4 +1,4 @@
-"""What comes of a run: `Run`."""
+"""Result of a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from evalsuite.runs.summary import Summary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A scored submission: n results in gold order, their summary, where it was saved (None: nowhere), and what `unsure_of` says."""
+    """A scored submission: n results in gold order, their summary, its folder (None: not saved), and the output of `unsure_of`."""
 
     gold: Gold
     submission: Submission
@@ -38,7 +38,7 @@ class Run:
     databases: Mapping[str, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The `run.json` object."""
+        """Return the `run.json` object."""
         return {
             "schema_version": SCHEMA_VERSION,
             "signature": self.signature,

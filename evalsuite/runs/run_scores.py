@@ -1,4 +1,4 @@
-"""What a ranking needs of a finished run, kept apart from the run so that a board of many never parses all their results again."""
+"""Scores of a finished run in columns, cached, so that a leaderboard does not parse all results again."""
 
 import hashlib
 import json
@@ -23,14 +23,13 @@ from evalsuite.stats.units import units_of
 class RunScores:
     """A finished run in columns: n instances in gold order, with the score under the run's rules and under both, status and scorer.
 
-    `submission_hash` is empty for runs that did not record it, or have a verdict that may be one on other bytes. `groups` maps tags to
-    instance ids, `clusters` are tags. `units` are the scores of the records of instances that hold many. `is_whole` says that all of gold
-    was scored, not some instances of it; `only` is a digest of these where they were asked for by their ids alone. `n_instances` are those
-    of all of gold, 0 where nobody knows.
-    `databases` are the states of the files that queries ran on (`run.databases.database_stamps`), one of no name where a run that ran
-    some does not say. `raw` are the values on metrics' own scales, empty where there are none. `corrected` is the score after errata,
-    `further` are the means of the scorers beside the score, those of `further_raw` on scales of their own.
-    `n_unapplied` how many of these are stale or expired; `errata` says which errata these were, and which of them were applied.
+    `submission_hash` is empty for runs that did not record it, or with a verdict that may belong to other bytes. `groups` maps tags to
+    instance ids, `clusters` are tags. `units` are the scores of the records of instances with many. `is_whole` says that all of gold was
+    scored; `only` is a digest of the ids if a part was requested by ids alone. `n_instances` counts all of gold, 0 if unknown. `databases`
+    are the states of the files that queries ran on (`databases.database_stamps`), with one empty name if a run does not record them. `raw`
+    are the values on metrics' own scales, empty if there are none. `corrected` is the score after errata, `further` are the means of the
+    scorers that do not make the score, `further_raw` those on their own scales. `n_unapplied` counts stale or expired errata; `errata`
+    identifies the errata and which of them were applied.
     """
 
     folder: str
@@ -62,9 +61,9 @@ class RunScores:
 
 
 def run_scores(folder: Path, memo: DiskCache, *, read: Reader | None = None) -> RunScores | None:
-    """The columns of the run in a folder, from the memo where its two files did not change; None where there is no finished run.
+    """Return the columns of the run in a folder, from the cache if its two files did not change; None if there is no finished run.
 
-    `read` is what parses its `units.parquet`, see `whole_units`.
+    `read` parses its `units.parquet`, see `whole_units`.
     """
     stamp, key = _stamp_of_run(folder), str(folder.resolve())
     if stamp is None:
@@ -79,7 +78,7 @@ def run_scores(folder: Path, memo: DiskCache, *, read: Reader | None = None) -> 
 
 
 def find_scored(root: Path, wanted: set[str], memo: DiskCache) -> dict[str, Path]:
-    """`run_key` -> the newest finished run folder under `root` that scored under it, for the keys that are wanted."""
+    """Return `run_key` -> the newest finished run under `root` with that key, for the `wanted` keys."""
     found: dict[str, Path] = {}
     if not wanted or not root.is_dir():
         return found
@@ -101,27 +100,27 @@ def find_scored(root: Path, wanted: set[str], memo: DiskCache) -> dict[str, Path
 
 
 def run_key(run: RunScores) -> str:
-    """What two runs share whose numbers must be the same: signature, errata, instances, submission hash.
+    """Return a key for runs that must have the same numbers: signature, errata, instances, submission hash.
 
-    Empty where the last one is not known, and for a part of gold that was not asked for by ids.
+    Empty if the submission hash is unknown, and for a part of gold that was not requested by ids.
     """
     is_known = run.submission_hash and (run.is_whole or run.only)
     return key_of(run.signature, run.errata, run.submission_hash, only=run.only) if is_known else ""
 
 
 def key_of(signature: str, errata: str, submission_hash: str, *, only: str = "") -> str:
-    """The `run_key` of a run with that signature, those errata and that submission, over the instances of a `digest_of_ids`."""
+    """Return the `run_key` of a run with that signature, errata and submission, over the instances of a `digest_of_ids`."""
     return f"{signature}|errata:{errata}{'|only:' * bool(only)}{only}|submission:{submission_hash}"
 
 
 def digest_of_ids(ids: Iterable[str]) -> str:
-    """Instances asked for by their ids in one word, in whatever order; empty for none."""
+    """Return a digest of requested instance ids, independent of their order; empty for none."""
     names = sorted(set(ids))
     return hashlib.sha256(json.dumps(names).encode()).hexdigest()[:32] if names else ""
 
 
 def errata_line(content: str, applied: Iterable[str]) -> str:
-    """Errata in one word: the hash of their file, and the ids of those that are applied; empty where there is no file."""
+    """Return errata as one word: the hash of their file and the ids of the applied ones; empty without a file."""
     return ":".join((content, *sorted(applied))) if content else ""
 
 
@@ -129,7 +128,7 @@ _columns: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
 
 
 def _lean(run: RunScores) -> RunScores:
-    """The run with its columns of texts shared with the runs before it: a board of a thousand holds their ids once."""
+    """Return the run with text columns shared with earlier runs: a leaderboard of a thousand stores their ids once."""
 
     def shared(values: Sequence[Any]) -> tuple[Any, ...]:
         return _columns.setdefault(tuple(values), tuple(values))
@@ -144,7 +143,7 @@ def _stamp_of_run(folder: Path) -> list[int] | None:
         files = [(folder / name).stat() for name in (RUN, RESULTS)]
     except OSError:
         return None
-    # The first number goes up with each new layout of `RunScores`.
+    # Increase the first number with each new layout of `RunScores`.
     return [5, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
 
 
@@ -162,7 +161,7 @@ def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
 
 
 def _columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
-    """The columns of a run with these results."""
+    """Return the columns of a run with these results."""
     raw = [own_value(result) for result in results]
     is_sample = str(entry.run.get("options", {}).get("mode", "")).startswith("sample ")
     run, options, gold = entry.run, entry.run.get("options", {}), entry.run.get("gold", {})
@@ -177,7 +176,7 @@ def _columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
         submission=str(submission.get("folder", "")),
         suite=entry.suite,
         rules=str(options.get("rules", "")),
-        # Of the samples of one submission each has the same files.
+        # All samples of one submission have the same files.
         is_whole=not (part := part_asked_for(options)) and not is_sample,
         only=digest_of_ids(part["only"]) if list(part) == ["only"] and not is_sample else "",
         metadata=dict(entry.metadata),

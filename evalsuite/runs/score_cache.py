@@ -1,7 +1,6 @@
-"""Scores already known, by content: what is keyed on every byte that can move a verdict never has to be scored twice.
+"""Score cache: verdicts keyed on every byte that can change them, so that nothing is scored twice.
 
-The key that a verdict is kept under is made of the digests that it comes with, those of the very bytes that were read: however its files
-are exchanged meanwhile, a key never tells of others.
+The key uses the digests of the bytes that were actually read. If files change meanwhile, a key never refers to other bytes.
 """
 
 import contextlib
@@ -20,20 +19,20 @@ from evalsuite.readers.paths import FromRoot, Inode, content_digest, inside, ope
 from evalsuite.runs.run_files import result_of, whole_line
 from evalsuite.scorers import SCORERS
 
-# A text that is longer names no file of gold.
+# A longer text names no file of gold.
 _LONGEST_NAME = 255
-# Tasks that are looked up at once.
+# Tasks per lookup.
 _AT_ONCE = 1000
-# Of a SHA-256; what stands in the place of one is shorter.
+# Hex digits of a SHA-256; a placeholder is shorter.
 _DIGITS: Final = 64
 # Bytes of a key.
 _KEY: Final = 32
 
 
 class ScoreCache:
-    """Results by key; written by `close`.
+    """Results by key, written by `close`.
 
-    `state_of` says what of a task's databases is part of its key: empty for one without any, None for one that is not to be remembered.
+    `state_of` returns the part of a task's key that covers its databases: empty without any, None for a task that must not be cached.
     """
 
     def __init__(
@@ -41,20 +40,20 @@ class ScoreCache:
     ) -> None:
         self._memo = DiskCache(folder, stamp=code_stamp())
         self._base, self._gold, self._gold_inodes, self._state_of = base, gold, gold_inodes, state_of
-        # What is being scored, and of what runs on databases their state when that began.
+        # Tasks being scored, and the state of their databases at the start.
         self._open: dict[str, Task] = {}
         self._states: dict[str, str] = {}
-        # What is new, and its keys one behind the other: of a hundred thousand texts it is 4 MiB, and thrice that as pairs.
+        # New keys and results, keys concatenated: 4 MiB for a hundred thousand texts, three times that as pairs.
         self._fresh, self._keys = list[Result](), bytearray()
         self._places: list[str] = []
 
     def known(self, tasks: Sequence[Task]) -> dict[str, Result]:
-        """Results by instance id that need no scoring. What comes of the other tasks can be kept."""
+        """Return cached results by instance id. Results of the other tasks can then be stored."""
         results = dict[str, Result]()
         for at in range(0, len(tasks), _AT_ONCE):
             states = [(task, state) for task in tasks[at : at + _AT_ONCE] if (state := self._state_of(task)) is not None]
             some = [task for task, _ in states]
-            # A file is read for its digest only where that of another answer to its instance is known.
+            # A file is hashed only if another answer to its instance is cached.
             places = self._memo.get_all("scored", [self._place(task) for task in some if _names_files(task)])
             keys = {
                 task.instance.instance_id: key.hex()
@@ -74,13 +73,13 @@ class ScoreCache:
         return results
 
     def keep(self, result: Result) -> None:
-        """Remember a result that may be kept, under the digests of the very bytes that it is on."""
+        """Store a cacheable result under the digests of the bytes that it was computed on."""
         kind = kind_of(result)
         task, state = self._open.pop(result.instance_id, None), self._states.get(result.instance_id, "")
-        # A strict verdict that took too long may be there in time on another day.
+        # A strict verdict that took too long may be in time on another day.
         if task is None or not kind.may_be_kept or result.strict_fault:
             return
-        # What a query is stopped for hangs on the machine too.
+        # Whether a query is stopped depends on the machine too.
         if state and (kind.worth != "judged" or self._state_of(task) != state):
             return
         key = self._key(task, result.digests, state)
@@ -92,11 +91,11 @@ class ScoreCache:
                     self._places.append(self._place(task))
 
     def _place(self, task: Task) -> str:
-        """What stands for an instance under this base, whatever is answered."""
+        """Return the cache location of an instance under this base, for any answer."""
         return hashlib.sha256(f"{self._base} {task.rules} {task.instance.instance_id}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def _read(self, task: Task) -> dict[str, str]:
-        """The digest of each file of an answer, as far as they can be opened."""
+        """Return the digest of each file of an answer that can be opened."""
         digests: dict[str, str] = {}
         with contextlib.suppress(FaultError, OSError):
             for path in _paths(task):
@@ -109,10 +108,10 @@ class ScoreCache:
         return task_key(task, self._base, self._gold, digests, state)
 
     def close(self) -> None:
-        """Write what is new and let go of it and of the file."""
+        """Write new entries and release memory and the file."""
         self._open.clear()
         if self._fresh:
-            # In the order in which they will lie there, nearly: three bytes tell most of a hundred thousand apart.
+            # Nearly in their order in the file: three bytes distinguish most of a hundred thousand.
             order = sorted(range(len(self._fresh)), key=lambda at: int.from_bytes(self._keys[at * _KEY : at * _KEY + 3]))
             rows = ((self._keys[at * _KEY : (at + 1) * _KEY].hex(), whole_line(self._fresh[at])) for at in order)
             self._memo.put_all("score", rows)
@@ -123,15 +122,15 @@ class ScoreCache:
 
 
 def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str], state: str) -> bytes | None:
-    """A digest of all that can move this task's verdict: the base (versions, rules, limits), gold's entry and files, the answer's bytes,
-    the state of the databases that it runs on.
+    """Return a digest of everything that can change this task's verdict.
 
-    None for a task without an answer, one whose `digests` do not name the bytes of each of its files, or one judged by a plugin, whose
-    code is not in the key.
+    It covers the base (versions, rules, limits), gold's entry and files, the answer's bytes, and the state of the databases that it runs
+    on. None for a task without an answer, one whose `digests` lack one of its files, or one scored by a plugin, whose code is not in the
+    key.
     """
     if task.answer is None or task.answer.fault is not None or any(check.scorer not in SCORERS.bundled for check in task.instance.checks):
         return None
-    # The order of a list and what stands there again are in the key already.
+    # The key already covers the order of a list and repetitions.
     paths = _paths(task)
     if any(len(digests.get(path, "")) != _DIGITS for path in paths):
         return None
@@ -139,7 +138,7 @@ def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str],
         names = _gold_files(task, gold)
     except (OSError, ValueError):
         return None
-    # A faulty check's place stands in its reason, so it is part of the key.
+    # The reason of a faulty check contains its position, so the position is in the key.
     checks = [[check.scorer, dict(check.parameters), check.where if check.problems else ""] for check in task.instance.checks]
     bytes_of = {"gold": {name: gold.digests[name] for name in names}, "answer": {path: digests[path] for path in paths}}
     described = [base, task.instance.instance_id, task.rules, checks, task.answer.answer_type, task.answer.value, bytes_of, state]
@@ -152,7 +151,7 @@ def _names_files(task: Task) -> bool:
 
 
 def _paths(task: Task) -> list[str]:
-    """The files that an answer names, each once."""
+    """Return the distinct files that an answer names."""
     if task.answer is None or not _names_files(task):
         return []
     value = task.answer.value
@@ -160,9 +159,9 @@ def _paths(task: Task) -> list[str]:
 
 
 def _gold_files(task: Task, gold: GoldFiles) -> list[str]:
-    """The files that the checks' parameters name, below the gold folder; texts that are no file names are left out.
+    """Return the files that the checks' parameters name, below the gold folder; texts that are no file names are left out.
 
-    Raises ValueError for one that is there and was not looked at: what is in it nobody would notice.
+    Raises ValueError for an existing file without a digest, whose changes would go unnoticed.
     """
     names: dict[str, None] = {}
     for check in task.instance.checks:

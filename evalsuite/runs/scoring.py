@@ -1,4 +1,4 @@
-"""One scoring of one submission, from two folders to a `Run`: plan, open, execute, summarise, save."""
+"""Score one submission, from two folders to a `Run`: plan, open, execute, summarise, save."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -41,16 +41,22 @@ def run(
     zygote: ForkServer | None = None,
     judges: ForkServer | None = None,
 ) -> Run:
-    """Score `result_dir` against `gold_dir` and save the run. For one run after the other there may be one `zygote` for all their workers
-    (None: one of its own, for which `result_dir` is hostile), and one for their `judges` that has read gold ahead.
+    """Score `result_dir` against `gold_dir` and save the run.
 
-    Raises `GoldError`, `SubmissionError` (a folder that cannot be read as a whole), `UsageError` and `OutputError`; before any of the
-    first three no run folder is made. A KeyboardInterrupt comes out as `InterruptedRun`, when all workers are dead.
+    Callers that score several submissions can share one `fork_server` for all workers (None: one is started, with `result_dir` as hostile),
+    and one for their `judges` that has loaded gold.
+
+    Raises:
+        GoldError: Gold is invalid.
+        SubmissionError: The submission cannot be read as a whole.
+        UsageError: An option is wrong. Before any of these three, no run folder is created.
+        OutputError: The run cannot be saved.
+        InterruptedRun: A KeyboardInterrupt, raised after all workers are dead.
     """
     started, options = time.perf_counter(), options or RunOptions()
     _check(options)
     try:
-        # The zygote imports while gold is read.
+        # The fork server imports while gold is read.
         with (
             without_collection(),
             nullcontext(zygote) if zygote is not None and zygote.alive else forking(result_dir, modules=WORKER_MODULES) as zygote,
@@ -68,12 +74,12 @@ def run(
 
 
 class InterruptedRun(KeyboardInterrupt):
-    """A run that was asked to stop, when it has: its text says what is saved and how to go on."""
+    """A run that was asked to stop, raised after it stopped: its text says what is saved and how to continue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """Who scores a plan, from the one that asks a judge to the pool of workers, and where its results go.
+    """Open resources of one run: executor, SQL, judge batches, cache, run folder.
 
     `known` are the results that an interrupted run left in `folder`, by instance id.
     """
@@ -88,7 +94,7 @@ class Opened:
 
 @contextmanager
 def _opened(planned: Planned, zygote: ForkServer | None, judges: ForkServer | None) -> Iterator[Opened]:
-    """The run folder and who scores. Whatever happens inside, every worker is dead and every file closed after it."""
+    """Open the resources of a run. After the block every worker is dead and every file closed."""
     options, gold, inodes = planned.options, planned.gold, planned.gold_inodes
     assert options.jobs is not None
     folder, known = _open_folder(planned)
@@ -105,7 +111,7 @@ def _opened(planned: Planned, zygote: ForkServer | None, judges: ForkServer | No
     pool = open_executor(options.executor, work)
     cache = None
     if options.cache is not None:
-        # Who asks how fast queries are has them run.
+        # Timing queries requires running them.
         state_of = (lambda task: None if hangs_on_database(task) else "") if options.ves else planned.databases.state_of
         base = planned.signature.replace(gold.hash, "")
         cache = ScoreCache(options.cache, base=base, gold=planned.gold_files, gold_inodes=inodes, state_of=state_of)
@@ -127,7 +133,7 @@ def _opened(planned: Planned, zygote: ForkServer | None, judges: ForkServer | No
 
 
 def _open_folder(planned: Planned) -> tuple[RunFolder | None, Mapping[str, Result]]:
-    """The run folder to write to, and the results that an earlier run left in it. Raises `OutputError`."""
+    """Return the run folder to write, and the results that an earlier attempt left in it. Raises `OutputError`."""
     options, submission = planned.options, planned.submission
     if not options.save:
         return None, {}
@@ -135,7 +141,7 @@ def _open_folder(planned: Planned) -> tuple[RunFolder | None, Mapping[str, Resul
         "signature": planned.signature,
         "submission": named_hash(submission),
         "options": options.to_json(),
-        # For who looks at it meanwhile.
+        # Labels for readers of the folder during the run.
         "suite": planned.gold.suite.name,
         "n_instances": len(planned.tasks),
         **({"databases": dict(planned.stamps)} if planned.stamps is not None else {}),
@@ -155,9 +161,9 @@ def _open_folder(planned: Planned) -> tuple[RunFolder | None, Mapping[str, Resul
 
 
 def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Iterator[Result]:
-    """The results in gold order; those of an earlier try or of the cache are taken over, every new one is journalled as it is known.
+    """Yield the results in gold order; those of an earlier attempt or the cache are reused, every new one is journalled at once.
 
-    All of them are known when this returns; each is let go of as it is taken.
+    All of them are known when this returns; each is released when it is taken.
     """
     tasks, folder, cache = planned.tasks, opened.folder, opened.cache
     results = {name: opened.known[name] for task in tasks if (name := task.instance.instance_id) in opened.known}
@@ -180,15 +186,15 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Ite
         if cache is not None:
             cache.keep(result)
     if cache is not None:
-        # Before anything is noted at the results: until then what it holds are the very same.
+        # Before notes are added to the results: until then the objects are the same.
         cache.close()
-    # The table of names goes when this returns.
+    # The table of names is freed when this returns.
     ordered = [results[task.instance.instance_id] for task in reversed(tasks)]
     return (ordered.pop() for _ in tasks)
 
 
 def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], started: float) -> Run:
-    """All that is said of a run: its results with notes on how answers were made, every number, and which bytes they are about."""
+    """Return the run: results with notes, every number, and the bytes that they are about."""
     options, gold, tasks, folder = planned.options, planned.gold, planned.tasks, opened.folder
     files = planned.gold_files
     results = with_notes(tasks, scored, planned.gold_inodes, among=planned.living.tasks, gold_digests=files.digests)
@@ -233,12 +239,12 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
 
 
 def _check(options: RunOptions) -> None:
-    """Raise `UsageError` where options exclude each other, or no executor can be meant."""
+    """Raise `UsageError` for options that exclude each other, or an unknown executor."""
     check_executor(options.executor, options.scheduler)
     if options.resume is not None and options.out is not None:
         raise UsageError("--resume and --out exclude each other", hint="--resume names the folder to write to")
     if options.resume is not None and not options.save:
-        raise UsageError("--resume and --no-save exclude each other", hint="a resumed run goes on in its folder")
+        raise UsageError("--resume and --no-save exclude each other", hint="a resumed run continues in its folder")
 
 
 def _saved(folder: RunFolder | None, n_instances: int) -> str:
@@ -246,4 +252,4 @@ def _saved(folder: RunFolder | None, n_instances: int) -> str:
         return "interrupted: nothing is saved"
     if not folder.unfinished:
         return f"interrupted: the finished run is saved in {folder.path}"
-    return f"interrupted: {folder.n_saved()} of {n_instances} instances are saved in {folder.path}; go on with --resume {folder.path}"
+    return f"interrupted: {folder.n_saved()} of {n_instances} instances are saved in {folder.path}; continue with --resume {folder.path}"

@@ -1,7 +1,7 @@
-"""Parts of a run that know nothing of each other, for CI matrices and job arrays, and their way back to one run.
+"""Shards: independent parts of a run, for CI matrices and job arrays, and their merge into one run.
 
-Shard i of n takes every n-th instance in gold order, beginning with the i-th: neighbours, which are often alike and alike in cost, are
-spread, and the gold order of the whole follows from the parts alone.
+Shard i of n takes every n-th instance in gold order, starting with the i-th: neighbours, which often have similar cost, are spread, and the
+gold order of the whole follows from the parts alone.
 """
 
 import re
@@ -36,12 +36,12 @@ class Shard:
         return f"{self.i}/{self.n}"
 
     def of(self, items: Sequence[_T]) -> list[_T]:
-        """The items of this part, in order."""
+        """Return the items of this part, in order."""
         return list(items[self.i - 1 :: self.n])
 
 
 def parse_shard(text: str | None) -> Shard | None:
-    """The shard that `i/n` names, None for None; raises `UsageError` for any other text."""
+    """Parse `i/n`; None for None. Raises `UsageError` for any other text."""
     if text is None:
         return None
     match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
@@ -51,10 +51,10 @@ def parse_shard(text: str | None) -> Shard | None:
 
 
 def merge(folders: Sequence[Path], out: Path) -> RunEntry:
-    """The one run of which the finished runs in `folders` are the shards, saved in `out`; the order of the folders does not matter.
+    """Merge the finished runs in `folders`, the shards of one run, into `out`; the order of the folders does not matter.
 
-    Its `results.jsonl` is what a run of the whole writes, seconds aside. Raises `UsageError` where the folders are no shards, or not all of
-    one run: another gold, signature, submission or choice of instances, a shard missing or given twice.
+    Its `results.jsonl` equals that of a run of the whole, except for seconds. Raises `UsageError` if the folders are no shards, or not all
+    of one run: other gold, signature, submission or selection, a shard missing or repeated.
     """
     entries = [_entry(folder) for folder in folders]
     parts = _in_order(entries)
@@ -92,7 +92,7 @@ def _shard(entry: RunEntry) -> Shard:
 
 
 def _in_order(entries: Sequence[RunEntry]) -> list[RunEntry]:
-    """The entries by shard; raises `UsageError` unless every shard of one count is there once."""
+    """Return the entries by shard; raises `UsageError` unless every shard of one count is there once."""
     if not entries:
         raise UsageError("no runs to merge", hint="evalsuite merge RUN... --out FOLDER")
     n = _shard(entries[0]).n
@@ -112,7 +112,7 @@ def _in_order(entries: Sequence[RunEntry]) -> list[RunEntry]:
 
 
 def _check_alike(parts: Sequence[RunEntry]) -> None:
-    """Raise `UsageError` for shards of different runs, naming what differs."""
+    """Raise `UsageError` for shards of different runs, with the difference."""
     first = _identity(parts[0].run)
     for part in parts[1:]:
         other = _identity(part.run)
@@ -125,7 +125,7 @@ def _check_alike(parts: Sequence[RunEntry]) -> None:
 
 
 def _identity(run: Mapping[str, Any]) -> dict[str, Any]:
-    """What all shards of a run agree in."""
+    """Return what all shards of a run have in common."""
     signature = dict(part.partition(":")[::2] for part in str(run.get("signature", "")).split("|"))
     options = {name: value for name, value in run.get("options", {}).items() if name != "shard"}
     return {
@@ -138,9 +138,9 @@ def _identity(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _woven(parts: Sequence[RunEntry], rows: Sequence[Sequence[Result]]) -> list[Result]:
-    """The results in gold order; raises `UsageError` where an instance stands in two shards or a shard lacks some."""
+    """Return the results in gold order; raises `UsageError` for an instance in two shards, or a shard without some of its results."""
     n_results = sum(map(len, rows))
-    # First what each run says of itself: where one lacks some, the sum is wrong, and with it the share of every other.
+    # First the counts of each run: a missing result makes the sum wrong, and the expected share of every other shard.
     said = [entry.run["summary"].get("n_gold") for entry in parts]
     shares = [len(range(i, n_results, len(parts))) for i in range(len(parts))]
     for entry, own, n in [*zip(parts, rows, said, strict=True), *zip(parts, rows, shares, strict=True)]:
@@ -151,13 +151,13 @@ def _woven(parts: Sequence[RunEntry], rows: Sequence[Sequence[Result]]) -> list[
     seen: set[str] = set()
     for result in results:
         if result.instance_id in seen:
-            raise UsageError(f"the shards overlap: {result.instance_id!r} stands in two of them", hint="run them again from one gold")
+            raise UsageError(f"the shards overlap: {result.instance_id!r} is in two of them", hint="run them again from one gold")
         seen.add(result.instance_id)
     return results
 
 
 def _merged(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, Any]:
-    """The `run.json` object of the whole: every number computed anew from the results."""
+    """Return the `run.json` object of the whole: every number computed again from the results."""
     first = parts[0].run
     groups = _groups(parts, results)
     tags: dict[str, list[str]] = {}
@@ -168,7 +168,7 @@ def _merged(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, A
     summary = summarise(results, rules=first["options"]["rules"], groups=tags, **part)
     unsure = [name for part in parts for name in part.run.get("submission", {}).get("unsure", ())]
     judges = [part.run["judge"] for part in parts if part.run.get("judge")]
-    # Of files that were read, only each part knew what was read: the whole has no root.
+    # Only each shard knows which file bytes were read: the whole has no root.
     return {
         **{key: value for key, value in first.items() if key != "root"},
         "options": {name: value for name, value in first["options"].items() if name != "shard"},
@@ -185,7 +185,7 @@ def _merged(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, A
 
 
 def _groups(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, list[str]]:
-    """Tag -> the ids of its instances, both in gold order."""
+    """Return tag -> the ids of its instances, both in gold order."""
     tags: dict[str, list[str]] = {}
     for part in parts:
         for tag, names in part.run.get("groups", {}).items():
@@ -199,7 +199,7 @@ def _groups(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, l
 
 
 def _added(accounts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What a judge was asked in all shards: counts and costs add up, the models are the first one's."""
+    """Add up the judge's requests and costs of all shards; the models are those of the first."""
     totals = {
         key: sum(account.get(key) or 0 for account in accounts) for key, value in accounts[0].items() if isinstance(value, int | float)
     }

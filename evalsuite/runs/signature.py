@@ -1,4 +1,4 @@
-"""The signature: everything that makes two runs comparable, as one short line."""
+"""Signature of a run: everything that makes two runs comparable, as one short line."""
 
 import glob
 import hashlib
@@ -13,7 +13,7 @@ from evalsuite.core.types import EVALUATORS, Rule
 from evalsuite.core.version import __version__
 from evalsuite.readers.limits import CLOCK, clock_words
 
-# Libraries whose version can move a verdict: the reference reads tables with the first two.
+# Libraries whose version can change a verdict: the reference reads tables with the first two.
 VERDICT_PACKAGES = ("pandas", "duckdb", "rapidfuzz")
 
 
@@ -29,14 +29,18 @@ def signature(
     invalid_as: str | None = None,
     judge: str = "",
 ) -> str:
-    """`evalsuite:0.1|rules:official|gold:3f9c1e|pandas:3.1.1|...`; `limits` are those that differ from their defaults, and appear hashed,
-    but for a frozen clock, which is its day.
+    """Return the signature: `evalsuite:0.1|rules:official|gold:3f9c1e|pandas:3.1.1|...`.
 
-    Rules are `default` where none were chosen and gold holds trees: those are strict by default, the rest is official.
-    `official` means the reference of gold's layout, so another layout's name stands behind it: `rules:official-lite`.
-    `living` is the hash of the gold that was computed for the run, `plugins` that of scorers that are not bundled (`Registry.code_hash`),
-    `programs` whether answers that are programs were allowed to run: one may pass any test, nothing jails it.
-    `invalid_as` is what an answer without a verdict of the judge counts as, where it counts; `judge` what of its settings moves a verdict.
+    Args:
+        rules: `default` if none were requested and gold has trees: those are strict by default, the rest is official.
+        gold_hash: Hash of gold and of the suite file.
+        limits: Those that differ from their defaults. They appear hashed, except a frozen clock, which appears as its day.
+        layout: Layout of gold. `official` means the reference of that layout, so another layout's name follows: `rules:official-lite`.
+        living: Hash of the gold that was computed for the run.
+        plugins: Hash of scorers that are not bundled (`Registry.code_hash`).
+        programs: Whether answers that are programs could run without a program sandbox, in which any test can pass.
+        invalid_as: What an answer without the judge's verdict counts as, if it counts.
+        judge: The judge's settings that can change a verdict.
     """
     parts = [f"evalsuite:{__version__}", f"rules:{rules_name(rules, layout)}", f"gold:{gold_hash}"]
     if living:
@@ -58,14 +62,14 @@ def signature(
 
 
 def clock_in(signature: str) -> str:
-    """Where the clock of the run's queries stood, as `2026-05-31`; empty where it went."""
+    """Return the frozen clock of the run's queries, as `2026-05-31`; empty if it was not frozen."""
     return dict(part.partition(":")[::2] for part in signature.split("|")).get("clock", "")
 
 
 def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> str:
-    """The rules as a person reads them: `official-lite` where the official rules are those of another reference than the original.
+    """Return the display name of the rules: `official-lite` if the official rules are those of another reference than the original.
 
-    Those of an evaluator have its name.
+    Rules of an evaluator have its name.
     """
     if layout in EVALUATORS and rules != "strict":
         return layout
@@ -73,14 +77,16 @@ def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> st
 
 
 def shown_rules(rules: str, signatures: Iterable[str]) -> str:
-    """The rules of several runs as a person reads them: official ones by the name in the runs' signatures, as `bird-ex`."""
+    """Return the display name of the rules of several runs: official ones by the name in the runs' signatures, as `bird-ex`."""
     named = {part.removeprefix("rules:") for line in signatures for part in line.split("|") if part.startswith("rules:")}
     return " and ".join(sorted(named - {"strict", "default"})) or rules if rules == "official" else rules
 
 
 def receipt(*, isolation: str, walls: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:
-    """How a run was made, beyond what moves a verdict: interpreter, system, `isolation` with its walls, jobs, and an
-    executor other than the local one."""
+    """Return how a run was made, apart from what can change a verdict.
+
+    Interpreter, system, `isolation` with its sandbox features, jobs, and an executor other than the local one.
+    """
     shown = "+".join([isolation, *(wall for wall in walls if wall != "limits")])
     return {
         "isolation": shown,
@@ -93,12 +99,12 @@ def receipt(*, isolation: str, walls: Sequence[str], jobs: int, executor: str = 
 
 @cache
 def _version(package: str) -> str:
-    """What is installed of a package that is written as it is imported: the name of its `.dist-info`, else what `importlib.metadata` finds.
+    """Return the installed version of a package: from the name of its `.dist-info`, else from `importlib.metadata`.
 
-    Importing that costs as much as the rest of a start, and all it would do here is to look for this name.
+    Importing `importlib.metadata` costs as much as the rest of the start.
     """
     for place in sys.path:
-        if len(found := glob.glob(f"{glob.escape(place or '.')}/{package}-*.dist-info")) == 1:  # noqa: PTH207 - of no folder a Path is needed
+        if len(found := glob.glob(f"{glob.escape(place or '.')}/{package}-*.dist-info")) == 1:  # noqa: PTH207 - no Path is needed
             return found[0].removesuffix(".dist-info").rpartition("-")[2]
         if found:
             break

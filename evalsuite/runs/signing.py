@@ -1,9 +1,7 @@
-"""A run signed with the key of the host that made it (Ed25519), so that others can tell who says what it says.
+"""Sign a run with the Ed25519 key of its host, so that others can verify its origin.
 
-Keys are OpenSSH files: `ssh-keygen -t ed25519` makes usable ones too. What is signed is the digest of `run.json`, which holds the digest of
-`results.jsonl` and the root over all instances.
-
-The root of a run: one digest over what each instance was held to, what was handed in for it, and what came out.
+Keys are OpenSSH files, such as those of `ssh-keygen -t ed25519`. The signature covers the digest of `run.json`, which contains the digest
+of `results.jsonl` and the root over all instances. The root of a run is one digest over gold, answer and verdict of each instance.
 """
 
 import hashlib
@@ -26,15 +24,16 @@ if TYPE_CHECKING:
 
 
 def root_of(tasks: Sequence[Task], results: Sequence[Result], gold: Mapping[str, str], contents: Mapping[str, str]) -> str:
-    """The Merkle root (64 hex digits) over n leaves in gold order: instance, gold digest, answer digest, verdict.
+    """Return the Merkle root (64 hex digits) over n leaves in gold order: instance, gold digest, answer digest, verdict.
 
-    `gold` has the digest of each file below the gold folder, `contents` that of each file of the submission; of a file that was read, what
-    was read counts. Leaves and nodes are hashed apart (a byte in front), a node without a neighbour goes up as it is: as in RFC 6962.
+    `gold` has the digest of each file below the gold folder, `contents` that of each file of the submission; for a file that was read, the
+    bytes that were read count. As in RFC 6962, leaves and nodes have different prefix bytes, and a node without a sibling moves up
+    unchanged.
     """
     of_instance: dict[str, list[tuple[str, str]]] = {}
     for name, digest in sorted(gold.items()):
         of_instance.setdefault(name.partition("/")[0], []).append((name, digest))
-    # Height and root of the whole trees so far, each higher than the next.
+    # Height and root of the complete trees so far, each higher than the next.
     trees: list[tuple[int, bytes]] = []
     for task, result in zip(tasks, results, strict=True):
         height, node = 0, _leaf(task, result, of_instance, contents)
@@ -51,11 +50,11 @@ def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str
     handed_in: list[object] = [] if answer is None else [answer.answer_type, answer.value]
     if answer is not None and answer.fault is None and answer.answer_type != "answer":
         for path in [answer.value] if isinstance(answer.value, str) else answer.value:
-            # A path that is refused as such is never opened.
+            # A path that is refused is never opened.
             with suppress(FaultError):
                 file = inside(name, path)
                 handed_in.append(result.digests.get(path) or contents.get(file))
-    # A row that was read back says 1 where it was 1.0.
+    # A row that was read back has 1 instead of 1.0.
     numbers = [None if value is None else float(value) for value in (result.score, result.official, result.strict)]
     verdict = [result.status, *numbers, result.fault]
     leaf = [name, _digest([checks, gold.get(name, [])]), _digest(handed_in), verdict]
@@ -70,7 +69,7 @@ def _hash(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-# Made once: of a hundred thousand leaves each would make three encoders of its own.
+# Created once: a hundred thousand leaves would each create three encoders.
 _as_leaf, _sorted = json.JSONEncoder(default=str).encode, json.JSONEncoder(sort_keys=True, default=str).encode
 
 
@@ -79,9 +78,9 @@ _WHAT = b"evalsuite run\0"
 
 
 def new_key(path: Path) -> Path:
-    """The file of the public key of a new pair, `path` with `.pub` at its end; the private one is for its owner alone.
+    """Create a key pair and return the file of the public key, `path` with `.pub` appended; only the owner can read the private one.
 
-    Raises `OutputError` where a file of either name is there already, or cannot be written.
+    Raises `OutputError` if a file of either name exists already, or cannot be written.
     """
     _need_library()
     from cryptography.hazmat.primitives import serialization
@@ -103,7 +102,7 @@ def new_key(path: Path) -> Path:
 
 
 def read_key(path: Path) -> "Ed25519PrivateKey":
-    """The private key in a file. Raises `UsageError` for any other file, and for one that is locked by a passphrase."""
+    """Return the private key in a file. Raises `UsageError` for any other file, and for one with a passphrase."""
     _need_library()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_ssh_private_key
@@ -119,7 +118,7 @@ def read_key(path: Path) -> "Ed25519PrivateKey":
 
 
 def read_public_key(path: Path) -> "Ed25519PublicKey":
-    """The public key in a file. Raises `UsageError` for any other file."""
+    """Return the public key in a file. Raises `UsageError` for any other file."""
     _need_library()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_ssh_public_key
@@ -136,7 +135,7 @@ def read_public_key(path: Path) -> "Ed25519PublicKey":
 
 
 def sign_run(folder: Path, key: "Ed25519PrivateKey") -> None:
-    """Write the signature of the finished run in a folder beside it."""
+    """Write the signature of a finished run next to it."""
     seal = seal_of((folder / RUN).read_bytes())
     assert seal is not None, "a run that was just finished is sealed"
     made = {"public_key": public_text(key.public_key()), "signature": key.sign(_WHAT + seal.encode()).hex()}
@@ -147,13 +146,13 @@ def sign_run(folder: Path, key: "Ed25519PrivateKey") -> None:
 
 
 def claimed_signer(folder: Path) -> str:
-    """The public key by which the run in a folder says it is signed, not checked; empty where it says nothing."""
+    """Return the public key that the run in a folder claims to be signed with, unverified; empty if there is none."""
     said = read_json(folder / SIGNATURE)
     return str(said.get("public_key", "")) if isinstance(said, dict) else ""
 
 
 def why_not_signed(folder: Path, key: "Ed25519PublicKey") -> str:
-    """Why the run in a folder is not known to be signed with the key that belongs to this public one; empty where it is."""
+    """Return why the run in a folder is not verified as signed with this public key; empty if it is."""
     try:
         seal = seal_of((folder / RUN).read_bytes())
     except OSError:
@@ -162,7 +161,7 @@ def why_not_signed(folder: Path, key: "Ed25519PublicKey") -> str:
 
 
 def why_not_sealed(said: Any, seal: str, key: "Ed25519PublicKey") -> str:
-    """Why what is `said` of a signature is none by this key under the seal of a run; empty where it is."""
+    """Return why signature `said` is not one by this key over the seal of a run; empty if it is."""
     from cryptography.exceptions import InvalidSignature
 
     if said is None:
@@ -175,7 +174,7 @@ def why_not_sealed(said: Any, seal: str, key: "Ed25519PublicKey") -> str:
 
 
 def public_text(key: "Ed25519PublicKey") -> str:
-    """The public key as one line of text, as it stands in its file."""
+    """Return the public key as one line of text, as in its file."""
     from cryptography.hazmat.primitives import serialization
 
     return key.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH).decode()

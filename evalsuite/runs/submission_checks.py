@@ -1,6 +1,6 @@
-"""Facts about how answers were made, one note a fact: `kind: what was seen`. No accusation, and no effect on any score.
+"""Notes on how answers were made, one per fact: `kind: what was seen`. Notes accuse nobody and change no score.
 
-They are computed here, in the parent, from tasks and finished results. Files of either side are compared as bytes and parsed by nobody.
+They are computed in the parent from tasks and finished results. Files of either side are compared as bytes and never parsed.
 """
 
 import os
@@ -14,15 +14,15 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Result, Task
 
 SAME_ANSWER, OTHER_GOLDS = 5, 5
-# A text is looked at this far; whoever lists golds does so long before.
+# Only this much of a text is checked; a list of golds shows earlier.
 _MOST_WORDS, _MOST_CHARACTERS = 4000, 1 << 18
 _MOST_GOLD_WORDS = 6
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
 Words = tuple[str, ...]
-# By number of words: the hash of a gold's words, and the first of the instances that it belongs to. The words of a hundred thousand would
-# take thrice the space; that other words have the same 64 bits happens to nobody.
+# By number of words: the hash of a gold's words, and the first of its instances. Storing the words of a hundred thousand golds would take
+# three times the space; 64-bit collisions are negligible.
 Golds = Callable[[], Mapping[int, Mapping[int, str]]]
-# Of a SHA-256; what stands in the place of one is shorter.
+# Hex digits of a SHA-256; a placeholder is shorter.
 _DIGITS = 64
 _HARD_LINK = "hard link to a gold file"
 
@@ -35,13 +35,13 @@ def with_notes(
     among: Sequence[Task] | None = None,
     gold_digests: Mapping[str, str] | None = None,
 ) -> tuple[Result, ...]:
-    """The results in their order, those with something to say carrying it as `details["notes"]`.
+    """Return the results in order, with their notes as `details["notes"]`.
 
-    `among` are all tasks of which `tasks` are a shard: an answer is compared with those of the others too. `gold_digests` is what gold's
-    files are, as `GoldFiles` has it: an answer of which is known what was read needs no second look.
+    `among` are all tasks if `tasks` are a shard: an answer is compared with those of the other shards too. `gold_digests` are the digests
+    of gold's files, as `GoldFiles` has them: an answer with known digests is not read again.
     """
     same = {text: n for text, n in Counter(map(_text, among or tasks)).items() if n >= SAME_ANSWER}
-    # Of short answers nobody asks for them.
+    # Short answers are not checked.
     golds = cache(lambda: _gold_texts(among or tasks))
     noted = (
         (result, list(_notes(task, result, same, golds, gold_inodes, gold_digests or {})))
@@ -51,7 +51,7 @@ def with_notes(
 
 
 def by_kind(results: Iterable[Result]) -> dict[str, list[str]]:
-    """Instance ids by the kind of their notes, the commonest kind first."""
+    """Return instance ids by the kind of their notes, the most common kind first."""
     found: dict[str, list[str]] = {}
     for result in results:
         for note in result.detail("notes") or ():
@@ -78,17 +78,17 @@ def _notes(
         yield f"same answer: in {same[text]} instances"
     others = _golds_in(text, golds, task)
     if others >= OTHER_GOLDS:
-        yield f"many golds: the answer holds the gold of {others} other instances"
+        yield f"many golds: the answer contains the gold of {others} other instances"
     columns = result.detail("n_columns")
     needed = _needed(result.details) if columns is not None else None
     if columns is not None and needed is not None and columns > 2 * needed + 10:
-        yield f"kitchen sink: {columns} columns handed in, {needed} needed"
+        yield f"kitchen sink: {columns} columns submitted, {needed} needed"
     if 1 in (result.official, result.strict) and (name := _identical(task, result, gold_inodes, gold_digests)):
         yield f"byte-identical to gold: {name}"
 
 
 def _text(task: Task) -> str:
-    """The text of an answer that is one, without the spaces around it; empty for a file."""
+    """Return the stripped text of a text answer; empty for a file."""
     answer = task.answer
     return answer.value.strip() if answer is not None and answer.answer_type == "answer" and isinstance(answer.value, str) else ""
 
@@ -99,7 +99,7 @@ def _needed(details: Mapping[str, Any]) -> int | None:
 
 
 def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[int, str]]:
-    """The golds of all text checks, each with the first of its instances by name."""
+    """Return the golds of all text checks, each with the name of its first instance."""
     found: dict[int, dict[int, str]] = {}
     for task in tasks:
         name = task.instance.instance_id
@@ -111,7 +111,7 @@ def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[int, str]]:
 
 
 def _gold_words(task: Task) -> set[Words]:
-    """The words of each gold of a task's text checks; one digit or letter says nothing and is left out."""
+    """Return the words of each gold of a task's text checks; a single digit or letter is left out."""
     golds = [check.parameters.get("gold") for check in task.instance.checks]
     flat = [one for gold in golds for one in (gold if isinstance(gold, list) else [gold]) if isinstance(one, str | int | float)]
     found = {tuple(_WORD.findall(str(one).casefold())) for one in flat}
@@ -119,7 +119,7 @@ def _gold_words(task: Task) -> set[Words]:
 
 
 def _golds_in(text: str, golds: Golds, task: Task) -> int:
-    """In how many other instances' golds the text could answer: n instances of which a gold stands in it, word for word."""
+    """Return the number of other instances whose gold is in the text, word for word."""
     if len(text) < 2 * OTHER_GOLDS - 1:
         return 0
     words = _WORD.findall(text[:_MOST_CHARACTERS].casefold())[:_MOST_WORDS]
@@ -139,7 +139,7 @@ def _golds_in(text: str, golds: Golds, task: Task) -> int:
 
 
 def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int]], gold_digests: Mapping[str, str]) -> str:
-    """The gold file that an answer's file equals byte for byte, or an empty text."""
+    """Return the name of the gold file that an answer's file equals byte for byte; empty if there is none."""
     from evalsuite.readers.answer_files import AnswerFiles
     from evalsuite.readers.paths import inside, open_trusted
 
@@ -165,7 +165,7 @@ def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int
 
 
 def _below(task: Task, gold: str) -> str:
-    """The name of a gold file below the gold folder; empty where it leads elsewhere."""
+    """Return the name of a gold file below the gold folder; empty if it leads elsewhere."""
     from evalsuite.readers.paths import inside
 
     try:
@@ -175,7 +175,7 @@ def _below(task: Task, gold: str) -> str:
 
 
 def _gold_names(task: Task) -> Iterator[str]:
-    """The gold files that a task's checks name."""
+    """Yield the gold files that a task's checks name."""
     from evalsuite.scorers import SCORERS
 
     for check in task.instance.checks:
@@ -189,7 +189,7 @@ def _size(file: BinaryIO) -> int:
 
 
 def _same_bytes(one: BinaryIO, other: BinaryIO) -> bool:
-    """Whether two files of one size hold the same; stops at the first block that differs."""
+    """Return whether two files of one size are equal; stops at the first block that differs."""
     one.seek(0)
     other.seek(0)
     while block := one.read(1 << 20):

@@ -1,4 +1,4 @@
-"""What was handed in, read in a worker: the parent parses nothing of it, and is told of no answer but those to its gold's instances."""
+"""Read a submission in a worker: the parent parses none of its files, and gets only answers to instances of its gold."""
 
 import json
 import os
@@ -41,14 +41,16 @@ def read_handed_in(
     zygote: ForkServer | None = None,
     modules: Collection[str] = (),
 ) -> Submission:
-    """The submission in `folder`, as `read_submission` gives it for the ids of `gold`.
+    """Return the submission in `folder`, as `read_submission` does for the ids of `gold`.
 
-    `zygote` forks the worker, None: one of its own; it imports `modules` meanwhile. `layout`, `ids` (None: every answer is kept) and
-    `hidden` (what its worker may not read) count without gold, which has its own.
+    `fork_server` forks the worker (None: one of its own) and meanwhile imports `modules`. `layout`, `ids` (None: every answer is kept) and
+    `hidden` (paths that the worker may not read) count only without gold, which has its own.
 
-    Raises `SubmissionError` and `UsageError` as `read_submission` does, the first one also where the worker dies or takes too long.
+    Raises:
+        SubmissionError: As `read_submission`; also if the worker dies or takes too long.
+        UsageError: As `read_submission`.
     """
-    # Each id is held once.
+    # Each id is stored once.
     wanted = ids if gold is None else [instance.instance_id for instance in gold.instances]
     own = {name: name for name in wanted} if wanted is not None else None
     known = frozenset(own) if own is not None else None
@@ -57,10 +59,10 @@ def read_handed_in(
     inside = any(here.is_relative_to(place) for place in there)
     around = any(place.is_relative_to(here) for place in there)
     if (inside or around) and not metadata_like(folder) and folder.is_dir():
-        # What is no submission at all is told as such; in a worker one side could not be looked at.
+        # A path that is no submission at all is reported as such; a worker could not see one of the sides.
         read_submission(folder, limits, layout=layout, mode=mode, ids=known)
     if inside:
-        # Its files would be gold's own. The reverse is kept apart by walls.
+        # Its files would be gold's own. The reverse is prevented by the sandbox.
         raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
     if isolation == "none":
         if zygote is not None:
@@ -92,7 +94,7 @@ def read_handed_in(
 
 
 def _as_gold_has_it(submission: Submission, gold: Gold | None) -> Submission:
-    """The submission. Raises `SubmissionError` for databases without metadata where gold asks for anything but databases."""
+    """Return the submission. Raises `SubmissionError` for databases without metadata if gold asks for anything but databases."""
     checks = [] if submission.metadata or gold is None else [check for instance in gold.instances for check in instance.checks]
     if any(check.scorer != "duckdb_match" for check in checks):
         from evalsuite.readers.submission import no_metadata
@@ -102,9 +104,9 @@ def _as_gold_has_it(submission: Submission, gold: Gold | None) -> Submission:
 
 
 def read_unchanged(run: Mapping[str, Any], run_folder: Path, ids: Collection[str]) -> Submission | None:
-    """The submission of a saved run (its `run.json` object and folder) for these ids.
+    """Return the submission of a saved run (its `run.json` object and folder) for these ids.
 
-    None where its metadata was written after the run, or cannot be read any more.
+    None if its metadata was written after the run, or is no longer readable.
     """
     folder = submission_folder(run_folder, run)
     try:
@@ -118,7 +120,7 @@ def read_unchanged(run: Mapping[str, Any], run_folder: Path, ids: Collection[str
 
 
 def saved_exchanges(entry: RunEntry) -> Exchanges:
-    """What was asked and answered in a saved run, as far as its gold and submission are there and not written after its `run.json`."""
+    """Return questions and answers of a saved run, if its gold and submission exist and were not written after its `run.json`."""
     return Exchanges(lambda: _read_sides(entry))
 
 
@@ -129,13 +131,13 @@ def _read_sides(entry: RunEntry) -> tuple[Gold | None, Submission | None]:
     except (OSError, EvalsuiteError, KeyError, TypeError):
         return None, None
     if is_newer or not any(map(question_of, gold.instances)):
-        # Nothing is shown of answers to what has no question, and no worker is started for them.
+        # Answers without a question are not shown, and no worker is started for them.
         return None, None
     return gold, read_unchanged(entry.run, entry.folder, [instance.instance_id for instance in gold.instances])
 
 
 class HandedInReader:
-    """Reads submissions for one gold. Where all are known already nothing is read, gold neither, and no worker is started."""
+    """Read submissions for one gold. If all are cached, neither gold nor a submission is read and no worker is started."""
 
     def __init__(self, gold_dir: Path, folders: Sequence[Path], limits: Mapping[str, int | float], isolation: str) -> None:
         self._gold_dir, self._folders, self._limits, self._isolation = gold_dir, folders, limits, isolation
@@ -144,13 +146,13 @@ class HandedInReader:
         self._zygote: ForkServer | None = None
 
     def read(self, folder: Path) -> Submission:
-        """One of the submissions."""
+        """Return one of the submissions."""
         self._gold = self._gold or read_gold(self._gold_dir)
         self._zygote = self._zygote or self._workers.enter_context(forking(*self._folders, modules=WORKER_MODULES))
         return read_handed_in(folder, self._gold, self._limits, isolation=self._isolation, zygote=self._zygote)
 
     def close(self) -> None:
-        """End what was started."""
+        """End the worker's fork server."""
         self._workers.close()
 
 
@@ -169,9 +171,9 @@ def _answer(name: str, row: Sequence[Any]) -> Answer:
 
 
 def walled_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
-    """Of these instances by id, the context that a suite's run kept beside its answer, cut at 20,000 characters, as a worker reads it.
+    """Return instance id -> context that a suite's run stored next to its answer, cut at 20,000 characters, read in a worker.
 
-    Empty where none was kept or none can be read.
+    Empty if none was stored or readable.
     """
     place, limits = folder.absolute(), resolve_limits()
     try:
@@ -180,31 +182,31 @@ def walled_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
             told = list(calls.stream(_TELL_CONTEXTS, str(place), dict(limits), list(ids), n_bytes=n_bytes))
     except (OSError, EvalsuiteError, FaultError):
         return {}
-    # What the file made of the worker is not known.
+    # The file may control the worker, so its output is checked.
     return {row[0]: row[1] for row in told if fits(row, list[str]) and len(row) == 2}
 
 
 def tell_contexts(folder: str, limits: Limits, ids: Sequence[str]) -> Iterator[list[str]]:
-    """In the worker: [instance id, context] of each that has one."""
+    """Worker side: yield [instance id, context] of each instance that has one."""
     with open_confined(Path(folder), CONTEXTS, limit_bytes=limits["file_bytes"]) as handle:
         found = json.load(handle)
     yield from ([name, str(found[name])[:LONGEST]] for name in ids if isinstance(found, dict) and name in found)
 
 
 def walled_columns(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
-    """The columns of an instance in the `units.parquet` of somebody else's run, parsed in a worker.
+    """Yield the columns of an instance in the `units.parquet` of another person's run, parsed in a worker.
 
-    Raises `OutputError` where the worker dies or takes too long.
+    Raises `OutputError` if the worker dies or takes too long.
     """
     path, n_bytes = file.absolute(), os.fstat(handle.fileno()).st_size
     try:
         with WorkerCalls(readable=[path], hostile=path.parent, limits=resolve_limits()) as calls:
             for row in calls.stream(_UNITS, str(path), instance_id, copy=handle, n_bytes=n_bytes):
-                # What the file made of the worker is not known either.
+                # The file may control the worker, so its output is checked.
                 match row:
                     case [str(name), list(scores), official] if fits(scores, _COLUMN) and fits(official, _COLUMN | None):
                         yield name, scores, official
                     case _:
-                        raise FaultError("WORKER_DIED", "the worker told no columns")
+                        raise FaultError("WORKER_DIED", "the worker sent no columns")
     except FaultError as error:
         raise OutputError(f"{file}: {describe(error.fault)}", hint="score the submission again") from None

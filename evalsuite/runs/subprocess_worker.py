@@ -1,7 +1,7 @@
-"""Workers for a system that cannot fork or send descriptors (Windows): an interpreter each, that reads an answer and judges it.
+"""Workers for systems without fork or descriptor passing (Windows): an interpreter each, which reads and scores an answer.
 
-They speak through the pipes of their standard input and output. A death or a time-out costs one answer, as everywhere; but one process
-reads the submission and knows gold, and the only wall round it is its memory.
+They communicate through standard input and output. A death or a time-out costs one answer; but one process reads the submission and has
+gold, and its only sandbox feature is the memory limit.
 """
 
 import os
@@ -28,7 +28,7 @@ from evalsuite.sandbox.framing import LONGEST_ORDER, LONGEST_RESULT, OFFICIAL, C
 from evalsuite.sandbox.linux_layers import was_killed
 from evalsuite.scorers import SCORERS, worker_setup
 
-# So long a worker may take to end that has closed its pipe.
+# Seconds for a worker to end after it closed its pipe.
 _END_SECONDS = 5.0
 _CODE = "import sys; sys.path[:] = {path!r}; from evalsuite.runs.subprocess_worker import serve; serve()"
 
@@ -48,7 +48,7 @@ class _Pipes:
 
 
 class _SpawnedWorker:
-    """One interpreter. Raises `EvalsuiteError` where it cannot be started."""
+    """One interpreter. Raises `EvalsuiteError` if it cannot be started."""
 
     def __init__(self, setup: bytes, hostile: Path) -> None:
         code = _CODE.format(path=import_path(hostile))
@@ -80,10 +80,10 @@ class _SpawnedWorker:
         return self._process.poll() is None
 
     def score(self, task: Task, order: str, *, is_last: bool = False) -> Result | str:
-        """The result of a task: a fault of the answer where its time is over or the worker dies of it.
+        """Return the result of a task; a fault of the answer if its time is over or the worker dies of it.
 
-        An order where it is to be scored once more: alone where the system killed the worker, unless this `is_last` of its tries, and
-        under the official rules alone where only the strict ones took too long.
+        Return an order instead if the task must be scored again: alone if the operating system killed the worker, unless this `is_last` of
+        its attempts, and under the official rules only if just the strict ones took too long.
         """
         started, seconds = now(), answer_seconds(task.limits, size_of(task), beside_gold=bool(task.databases))
         over: list[Verdict] = []
@@ -121,14 +121,14 @@ class _SpawnedWorker:
         return faulty(task, fault, status="timeout" if over else "crashed", seconds=now() - started)
 
     def _ended(self) -> int:
-        """How it ended by itself, 0 where it goes on."""
+        """Return its exit status, 0 while it runs."""
         try:
             return self._process.wait(timeout=_END_SECONDS)
         except subprocess.TimeoutExpired:
             return 0
 
     def kill(self) -> None:
-        # Without SIGKILL, as on Windows, to terminate a process is to kill it.
+        # Without SIGKILL, as on Windows, terminating a process kills it.
         end = self._process.kill if hasattr(signal, "SIGKILL") else self._process.terminate
         end()
         self._process.wait()
@@ -142,7 +142,7 @@ def spawned_results(
     order: str,
     budget: Budget,
 ) -> Iterator[Result]:
-    """One result per task as soon as it is known; `jobs` workers side by side, each started when it is needed and ended with the last."""
+    """Yield one result per task as soon as it is known; `jobs` workers in parallel, started on demand and ended with the last task."""
     own, workers = threading.local(), list[_SpawnedWorker]()
     setup = _setup(tasks[0].limits, gold_inodes)
 
@@ -165,7 +165,7 @@ def spawned_results(
             else:
                 again.append(scored)
         while again:
-            # When nothing runs beside it.
+            # When nothing else runs.
             if isinstance(scored := score(*again.pop(), is_last=True), Result):
                 yield scored
             else:

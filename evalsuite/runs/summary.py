@@ -1,4 +1,4 @@
-"""Results -> Summary: every number of every report is computed here, once."""
+"""Summary of results: every number of every report is computed here, once."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,22 +18,21 @@ N_BINS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The numbers of a run. All shares lie in [0, 1] and are None where there is nothing to divide by.
+    """The numbers of a run. Shares are in [0, 1] and None if there is nothing to divide by.
 
-    `n_gold` are the instances that were scored, `n_instances` all those of gold: more, where a part of gold was asked for.
+    `n_gold` counts the scored instances, `n_instances` all of gold: more if a part of gold was requested.
 
-    `interval` is the 95 % interval of the score over the instances that it is over, or over the units of the only one: Wilson's for 0/1
-    scores, `stats.bounded_interval` for graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR2
-    standard error and interval where the suite names clusters: {n_clusters, se, interval_95, note}, what few clusters cannot say.
-    `n_units` counts records where an instance holds many; `by_field` pools their fields. `histogram` counts the judged scores in ten
-    equal bins over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing
-    was left of what the whole run might take, by limit (run_seconds, run_bytes). `pairs` is what `stats.query_rewards` says of answers that
-    are queries, by group too; empty where there is none.
+    `interval` is the 95 % interval of the score over its instances, or over the units of the only one: Wilson's for 0/1 scores,
+    `stats.bounded_interval` for graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR2 standard error
+    and interval if the suite names clusters: {n_clusters, se, interval_95, note on what few clusters cannot show}. `n_units` counts records
+    if an instance has many; `by_field` pools their fields. `histogram` counts the scores in ten equal bins over [0, 1], the last one
+    closed; None if all scores are 0 or 1. `over_budget` counts the instances that the run's budget did not reach, by limit (run_seconds,
+    run_bytes). `pairs` is the output of `stats.query_rewards` for answers that are queries, by group too; empty if there are none.
 
     `scorers` are those of a suite of several, the one that makes the score first, else empty; `by_scorer` has a row for each of them.
 
-    What a metric without a fixed range measured is in no score. `raw` is what there is in the score's place where nothing else was asked
-    for: {scorer, n, n_measured, mean, se, interval_95} on the metric's own scale, over what was measured; None else.
+    A metric without a fixed range is in no score. `raw` replaces the score if nothing else was requested: {scorer, n, n_measured, mean, se,
+    interval_95} on the metric's own scale, over what was measured; else None.
     """
 
     rules: Rule
@@ -65,12 +64,12 @@ class Summary:
 
     @property
     def is_part(self) -> bool:
-        """Whether less than all of gold was asked for."""
+        """Whether less than all of gold was requested."""
         return self.n_gold < self.n_instances
 
     @property
     def score(self) -> float | None:
-        """The score under the run's rules over what could be judged, None where nothing was."""
+        """The score under the run's rules over the scored instances, None if there are none."""
         return self.chosen.value
 
     @property
@@ -80,11 +79,11 @@ class Summary:
 
     @property
     def other(self) -> Mean | None:
-        """The mean under the other rules, None where they judged nothing."""
+        """The mean under the other rules, None if they scored nothing."""
         return self.strict if self.rules == "official" else self.official
 
     def to_json(self) -> dict[str, Any]:
-        """The `summary` object of `run.json`."""
+        """Return the `summary` object of `run.json`."""
         low = high = None
         if self.n_gold:
             low, high = self.chosen.low, self.chosen.high
@@ -125,10 +124,10 @@ def summarise(
     clusters: Sequence[str] = (),
     n_instances: int | None = None,
 ) -> Summary:
-    """The summary of n results in gold order; `groups` maps instance ids to their tags, and gold has `n_instances` (None: these).
+    """Return the summary of n results in gold order; `groups` maps instance ids to their tags; gold has `n_instances` (None: these).
 
-    `submitted` names the gold instances that were handed in (default: all that are not missing). `clusters` are the tags that part the
-    instances into clusters: every instance bears exactly one of them. Raises `GoldError` where one does not.
+    `submitted` are the gold instances with an answer (default: all that are not missing). `clusters` are the tags that divide the instances
+    into clusters: every instance has exactly one of them. Raises `GoldError` for one that has not.
     """
     handed_in = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
     all_results, results = results, _with_range(results)
@@ -170,13 +169,13 @@ def summarise(
 
 
 def _with_range(results: Sequence[Result]) -> Sequence[Result]:
-    """The results that a score is made over: without what was measured on a scale that has no range, handed in or not."""
+    """Return the results that make a score: all except those measured on a scale without a range, submitted or not."""
     names = {r.scorer for r in results if raw_value(r) is not None}
     return [r for r in results if r.scorer not in names or (r.score is not None and r.status == "scored")] if names else results
 
 
 def _raw(results: Sequence[Result]) -> dict[str, Any] | None:
-    """The mean of the values on a metric's own scale with Student's interval; None of nothing measured, or by more than one scorer."""
+    """Return the mean on a metric's own scale with Student's interval; None if nothing was measured, or by more than one scorer."""
     values = [value for r in results if (value := raw_value(r)) is not None]
     names = {r.scorer for r in results if r.scorer}
     if not values or len(names) > 1:
@@ -188,7 +187,7 @@ def _raw(results: Sequence[Result]) -> dict[str, Any] | None:
 
 
 def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float] | None, str]:
-    """Standard error, 95 % interval and its method for the mean of the scores; nothing of nothing judged."""
+    """Return standard error, 95 % interval and its method for the mean of the scores; nothing without scores."""
     if all(result.score is None for result in results):
         return None, None, ""
     judged = [result for result in results if not is_ungraded(result)]
@@ -200,7 +199,7 @@ def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float
 
 
 def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], clusters: Sequence[str]) -> dict[str, Any] | None:
-    """The clustered standard error (CR2) and interval, None where no clusters are named."""
+    """Return the clustered standard error (CR2) and interval, None without named clusters."""
     if not clusters or not results:
         return None
     from evalsuite.stats.intervals import clustered_score_interval, said_of_few
@@ -290,6 +289,6 @@ def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:
 
 
 def _raw_mean(bucket: Sequence[Result]) -> float | None:
-    """The mean of the values on the metric's own scale, None where no result has one: all that a metric without a fixed range has."""
+    """Return the mean of the values on the metric's own scale; None if no result has one."""
     values = [raw for r in bucket if isinstance(raw := r.detail("raw"), int | float)]
     return sum(values) / len(values) if values else None

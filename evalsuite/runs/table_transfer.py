@@ -1,7 +1,7 @@
-"""Tables that do not go with the forms of an answer, on their way from the reader to the judge.
+"""Transfer of tables that are not part of an answer's payloads, from the reader to the judge.
 
-A big CSV file goes block by block, as it is cut, so that the reader never holds it. Of a database table its digest goes, and its rows
-where the judge asks for them: it says nothing but which table, and "done"; what it knows of gold never reaches the reader.
+A big CSV file is sent in blocks while it is split, so that the reader never stores all of it. For a database table its digest is sent, and
+its rows on request: the judge sends only which table, and "done", so nothing about gold reaches the reader.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 _DONE = b"done"
-# Followed by the place of a database table among those that are told by their digests.
+# Followed by the index of a database table among those sent as digests.
 _ROWS = b"rows "
 _END, _ODD = b"E", b"O"
 _LONGEST_ORDER = 16
 
 
 def serve_streams(forms: Mapping[str, Any], judge: "socket", most: int) -> None:
-    """Send what is not in the forms themselves: the blocks of unread tables at once, rows of digested ones as the judge asks for them."""
+    """Send what is not in the payloads: the blocks of unread tables at once, rows of digested ones on request."""
     for table in unread_tables(forms):
         _send_table(table, judge, most)
     digested = digested_tables(forms)
@@ -36,7 +36,7 @@ def serve_streams(forms: Mapping[str, Any], judge: "socket", most: int) -> None:
 
 
 def _send_table(table: UnreadTable, judge: "socket", most: int) -> None:
-    """Its blocks and an end; where they turn out not to be plain, a sign of that and the table as the exact reader makes it."""
+    """Send the blocks of a table and an end; if they turn out not to be plain, a marker and the table of the exact reader."""
     sent = 0
     try:
         for frame in table.frames():
@@ -54,7 +54,7 @@ def _send_table(table: UnreadTable, judge: "socket", most: int) -> None:
 
 
 def _encoded(read: Callable[[], Table | Fault], most: int) -> bytes:
-    """The table or fault that a reading gives."""
+    """Encode the table or fault that a reading returns."""
     try:
         payload = encode_forms({"table": read()})
     except FaultError as error:
@@ -69,7 +69,7 @@ def _too_long(most: int) -> Fault:
 
 
 def receive_table(reader: "socket", header: tuple[str, ...], name: str, most: int) -> Table | Fault:
-    """The judge's end of `_send_table`. Raises ValueError where the reader sends something else."""
+    """Receive on the judge's side what `_send_table` sends. Raises ValueError for anything else."""
     try:
         return packed_table(header, name, _frames(reader, most))
     except OddError:
@@ -94,22 +94,22 @@ def _received(reader: "socket", most: int) -> bytes:
 
 
 def _rows(table: DigestedTable, most: int) -> bytes:
-    """A database table, or its fault in its place."""
+    """Return a database table, or its fault in its place."""
     return _encoded(table.rows, most)
 
 
 class RemoteTable:
-    """The judge's end of a database table whose digest is known: a `DigestSource` whose rows come over the socket."""
+    """Judge's side of a database table with a known digest: a `DigestSource` that receives rows over the socket."""
 
     def __init__(self, reader: "socket", place: int, most: int) -> None:
         self._reader, self._place, self._most = reader, place, most
 
     def digest(self, salt: int) -> Digest | None:
-        """Nothing: the reader sent its digest, under the salt it chose."""
+        """Return None: the reader sent its digest, under the salt it chose."""
         return None
 
     def rows(self) -> Table | Fault:
-        """The table as the reader made it, or its fault."""
+        """Return the table as the reader sends it, or its fault."""
         send(self._reader, _ROWS + str(self._place).encode())
         table = decode_forms(_received(self._reader, self._most)).get("table")
         if not isinstance(table, Table | Fault):
@@ -118,5 +118,5 @@ class RemoteTable:
 
 
 def done(reader: "socket") -> None:
-    """Let the reader go on to its next answer."""
+    """Let the reader continue with its next answer."""
     send(reader, _DONE)

@@ -1,10 +1,7 @@
-"""One task -> one result, in two stages that never share a process when isolation is on.
+"""Execute one task in two stages: read the answer, compare it with gold.
 
-`read_prediction` opens the submission's files and knows nothing of gold; `judge` opens gold and sees only what the first stage made.
-
-The outcomes of an instance's checks -> its one result: the best check wins, under each rule by itself.
-
-What a task asks of a worker: which checks its answer reaches, and what the reader of the submission is told of it: no gold.
+The stages never share a process under isolation: `read_prediction` opens the submission's files and has no gold; `judge` opens gold and
+sees only what the first stage made.
 """
 
 import gc
@@ -43,28 +40,28 @@ from evalsuite.runs.instance_checks import (
 from evalsuite.scorers import SCORERS
 
 Helper = Callable[[Scorer], Any]
-# What judges of several submissions will ask of gold: the form, the parameters that name files, the instance.
+# Gold requests of judges for several submissions: payload, parameters that name files, instance.
 GoldOrder = tuple[str, Mapping[str, Any], str]
 _TAKE_BIG_ONES = ("evalsuite.scorers.table_match", "evalsuite.scorers.duckdb_match")
-# What the last gold query gave: the same one is often asked by several instances in a row.
+# The last gold query's result: several instances in a row often use the same query.
 _GOLD_TABLES: dict[tuple[str, tuple[str, ...], str], Sequence[Table]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What a reader made of an answer: per form (`text`, `table`, `tables`, `database`) a value, or the fault that kept it from."""
+    """What a reader made of an answer: per payload (`text`, `table`, `tables`, `database`) a value, or the fault that prevented it."""
 
     forms: Mapping[str, Any]
     seconds: float = 0.0
 
 
 def takes_big_tables(entry: Scorer) -> bool:
-    """Whether a scorer takes tables as packed text, or those of databases as digests."""
+    """Return whether a scorer takes tables as packed text, or database tables as digests."""
     return entry.function.__module__ in _TAKE_BIG_ONES
 
 
 def score_task(task: Task, gold_inodes: frozenset[Inode] = frozenset(), order: str = JUDGE) -> Result:
-    """The result of one task, both stages in this process; `order` is what the second one does."""
+    """Return the result of one task, with both stages in this process; `order` is the second stage's order."""
     early = skip_unscorable(task)
     if early is not None:
         return early
@@ -77,9 +74,9 @@ def score_task(task: Task, gold_inodes: frozenset[Inode] = frozenset(), order: s
 
 
 def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
-    """What the second stage does with a task: `judge`, or what the parent names as `module:function`, in whose result's details it is.
+    """Return the function of the second stage: `judge`, or the `module:function` that the parent names, with its output in the details.
 
-    By name, because what looks closer at an answer than its score lives on a higher floor.
+    By name, because the packages that analyse an answer further come later in the import order.
     """
     if order in (JUDGE, JUDGE_OFFICIAL):
         return judge if order == JUDGE else _judge_official
@@ -98,7 +95,7 @@ def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
 
 
 def _read(form: Any) -> Any:
-    """A form whose tables are read, with the fault of one that cannot be in its place."""
+    """Read the tables of a payload; a table that cannot be read becomes its fault."""
     if isinstance(form, list):
         return list(map(_read, form))
     try:
@@ -110,7 +107,7 @@ def _read(form: Any) -> Any:
 
 
 def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
-    """Stage one: the answer in each wanted form; a fault of the submission comes back as data."""
+    """Stage one: return the answer in each wanted payload; a fault of the submission comes back as data."""
     from evalsuite.readers.load_answer import read_answer
 
     started = time.perf_counter()
@@ -140,9 +137,9 @@ def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
 
 
 def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> Result:
-    """Stage two: gold and the prediction through every applicable check, joined to one result.
+    """Stage two: compare the prediction with gold in every applicable check, and combine them to one result.
 
-    `helper` gives what a scorer takes beside the prediction: the judge to ask, or the values of a whole batch.
+    `helper` provides what a scorer takes besides the prediction: the judge, or the values of a whole batch.
     """
     started = time.perf_counter()
     assert task.answer is not None
@@ -166,7 +163,7 @@ def _judge_official(task: Task, prediction: Prediction) -> Result:
 
 
 def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helper | None = None) -> Outcome:
-    """One check's score; a fault of gold or of the scorer is part of the outcome."""
+    """Return one check's score; a fault of gold or of the scorer is part of the outcome."""
     blocked: frozenset[str] = frozenset().union(*(problem.blocks for problem in check.problems))
     problem = next((problem for problem in check.problems if problem.blocks), None)
     if problem is not None and blocked >= {"official", "strict"}:
@@ -191,7 +188,7 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
     except OfficialError as told:
         return outcome(score=_without_blocked(late_strict(told.score), blocked))
     except FaultError as error:
-        # A limit is what an answer can reach, and JSON what it can break: left open, it would leave the mean.
+        # An answer can reach a limit or break JSON: without a verdict it would leave the mean, so it counts as wrong.
         value = 0.0 if error.fault.code in ("LIMIT", "BAD_JSON") and error.side == "submission" else None
         score = Score(official=value, strict=value, reason=describe(error.fault), strict_fault=error.fault)
         return outcome(score=score, fault=error.fault, side=error.side)
@@ -206,16 +203,16 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
 
 
 def _unread(form: Any) -> Fault | None:
-    """What the machine kept a reader from, in a form or a part of it; a scorer would take it for a fault of the answer."""
+    """Return the machine's fault in a payload or a part of it; a scorer would blame the answer for it."""
     parts = form.values() if isinstance(form, Mapping) else form if isinstance(form, list | tuple) else [form]
     return next((part for part in parts if isinstance(part, Fault) and side_of(part) == "setup"), None)
 
 
 def gold_tables(task: Task, check: Check, *, given: Sequence[Table] | None = None) -> Sequence[Table]:
-    """What gold's query gives on each database, in an own session; raises `FaultError` of gold.
+    """Return what gold's query gives on each database, in its own session; raises `FaultError` of gold.
 
-    An answer that is gold's own statement gives the same, and where it is known what was `given` for it the statement is not run again.
-    Only here: what came from a reader is never kept for another answer.
+    An answer equal to gold's statement gives the same, so if its result is `given`, the statement does not run again. Only here: what came
+    from a reader is never kept for another answer.
     """
     from evalsuite.sql.query_pairs import EVALUATORS, are_one, tables_of
 
@@ -258,7 +255,7 @@ def _as_fault(problem: Problem) -> Fault:
 
 
 def usable_parameters(task: Task, check: Check, entry: Scorer, *, as_it_comes: bool = False) -> dict[str, Any]:
-    """A check's parameters as the scorer takes them: unknown keys left out, gold files read."""
+    """Return a check's parameters for the scorer: unknown keys left out, gold files read."""
     usable = {key: value for key, value in check.parameters.items() if key in entry.parameters}
     if entry.marker.gold_files is not None or entry.marker.reads == "tree":
         from evalsuite.readers.load_answer import read_gold_files
@@ -275,9 +272,9 @@ def usable_parameters(task: Task, check: Check, entry: Scorer, *, as_it_comes: b
 
 
 def read_ahead(folder: Path, limits: Mapping[str, int | float], orders: Sequence[GoldOrder]) -> None:
-    """Put onto the shelf what judges will ask for, until half of it is full; what is at fault is left to them.
+    """Put into the cache what judges will request, until half of it is full; faults are left to the judges.
 
-    It is read in a process of its own: duckdb would leave threads behind, which no fork takes along.
+    Reading happens in a separate process: duckdb would leave threads behind, which a fork does not copy.
     """
     from evalsuite.readers.load_answer import SHELF, Golds, read_gold_files
 
@@ -302,7 +299,7 @@ def read_ahead(folder: Path, limits: Mapping[str, int | float], orders: Sequence
     os.close(tell)
     with os.fdopen(told, "rb") as pipe:
         kept = pipe.read()
-    # Half of it is nothing: judges then read gold for themselves.
+    # Half of it is nothing: judges then read gold themselves.
     if os.waitpid(pid, 0)[1] == 0 and kept:
         SHELF.take(kept)
     gc.freeze()

@@ -1,22 +1,16 @@
-"""The executor of this machine: lanes side by side, the largest answers first; a death or a time-out costs one answer.
+"""Executor of this machine: worker pairs in parallel, the largest answers first; a death or a time-out costs one answer.
 
-`Pool.results` parts the tasks: what nobody needs to look at is settled at once, programs go into jails, all else into lanes. The one
-loop is `Pool._in_lanes`. Each round it gives every idle lane some tasks (`_some`), after it saw that the lane still stands (`_able`); waits
-until a judge says something or a clock has to be looked at (`_wait`); yields what was heard; and puts a new lane in the place of each
-that died, is full, or is late (`_replace`). Of a lane that ends so, the task that it was at is lost (`lost.lost`): TIMEOUT or WORKER_DIED.
-Those behind it go back to the front of `waiting`, for they have no part in that. Where the system killed a worker, the task has no part in
-it either: it is tried once more when all else is done, alone, and is `unscored` where that happens again. A task counts against the run's
-`Budget` when it goes in; when the time of the run is over, all that is left is lost to the budget. Whatever ends the loop, `close` kills
-every worker.
+`Pool.results` divides the tasks: what needs no worker is settled at once, programs go into program sandboxes, the rest to worker pairs.
+`Pool._in_lanes` is the event loop: dispatch tasks, collect results, kill workers that exceed their limit, and replace worker pairs that
+died, are full or are late. Of such a pair only the current task is lost (TIMEOUT or WORKER_DIED); the tasks behind it return to the front
+of the queue. If the operating system killed a worker, the task is tried once more after all others, alone, and is `unscored` if that
+happens again. A task counts against the run's `Budget` when it is dispatched; when the run's time is over, the remaining tasks are lost to
+the budget. `close` kills every worker.
 
-A lane: the two processes that an answer passes, started together and killed together.
-
-An own pool and no library: measured on this work, pebble keeps each task in one process, so that the process that parses a submission's
-file would also hold gold; two pebble pools would send every table through the parent (0.15 s and the parent's memory for the recorded
-suite, against nothing here, where reader and judge are joined by a socket); and it unpickles what a worker sends, with which a worker
-that has read a hostile file must not be trusted. ProcessPoolExecutor and loky lose every unfinished task at one death.
-
-What becomes of an answer whose lane ended before it gave a result: out of time, dead by its own doing, or killed by the system.
+Why no library. Measured on this work, pebble keeps each task in one process, so the process that parses a submission's file would also have
+gold; two pebble pools would send every table through the parent (0.15 s and the parent's memory for the recorded suite; a socket between
+reader and judge costs nothing measurable); and it unpickles what a worker sends, which is unsafe once the worker has read a hostile file.
+ProcessPoolExecutor and loky lose every unfinished task at one death.
 """
 
 import contextlib
@@ -60,19 +54,19 @@ from evalsuite.sandbox.worker_sandbox import can_fork, expected_walls
 from evalsuite.scorers import worker_setup
 
 _STARTUP_SECONDS = 60
-# How long a worker may keep the parent waiting that does not take its orders.
+# Seconds that a worker may block the parent by not reading its orders.
 _ORDER_SECONDS = 5.0
 _PIECE = 1 << 18
-# What each role of a worker does.
+# The function of each role of a worker.
 _SERVE = {role: f"evalsuite.runs.answer_workers:serve_{role}" for role in ("reader", "judge", "fused")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What every lane of a run is told once. `isolation` none means one process that does both stages, without walls.
+    """Set-up that all worker pairs of a run share. `isolation` none means one process for both stages, without a sandbox.
 
-    `readable` are the paths below which each role may read where the kernel has Landlock. Without `opens_files` there are but texts, for
-    which nothing is read.
+    `readable` are the paths that each role may read if the kernel has Landlock. Without `opens_files` all answers are texts, and nothing is
+    read for them.
     """
 
     isolation: str
@@ -82,7 +76,10 @@ class Setup:
     opens_files: bool = True
 
     def to_bytes(self, role: str) -> bytes:
-        """The set-up frame of a worker, pickled by the trusted side; the inodes of gold are for who opens the submission's files."""
+        """Return the set-up frame of a worker, pickled by the trusted side.
+
+        Only the worker that opens the submission's files gets gold's inodes.
+        """
         walls = self.isolation != "none"
         inodes = self.gold_inodes if role in ("reader", "fused") else frozenset()
         shared = {"walls": walls, "limits": dict(self.limits), "readable": dict(self.readable), "gold_inodes": inodes, "serve": _SERVE}
@@ -100,10 +97,9 @@ def set_up(
     opens_files: bool = True,
     links: Sequence[Path] | None = None,
 ) -> Setup:
-    """The set-up of a run's lanes: the reader may read the submission and never gold, wherever gold lies; the judge the reverse.
+    """Return the set-up of a run's worker pairs: the reader may read the submission and never gold, the judge the reverse.
 
-    `made` are folders that each role may read besides: what was made for this run of its own side. `links` is where links in the gold
-    folder lead, where that is known already.
+    `made` are folders of this run that each role may read in addition. `links` are the targets of links in the gold folder, if known.
     """
     readable: dict[str, list[str]] = {}
     if isolation != "none":
@@ -119,11 +115,11 @@ def set_up(
 
 @dataclass(slots=True)
 class WorkerPair:
-    """One or two workers, and the tasks that are in them: the first of `tasks`, whose time `clock` counts; the others wait behind it.
+    """One or two workers and their tasks: `clock` counts the time of the first of `tasks`; the others wait behind it.
 
-    `private` are the copies that were made here of databases, with the digests of what was copied, by instance id. `is_full`: its workers
-    ended before the tasks that are left, mostly because of the memory they kept; `is_gone`: they died, or say what cannot be meant.
-    `n_official`: of so many checks of the first task the official verdict is known.
+    `private` are private copies of databases with the digests of their content, by instance id. `is_full`: its workers ended before the
+    remaining tasks, mostly because of the memory they kept. `is_gone`: they died or sent something malformed. `n_official`: the number of
+    checks of the first task with a known official verdict.
     """
 
     workers: dict[str, Worker]
@@ -141,12 +137,12 @@ class WorkerPair:
 
     @property
     def alive(self) -> bool:
-        """Whether every worker of this lane still runs, and can take answers."""
+        """Whether every worker of this pair runs and can take answers."""
         return not (self.is_full or self.is_gone) and all(worker.alive for worker in self.workers.values())
 
     @property
     def is_ready(self) -> bool:
-        """Whether its workers stand behind their walls."""
+        """Whether its workers have entered their sandbox."""
         return all(worker.ready for worker in self.workers.values())
 
     @property
@@ -155,7 +151,7 @@ class WorkerPair:
         return self.workers.get("judge") or self.workers["fused"]
 
     def await_ready(self) -> None:
-        """Wait until every worker stands behind its walls. Raises `EvalsuiteError` where one died on the way."""
+        """Wait until every worker has entered its sandbox. Raises `EvalsuiteError` if one died before."""
         for worker in self.workers.values():
             if not worker.ready:
                 worker.control.settimeout(_STARTUP_SECONDS)
@@ -165,13 +161,13 @@ class WorkerPair:
                     frame = None
                 if frame is None:
                     raise cannot_start()
-                # From here on nobody waits for what a worker says.
+                # From here on reads do not wait for a worker.
                 worker.control.setblocking(False)
                 worker.ready = True
                 self.walls = json.loads(frame)["walls"]
 
     def take(self, tasks: Sequence[Task], order: str) -> None:
-        """Send tasks into both stages. A worker that cannot be told of them ended before they came: they have no part in that."""
+        """Send tasks to both stages. A worker that cannot receive them ended earlier, for another reason than these tasks."""
         self.tasks.extend(tasks)
         self.stage()
         self._n_reading = 0
@@ -185,17 +181,17 @@ class WorkerPair:
                     socket.send_fds(reader.control, [COPY.encode()], [copy.fileno()])
         except OSError:
             self.is_full = self._is_deaf = True
-        # Only now: what this process itself waits for while it tells them is not theirs.
+        # The clock starts only now: time that this process waits while sending is not the tasks'.
         self.clock = Clock(lambda: [worker.pid for worker in self.workers.values()])
 
     def order(self, worker: Worker, message: Any) -> None:
-        """Send a pickled order to one worker of this lane."""
+        """Send a pickled order to one worker of this pair."""
         worker.control.settimeout(_ORDER_SECONDS)
         send(worker.control, pickle.dumps(message))
         worker.control.setblocking(False)
 
     def hear(self) -> list[Result]:
-        """The results that came of the first tasks, in their order; what is left of `tasks` has none yet."""
+        """Return new results, in the order of the tasks; `tasks` keeps the rest."""
         try:
             data = self.judge.control.recv(_PIECE)
             frames = self._frames.add(data)
@@ -220,7 +216,7 @@ class WorkerPair:
         return results
 
     def _result(self, frame: bytes) -> Result | None:
-        """The result of the first task, which leaves the lane; None where that cannot be meant."""
+        """Remove the first task and return its result; None if the frame is malformed."""
         result = reported_result(frame, self.tasks[0].instance.instance_id) if self.tasks else None
         if result is None:
             return None
@@ -230,7 +226,7 @@ class WorkerPair:
         return result
 
     def let_go(self) -> Task:
-        """The first task, which leaves the lane; the next one's time begins."""
+        """Remove and return the first task; the next one's time begins."""
         task = self.tasks.popleft()
         self.n_done, self.n_official = self.n_done + 1, 0
         self._n_reading -= opens_files(task)
@@ -240,16 +236,17 @@ class WorkerPair:
         return task
 
     def stage(self) -> str:
-        """What is done with the first task, as far as its reader says: `read` or `compared`."""
+        """The stage of the first task as far as its reader reports: `read` or `compared`."""
         if (reader := self.workers.get("reader")) is not None:
             with contextlib.suppress(OSError):
                 self._n_reading += len(reader.control.recv(_PIECE))
         return "read" if self.tasks and opens_files(self.tasks[0]) and self._n_reading <= 0 else "compared"
 
     def was_killed(self) -> bool:
-        """Whether the system ended a worker of this lane, or none takes an order: what it was at has no part in that.
+        """Return whether the operating system killed a worker of this pair, or none takes an order.
 
-        A worker that finds the other one gone ends with 0, so the one that is asked is the one that went first.
+        The current task is then not the cause. A worker that finds the other one gone ends with 0, so a nonzero status shows which ended
+        first.
         """
         first = next((worker for worker in (self.judge, *self.workers.values()) if not worker.alive), None)
         if self._is_deaf or first is None:
@@ -262,7 +259,7 @@ class WorkerPair:
         return was_killed(first.kill())
 
     def kill(self) -> None:
-        """End all workers of this lane and remove what was copied for it."""
+        """End all workers of this pair and remove their private copies."""
         for copy, _ in self.private.values():
             copy.close()
         self.private = {}
@@ -271,7 +268,7 @@ class WorkerPair:
 
 
 def open_lane(setup: Setup, zygote: ForkServer, judges: ForkServer | None = None) -> WorkerPair:
-    """A lane whose processes are starting; `await_ready` before the first task. `judges` forks the judge, where gold was read ahead."""
+    """Start a worker pair; call `await_ready` before the first task. `judges` forks the judge if gold was read ahead."""
     lane, judging = WorkerPair(workers={}), judges if judges is not None and judges.alive else zygote
     try:
         if setup.isolation == "none":
@@ -292,7 +289,7 @@ def open_lane(setup: Setup, zygote: ForkServer, judges: ForkServer | None = None
 
 
 def seconds_of(lane: WorkerPair, sizes: Mapping[str, int]) -> float:
-    """What a lane's first task may take."""
+    """Return the seconds that a pair's first task may take."""
     if not lane.tasks:
         return math.inf
     task = lane.tasks[0]
@@ -301,14 +298,15 @@ def seconds_of(lane: WorkerPair, sizes: Mapping[str, int]) -> float:
 
 
 def is_over(lane: WorkerPair, sizes: Mapping[str, int]) -> Verdict:
-    """Whether the time of a lane's first task is over, and how."""
+    """Return whether the time of a pair's first task is over, and how."""
     seconds = seconds_of(lane, sizes)
     return lane.clock.over(seconds) if lane.clock.is_due(seconds) else ""
 
 
 def lost(lane: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
-    """The result of the first task of a lane that is out of time or dead, which leaves it: `timeout`, `crashed`, or `unscored` where it
-    had no part in that.
+    """Remove the first task of a pair that is out of time or dead, and return its result.
+
+    That is `timeout` or `crashed`, or `unscored` if the task was not the cause.
     """
     stage, seconds = lane.stage(), lane.clock.had
     digests = lane.private.get(lane.tasks[0].instance.instance_id, (None, {}))[1]
@@ -326,19 +324,19 @@ def lost(lane: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
     return replace(result, digests=digests)
 
 
-# What goes into a lane at once: enough that the way there costs little, so little that the lanes end together.
+# Tasks per dispatch: enough to amortise the message, few enough that all pairs end together.
 _MOST_TASKS, _MOST_BYTES, _BATCHES_A_LANE = 64, 1 << 18, 4
-# How many lanes in a row may die before their first task until none is started any more.
+# Worker pairs in a row that may die before their first task; then no more are started.
 _STARTS = 5
-# Answers of at most so many bytes are all alike: of a hundred thousand texts no size is kept.
+# Answers up to this size count as equal: no size is kept for a hundred thousand texts.
 _SMALL = _MOST_BYTES // _MOST_TASKS
 
 
 class Pool:
-    """Scores tasks in worker processes: `for result in Pool(...).results(tasks)`, in order of completion.
+    """Score tasks in worker processes: `for result in Pool(...).results(tasks)`, in order of completion.
 
-    `order` is what judges do, `budget` what the whole run may take (None: what the limits of its tasks say, from the first one on),
-    `links` where the links in gold lead, where that is known already.
+    `order` is the order of the judges, `budget` what the whole run may take (None: the limits of its tasks, from the first one on), `links`
+    are the targets of links in gold, if known.
     """
 
     def __init__(
@@ -364,11 +362,11 @@ class Pool:
 
     @property
     def walls(self) -> Sequence[str]:
-        """The walls round each worker; known before one is started, so that a resumed run with nothing left to read tells the same."""
+        """The sandbox features of each worker; known before one starts, so that a finished resumed run reports them too."""
         return self._built or (expected_walls() if self.isolation != "none" else ())
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
-        """One result per task as soon as it is known."""
+        """Yield one result per task as soon as it is known."""
         queued: list[Task] = []
         programs: list[Task] = []
         settled: list[Result] = []
@@ -387,16 +385,16 @@ class Pool:
                 yield from self._in_turns(queued, budget) if can_fork() else self._without_forks(queued, budget)
             finally:
                 self.close()
-        # Last, so that whoever stops at the first failure is shown an answer and not that one is missing.
+        # Last: a caller that stops at the first failure should get a real answer first, not a missing one.
         yield from settled
 
     def _in_jails(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
-        """The results of answers that are programs. Each runs in a jail of its own with a clock of its own; a thread here waits for it.
+        """Yield the results of answers that are programs. Each runs in its own program sandbox and clock; a thread here waits for it.
 
-        In no lane: behind a worker's walls no jail can be built, and a worker without walls would be one more process and no wall more.
-        What this process itself makes of such an answer is one `json.loads` of a text of at most `answer_bytes`, and bytes for a pipe.
-        There is one thread more than jobs, because much of a short program's time is the start of its interpreter. An answer that this
-        machine did not let come to its end is tried once more when the others are done, alone.
+        Not in a worker pair: inside a worker's sandbox no program sandbox can be built, and a worker without one would add no protection.
+        This process only parses such an answer with one `json.loads` of at most `answer_bytes` and writes it to a pipe. There is one thread
+        more than jobs, because much of a short program's time is the start of its interpreter. An answer that this machine did not let
+        finish is tried once more after the others, alone.
         """
         if not tasks:
             return
@@ -409,19 +407,19 @@ class Pool:
             under_way = {threads.submit(self._score_here, task, budget): task for task in tasks}
             for done in as_completed(under_way):
                 result = done.result()
-                # An answer's own LIMIT is a 0; this one is the machine's.
+                # LIMIT of an answer is a 0; this one is the machine's.
                 if result.status == "unscored" and result.fault == "LIMIT":
                     again.append((under_way[done], result))
                 else:
                     yield result
         finally:
-            # Whoever stops taking results waits for the jails that stand, and for no other.
+            # Closing the iterator waits for the running sandboxes, and no other.
             threads.shutdown(wait=True, cancel_futures=True)
         for task, result in again:
             yield score_task(task, self.gold_inodes, self._order) if budget.seconds else result
 
     def _without_forks(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
-        """The results on a system without forks: of interpreters that are started for it, or of this process, without walls and clocks."""
+        """Yield the results on a system without fork: from new interpreters, or from this process without sandbox and clocks."""
         if self.isolation == "none":
             yield from (self._score_here(task, budget) for task in tasks)
             return
@@ -435,7 +433,7 @@ class Pool:
         return score_task(task, self.gold_inodes, self._order) if budget.spend(size_of(task)) else out_of_budget(task, budget)
 
     def close(self) -> None:
-        """Kill every worker; also where the results were not taken to their end."""
+        """Kill every worker, also if not all results were taken."""
         self._end_lanes()
         if self._zygote is not None and self._owns_zygote:
             self._zygote.close()
@@ -448,7 +446,7 @@ class Pool:
             self._opened.pop()
 
     def _make_ready(self, tasks: Sequence[Task]) -> None:
-        """Make what all lanes share: a zygote, and what each worker is told."""
+        """Create what all worker pairs share: a fork server, and the set-up of each worker."""
         self._hostile, self._modules = tasks[0].submission_folder, modules_of(tasks)
         with undisturbed():
             self._zygote = self._zygote or ForkServer(self._hostile, modules=WORKER_MODULES)
@@ -471,7 +469,7 @@ class Pool:
         )
 
     def _in_turns(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
-        """The results of all tasks: first side by side, then, one by one, of those that are to be tried again."""
+        """Yield the results of all tasks: first in parallel, then, one by one, of those to be tried again."""
         if tasks:
             self._make_ready(tasks)
             yield from self._in_lanes(tasks, budget, self._order, is_first=True)
@@ -481,7 +479,7 @@ class Pool:
                 yield from self._in_lanes([task], budget, order, is_first=False)
 
     def _in_lanes(self, tasks: Sequence[Task], budget: Budget, order: str, *, is_first: bool) -> Iterator[Result]:
-        """The loop: give each idle lane some tasks, hear who has results, end who is late or dead; until nothing is left."""
+        """Event loop: dispatch tasks, collect results, kill workers that exceed their limit."""
         sizes = {task.instance.instance_id: size for task in tasks if (size := size_of(task)) > _SMALL}
         waiting = deque(sorted(tasks, key=lambda task: sizes.get(task.instance.instance_id, 0), reverse=True))
         self._lanes = [self._open() for _ in range(min(self.jobs, len(waiting)))]
@@ -507,13 +505,13 @@ class Pool:
                 yield from lane.hear()
             for lane in busy:
                 over = "" if lane in heard else is_over(lane, sizes)
-                # A lane that is full before it did anything can do nothing with the first task.
+                # If a pair is full before it did anything, it can do nothing with the first task.
                 if lane.tasks and (over or lane.is_gone or (lane.is_full and not lane.n_done)):
                     by_system = not over and lane.was_killed()
                     if by_system and is_first:
                         self._again.append((lane.let_go(), order))
                     elif over == "late" and lane.n_official and order == JUDGE:
-                        # The strict verdict is late, and must not take the official one with it.
+                        # The strict verdict is late; the official one must not be lost with it.
                         self._again.append((lane.let_go(), JUDGE_OFFICIAL))
                     else:
                         yield lost(lane, over, by_system=by_system)
@@ -521,14 +519,14 @@ class Pool:
                     self._replace(lane, waiting)
 
     def _open(self) -> WorkerPair:
-        """A new lane that stands ready; no interruption comes between its start and the list of those to kill."""
+        """Start a worker pair and wait for it; no interruption can occur before it is on the list of those to kill."""
         assert self._setup is not None
         assert self._zygote is not None
         with undisturbed():
             try:
                 lane = self._open_one(self._setup, self._zygote)
             except EvalsuiteError:
-                # The system may have killed the zygote, and with it all its workers.
+                # The operating system may have killed the fork server, and with it all its workers.
                 if self._owns_zygote:
                     self._zygote.close()
                 self._zygote, self._owns_zygote = ForkServer(self._hostile, modules=WORKER_MODULES), True
@@ -538,7 +536,7 @@ class Pool:
         return lane
 
     def _able(self, lane: WorkerPair, waiting: deque[Task]) -> WorkerPair:
-        """The lane, or a new one in its place where a worker of it died after its last result: what comes has no part in that."""
+        """Return the pair, or a new one if a worker died after its last result, which new tasks did not cause."""
         for is_last in (False,) * _STARTS + (True,):
             try:
                 if not lane.is_ready:
@@ -553,7 +551,7 @@ class Pool:
         return lane
 
     def _replace(self, lane: WorkerPair, waiting: deque[Task]) -> WorkerPair:
-        """A new lane in the place of one that ends; the tasks that are left in that come first now."""
+        """Replace a pair that ends; its remaining tasks come first now."""
         waiting.extendleft(reversed(lane.tasks))
         lane.tasks.clear()
         lane.kill()
@@ -563,7 +561,7 @@ class Pool:
         return lane
 
     def _some(self, waiting: deque[Task], sizes: Mapping[str, int]) -> Iterator[Task]:
-        """The next tasks for a lane: a large one alone, of small ones so many that all lanes end together."""
+        """Yield the next tasks for a pair: a large one alone, small ones in a number that lets all pairs end together."""
         most = min(_MOST_TASKS, -(-len(waiting) // (_BATCHES_A_LANE * len(self._lanes))))
         n_bytes = 0
         for at in range(most):
@@ -574,7 +572,7 @@ class Pool:
             yield task
 
     def _copied(self, task: Task, lane: WorkerPair) -> Result | None:
-        """Copy a database for the lane to hand over, so that its reader writes nothing; the result of one whose path is at fault."""
+        """Copy a database for the reader, which then writes nothing; return the result of a task whose path is at fault."""
         if not opens_files(task) or self.isolation == "none" or not wants_database(task):
             return None
         from evalsuite.readers.duckdb_connections import unnamed_copy
@@ -582,7 +580,7 @@ class Pool:
         request, started = read_request(task), now()
         files = files_of(request, self.gold_inodes)
         try:
-            # As it is, for a name may count from the folder's root.
+            # Unchanged: a name may be relative to the folder's root.
             with files.open(request.value if isinstance(request.value, str) else str(request.value)) as source:
                 lane.private[task.instance.instance_id] = unnamed_copy(source, int(request.limits["file_bytes"])), files.digests()
         except FaultError as error:
@@ -591,9 +589,9 @@ class Pool:
 
 
 def _wait(lanes: Sequence[WorkerPair], seconds: float) -> list[WorkerPair]:
-    """The lanes whose judge says something or is gone, none where nobody does in this time."""
+    """Return the pairs whose judge has sent something or is gone; empty if none has in this time."""
     poll, by_number = select.poll(), {lane.judge.control.fileno(): lane for lane in lanes}
     for number in by_number:
         poll.register(number, select.POLLIN)
-    # What lies ready is seen even where all time is over: the parent may have been busy elsewhere.
+    # Available data is read even if all time is over: the parent may have been busy.
     return [by_number[number] for number, _ in poll.poll(seconds * 1000)]

@@ -1,11 +1,15 @@
-"""Walls around processes that meet hostile work: every one only takes away, and what a system lacks is left out and named.
+"""Sandbox for processes that handle untrusted input: start them, limit them, talk to them.
 
-`worker_walls.lock_in` is what a worker does before it reads anything: limits on memory, files and threads, namespaces of its own
-(`namespaces`), the paths that it may read (`landlock`), the calls that it may make of the kernel (`seccomp`). It names those that
-stand, which a run's receipt keeps; `evalsuite doctor` lists them with what each keeps from whom, and a test probes every one from inside.
-`jail` is for programs that are themselves the answer: all walls or none, round two processes that `jail_start` makes.
-`jailed_program` runs the program, `jailed_test` holds the asserts, and `program_channel` is what they say to each other: data
-(`program_values`) and numbers that stand for objects (`program_objects`, `program_proxies`).
-`scratch` is where files are made for a run, swept after one that was killed; `job_object` is what
-Windows has of all this.
+The caller passes the function to run; this package knows nothing about what is scored.
+
+- `fork_server` and `worker_main` start workers; `worker_sandbox.enter_sandbox` is the first thing that a worker does. It sets limits on
+  memory, files and threads, enters namespaces, and restricts file access (Landlock) and system calls (seccomp), all in `linux_layers`
+  (`windows_job` on Windows). It only takes rights away. It returns the names of the active features, which a run's receipt records; a
+  feature that the system lacks is left out. `evalsuite doctor` lists them, and a test probes each one from inside.
+- `rpc_client`, `rpc_server`, `framing` and `serialization` are the protocol between the parent and its workers.
+- `program_sandbox` runs submitted programs: every feature or none, around two processes that `program_start` creates. `program_runner`
+  runs the program, `program_test` runs the asserts, and `program_channel` connects them: data (`program_values`) and numbered
+  references to objects (`program_proxies`).
+- `budget`, `cpu_clock` and `machine_limits` measure time and memory; `temp_dirs` creates folders that the next command removes if this
+  one is killed.
 """

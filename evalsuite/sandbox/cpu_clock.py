@@ -1,16 +1,13 @@
-"""The time that processes had: what the clock on the wall says, less what they waited for a CPU that others had.
+"""Time that processes had: elapsed time minus the time they waited for a CPU that other processes used.
 
-A right answer is no less right on a busy machine, and a program that sleeps must end on time all the same. So the time counts that a
-process runs or sleeps; the time does not count in which it could run and no CPU was free (the run delay of each of its threads, as the
-kernel has it in `/proc/<pid>/task/*/schedstat`), or in which its control group had used up its share. What it takes itself always counts:
-threads of one process that wait for each other get nothing for it.
+A busy machine must not turn a right answer into a timeout, and a program that sleeps must still end on time. So running and sleeping count.
+Time in which a thread could run but no CPU was free does not count (run delay, `/proc/<pid>/task/*/schedstat`), nor does time in which the
+control group had used up its CPU share. CPU time always counts: threads of one process that wait for each other gain nothing.
 
-Where the kernel does not tell the run delay, CPU time counts, and on the wall three times the limit may pass.
+Where the kernel reports no run delay, CPU time counts, and three times the limit may elapse.
 
-The control groups that hold this process: where their files lie, and what they say of memory and of processor time.
-
-Version 2 has one tree, version 1 one for each controller; a container often sees only its own part of either. A limit of a group holds for
-all groups below it, so every level is read up to the root that can be seen.
+Control groups: version 2 has one tree, version 1 one per controller; a container often sees only its part of either. A group's limit
+applies to all groups below it, so every level up to the visible root is read.
 """
 
 import os
@@ -23,17 +20,17 @@ from pathlib import Path
 from typing import Final, Literal
 
 Controller = Literal["cpu", "memory"]
-# What stands in version 1 for "no limit" is the largest number of whole pages.
+# Version 1 writes "no limit" as the largest number of whole pages.
 _NO_LIMIT: Final = 1 << 60
 
 
 @cache
 def levels(controller: Controller, process: Path = Path("/proc/self")) -> tuple[Path, ...]:
-    """The folders of this process's groups that have the controller, its own first; empty where there is none (other systems too).
+    """Return the folders of this process's groups that have the controller, innermost first; empty if there are none.
 
     Args:
-        controller: which one; in version 2 a group may lack it, and then has no files of it.
-        process: the folder of the process below /proc.
+        controller: In version 2 a group may lack it; its folder then has no files of that controller.
+        process: The folder of the process below /proc.
     """
     try:
         groups = [line.split(":", 2) for line in (process / "cgroup").read_text().splitlines()]
@@ -53,7 +50,7 @@ def levels(controller: Controller, process: Path = Path("/proc/self")) -> tuple[
 
 
 def _upward(mount: Path, root: str, own: str) -> Iterator[Path]:
-    """The folders from a group up to where its tree is mounted; `root` is the group that is seen there."""
+    """Yield the folders from a group up to the mount point of its tree; `root` is the group that is mounted there."""
     inside = own.removeprefix(root) if root != "/" and (own == root or own.startswith(root + "/")) else own
     group = mount / inside.strip("/")
     while group != mount and mount in group.parents:
@@ -64,7 +61,7 @@ def _upward(mount: Path, root: str, own: str) -> Iterator[Path]:
 
 
 def throttled_seconds() -> float:
-    """How long the groups of this process were kept from every CPU because their share was used up, since they exist."""
+    """Return the seconds for which the groups of this process were throttled, since the groups exist."""
     total = 0.0
     for group in levels("cpu"):
         with suppress(OSError, ValueError):
@@ -74,7 +71,7 @@ def throttled_seconds() -> float:
 
 
 def memory_limit() -> tuple[int, Path] | None:
-    """(bytes, the file that says so) of the smallest memory limit of the groups of this process; None where none has any."""
+    """Return the smallest memory limit of this process's groups as (bytes, file it was read from); None if there is none."""
     found = []
     for group in levels("memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
@@ -85,12 +82,12 @@ def memory_limit() -> tuple[int, Path] | None:
     return min(found, default=None)
 
 
-# `late`: it had its seconds. `delayed`: it did not have them, and so much time passed on the wall that nobody waits any longer.
+# `late`: it had its seconds. `delayed`: it did not have them, but the wall-clock limit has passed.
 Verdict = Literal["", "late", "delayed"]
-# So many times its limit may pass on the wall; where run delay is not told it is the shorter one.
+# Wall-clock limit as a multiple of the time limit; the second one applies if the kernel reports no run delay.
 WALL_TIMES: Final = 10
 BLIND_TIMES: Final = 3
-# How often who waits has to look: what passed before a look that is long overdue counts with the CPU time that was taken in it.
+# Seconds between two checks. After a check that is long overdue, only the CPU time of the gap counts.
 TICK: Final = 0.5
 _LEAST_WAIT: Final = 0.02
 _OVERDUE: Final = 2.0
@@ -98,11 +95,11 @@ _LEAST_PENDING: Final = 0.01
 
 
 class Clock:
-    """Counts the seconds of some processes from `start` on; it goes on only when somebody looks.
+    """Count the seconds that some processes had since `start`. The count advances only when a method reads it.
 
     Args:
-        processes: gives the numbers of the processes, asked at each look.
-        with_caller: whether the thread that makes the clock counts too, because they wait for each other.
+        processes: Returns the process ids; called at each reading.
+        with_caller: Count the constructing thread too, because both wait for each other.
     """
 
     def __init__(self, processes: Callable[[], Iterable[int]] = tuple, *, with_caller: bool = False) -> None:
@@ -117,12 +114,12 @@ class Clock:
         self._differences()
 
     def start(self) -> None:
-        """Count from now on; what was seen of the processes before stays known, so that nothing has to be read."""
+        """Restart the count at 0. Earlier readings of the processes stay as the baseline."""
         self.had = self.waited = self._pending = 0.0
         self._began = time.monotonic()
 
     def over(self, seconds: float) -> Verdict:
-        """Look, and say whether this many seconds are over."""
+        """Take a reading and return whether `seconds` are over."""
         self._look()
         if self.had - self._pending >= seconds:
             return "late"
@@ -131,17 +128,17 @@ class Clock:
         return ""
 
     def looked(self) -> float:
-        """The seconds that they had, as of now."""
+        """Take a reading and return the seconds that the processes had."""
         self._look()
         return self.had
 
     def wait(self, seconds: float) -> float:
-        """For how long who waits may do so until the next look, where this many seconds are the limit."""
+        """Return how long the caller may wait before the next reading, for a limit of `seconds`."""
         passed = time.monotonic() - max(self._at, self._began)
         return max(_LEAST_WAIT, min(TICK, seconds - self.had) - passed)
 
     def is_due(self, seconds: float) -> bool:
-        """Whether it is time for the next look."""
+        """Return whether the next reading is due, for a limit of `seconds`."""
         return time.monotonic() - max(self._at, self._began) >= min(TICK, max(_LEAST_WAIT, seconds - self.had))
 
     def _look(self) -> None:
@@ -151,7 +148,7 @@ class Clock:
         delay, cpu, told = self._differences()
         throttled, self._throttled = self._throttled, throttled_seconds()
         if not told:
-            # Sleeping and waiting cannot be told apart here.
+            # Without run delay, sleeping and waiting for a CPU look the same.
             self._is_blind = True
             taken = min(own, cpu)
             self.had, self.waited = self.had + taken, self.waited + own - taken
@@ -160,15 +157,15 @@ class Clock:
         if can_run:
             delay += self._throttled - throttled
         waited = max(0.0, min(delay, whole - cpu + self._pending, own + self._pending))
-        # A machine that stood still, or a process that could not look: what passed meanwhile is nobody's.
+        # If the machine or this process stood still, the gap counts for nobody.
         watched = min(own - waited, max(_OVERDUE, cpu))
         self.had, self.waited = self.had + watched, self.waited + waited
-        # A wait is told when it is over: of one that goes on it is known at the next look whether it was one. What nothing explains
-        # stays open for one look only, so that nobody sleeps at the cost of the clock who computes whenever it looks.
+        # The kernel reports a wait only after it ends, so an ongoing wait shows at the next reading. Unexplained time stays pending for
+        # one reading only; otherwise a process that computes at each reading could sleep for free in between.
         self._pending = max(0.0, min(own, self._pending + watched - cpu)) if can_run else 0.0
 
     def _differences(self) -> tuple[float, float, bool]:
-        """(seconds of run delay, of CPU) of all threads since this was last asked, and whether the kernel tells them."""
+        """Return (seconds of run delay, seconds of CPU) of all threads since the last call, and whether the kernel reports them."""
         known, delay, cpu, told = self._known, 0.0, 0.0, False
         self._known = {}
         numbers = list(self._processes())
@@ -186,12 +183,12 @@ class Clock:
         return delay, cpu, told
 
     def _can_run(self) -> bool:
-        """Whether a thread waits for a CPU or has one: what sleeps is kept from nothing where its group has used up its share."""
+        """Return whether a thread is running or runnable. Throttling does not delay a sleeping thread."""
         return any(_state(place) == "R" for place in self._known)
 
 
 class Alarm:
-    """Rings once, from a thread of its own, when the seconds of a clock are over; not after `cancel`."""
+    """Call `ring` once, from its own thread, when the seconds of a clock are over; never after `cancel`."""
 
     def __init__(self, clock: Clock, seconds: float, ring: Callable[[Verdict], None]) -> None:
         self._clock, self._seconds, self._ring = clock, seconds, ring
@@ -205,26 +202,26 @@ class Alarm:
                 return
 
     def cancel(self) -> None:
-        """Be quiet from now on."""
+        """Stop the alarm."""
         self._cancelled.set()
 
 
 class Deadline:
-    """When the time of what this thread does is over: called often, it looks seldom. How long that may take on the wall, others say."""
+    """Time limit of the current thread, cheap to call often. It has no wall-clock limit; the caller's parent enforces that."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self._clock = seconds, Clock(with_caller=True)
         self._is_over = False
 
     def __call__(self) -> bool:
-        """Whether the seconds are over."""
+        """Return whether the seconds are over."""
         if not self._is_over and self._clock.is_due(self.seconds):
             self._is_over = self._clock.over(self.seconds) == "late"
         return self._is_over
 
 
 def _this_thread() -> list[str]:
-    """The folder of the calling thread for who mounted /proc, whose numbers are not those of a namespace of processes."""
+    """Return the /proc folder of the calling thread; its ids differ from those inside a process namespace."""
     try:
         return [str(Path("/proc", Path("/proc/thread-self").readlink()))]
     except OSError:
@@ -232,7 +229,7 @@ def _this_thread() -> list[str]:
 
 
 def _threads(number: int) -> list[str]:
-    """The folders of a process's threads."""
+    """Return the /proc folders of a process's threads."""
     folder = f"/proc/{number}/task"
     try:
         return [f"{folder}/{thread}" for thread in os.listdir(folder)]  # noqa: PTH208
@@ -241,7 +238,7 @@ def _threads(number: int) -> list[str]:
 
 
 def _schedule(place: str) -> tuple[float, float]:
-    """(seconds on a CPU, seconds of waiting for one) of a thread; zeros where the kernel does not say, or the thread is gone."""
+    """Return (seconds on a CPU, seconds of waiting for one) of a thread; zeros if the kernel does not report them or the thread is gone."""
     try:
         ran, waited, _ = _text(f"{place}/schedstat").split()
         return int(ran) / 1e9, int(waited) / 1e9
@@ -250,7 +247,7 @@ def _schedule(place: str) -> tuple[float, float]:
 
 
 def _state(place: str) -> str:
-    """The letter of what a thread does."""
+    """Return the state letter of a thread, such as R for running."""
     try:
         return _text(f"{place}/stat").rpartition(")")[2].split()[0]
     except (OSError, IndexError):
@@ -258,7 +255,7 @@ def _state(place: str) -> str:
 
 
 def _cpu_of(number: int) -> float:
-    """The CPU time of a process by its own clock, which Linux lets others read; 0 where there is none."""
+    """Return the CPU seconds of a process from its CPU clock, which Linux lets other processes read; 0 if it has none."""
     try:
         return time.clock_gettime((~number << 3) | 2)
     except (AttributeError, OSError, OverflowError):
@@ -266,12 +263,12 @@ def _cpu_of(number: int) -> float:
 
 
 def _text(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a path a thread, many times a second
+    with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - opened per thread, many times a second
         return file.read()
 
 
 def descendants(number: int) -> list[int]:
-    """A process and all that it started, directly or not, as far as they are there."""
+    """Return a process and all its live descendants."""
     found, waiting = [], [number]
     while waiting:
         parent = waiting.pop()

@@ -1,9 +1,9 @@
-"""The one place where worker processes are started; in `walls.worker_walls.lock_in` each takes from itself what it must not have.
+"""Fork server: the only place that starts worker processes.
 
-Workers are forked from a zygote: a fresh interpreter that has imported what judging needs, and has seen neither gold nor a submission
-(one that forks judges alone may be told to hold gold). A fork costs some milliseconds where an interpreter of its own costs 100 and more,
-so there is no need of a spare that stands ready. The zygote reads nothing but orders of the parent, and waits for every worker that it
-forked, so that no number of a process means two.
+Workers are forked from a fresh interpreter that has imported what scoring needs and has read neither gold nor a submission (the server that
+forks only the gold-side workers may load gold). A fork takes a few milliseconds, a new interpreter 100 or more, so no spare workers are
+kept. The fork server reads only orders of the parent, and reaps every worker that it forked, so that process ids are never reused. Each
+worker enters its sandbox itself (`worker_sandbox.enter_sandbox`).
 """
 
 import contextlib
@@ -28,21 +28,21 @@ from evalsuite.sandbox.linux_layers import PACKAGE
 from evalsuite.sandbox.temp_dirs import sweep_scratch
 from evalsuite.sandbox.worker_sandbox import can_fork
 
-# Nothing that it imports is ever garbage, and a page that a collector never touched stays shared with the workers.
+# Garbage collection is off: imports create no garbage, and untouched pages stay shared with the workers.
 _CODE = (
     "import gc, sys; gc.disable(); sys.path[:] = {path!r}; "
     "from evalsuite.sandbox.worker_main import serve_forks; serve_forks({control}, {modules})"
 )
-# What a reader may need to find its libraries; nothing else of the user's environment reaches a worker.
+# Environment that libraries need; no other variable of the user reaches a worker.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 _KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
-# So long it may take to end its workers before it is killed itself.
+# Seconds to end the workers before the fork server itself is killed.
 _END_SECONDS = 5.0
 
 
 @dataclass(slots=True)
 class Worker:
-    """One process with its control socket, and the zygote that waits for it. `ready`: it stands behind its walls."""
+    """One worker process with its control socket and its fork server. `ready`: it has entered its sandbox."""
 
     pid: int
     control: socket.socket
@@ -52,7 +52,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether its end of the control socket is open, whatever it sent before: no worker closes that before it ends."""
+        """Whether the worker's end of the control socket is open; a worker closes it only when it ends."""
         if self.status is not None:
             return False
         poll = select.poll()
@@ -66,7 +66,7 @@ class Worker:
             return False
 
     def kill(self) -> int:
-        """End the process and everything it started; how it had ended, as `subprocess.Popen.returncode` says it."""
+        """Kill the process and everything it started. Return its exit status as `subprocess.Popen.returncode` does."""
         if self.status is None:
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -77,10 +77,10 @@ class Worker:
 
 
 class ForkServer:
-    """The process that workers are forked from. No import path leads it into a `hostile` folder, a submission.
+    """Process that workers are forked from. Its import path contains no `hostile` folder (a submission).
 
-    It imports `modules` before the first fork. It is started by the constructor and not waited for. It dies with the thread that made it,
-    and its workers die with it.
+    The constructor starts it and does not wait. It imports `modules` before the first fork. It dies with the thread that created it, and
+    its workers die with it.
     """
 
     def __init__(self, *hostile: Path, modules: Sequence[str] = ()) -> None:
@@ -105,28 +105,28 @@ class ForkServer:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-        # While it starts: every command that opens workers clears away what a killed one left.
+        # Meanwhile the process starts.
         sweep_scratch()
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def load(self, modules: Collection[str]) -> None:
-        """Have it import modules, so that no worker has to; what cannot be imported is left to whoever needs it."""
+        """Import modules in the fork server, so that workers share them. A module that cannot be imported is skipped."""
         names = " ".join(modules).encode()
         with contextlib.suppress(OSError), self._lock, undisturbed():
             self._control.sendall(ORDER.pack(LOAD, len(names), b"") + names)
 
     def call(self, function: str, *arguments: Any) -> None:
-        """Have it call `function` (`module:name`); every worker that is forked afterwards has what the call left in memory."""
+        """Call `function` (`module:name`) in the fork server. Workers forked later share the memory that it filled."""
         order = pickle.dumps((function, arguments))
         with contextlib.suppress(OSError), self._lock, undisturbed():
             self._control.sendall(ORDER.pack(CALL, len(order), b"") + order)
 
     def fork(self, role: str, data: socket.socket | None = None) -> Worker:
-        """A worker in a session of its own, cwd `/`, with nothing of this process but its sockets. Raises `EvalsuiteError`."""
+        """Fork a worker in its own session, with cwd `/` and no descriptors but its sockets. Raises `EvalsuiteError`."""
         ours, theirs = socket.socketpair()
         with theirs:
             passed = [theirs.fileno(), *([data.fileno()] if data is not None else [])]
@@ -138,11 +138,11 @@ class ForkServer:
         return Worker(pid=pid, control=ours, zygote=self)
 
     def reap(self, pid: int) -> int:
-        """How a worker that was killed ended; -SIGKILL where the zygote is gone, which takes all with it."""
+        """Wait for a killed worker and return its status; -SIGKILL if the fork server is gone, since its workers die with it."""
         return self._order(ORDER.pack(REAP, pid, b""), default=-signal.SIGKILL)
 
     def close(self) -> None:
-        """End it, and with it every worker that is left; when this returns there is none."""
+        """End the fork server and all its workers; none is left when this returns."""
         self._control.close()
         if self._has_forked:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -151,7 +151,7 @@ class ForkServer:
         self._process.wait()
 
     def _order(self, order: bytes, passed: Sequence[int] = (), *, default: int = -1) -> int:
-        """What it answers, `default` where it is gone."""
+        """Send an order and return its answer; `default` if the fork server is gone."""
         with self._lock, undisturbed():
             try:
                 socket.send_fds(self._control, [order], passed)
@@ -166,7 +166,7 @@ _shared: ForkServer | None = None
 
 @contextlib.contextmanager
 def shared(server: ForkServer | None) -> Iterator[None]:
-    """Let every `forking()` of the block use one running fork server, where a process scores many trusted folders."""
+    """Let every `forking()` in the block use one running fork server. For processes that score many trusted folders."""
     global _shared
     before, _shared = _shared, server
     try:
@@ -177,7 +177,7 @@ def shared(server: ForkServer | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def forking(*hostile: Path, modules: Sequence[str] = (), is_shareable: bool = True) -> Iterator[ForkServer | None]:
-    """A zygote for the time of a block, None on a system that has no such thing.
+    """Open a fork server for the block; None if the system cannot fork.
 
     Yields the server of an enclosing `shared()` block if there is one, unless `is_shareable` is false (a server that will read gold).
     """
@@ -198,33 +198,33 @@ def forking(*hostile: Path, modules: Sequence[str] = (), is_shareable: bool = Tr
 
 
 def import_path(*hostile: Path) -> list[str]:
-    """Where a worker looks for modules: as this process does, but in no `hostile` folder."""
+    """Return the import path of workers: that of this process without `hostile` folders."""
     path = [entry or str(Path.cwd()) for entry in sys.path]
     places = {entry: Path(entry).resolve() for entry in path}
-    # A board may have thousands, and most entries lie apart from all of them.
+    # A leaderboard may have thousands of folders, and most entries are outside all of them.
     folders = {folder.resolve() for folder in hostile}
     around = {entry: {place, *place.parents} & folders for entry, place in places.items()}
     return [entry for entry in path if not any(_is_hostile(places[entry], folder) for folder in around[entry])]
 
 
 def worker_environment() -> dict[str, str]:
-    """The whole environment of a worker."""
+    """Return the whole environment of a worker."""
     return {**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}}
 
 
 def _is_hostile(entry: Path, submission: Path) -> bool:
-    """Whether an import path leads into the submission; an environment that somebody keeps there is the user's own."""
+    """Return whether an import path is inside the submission. A virtual environment in there belongs to the user and is allowed."""
     return entry.is_relative_to(submission) and not entry.is_relative_to(sys.prefix) and entry != PACKAGE.parent
 
 
 def cannot_start() -> EvalsuiteError:
-    """What is said where the system gives no process."""
+    """Return the error for a system that starts no process."""
     return EvalsuiteError("a worker process cannot be started", hint="`--isolation none` needs less, for submissions you trust")
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Inside, what would interrupt this process waits until the end; processes started inside never hear it at all."""
+    """Block SIGINT, SIGTERM and SIGHUP in the block; processes started inside keep them blocked."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -237,5 +237,5 @@ def undisturbed() -> Iterator[None]:
 
 
 def now() -> float:
-    """The clock of deadlines, in seconds."""
+    """Return the monotonic clock that deadlines use, in seconds."""
     return time.monotonic()

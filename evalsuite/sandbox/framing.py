@@ -1,26 +1,25 @@
-"""What goes between processes: frames of bytes, and the orders to the zygote.
+"""Message frames between processes, and the orders to the fork server.
 
-A frame is its length in eight bytes, then so many bytes; who receives says how long one may be. `receive` waits for a frame, `Frames` takes
-them apart for who must not wait. Three kinds of frames go about: orders, pickled, from the parent, which alone is trusted; results,
-the JSON lines of the journal, from a judge to the parent; and what was read of an answer, from a reader to its judge
-(`sent_forms`). A worker that read hostile bytes is itself not trusted: what it sends is decoded as plain data of known shape, never
-unpickled, and a frame of another shape is a ValueError to whoever reads it, who then ends the lane.
+A frame is its length in eight bytes, then that many bytes; the receiver sets the maximum length. `receive` waits for a frame; `Frames`
+splits incoming bytes without waiting. Orders come pickled from the parent, the only trusted side. Results are JSON lines. Submitted content
+travels as msgpack (`serialization`). A worker that read hostile bytes is not trusted: its frames are decoded as plain data of known shape
+and never unpickled. A malformed frame raises ValueError, and the receiver then kills the workers.
 """
 
 import struct
 from typing import Protocol
 
-# What a worker says that keeps so much memory that the next answer might not fit: it ends, and another takes the answers that are left.
+# Sent by a worker that keeps so much memory that the next answer might not fit: it ends, and another takes the remaining answers.
 FULL = b""
-# What a judge says when it knows what the official rules say of an answer, and asks the strict ones.
+# Sent when the official verdict of an answer is known and the strict one is next.
 OFFICIAL = b"official"
-# Stands for a private copy whose descriptor comes behind the request.
+# Placeholder for a private copy; its descriptor follows the request.
 COPY = "copy"
-# What a worker says of a statement: something about it, or that this is the end.
+# Tags of messages about a statement: a message, or the end.
 SAID, END = "said", "end"
-# The longest frame that a worker is heard with, and the longest order that it takes from the trusted side.
+# Maximum bytes of a frame from a worker, and of an order from the trusted side.
 LONGEST_RESULT, LONGEST_ORDER = 64 << 20, 1 << 31
-# An order to the zygote: what to do, a process or a length, a role. Its answer: the number of a process, or how it ended.
+# An order to the fork server: command, process id or length, role. The answer: a process id or an exit status.
 ORDER, ANSWER = struct.Struct("<cq16s"), struct.Struct("<q")
 FORK, REAP, LOAD, CALL = b"F", b"R", b"L", b"C"
 _HEAD = struct.Struct("<Q")
@@ -28,18 +27,18 @@ _CHUNK = 1 << 20
 
 
 class Stream(Protocol):
-    """The two calls of a socket that frames need."""
+    """The two socket methods that frames need."""
 
     def sendall(self, data: bytes, /) -> None: ...
     def recv_into(self, buffer: memoryview, nbytes: int, /) -> int: ...
 
 
 class ClosedError(Exception):
-    """The other side went away in the middle of a frame."""
+    """The other side closed in the middle of a frame."""
 
 
 def send(stream: Stream, payload: bytes) -> None:
-    """Write one frame: its length, then its bytes. A short one goes in one piece, so that it arrives in one piece."""
+    """Write one frame. A short one is sent in one call, so that it arrives whole."""
     head = _HEAD.pack(len(payload))
     if len(payload) < _CHUNK:
         stream.sendall(head + payload)
@@ -49,7 +48,7 @@ def send(stream: Stream, payload: bytes) -> None:
 
 
 def receive(stream: Stream, *, most: int) -> bytes | None:
-    """One frame of at most `most` bytes; None where the other side closed between frames. Raises `ClosedError`, ValueError."""
+    """Read one frame of at most `most` bytes; None if the other side closed between frames. Raises `ClosedError`, ValueError."""
     head = _exactly(stream, _HEAD.size, first=True)
     if head is None:
         return None
@@ -73,13 +72,13 @@ def _exactly(stream: Stream, n: int, *, first: bool = False) -> bytearray | None
 
 
 class Frames:
-    """Takes frames of at most `most` bytes apart that come in any pieces; for who must not wait for the rest of one."""
+    """Split a byte stream into frames of at most `most` bytes without waiting."""
 
     def __init__(self, *, most: int) -> None:
         self._most, self._rest = most, bytearray()
 
     def add(self, data: bytes) -> list[bytes]:
-        """The frames that are whole now. Raises ValueError for one that is too long."""
+        """Return the frames that are complete now. Raises ValueError for one that is too long."""
         self._rest += data
         frames, at = [], 0
         while at + _HEAD.size <= len(self._rest):

@@ -1,17 +1,16 @@
-"""Namespaces of its own for a process that meets hostile work: no network, no memory or queues shared with others, and nothing to write.
+"""Linux isolation for processes that handle untrusted input: namespaces, Landlock and seccomp.
 
-All file systems are read-only inside, and the process keeps no right of a superuser but, where it had it, that of reading all files.
-The numbers are the kernel's own (`linux/sched.h`, `linux/mount.h`, `linux/capability.h`), which never change.
+Namespaces: no network, no IPC shared with other processes. All file systems are read-only inside, and the process keeps no superuser right
+except, if it had it, the right to read all files.
 
-Which files a process may read: Landlock, through its three kernel calls, and the paths that an interpreter and its libraries need.
+Landlock, through its three system calls: the process may read only the paths that it needs and those of the interpreter and libraries.
 
-The kernel calls that a walled process may still make: a seccomp filter, written through ctypes.
+Seccomp, a filter written through ctypes: every system call that is not listed fails with EPERM. That covers new sockets of every kind, new
+processes, changes of owner, mode, times and attributes, signals and limits of other processes, mounts, namespaces, tracing, keys and
+io_uring. Listed calls read, compute, wait, and write to open descriptors; Landlock decides which files may be opened.
 
-Everything that is not listed fails with EPERM: new sockets of every kind, new processes, changes of owner, mode, times and attributes,
-signals and limits of other processes, mounts, namespaces, tracing, keys, io_uring. What is listed reads, computes, waits, and writes to
-descriptors that are open already; which files may be opened is Landlock's to say.
-
-The numbers are the kernel's own (`asm/unistd_64.h`, `asm-generic/unistd.h`), which never change.
+The numbers are the kernel's own and never change (`linux/sched.h`, `linux/mount.h`, `linux/capability.h`, `asm/unistd_64.h`,
+`asm-generic/unistd.h`).
 """
 
 import ctypes
@@ -34,20 +33,20 @@ _RULE_PATH_BENEATH = 1
 _READ_FILE, _READ_DIR, _EXECUTE = 1 << 2, 1 << 3, 1 << 0
 _WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
 _OF_FILES = _EXECUTE | _READ_FILE | _WRITE_FILE | _TRUNCATE
-# ABI version -> every file-system right it knows, all of which the worker gives up but reading.
+# ABI version -> every file-system right of that version; the worker gives up all but reading.
 _ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
 _NEWEST_RIGHTS = (1 << 16) - 1
 # TCP bind and connect (version 4); abstract sockets and signals to processes outside (version 6).
 _NET_RIGHTS, _SCOPES = 0b11, 0b11
 _O_PATH = 0o10000000
 PACKAGE = Path(evalsuite.__file__).resolve().parent
-# What duckdb asks of the system; without the first two it aborts.
+# Paths that duckdb reads; without the first two it aborts.
 SYSTEM = ("/proc/self", "/sys/fs/cgroup", "/dev/null", "/dev/urandom")
 
 
 @cache
 def landlock_version() -> int:
-    """The kernel's Landlock ABI version, 0 where it has none."""
+    """Return the kernel's Landlock ABI version, 0 if it has none."""
     if not sys.platform.startswith("linux"):
         return 0
     try:
@@ -59,10 +58,10 @@ def landlock_version() -> int:
 def restrict_files(
     readable: Iterable[str], *, listed: Iterable[str] = (), writable: Iterable[str] = (), system: Iterable[str] = SYSTEM
 ) -> bool:
-    """Allow this process (and its children) to read below these paths, to do all below `writable`, and nothing else: no TCP either.
+    """Restrict this process and its children to these paths, without TCP. Return False if the kernel has no Landlock.
 
-    Below `listed` names may be seen, and no file is opened. `system` are the files of the system that may be read besides. False without
-    Landlock.
+    Files below `readable` may be read, below `writable` also written; below `listed` only names are visible. `system` are system files that
+    may be read in addition.
     """
     version = landlock_version()
     if not version:
@@ -86,10 +85,10 @@ def restrict_files(
 
 
 def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
-    """`path`, or, where one of the `hidden` paths lies in it, the parts of it that hold none of them.
+    """Return `path`, or if it contains a `hidden` path, the parts of it without hidden paths.
 
-    A rule of Landlock can only allow, and what it allows holds for everything below. `hidden` are paths without links. A path that lies
-    itself below a hidden one is kept: whoever names it means it.
+    Landlock rules only allow, for everything below a path. `hidden` are resolved paths. A path below a hidden one is kept, because it was
+    named explicitly.
     """
     place = Path(path).resolve()
     inside = [other for other in map(Path, hidden) if other.is_relative_to(place)]
@@ -98,7 +97,7 @@ def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
     if place in inside:
         return []
     try:
-        # A link would allow what it points to, wherever that is.
+        # A link would allow its target, wherever that is.
         children = [child.path for child in os.scandir(place) if not child.is_symlink()]
     except OSError:
         return []
@@ -106,9 +105,9 @@ def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
 
 
 def library_paths() -> list[str]:
-    """What an interpreter needs to read to import its packages late.
+    """Return the paths that an interpreter needs to import its packages after entering the sandbox.
 
-    The current folder and a folder of sources that holds this package can hold anything, gold too: of them only the package counts.
+    The current folder and a source folder around this package can contain anything, including gold: only the package itself is listed.
     """
     sources = PACKAGE.parent
     broad = {Path.cwd().resolve(), *([] if sources.name in ("site-packages", "dist-packages") else [sources])}
@@ -130,7 +129,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     except OSError:
         return
     try:
-        # What only a folder can have is refused for a file.
+        # The kernel refuses folder-only rights for a file.
         rights &= ~0 if os.path.isdir(path) else _OF_FILES  # noqa: PTH112
         rule = struct.pack("=Qi", rights, descriptor)
         _syscall(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
@@ -171,7 +170,7 @@ _QUIET: Final = """
     recvfrom 45 207 · recvmsg 47 212 · sendto 44 206 · sendmsg 46 211 · shutdown 48 210 · getsockopt 55 209 · setsockopt 54 208
     getsockname 51 204 · getpeername 52 205 · umask 95 166
 """
-# In a jail with a folder of its own: making and removing what lies in it.
+# In a program sandbox with its own folder: create and remove entries.
 _OWN_FILES: Final = """
     mkdir 83 - · mkdirat 258 34 · rmdir 84 - · unlink 87 - · unlinkat 263 35 · rename 82 - · renameat 264 38 · renameat2 316 276
     truncate 76 45
@@ -186,7 +185,7 @@ _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _EPERM, _ENOSYS = 1, 38
 _CLONE_THREAD, _AF_UNIX = 0x00010000, 1
-# Whether a descriptor is a terminal, how much can be read, blocking and closing: what opening a file asks.
+# Used when opening a file: terminal check, readable bytes, blocking mode, close-on-exec.
 _IOCTLS: Final = (0x5401, 0x541B, 0x5421, 0x5450, 0x5451)
 # Names of threads.
 _PRCTLS: Final = (15, 16)
@@ -195,14 +194,15 @@ _PROT_EXEC, _MAP_ANONYMOUS = 4, 0x20
 
 
 def can_filter() -> bool:
-    """Whether this machine is one whose calls are known here; the kernel itself is asked when a filter is built."""
+    """Return whether the system calls of this machine are known here. The kernel itself is tried when a filter is built."""
     return sys.platform.startswith("linux") and platform.machine() in _MACHINES and struct.calcsize("P") == 8
 
 
 def restrict_calls(*, own_files: bool = False, native: bool = True) -> bool:
-    """Allow this process and its children the listed calls and no other, for good. False where the kernel or machine has no filter.
+    """Restrict this process and its children to the listed system calls, for good. Return False if the kernel or machine has no filter.
 
-    `own_files` allows to make, rename and remove files where Landlock lets it; without `native` no memory is executed but that of files.
+    With `own_files`, creating, renaming and removing files is allowed where Landlock allows it. Without `native`, only memory mapped from
+    files is executable.
     """
     if not can_filter():
         return False
@@ -221,28 +221,28 @@ def _numbers(table: str) -> dict[str, int]:
 
 
 def _program(*, own_files: bool, native: bool) -> Iterator[bytes]:
-    """The filter in classic BPF, 8 bytes an instruction."""
+    """Yield the filter in classic BPF, 8 bytes per instruction."""
     yield _instruction(_LOAD, _MACHINE)
     yield _instruction(_EQUAL, _MACHINES[platform.machine()][0], yes=1)
     yield _instruction(_RETURN, _KILL)
     yield _instruction(_LOAD, _NUMBER)
     some = _numbers(_SOME)
-    # glibc asks clone3 first, whose arguments no filter can see, and falls back to clone.
+    # glibc tries clone3 first and falls back to clone; a filter cannot see the arguments of clone3.
     yield from _when(some["clone3"], [_instruction(_RETURN, _ERROR | _ENOSYS)])
-    # Threads, and no processes.
+    # Threads, but no processes.
     yield from _when(some["clone"], [*_if_bits(0, _CLONE_THREAD), _refuse()])
     yield from _when(some["ioctl"], [*_if_one_of(1, _IOCTLS), _refuse()])
     yield from _when(some["prctl"], [*_if_one_of(0, _PRCTLS), _refuse()])
     yield from _when(some["socketpair"], [*_if_one_of(0, [_AF_UNIX]), _refuse()])
-    # Signals to this process alone: it is told by number, so a child that could not be made anyway would have none.
+    # Signals to this process only. The filter compares the process id, which a child could not share, and no child can be created.
     yield from _when(some["tgkill"], [*_if_one_of(0, [os.getpid()]), _refuse()])
-    # Asking for its own limits, not setting any.
+    # Read its own limits, set none.
     asks = [*_unless_zero(0), *_unless_zero(2), _instruction(_RETURN, _ALLOW), _refuse()]
     yield from _when(some["prlimit64"], asks)
     allowed = [*_numbers(_QUIET).values(), *(_numbers(_OWN_FILES).values() if own_files else ())]
     if not native:
         quiet = _numbers(_QUIET)
-        # Executable memory comes from files, which lie where nothing can be written, and stays as it was mapped.
+        # Executable memory must come from files, which are in read-only places, and keeps its protection.
         yield from _when(quiet["mmap"], [*_unless_both(2, _PROT_EXEC, 3, _MAP_ANONYMOUS), _instruction(_RETURN, _ALLOW)])
         yield from _when(quiet["mprotect"], [*_unless_bits(2, _PROT_EXEC), _instruction(_RETURN, _ALLOW)])
     for number in allowed:
@@ -260,13 +260,13 @@ def _refuse() -> bytes:
 
 
 def _when(number: int, then: list[bytes]) -> Iterator[bytes]:
-    """The instructions for one call; each of them ends in a verdict."""
+    """Yield the instructions for one call number; each path through `then` ends in a verdict."""
     yield _instruction(_EQUAL, number, no=len(then))
     yield from then
 
 
 def _argument(at: int) -> int:
-    """Where the low half of an argument lies (little end first)."""
+    """Return the offset of the low half of an argument (little-endian)."""
     return 16 + 8 * at
 
 
@@ -284,7 +284,7 @@ def _if_bits(at: int, bits: int) -> Iterator[bytes]:
 
 
 def _unless_zero(at: int) -> Iterator[bytes]:
-    """Refuse where an argument is not 0, both halves."""
+    """Refuse if an argument is not 0 (both halves)."""
     for half in (0, 4):
         yield _instruction(_LOAD, _argument(at) + half)
         yield _instruction(_EQUAL, 0, yes=1)
@@ -292,14 +292,14 @@ def _unless_zero(at: int) -> Iterator[bytes]:
 
 
 def _unless_bits(at: int, bits: int) -> Iterator[bytes]:
-    """Refuse where an argument has any of these bits."""
+    """Refuse if an argument has any of these bits."""
     yield _instruction(_LOAD, _argument(at))
     yield _instruction(_ANY_BIT, bits, no=1)
     yield _refuse()
 
 
 def _unless_both(at: int, bits: int, other: int, others: int) -> Iterator[bytes]:
-    """Refuse where two arguments have bits of these."""
+    """Refuse if both arguments have any of their bits."""
     yield _instruction(_LOAD, _argument(at))
     yield _instruction(_ANY_BIT, bits, no=3)
     yield _instruction(_LOAD, _argument(other))
@@ -311,7 +311,7 @@ MOUNTS, IPC, USERS, PROCESSES, NETWORK = 0x00020000, 0x08000000, 0x10000000, 0x2
 PRIVATE: Final = (1 << 18) | (1 << 14)
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
-# The same number on every architecture since Linux 5.12; everything below a folder; read-only and without set-uid.
+# The same number on every architecture since Linux 5.12; recursive; read-only and without set-uid.
 _MOUNT_SETATTR, _HERE, _RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1 | 2
 _CAPABILITIES_3: Final = 0x20080522
 _FROM_OUTSIDE: Final = frozenset(
@@ -321,34 +321,34 @@ _READ_ALL, _SET_GROUPS, _SET_USERS = 1 << 2, 1 << 6, 1 << 7
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent dies, where it can (Linux): a killed run leaves no worker behind."""
+    """Ask the kernel to kill this process when its parent dies (Linux), so that a killed run leaves no worker behind."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def was_killed(status: int) -> bool:
-    """Whether a process that ended by itself, with this status, was ended by the system or by somebody, and by no limit of a run.
+    """Return whether this exit status means a kill from outside rather than by a limit of the run.
 
-    None of those sends these signals: memory, files and time of a worker end as errors in it, or by the hand of the parent.
+    Limits never send these signals: a worker that exceeds memory or file limits raises an error, and the parent enforces time.
     """
     return -status in _FROM_OUTSIDE
 
 
 def adopt_orphans() -> None:
-    """Have the kernel give this process, where it can (Linux), what its children leave behind: then it can wait for all of it."""
+    """Adopt orphaned descendants (Linux), so that this process can wait for all of them."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 @cache
 def can_enter_namespaces() -> bool:
-    """Whether this machine lets a process have namespaces of its own; tried once, by a child."""
+    """Return whether a process can enter its own namespaces here; tried once, in a child."""
     if not sys.platform.startswith("linux"):
         return False
     try:
         child = os.fork()
     except OSError:
-        # Inside other walls no process can be started.
+        # Inside another sandbox no process can be started.
         return False
     if child == 0:
         entered = False
@@ -360,10 +360,10 @@ def can_enter_namespaces() -> bool:
 
 
 def enter_namespaces() -> bool:
-    """Whether this process stands now in namespaces of its own for users, network, IPC and mounts; to be called in its only thread.
+    """Enter new user, network, IPC and mount namespaces; return whether that worked. Call it from the only thread.
 
-    It stays the same user to files outside. A superuser's process keeps the users and the right to read that it had, because it may read
-    what other users handed in; without the right to set users, which that takes, nothing is entered.
+    The process stays the same user for files outside. A superuser's process keeps the user map and the right to read, because it may score
+    files that other users submitted; without the right to set users, which that needs, it enters nothing.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -374,20 +374,21 @@ def enter_namespaces() -> bool:
     attributes = struct.pack("4Q", _READ_ONLY, 0, 0, 0)
     libc.syscall(_MOUNT_SETATTR, _HERE, b"/", _RECURSIVE, attributes, len(attributes))
     drop_capabilities(libc, kept=held & _READ_ALL)
-    # What a process becomes may end its tie to its parent.
+    # A change of credentials may clear the parent-death signal.
     die_with_parent()
     return True
 
 
 def drop_capabilities(libc: ctypes.CDLL, *, kept: int = 0) -> bool:
-    """Whether this process has no rights of a superuser from now on, in no namespace, but those `kept`."""
+    """Drop all superuser rights in every namespace, except `kept`. Return whether that worked."""
     return bool(libc.capset(struct.pack("Ii", _CAPABILITIES_3, 0), struct.pack("6I", kept, kept, 0, 0, 0, 0)) == 0)
 
 
 def enter_process_namespace() -> bool:
-    """Whether this process goes on as process 1 of a namespace of its own: when it ends, however that is, the kernel kills all in it.
+    """Continue as process 1 of a new process namespace; return whether that worked.
 
-    Who called stays outside as its parent, waits, and ends when it does; a kill of either ends both. To be called in the only thread.
+    The kernel kills everything in the namespace when that process ends. The calling process stays outside as the parent, waits, and ends
+    with its child; killing either ends both. Call it from the only thread.
     """
     if not sys.platform.startswith("linux") or not _enter(ctypes.CDLL(None, use_errno=True), USERS | PROCESSES):
         return False
@@ -402,7 +403,7 @@ def enter_process_namespace() -> bool:
 
 
 def number_outside() -> int:
-    """The number of this process for who mounted /proc, which a namespace of processes does not change."""
+    """Return this process's id as /proc was mounted with; a process namespace does not change it."""
     try:
         return int(Path("/proc/self").readlink().name)
     except (OSError, ValueError):
@@ -410,7 +411,7 @@ def number_outside() -> int:
 
 
 def _enter(libc: ctypes.CDLL, kinds: int) -> bool:
-    """Whether this process is in new namespaces of these kinds, one of users among them, as the user that it was."""
+    """Enter new namespaces of these kinds, including a user namespace, as the same user. Return whether that worked."""
     needed = _SET_USERS | _SET_GROUPS
     if os.geteuid() == 0:
         return _capabilities() & needed == needed and _enter_as_superuser(libc, kinds)
@@ -423,7 +424,7 @@ def _enter(libc: ctypes.CDLL, kinds: int) -> bool:
 
 
 def _enter_as_superuser(libc: ctypes.CDLL, kinds: int) -> bool:
-    """Enter with all users of today's namespace, which only a process that stayed outside may write down."""
+    """Enter with all users of the current namespace. Only a process that stays outside may write that map."""
     maps = {name: Path(f"/proc/self/{name}").read_text().splitlines() for name in ("uid_map", "gid_map")}
     same = {name: "".join("{0} {0} {2}\n".format(*line.split()) for line in lines) for name, lines in maps.items()}
     pid, (told, tell) = number_outside(), os.pipe()
@@ -445,12 +446,12 @@ def _enter_as_superuser(libc: ctypes.CDLL, kinds: int) -> bool:
     os.close(tell)
     _, status = os.waitpid(outside, 0)
     if entered and was_killed(os.waitstatus_to_exitcode(status)):
-        # Without its users this process would read no file, and blame the answer for it.
-        raise OSError("the process that writes down the users of a namespace was killed")
+        # Without its user map this process could read no file, and the answer would be blamed.
+        raise OSError("the process that writes the user map of a namespace was killed")
     return entered and status == 0
 
 
 def _capabilities() -> int:
-    """The lower 32 effective capabilities of this process as bits."""
+    """Return the lower 32 effective capabilities of this process as bits."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next((int(line.split()[1], 16) for line in lines if line.startswith("CapEff")), 0) & 0xFFFFFFFF

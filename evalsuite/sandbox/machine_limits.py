@@ -1,7 +1,7 @@
-"""What this machine gives to a run: the limits that were set from outside, on each process and on its control group.
+"""Limits that the machine sets for a run: those of each process and those of its control group.
 
-They are read before anything is scored. A worker that may take less than `memory_mib` fails at answers that are right, and nobody could
-tell its fault from theirs; so less than a run needs is said at once.
+They are checked before anything is scored: with less than `memory_mib`, a worker would fail on right answers, and that fault could not be
+told from a wrong answer.
 """
 
 import sys
@@ -14,23 +14,23 @@ from evalsuite.core.errors import UsageError
 from evalsuite.sandbox.cpu_clock import memory_limit
 
 _MIB: Final = 1 << 20
-# What a worker takes of its address space before it reads anything: the interpreter and the libraries of every scorer (270 MiB measured).
+# Address space of a worker before it reads anything: interpreter and libraries (270 MiB measured).
 LEAST_MEMORY_MIB: Final = 320
-# Files that a process opens beside those of its workers, and of each pair of them.
+# Open files of a process apart from those of its workers, and of each worker pair.
 _FILES, _FILES_A_JOB = 64, 12
-# Memory of the process that runs the others, and of a pair of workers, in use and not shared (76 MiB measured).
+# Unshared memory of the parent process and of a worker pair (76 MiB measured).
 _RUN_BYTES, _JOB_BYTES = 160 * _MIB, 96 * _MIB
-# A table takes so many times the bytes of its file, in its reader and in its judge together.
+# Memory of a table as a multiple of its file size, in both workers of a pair together.
 _TIMES_FILE: Final = 12
 
 
 def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_bytes: int = 0) -> None:
-    """Raise `UsageError` where the system gives a process less than the limits of a run let an answer take.
+    """Raise `UsageError` if the system allows a process less than the limits of a run allow an answer.
 
     Args:
-        limits: the limits of the run.
-        seconds: the longest that one answer may take, where that is more than the limit `seconds`.
-        n_bytes: the largest file that is written or copied.
+        limits: The limits of the run.
+        seconds: The longest time of one answer, if that is more than the limit `seconds`.
+        n_bytes: The largest file that is written or copied.
     """
     memory = int(limits["memory_mib"])
     if memory < LEAST_MEMORY_MIB:
@@ -50,12 +50,15 @@ def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_b
 
 
 def jobs_that_fit(jobs: int, sizes: list[int], limits: Mapping[str, int | float]) -> tuple[int, str]:
-    """(how many answers can be scored side by side, why that is less than `jobs`); raises `UsageError` where not even one can.
+    """Return (how many answers can be scored in parallel, why that is less than `jobs`).
 
     Args:
-        jobs: how many were asked for.
-        sizes: the bytes of each answer.
-        limits: the limits of the run.
+        jobs: The requested number.
+        sizes: The bytes of each answer.
+        limits: The limits of the run.
+
+    Raises:
+        UsageError: Not even one answer fits.
     """
     fits, why = jobs, ""
     if (most := _soft_limit("NOFILE")) is not None and (n := (most - _FILES) // _FILES_A_JOB) < fits:
@@ -77,7 +80,7 @@ def jobs_that_fit(jobs: int, sizes: list[int], limits: Mapping[str, int | float]
 
 
 def memory_room() -> tuple[int, str] | None:
-    """(bytes that may still be taken, which file says so) of this process's groups and of the machine; None where nothing says."""
+    """Return the free memory of this process's groups and of the machine as (bytes, file it was read from); None if unknown."""
     found = []
     if (limit := memory_limit()) is not None:
         n_bytes, file = limit
@@ -91,7 +94,7 @@ def memory_room() -> tuple[int, str] | None:
 
 
 def _used(group: Path) -> int:
-    """The bytes that a group holds and cannot let go of."""
+    """Return the bytes that a group uses and cannot free."""
     for name, key in (("memory.current", "inactive_file"), ("memory.usage_in_bytes", "total_inactive_file")):
         with suppress(OSError, ValueError):
             stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
@@ -100,12 +103,12 @@ def _used(group: Path) -> int:
 
 
 def _soft_limit(name: str) -> int | None:
-    """The limit of the system on each process, None where there is none."""
+    """Return the system's soft limit on each process, None if there is none."""
     if sys.platform == "win32":
         return None
     import resource
 
-    # The system of a Mac does not keep the first two.
+    # macOS does not enforce the first two.
     kind = getattr(resource, f"RLIMIT_{name}", None)
     if kind is None or (name in ("AS", "DATA") and sys.platform == "darwin"):
         return None

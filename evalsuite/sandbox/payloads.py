@@ -1,4 +1,8 @@
-"""What a reader sends its judge of an answer, as msgpack: texts, tables cell by cell or as arrays, and faults."""
+"""Serialization of submitted content as msgpack: texts, tables cell by cell or as arrays, and faults.
+
+It goes from the worker that reads it to the worker that compares it. A large table is only announced here; its blocks follow separately.
+The sender is not trusted: malformed bytes raise ValueError.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +17,8 @@ from evalsuite.compare.table_digests import Digest, DigestedTable
 from evalsuite.core.types import SQLITE_CELLS, Fault, Table
 
 _INT64 = 1 << 63
-
-
 _SALT_MASK = (1 << 62) - 1
-
-
-# Extension codes of values that msgpack has no form for.
+# Extension codes of values that msgpack cannot represent.
 _BIG, _DECIMAL, _DATETIME, _DATE, _TIME, _DELTA, _UUID, _PAIRS, _OTHER, _WILD = range(1, 11)
 
 
@@ -26,27 +26,27 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def encode_forms(forms: Mapping[str, Any]) -> bytes:
-    """A prediction's forms as msgpack: texts, tables, lists of tables, tables by name, and faults in their place."""
+    """Encode payloads as msgpack: texts, tables, lists of tables, tables by name, and faults in their place."""
     return bytes(_encoder()({name: _form(value) for name, value in forms.items()}))
 
 
 def unread_tables(forms: Mapping[str, Any]) -> list[UnreadTable]:
-    """The tables of a prediction whose blocks follow its forms, in the order in which `decode_forms` asks for them."""
+    """Return the tables whose blocks follow the payloads, in the order in which `decode_forms` requests them."""
     flat = [item for form in forms.values() for item in (_distinct(form)[0] if isinstance(form, list | tuple) else [form])]
     return [item for item in flat if isinstance(item, UnreadTable)]
 
 
 def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
-    """(each value once, which of them stands at each place); only the very same one counts as the same."""
+    """Return (each object once, the index of each position's object). Only identical objects count as the same."""
     distinct = list({id(value): value for value in values}.values())
     at = {id(value): place for place, value in enumerate(distinct)}
     return distinct, [at[id(value)] for value in values]
 
 
 def decode_forms(data: bytes, unread: Callable[[tuple[str, ...], str], Table | Fault] | None = None) -> dict[str, Any]:
-    """The forms behind `encode_forms`; `unread` gets the next table that comes in blocks, from its header and name.
+    """Decode what `encode_forms` returned; `unread` gets header and name of the next table that comes in blocks.
 
-    Raises ValueError where the bytes have another shape.
+    Raises ValueError for malformed bytes.
     """
     import msgspec
 
@@ -54,7 +54,7 @@ def decode_forms(data: bytes, unread: Callable[[tuple[str, ...], str], Table | F
         forms = _decoder()(data)
         return {str(name): _back(value, unread) for name, value in forms.items()}
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
-        raise ValueError("a reader sent bytes of another shape") from error
+        raise ValueError("a worker sent malformed bytes") from error
 
 
 def _form(value: Any) -> Any:
@@ -70,7 +70,7 @@ def _form(value: Any) -> Any:
     if isinstance(value, Table):
         plain = value.types is None
         held = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
-        # SQLite's own cells all have a form.
+        # msgpack represents all cells of SQLite.
         columns = held if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple(map(_neutral_column, held))
         types = None if plain else list(value.types or ())
         return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name, value.is_view]
@@ -149,7 +149,7 @@ def _array_back(told: Any, n_rows: int) -> ArrayColumn:
 
 
 def _neutral_column(column: Sequence[Any]) -> Sequence[Any]:
-    """The cells as `_neutral` has them; a column whose kinds of cells msgpack has is left as it is."""
+    """Convert the cells of a column with `_neutral`; return a column of msgpack types unchanged."""
     kinds = set(map(type, column)) - {type(None)}
     if kinds <= _OF_MSGPACK:
         return column
@@ -159,7 +159,7 @@ def _neutral_column(column: Sequence[Any]) -> Sequence[Any]:
 
 
 def _neutral(value: Any) -> Any:
-    """A database value in a form msgpack has: what it lacks becomes an extension that `_extension` turns back."""
+    """Convert a database value for msgpack; unsupported types become an extension that `_extension` decodes."""
     if value is None or isinstance(value, str | float | bool | bytes):
         return value
     from msgspec.msgpack import Ext

@@ -1,6 +1,6 @@
-"""A channel between a program's process and its test's: either side asks for operations on the other's objects and answers them.
+"""Channel between the process of a program and that of its test. Each side requests operations on objects of the other and serves them.
 
-While one side waits for its answer it carries out what the other asks meanwhile, so that a callback runs in the middle of a call.
+While a side waits for a reply it serves incoming requests, so a callback runs in the middle of a call.
 """
 
 import struct
@@ -20,34 +20,34 @@ _FUNCTIONS: Final = (types.FunctionType, types.BuiltinFunctionType, type(str.upp
 
 
 class Side(Protocol):
-    """What differs between the side of the program and that of the test."""
+    """What differs between the program's side and the test's side."""
 
     strict: bool
 
     def perform(self, target: Any, operation: str, parts: list[Any]) -> Any:
-        """Carry out an operation on an object of this side."""
+        """Perform an operation on an object of this side."""
 
     def command(self, name: str, parts: list[Any]) -> Any:
-        """Carry out what is asked of no object."""
+        """Perform a command that concerns no object."""
 
     def check(self, value: Any) -> None:
-        """Refuse an object that cannot be sent."""
+        """Raise an error for an object that cannot be sent."""
 
     def news(self) -> list[tuple[Any, ...]]:
-        """Pairs that the other side is to hear before anything else of a message."""
+        """Return state changes that the other side applies before the rest of a message."""
 
     def hear(self, what: str, value: Any) -> None:
-        """Take one pair of the other side's news."""
+        """Apply one state change of the other side."""
 
     def refuse(self, reason: str) -> NoReturn:
-        """End the test, which failed."""
+        """End the test as failed."""
 
     def give_up(self, reason: str) -> NoReturn:
-        """End the test, of which nothing is known."""
+        """End the test as unknown."""
 
 
 class Channel:
-    """One end: `read` gives up to so many bytes, none at the end; `write` takes some and says how many."""
+    """One end of a channel: `read(n)` returns up to n bytes, none at the end; `write` returns how many bytes it took."""
 
     def __init__(self, read: Callable[[int], bytes], write: Callable[[Any], int], side: Side) -> None:
         self._read, self._write, self._side = read, write, side
@@ -61,7 +61,7 @@ class Channel:
         self._encode = msgpack.Encoder().encode
 
     def ask(self, operation: str, number: int, *parts: Any) -> Any:
-        """What an operation on an object of the other side gives or raises."""
+        """Perform an operation on an object of the other side; return its value or raise its error."""
         with self._lock:
             self._send("ask", operation, number, *map(self._values.encode, parts))
             while True:
@@ -76,11 +76,11 @@ class Channel:
                 self._answer(*answer)
 
     def command(self, name: str, *parts: Any) -> Any:
-        """What the other side gives to what is asked of none of its objects."""
+        """Perform a command on the other side and return its value."""
         return self.ask(name, -1, *parts)
 
     def serve(self) -> None:
-        """Answer until the other side is gone."""
+        """Serve requests until the other side closes."""
         while True:
             kind, asked = self._receive()
             if kind != "ask":
@@ -97,7 +97,7 @@ class Channel:
                 found = self._side.perform(self._proxies.own(number), operation, parts)
         except BaseException as error:
             kind, found = "raise", without_frames(error)
-        # Nothing of the call is held any more when the containers are looked through for those that nobody needs.
+        # Drop references to the call, so that unused containers are found.
         parts.clear()
         try:
             wire = self._values.encode(found)
@@ -138,7 +138,7 @@ class Channel:
         return bytes(got)
 
     def send(self, value: Any) -> list[Any]:
-        """The wire form of a value that is no data."""
+        """Encode a value that is not plain data."""
         known = self._proxies.wire_of_known(value)
         if known is not None:
             return known
@@ -163,7 +163,7 @@ class Channel:
         return ["object", self._proxies.number(value), kind, self._values.encode(data)]
 
     def receive(self, wire: list[Any]) -> Any:
-        """The value of a wire form that `send` gave on the other side."""
+        """Decode what `send` encoded on the other side."""
         tag = wire[0]
         if tag == "yours":
             return self._proxies.own(wire[1])
@@ -189,7 +189,7 @@ class Channel:
 
 
 def _library_place(value: Any) -> tuple[str, str] | None:
-    """Module and name under which the standard library has a function or class."""
+    """Return the module and name under which the standard library has a function or class; None if it has not."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     if module is None:
         module = getattr(getattr(value, "__objclass__", None), "__module__", None)

@@ -1,11 +1,9 @@
-"""Proxies: classes and objects here that stand for those of the other side of a channel.
+"""Proxies: local classes and objects that represent those on the other side of a channel.
 
-What an object does runs where it lives. On the side with the asserts, which is `strict`, no operation that gives the other side's object a
-plain value to compare itself with is answered by that object.
+Objects that are not plain data travel as numbers; the receiver creates a proxy. An operation on a proxy runs where the object is. On the
+`strict` side, which has the asserts, the object never answers an operation that gives it a plain value to compare with.
 
-Objects that are no data, on the two sides of a channel: numbers for one's own, proxies for the other side's.
-
-A class of the other side becomes a class here with the same name and bases, so that `isinstance`, `except` and `type(x) is C` hold.
+A class of the other side becomes a local class with the same name and bases, so that `isinstance`, `except` and `type(x) is C` work.
 """
 
 import collections.abc
@@ -31,7 +29,7 @@ _PLAIN: Final = frozenset({*ATOMS, *CONTAINERS.values(), *REBUILT, tuple})
 
 
 class Owner(Protocol):
-    """What keeps the proxies of one side."""
+    """Owner of the proxies of one side."""
 
     strict: bool
     released: list[tuple[int, int]]
@@ -41,7 +39,10 @@ class Owner(Protocol):
 
 
 class Reference:
-    """What a proxy stands for: a number of the other side, how often it was sent, and whether the asserting side knows it for an object."""
+    """Object of the other side that a proxy represents.
+
+    It has the object's number, how often the number was sent, and whether the strict side knows that it is an object.
+    """
 
     __slots__ = ("count", "known", "number", "proxies")
 
@@ -49,7 +50,7 @@ class Reference:
         self.proxies, self.number, self.count, self.known = proxies, number, 1, not proxies.strict
 
     def ask(self, operation: str, *parts: Any) -> Any:
-        """What the other side answers."""
+        """Request an operation on the object and return its value."""
         return self.proxies.ask(operation, self.number, *parts)
 
     def __del__(self) -> None:
@@ -57,19 +58,19 @@ class Reference:
 
 
 def reference_of(value: Any) -> Reference:
-    """The reference of a proxy."""
+    """Return the reference of a proxy."""
     found: Reference = object.__getattribute__(value, "_reference_")
     return found
 
 
 class RemoteClass(type):
-    """The class of the classes that stand for one of the other side."""
+    """Metaclass of the proxy classes."""
 
     _class_: Reference
     _operations_: frozenset[str]
 
     def __new__(mcs, _: str, bases: tuple[Any, ...], *__: Any, **___: Any) -> "RemoteClass":
-        """Called by a class statement alone: a class of this side cannot have parents on the other one."""
+        """Called only by a class statement: a local class cannot derive from a class of the other side."""
         parent = next(base for base in bases if isinstance(base, RemoteClass))
         parent._class_.proxies.give_up("derives a class from one of the program's")
 
@@ -107,7 +108,7 @@ class RemoteClass(type):
 
 
 class Remote:
-    """What every proxy can do; its other methods it has from the class that it stands for."""
+    """Base of every proxy. The other methods come from the represented class."""
 
     __dict__ = property(lambda self: reference_of(self).ask("get", "__dict__"))
 
@@ -119,7 +120,7 @@ class Remote:
         if name in PREDICATES and not reference.known:
             reference.proxies.refuse(f"calls {name} of an object of the program's own class")
         elif name not in PLAIN_NAMES and not name.startswith("__"):
-            # Whoever asks for a name that no plain value has knows an object when it sees one.
+            # A test that reads a name that no plain value has knows that this is an object.
             reference.known = True
         return reference.ask("get", name)
 
@@ -150,19 +151,19 @@ class Remote:
         return reference_of(self).ask("copy", True)
 
     def __reduce_ex__(self, _: Any) -> Any:
-        # A pickle is a copy: one is made now, and one of that each time it is read.
+        # A pickle is a copy: one is made now, and one of that at each load.
         _PICKLED.append(self.__deepcopy__(None))
         return _unpickled, (len(_PICKLED) - 1,)
 
 
 def _refuse_numpy(reference: Reference, name: str) -> None:
-    """Raise `AttributeError` for what numpy asks an object for that then does the comparing itself."""
+    """Raise `AttributeError` for the attributes that would let numpy do the comparison itself."""
     if reference.proxies.strict and name.startswith("__array"):
         raise AttributeError(name)
 
 
 def _fields(names: Any) -> Any:
-    """The fields of a dataclass as this side's `dataclasses` knows them."""
+    """Return the fields of a dataclass in the form of the local `dataclasses`."""
     import dataclasses
 
     made = {name: dataclasses.field() for name in names}
@@ -181,12 +182,12 @@ def _unpickled(place: int) -> Any:
 
 
 def is_remote(value: Any) -> bool:
-    """Whether a value is a proxy."""
+    """Return whether a value is a proxy."""
     return isinstance(type(value), RemoteClass)
 
 
 def _equal(proxy: Any, other: Any) -> Any:
-    """Whether a proxy equals something: two proxies are compared where they live, a plain value never is."""
+    """Compare a proxy: with another proxy where the objects are; with a plain value never on the strict side."""
     reference = reference_of(proxy)
     if is_remote(other) or isinstance(other, RemoteClass):
         return "__eq__" in type(proxy)._operations_ and bool(reference.ask("operate", "__eq__", (other,)))
@@ -200,7 +201,7 @@ def _equal(proxy: Any, other: Any) -> Any:
 
 
 def forward(name: str) -> Callable[..., Any]:
-    """The method of a proxy that runs where the object lives."""
+    """Return a proxy method that runs where the object is."""
 
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
         if name == "__call__":
@@ -219,8 +220,8 @@ def forward(name: str) -> Callable[..., Any]:
         reference = reference_of(self)
         found = reference.ask("operate", name, (other, *rest))
         if reference.proxies.strict and not is_remote(other) and not is_remote(found):
-            # `abs(answer - 3)` would be whatever the answer's own class says.
-            reference.proxies.refuse("reckons with an object of the program's own class and a plain value")
+            # The answer's own class would decide the value of `abs(answer - 3)`.
+            reference.proxies.refuse("computes with an object of the program's own class and a plain value")
         return found
 
     def contains(self: Any, item: Any) -> Any:
@@ -234,7 +235,7 @@ def forward(name: str) -> Callable[..., Any]:
 
 
 def wait_for(self: Any) -> Any:
-    """`__await__` of a proxy: the other side waits, all at once."""
+    """`__await__` of a proxy: the other side awaits to the end."""
     yield from ()
     return reference_of(self).ask("await")
 
@@ -245,11 +246,11 @@ def send_to(self: Any, _: Any) -> NoReturn:
 
 
 def reads(name: str) -> Callable[[Any], Any]:
-    """The getter of a property that is read where the object lives."""
+    """Return the getter of a property that is read where the object is."""
     return lambda self: reference_of(self).ask("get", name)
 
 
-# A class of these keeps its data on both sides, where it does not say itself what equals it.
+# Subclasses of these keep their data on both sides, unless they define their own comparisons.
 _READ: Final[dict[type, Callable[[Any], Any]]] = {
     int: int.__pos__,
     float: float.__pos__,
@@ -264,25 +265,25 @@ _DECIDES: Final = (*ORDERING, "__eq__", "__ne__", "__hash__", "__contains__", "_
 
 
 def _data_class(kind: type) -> type | None:
-    """The class of plain data that a class derives from and whose comparisons it leaves as they are."""
+    """Return the plain-data class that a class derives from without changing its comparisons; else None."""
     data = next((base for base in _DATA if issubclass(kind, base)), None)
     return data if data is not None and all(_method(kind, name) is _method(data, name) for name in _DECIDES) else None
 
 
 def _method(kind: type, name: str) -> Any:
-    """What a class has of that name for its objects; what it has itself from its own class is another thing."""
+    """Return what a class defines under that name for its instances, not what its metaclass defines."""
     return next((vars(one)[name] for one in kind.__mro__ if name in vars(one)), None)
 
 
 class Proxies:
-    """The objects that one side has sent and the proxies for those that it received.
+    """Objects that one side has sent, and proxies for those that it received.
 
     Args:
-        first: 0 or 1, so that the two sides number their objects apart.
-        strict: whether this side holds the asserts.
-        ask: sends an operation on an object of the other side and gives its answer.
-        refuse: ends the test, which failed.
-        give_up: ends the test, of which nothing is known.
+        first: 0 or 1, so that the two sides use different numbers.
+        strict: Whether this side has the asserts.
+        ask: Requests an operation on an object of the other side and returns its value.
+        refuse: Ends the test as failed.
+        give_up: Ends the test as unknown.
     """
 
     def __init__(
@@ -296,11 +297,11 @@ class Proxies:
         self._numbers = ByIdentity()
         self._proxies: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._kept: dict[int, Any] = {}
-        # Values made here for one of the other side, to which they go back as that.
+        # Local values that represent an object of the other side and are sent back as that object.
         self._borrowed = ByIdentity()
 
     def number(self, value: Any) -> int:
-        """The number of an object of this side, which is sent once more."""
+        """Return the number of a local object and count that it is sent once more."""
         number: int | None = self._numbers.get(value)
         if number is None:
             number, self._next = self._next, self._next + 2
@@ -310,7 +311,7 @@ class Proxies:
         return number
 
     def release(self, counts: list[Any]) -> None:
-        """Forget objects whose proxies are gone on the other side."""
+        """Forget objects whose proxies on the other side are gone."""
         for number, count in counts:
             entry = self._own.get(number)
             if entry is not None and not isinstance(entry[0], type):
@@ -320,16 +321,16 @@ class Proxies:
                     del self._own[number]
 
     def own(self, number: int) -> Any:
-        """The object of this side with a number that the other side was sent."""
+        """Return the local object with a number that was sent."""
         return self._own[number][0]
 
     def borrow(self, number: int, value: Any) -> Any:
-        """A value made here that stands for one of the other side."""
+        """Register a local value that represents an object of the other side, and return it."""
         self._borrowed.put(value, number)
         return value
 
     def wire_of_known(self, value: Any) -> list[Any] | None:
-        """The wire form of what the other side has: its own object, or one that a value was borrowed for."""
+        """Encode a value that the other side already has: its own object, or one with a borrowed local value; else None."""
         if is_remote(value):
             return ["yours", reference_of(value).number]
         if isinstance(value, RemoteClass):
@@ -338,12 +339,12 @@ class Proxies:
         return None if borrowed is None else ["yours", borrowed]
 
     def data_of(self, value: Any) -> Any:
-        """The plain data of an object whose class keeps some, else None."""
+        """Return the plain data of an object whose class keeps some, else None."""
         data = _data_class(type(value))
         return None if data is None else _READ[data](value)
 
     def class_wire(self, kind: type) -> list[Any]:
-        """A class: by its name where both sides have it, else by a number, with its description the first time."""
+        """Encode a class: by name if both sides have it, else by number, with its description the first time."""
         if SAFE_CLASSES.get(kind.__name__) is kind:
             return ["safe", kind.__name__]
         known = self.wire_of_known(kind)
@@ -362,7 +363,7 @@ class Proxies:
         return ["class", number, [kind.__name__, kind.__qualname__, kind.__module__, doc], bases, sorted(names & FORWARDED)]
 
     def class_of(self, wire: list[Any]) -> Any:
-        """The class that `class_wire` told of on the other side."""
+        """Decode what `class_wire` encoded on the other side."""
         tag, number, *description = wire
         if tag == "safe":
             return SAFE_CLASSES[number]
@@ -375,7 +376,7 @@ class Proxies:
         return self._kept[number]
 
     def _new_class(self, number: int, words: list[Any], bases: list[Any], operations: list[str]) -> type:
-        """A class as described, from Python's own parts and forwarding methods; the data that it keeps decides itself."""
+        """Create a class from its description: built-in bases and forwarding methods. Its plain data decides comparisons itself."""
         parents = [base for base in map(self.class_of, bases) if isinstance(base, RemoteClass) or issubclass(base, (BaseException, *_DATA))]
         raised = any(issubclass(base, BaseException) for base in parents)
         keeps = any(issubclass(base, _DATA) for base in parents)
@@ -397,7 +398,7 @@ class Proxies:
         return made
 
     def proxy(self, number: int, kind: Any, data: Any) -> Any:
-        """The proxy for an object of the other side; as long as one lives it is the only one."""
+        """Return the proxy for an object of the other side; there is at most one at a time."""
         found = self._kept.get(number)
         found = self._proxies.get(number) if found is None else found
         if found is not None:
@@ -414,7 +415,7 @@ class Proxies:
             made = native.__new__(kind, data)
         made._reference_ = Reference(self, number)
         if issubclass(native, _DATA):
-            # No weak reference to these can be had.
+            # These do not support weak references.
             self._kept[number] = made
         else:
             self._proxies[number] = made

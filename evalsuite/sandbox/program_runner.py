@@ -1,7 +1,7 @@
-"""The program's side: an interpreter that runs a program and then does what its test asks of the program's names and objects.
+"""The program's side: an interpreter that runs a program and then performs what its test requests.
 
-Nothing here is secret and nothing is decided here. Whatever a program does to this interpreter, all that leaves it is data for the test's
-process (`jailed_test`), which has the asserts.
+Nothing here is secret and nothing is decided here. Whatever a program does to this interpreter, only data leaves it, for the test's process
+(`program_test`), which has the asserts.
 """
 
 import io
@@ -13,10 +13,10 @@ from typing import Any, Final, NoReturn
 
 from evalsuite.sandbox.special_methods import perform
 
-# Modules of this project's own start, which a program would not find in a new interpreter.
+# Modules of this project that a program would not find in a new interpreter.
 _OURS: Final = ("evalsuite", "msgspec", "ctypes", "_ctypes", "typing_extensions")
 _ABSENT: Final = object()
-# Events of the audit hook: refused by how they begin, modules that are not imported, and what may be done in the own folder alone.
+# Audit-hook events: prefixes that are refused, modules that may not be imported, and what is allowed in the own folder only.
 _REFUSED: Final = (
     *("socket.connect", "socket.bind", "socket.send", "socket.get", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn"),
     *("os.spawn", "os.kill", "pty.", "ctypes.", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate", "os.setxattr", "os.utime"),
@@ -50,20 +50,20 @@ class _Nowhere(io.RawIOBase):
 
 
 class ProgramSide:
-    """Runs the program as the module `__main__`, and answers for it."""
+    """Run the program as the module `__main__` and serve requests on it."""
 
     strict = False
 
     def __init__(self) -> None:
         self.space = types.ModuleType("__main__")
         vars(self.space)["__builtins__"] = sys.modules["builtins"]
-        # Names that the test uses, with the values that it knows; module attributes that the test has replaced, with their own values.
+        # Names that the test uses, with the values it knows; module attributes that the test replaced, with their original values.
         self._told: dict[str, Any] = {}
         self._replaced: dict[tuple[str, str], Any] = {}
         self._loop: Any = None
 
     def perform(self, target: Any, operation: str, parts: list[Any]) -> Any:
-        """Carry out an operation on an object of the program."""
+        """Perform an operation on an object of the program."""
         if operation == "await":
             return self._awaited(target)
         if operation == "get" and parts[0] == "__signature__":
@@ -83,7 +83,7 @@ class ProgramSide:
         return self._loop.run_until_complete(finish())
 
     def command(self, name: str, parts: list[Any]) -> Any:
-        """Run the program, or give the values of names that its test uses (of all that it has, where the test may use any)."""
+        """Run the program, or return the values of the names that its test uses (all names if the test may use any)."""
         if name == "run":
             sys.modules["__main__"] = self.space
             exec(compile(parts[0], "<program>", "exec", dont_inherit=True), vars(self.space))
@@ -94,14 +94,14 @@ class ProgramSide:
         return tuple(self._told.items())
 
     def news(self) -> list[tuple[Any, ...]]:
-        """The names that have other values than the test was told."""
+        """Return the names whose values have changed since the test received them."""
         known = vars(self.space)
         changed = [(name, known[name]) for name, value in self._told.items() if known.get(name, value) is not value]
         self._told.update(changed)
         return changed
 
     def hear(self, what: str, parts: tuple[Any, ...]) -> None:
-        """Do what the test has done to its own interpreter: replaced an attribute of a module, seeded a generator, set a variable."""
+        """Apply a change of the test's interpreter: a replaced module attribute, a seed, an environment variable."""
         if what == "name":
             setattr(self.space, *parts)
         elif what == "replace":
@@ -119,14 +119,14 @@ class ProgramSide:
             _STATES[what](*parts)
 
     def check(self, value: Any) -> None:
-        """Any object of the program may be sent."""
+        """Accept every object of the program."""
 
     def refuse(self, reason: str) -> NoReturn:
-        """Never asked: this side compares as Python does."""
+        """Never called: this side compares as Python does."""
         raise TypeError(reason)
 
     def give_up(self, reason: str) -> NoReturn:
-        """A class of the test cannot have children here."""
+        """Raise an error: a class of the test cannot have subclasses here."""
         raise TypeError(reason)
 
 
@@ -170,12 +170,12 @@ _STATES: Final[dict[str, Any]] = {
 
 
 def prepare() -> ProgramSide:
-    """Give this interpreter no input, output that goes nowhere and no arguments."""
+    """Set up this interpreter: no input, discarded output, no arguments."""
     sys.stdin = io.StringIO()
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Nowhere()), encoding="utf-8", errors="replace")
     sys.stderr = io.TextIOWrapper(io.BufferedWriter(_Nowhere()), encoding="utf-8", errors="replace")
     sys.argv = [""]
-    # As deep as in a file of its own.
+    # The recursion depth of a file that runs alone.
     depth, frame = 0, sys._getframe()
     while frame.f_back is not None:
         depth, frame = depth + 1, frame.f_back
@@ -184,15 +184,15 @@ def prepare() -> ProgramSide:
 
 
 def clear_traces(*, walled: bool) -> None:
-    """Forget the modules of this project's start, which a program would not find in a new interpreter, and set the hook."""
+    """Remove the modules of this project, which a program would not find in a new interpreter, and set the audit hook."""
     for name in [name for name in sys.modules if name.partition(".")[0] in _OURS]:
         del sys.modules[name]
-    # Databases are files, and SQL opens them past a hook.
+    # Databases are files, and SQL opens them without audit events.
     build_hook(_REFUSED if not walled else tuple(event for event in _REFUSED if event != "sqlite3."))
 
 
 def build_hook(refused: tuple[str, ...]) -> None:
-    """Refuse, by an audit hook, what the system's walls refuse too; where there are none it is all that stands."""
+    """Refuse by an audit hook what the system's sandbox refuses too. Without a sandbox the hook is the only protection."""
     roots = tuple(os.path.realpath(p) + os.sep for p in {os.path.dirname(os.__file__), "/usr/share/zoneinfo", *sys.path} if p)  # noqa: PTH120
     own = os.path.realpath(os.getcwd())  # noqa: PTH109
     own = own + os.sep if own != os.sep else ""
@@ -206,7 +206,7 @@ def build_hook(refused: tuple[str, ...]) -> None:
 
     def wall(event: str, arguments: Any) -> None:
         if event == "import" and arguments[0] in unseen:
-            # A library that can do without asks for this error.
+            # A library that can do without the feature expects this error.
             raise ImportError("not allowed here: " + arguments[0])
         if event.startswith(refused):
             raise PermissionError("not allowed here: " + event)

@@ -1,10 +1,10 @@
-"""A jail for programs: Python that somebody submitted, run to learn one thing, whether it passes a test.
+"""Program sandbox: run a submitted Python program for one result, whether it passes a test.
 
-Program and test run in two processes that send each other data (`program_channel`); the asserts are in the test's (`jailed_test`), and
-nothing that the program does to its own interpreter (`jailed_program`) reaches them. Round each of the two stand, all of them or there is
-no jail: namespaces of its own for users, processes, network, mounts and IPC; Landlock, which leaves it the interpreter's packages to read
-and one empty folder in memory to write, from which nothing is executed; a seccomp filter, under which it starts no process, opens no
-socket and has no memory that is written and executed; limits on memory, CPU time and file size (`jail_start`).
+Program and test run in two processes that exchange data (`program_channel`). The test's process (`program_test`) has the asserts, and
+nothing that the program does to its own interpreter (`program_runner`) reaches them. `program_start` builds the sandbox around both
+processes, complete or not at all: user, process, network, mount and IPC namespaces; Landlock, which allows reading the interpreter's
+packages and writing one empty in-memory folder without execution; a seccomp filter without new processes, sockets, or memory that is both
+writable and executable; limits on memory, CPU time and file size.
 """
 
 import contextlib
@@ -29,9 +29,9 @@ from evalsuite.sandbox.temp_dirs import ScratchFolder
 
 CHUNK: Final = 4096
 READY: Final = b"!"
-# How long the walls may take to build, on a machine with much else to do.
+# Seconds to build the sandbox on a busy machine.
 START_SECONDS: Final = 30.0
-# The exit code of the first process where the system killed the one below it, and how long that one may take to end then.
+# Exit code of the first process if the system killed the one below it, and the seconds that it then has to end.
 EXIT_KILLED: Final = 77
 _END_SECONDS: Final = 5.0
 # Lengths of program and test.
@@ -41,8 +41,10 @@ _BARE: Final = ("-I", "-S", "-X", "utf8")
 
 
 class Ended(NamedTuple):
-    """How a program's test ended, and why: `unknown` where it cannot be run apart from the program, `unrun` where this machine did not let
-    it come to its end; the seconds that its processes had, their start included.
+    """Outcome of a program's test, with the reason.
+
+    `unknown`: the test cannot run in a process of its own. `unrun`: this machine did not let it finish. `seconds` is the time that its
+    processes had, start included.
     """
 
     how: Literal["passed", "failed", "timeout", "unknown", "unrun", "killed"]
@@ -51,23 +53,23 @@ class Ended(NamedTuple):
 
 
 def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: int, jailed: bool = True) -> Ended:
-    """`passed` where the test ran to its end without an error, `timeout` where it was killed, else `failed`.
+    """Run the test on the program: `passed` if it ends without an error, `timeout` if it is killed for its time, else `failed`.
 
-    The test sees the program's names as if it stood behind it in one file. `jailed` False runs both behind limits and an audit hook only,
-    which a program walks through.
+    The test sees the program's names as if it followed the program in one file. With `jailed` False both run with limits and an audit hook
+    only, which a program can circumvent.
     """
     for _ in range(2):
         ended = _run_once(program, test, timeout_seconds=timeout_seconds, memory_mib=memory_mib, jailed=jailed)
         if ended is not None and ended.how != "killed":
             return ended
-    # Without a jail a program can end each of its processes itself.
+    # Without a sandbox a program can kill each of its processes itself.
     if ended is not None and jailed:
-        return Ended("unrun", "the system killed it twice, which no limit of the run does: is there too little memory?", ended.seconds)
+        return Ended("unrun", "the operating system killed it twice, not a limit of the run: is there too little memory?", ended.seconds)
     return Ended("failed")
 
 
 def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: int, jailed: bool) -> Ended | None:
-    """How it ended: `killed` where the system killed one of its processes; None where the test's was gone before it could say anything."""
+    """Return the outcome: `killed` if the system killed one of the processes; None if the test's process ended without a verdict."""
     source, behind = program.encode("utf-8", "surrogatepass"), test.encode("utf-8", "surrogatepass")
     message = _HEADER.pack(len(source), len(behind)) + source + behind
     with contextlib.nullcontext(os.sep) if jailed else _own_folder() as folder:
@@ -83,7 +85,7 @@ def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: in
         try:
             ended = _told(process, message, timeout_seconds)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                # What waits for the test's process ends with it.
+                # The first process ends with the test's process.
                 if ended is None and (process.wait(_END_SECONDS) == EXIT_KILLED or was_killed(process.returncode)):
                     return Ended("killed")
             return ended
@@ -92,7 +94,7 @@ def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: in
 
 
 def _command(memory_mib: int, seconds: float, *, jailed: bool) -> list[str]:
-    # Only this package and the one that packs messages are put on the path; both are off it again before the program runs.
+    # Only this package and msgspec are on the path; both are removed before the program runs.
     packing = find_spec("msgspec")
     assert packing is not None
     own = [str(PACKAGE.parent), str(Path(str(packing.origin)).parent.parent)]
@@ -106,18 +108,18 @@ def _command(memory_mib: int, seconds: float, *, jailed: bool) -> list[str]:
 
 @cache
 def can_jail() -> bool:
-    """Whether this machine lets all walls of the jail be built; tried once, with an empty program."""
+    """Return whether this machine supports the whole program sandbox; tried once, with an empty program."""
     if not (can_filter() and landlock_version()):
         return False
     try:
         return run_program("", "", timeout_seconds=20.0, memory_mib=512).how == "passed"
     except OSError:
-        # Inside other walls no process can be started.
+        # Inside another sandbox no process can be started.
         return False
 
 
 def _told(process: subprocess.Popen[bytes], message: bytes, timeout_seconds: float) -> Ended | None:
-    """Send the message and read the answer; the program's seconds begin when both processes are ready. None where there is no answer."""
+    """Send the message and read the reply; the program's time starts when both processes are ready. None if there is no reply."""
     assert process.stdin is not None
     assert process.stdout is not None
     to, back = process.stdin.fileno(), process.stdout.fileno()
@@ -143,7 +145,7 @@ def _told(process: subprocess.Popen[bytes], message: bytes, timeout_seconds: flo
                 left = left[:0]
         over = clock.over(seconds) if clock.is_due(seconds) else ""
     if not heard:
-        return Ended("unrun", f"its walls did not stand within {START_SECONDS:g} s", clock.had)
+        return Ended("unrun", f"its sandbox was not ready within {START_SECONDS:g} s", clock.had)
     if over == "delayed":
         return Ended("unrun", "it waited for a CPU most of the time (limit seconds)", before + clock.had)
     return Ended("timeout", "", before + clock.had)
@@ -157,7 +159,7 @@ def _verdict(line: bytes) -> Ended:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and whatever it started, and take it off the system's list."""
+    """Kill the process and everything it started, and reap it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
             process.kill()
@@ -172,7 +174,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _own_folder() -> Iterator[str]:
-    """An empty folder that goes afterwards; behind walls that forbid writing, the file system's root."""
+    """Create an empty folder for the block; yield the root folder if the surrounding sandbox forbids writing."""
     try:
         folder = ScratchFolder()
     except OutputError:

@@ -1,7 +1,7 @@
-"""The first process of a program and its test: it builds the walls and divides itself into the two sides of a channel.
+"""First process of a program and its test: build the sandbox and split into the two sides of a channel.
 
-The test's process is process 1 of a namespace of processes, the program's process 1 of one below it: when the test's ends, however that
-is, the kernel kills the program's. The program's process is divided off before the test's has read what it is to run.
+The test's process is process 1 of a process namespace, the program's process 1 of one below it: when the test's process ends, the kernel
+kills the program's. The program's process is forked before the test's process has read any input.
 """
 
 import ctypes
@@ -37,28 +37,28 @@ from evalsuite.sandbox.program_test import judge
 # Lengths of program and test.
 HEADER: Final = struct.Struct("=II")
 READY: Final = b"!"
-# The verdict, and the exit code, where the system killed a process of the jail.
+# Verdict and exit code if the system killed a process of the sandbox.
 KILLED, EXIT_KILLED = b"killed", 77
-# How near to the limit of CPU time SIGKILL may mean that.
+# SIGKILL within this many seconds of the CPU limit counts as the CPU limit.
 _CPU_MARGIN_SECONDS: Final = 0.5
 _NO_SUID, _NO_DEVICES, _NO_PROGRAMS = 1 << 1, 1 << 2, 1 << 3
-# Where the folder that both sides can write is mounted: the first that hides nothing of the interpreter.
+# Mount point of the folder that both sides can write: the first that hides no part of the interpreter.
 _OWN_FOLDERS: Final = ("/tmp", "/var/tmp", "/mnt")
 _OWN_FOLDER_MIB: Final = 16
-# What the test's process may have more than the program's: the values of both meet there.
+# Extra memory of the test's process, which has the values of both sides.
 _TEST_MIB: Final = 256
 _ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Limits:
-    """What each of the two processes may have, and the folders of installed packages that both may read."""
+    """Limits of each of the two processes, and the folders of installed packages that both may read."""
 
     def __init__(self, memory_mib: int, seconds: float, installed: Sequence[str]) -> None:
         self.memory_mib, self.seconds, self.installed = memory_mib, seconds, list(installed)
         self.cpu_seconds = int(seconds) + 1
 
     def set(self, more_mib: int = 0) -> None:
-        """Set them round this process; its own start is not counted against the program."""
+        """Set the limits on this process; memory that its start used is added."""
         try:
             import resource
         except ImportError:
@@ -74,8 +74,8 @@ class Limits:
 
 
 def begin(memory_mib: int, seconds: float, installed: Sequence[str], *, jailed: bool) -> NoReturn:
-    """Entry point: run the program and the test that standard input gives, and tell on standard output how that ended."""
-    # Both sides need it, and one of them cannot read where it lies.
+    """Entry point: run the program and the test from standard input, and write the verdict to standard output."""
+    # Both sides need it, and one of them cannot read its files later.
     from msgspec import msgpack  # noqa: F401
 
     limits = Limits(memory_mib, seconds, installed)
@@ -94,7 +94,7 @@ def begin(memory_mib: int, seconds: float, installed: Sequence[str], *, jailed: 
 
 
 def _in_child(limits: Limits, run: Callable[[], Any]) -> bool:
-    """Run something in a child process and wait until that is gone; whether the system killed it."""
+    """Run a function in a child process and wait for it. Return whether the system killed it."""
     child = os.fork()
     if child == 0:
         try:
@@ -109,9 +109,10 @@ def _in_child(limits: Limits, run: Callable[[], Any]) -> bool:
 
 
 def _was_killed(child: int, limits: Limits, *, by_code: bool = False) -> bool:
-    """Whether a child, when it has ended, was killed by the system, and not for the CPU time that it had; `by_code`: as its exit code says.
+    """Wait for a child and return whether the system killed it, other than for its CPU time.
 
-    A side of a jail is process 1 of its namespace, which no signal from inside kills.
+    With `by_code`, the child's exit code may say so too. Each side of a sandbox is process 1 of its namespace, so no signal from inside
+    kills it.
     """
     _, status, used = os.wait4(child, 0)
     if os.WIFEXITED(status):
@@ -121,7 +122,7 @@ def _was_killed(child: int, limits: Limits, *, by_code: bool = False) -> bool:
 
 
 class _Walls:
-    """The walls of a jail: a folder in memory from which nothing is executed, and what each side gives up for good."""
+    """Sandbox of both sides: a no-exec folder in memory, and the rights that each side gives up."""
 
     def __init__(self, libc: ctypes.CDLL, limits: Limits) -> None:
         self._libc, self._library = libc, [*_standard_library(), *limits.installed]
@@ -136,21 +137,21 @@ class _Walls:
         os.chdir(self.own)
 
     def divide_processes(self) -> None:
-        """Give the children of this process a namespace of processes of their own."""
+        """Give the children of this process a process namespace."""
         _must(self._libc.unshare(PROCESSES))
 
     def enter(self) -> None:
-        """Stand behind the walls from here on."""
+        """Enter the sandbox, for good."""
         readable = restrict_files(
             self._library, listed=[sysconfig.get_path("stdlib")], writable=[self.own, "/dev/null"], system=["/dev/urandom"]
         )
-        # No rights of a superuser, not even inside; no memory that is written and executed.
+        # No superuser rights, not even inside; no memory that is both writable and executable.
         if not (readable and drop_capabilities(self._libc) and restrict_calls(own_files=True, native=False)):
             os._exit(1)
 
 
 def _divide(limits: Limits, walls: _Walls | None) -> NoReturn:
-    """Become the test's process, with the program's below it."""
+    """Become the test's process, with the program's process below it."""
     read: Callable[[int], bytes]
     write: Callable[[Any], int]
     program = -1
@@ -167,7 +168,7 @@ def _divide(limits: Limits, walls: _Walls | None) -> NoReturn:
 
 
 def _fork_program(limits: Limits, walls: _Walls | None, theirs: socket.socket, ours: socket.socket) -> int:
-    """The process id of a child that is, or waits for, the program's process."""
+    """Fork the program's process, or the process that waits for it, and return its id."""
     if child := os.fork():
         theirs.close()
         return child
@@ -184,7 +185,7 @@ def _fork_program(limits: Limits, walls: _Walls | None, theirs: socket.socket, o
 
 
 def _spawn_program(limits: Limits) -> tuple[Callable[[int], bytes], Callable[[Any], int]]:
-    """The program's process where no process can be divided; a clock ends both, since nothing else would end that one."""
+    """Start the program's process on a system without fork. A timer ends both processes, since nothing else would."""
     import subprocess
 
     words = f"{limits.memory_mib}, {limits.seconds}, {limits.installed}"
@@ -208,7 +209,7 @@ def _spawn_program(limits: Limits) -> tuple[Callable[[int], bytes], Callable[[An
 
 
 def be_program(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes], write: Callable[[Any], int]) -> NoReturn:
-    """Be the program's process, whose only way out is the channel."""
+    """Become the program's process; the channel is its only way out."""
     try:
         _leave_standard_streams()
         channel = Channel(read, write, prepare())
@@ -239,7 +240,7 @@ def _be_test(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes],
 
 
 def _watched(use: Callable[[Any], Any], program: int, limits: Limits, tell: int) -> Callable[[Any], Any]:
-    """One direction of the channel; where it ends because the system killed the program's process, that is the verdict."""
+    """Wrap one direction of the channel: if it ends because the system killed the program's process, that is the verdict."""
 
     def end() -> None:
         with suppress(ChildProcessError):
@@ -282,7 +283,7 @@ def _take(source: int, size: int) -> bytes:
 
 
 def _address_space() -> int:
-    """How much this process has of what RLIMIT_AS counts, 0 where that cannot be read."""
+    """Return the bytes that RLIMIT_AS counts for this process, 0 if unknown."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
@@ -290,7 +291,7 @@ def _address_space() -> int:
 
 
 def _standard_library() -> list[str]:
-    """What a bare interpreter reads: its standard library without what was installed beside it, the system's libraries."""
+    """Return the paths that a bare interpreter reads: its standard library without installed packages, and the system's libraries."""
     library, own = Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix).resolve() / "lib"
     installed = [folder / name for folder in (library, Path("/usr/lib/python3")) for name in ("site-packages", "dist-packages")]
     hidden = [str(path.resolve()) for path in installed]

@@ -1,13 +1,9 @@
-"""The test's side: an interpreter that holds the asserts and meets the program's values as data and as proxies.
+"""The test's side: an interpreter that runs the asserts and sees the program's values as data and proxies.
 
-The test's names are its own; those that it does not define are the program's. It passes when it comes to its end.
+Names that the test does not define are the program's, unless the test clearly means Python's own. The test passes if it runs to its end.
 
-What a test says of the names that it does not define: which are the program's, and which are Python's whatever the program defines.
-
-What a test does to its own interpreter for the program to see: replaced module attributes, seeds, variables of the environment.
-
-Program and test stood in one interpreter once, and tests are written as if they still did (`sys.stdin = ...`, `mock.patch`,
-`random.seed`). Before each call the program's interpreter hears of what has changed here.
+Tests are written as if they shared an interpreter with the program (`sys.stdin = ...`, `mock.patch`, `random.seed`). So before each call
+this side sends its changes to the program's interpreter: replaced module attributes, seeds, environment variables.
 """
 
 import ast
@@ -34,14 +30,14 @@ from evalsuite.sandbox.special_methods import FORWARDED, perform
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _ANY_NAME: Final = re.compile(r"\b(?:globals|vars|locals|dir|getmembers|__main__|__dict__)\b")
 _BUILTINS: Final = frozenset(vars(builtins))
-# With these a test finds a program's names that it does not say.
+# With these a test can look up a program's names without writing them.
 _LOOKS_UP: Final = frozenset({"eval", "exec", "compile", "globals", "locals", "vars", "getattr", "__import__"})
-# Short names under which everybody imports a package.
+# Common short names of packages.
 _ALIASES: Final = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "dt": "datetime"}
 
 
 class TestNames:
-    """The names of a test, read from its text."""
+    """The names of a test, read from its source."""
 
     __test__ = False
 
@@ -54,11 +50,11 @@ class TestNames:
         self.free = self.read - self.bound
 
     def wanted(self) -> tuple[str, ...] | None:
-        """The names that may be the program's: every word of the test, or all names where it looks through them."""
+        """Return the names that may be the program's: every word of the test, or None (all) if the test looks names up."""
         return None if _ANY_NAME.search(self.text) else tuple(sorted({*_WORD.findall(self.text)}))
 
     def tested_builtin(self) -> str | None:
-        """The one name of a built-in that this test is about, as `sum` in `assert sum(1, 2) == 3`; None where it is about other names."""
+        """Return the one built-in name that the test is about, such as `sum` in `assert sum(1, 2) == 3`; None if there is none."""
         used = self.free & _BUILTINS
         if not used or used & _LOOKS_UP or self.free - _BUILTINS:
             return None
@@ -74,18 +70,18 @@ class TestNames:
             for node in ast.walk(part.test)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in used
         ]
-        # `ast.walk` gives the outermost call first.
+        # `ast.walk` yields the outermost call first.
         return called[0] if called else None
 
     def _calls_of_own(self) -> Iterator[ast.Call]:
-        """Calls in the module itself of functions that the test defines, such as `check(candidate)`."""
+        """Yield module-level calls of functions that the test defines, such as `check(candidate)`."""
         for statement in self.tree.body:
             for node in ast.walk(statement) if isinstance(statement, ast.Expr) else ():
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.bound:
                     yield node
 
     def own_module(self, name: str) -> str | None:
-        """The module that a free name stands for, where the test uses the name for nothing but what that module has."""
+        """Return the module that a free name stands for, if the test uses the name only for attributes of that module."""
         module = _ALIASES.get(name, name if name in sys.stdlib_module_names else None)
         if module is None or name not in self.free:
             return None
@@ -103,7 +99,7 @@ class TestNames:
         return module if all(hasattr(found, one) for one in attributes) else None
 
     def modules(self) -> set[str]:
-        """The modules that the test imports or names in a text such as `time.sleep`."""
+        """Return the modules that the test imports or names in a string such as `time.sleep`."""
         found = {"builtins", "sys"}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
@@ -116,7 +112,7 @@ class TestNames:
         return {name for name in found if name.partition(".")[0] in sys.stdlib_module_names or name in sys.modules}
 
     def set_for_program(self) -> set[str]:
-        """Names that the test sets and never reads: nothing but the program can use them. What it also reads stays with the test."""
+        """Return the names that the test sets and never reads, which only the program can use."""
         return self.bound - self.read - self.imported - self._defined()
 
     def _defined(self) -> set[str]:
@@ -125,7 +121,7 @@ class TestNames:
 
 
 def _names_read(table: symtable.SymbolTable) -> Iterator[str]:
-    """The names of the module that any part of it reads."""
+    """Yield the module-level names that any scope reads."""
     for one in table.get_symbols():
         if one.is_referenced() and (table.get_type() == "module" or one.is_global()):
             yield one.get_name()
@@ -135,9 +131,9 @@ def _names_read(table: symtable.SymbolTable) -> Iterator[str]:
 
 # Attributes of `sys` that a test may set; the others change by themselves.
 _SYS: Final = frozenset({"stdin", "stdout", "stderr", "argv", "maxsize", "platform", "version_info"})
-# Modules whose attributes are their own memory.
+# Attributes in which modules keep their own state.
 _NOISY: Final = frozenset({"random._inst", "warnings.filters", "warnings._filters_version", "warnings.onceregistry", "asyncio.events"})
-# What a test says that is seen by neither way.
+# Words of tests that this design cannot support, with the reason.
 _UNSEEN: Final = {
     "assertLogs": "asks for the program's log records",
     "caplog": "asks for the program's log records",
@@ -150,12 +146,12 @@ _UNSEEN: Final = {
 
 
 def unseen_use(text: str) -> str | None:
-    """Why a test cannot be run apart from its program, as its text shows; None where nothing speaks against it."""
+    """Return why a test cannot run in a process of its own, judging by its text; None if nothing prevents it."""
     return next((why for word, why in _UNSEEN.items() if re.search(rf"\b{word}\b", text)), None)
 
 
 class State:
-    """The changes of this interpreter since the last call."""
+    """Changes of this interpreter since the last call."""
 
     def __init__(self, text: str, modules: set[str]) -> None:
         self._modules: dict[str, dict[str, Any]] = {}
@@ -173,7 +169,7 @@ class State:
         self._warns = re.search(r"warn", text) is not None
 
     def news(self) -> Iterator[tuple[Any, ...]]:
-        """What changed, as `ProgramSide.hear` takes it."""
+        """Yield the changes in the form that `ProgramSide.hear` takes."""
         for module, before in self._modules.items():
             yield from self._attributes(module, before)
         for what, read in self._read.items():
@@ -196,7 +192,7 @@ class State:
                 if self._replaced.pop(key, place) is not place:
                     yield "restore", key
             elif own is place:
-                # A submodule that was imported meanwhile, or a memory of the module's own.
+                # A submodule that was imported meanwhile, or a module's own state.
                 before[name] = value
             elif self._replaced.get(key, place) is not value and not name.startswith("_") and self._is_set(module, name, own):
                 self._replaced[key] = value
@@ -247,7 +243,7 @@ _FUNCTIONS: Final = (
     *(types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType, functools.partial),
     *(operator.itemgetter, operator.attrgetter, operator.methodcaller, type(functools.lru_cache(int))),
 )
-# Objects of the library that a test may give to a program, which calls their methods.
+# Library objects that a test may pass to a program, which calls their methods.
 _GIVEN: Final = (io.IOBase, random.Random, re.Pattern, re.Match, types.SimpleNamespace)
 _CONTAINERS: Final = (list, dict, set, bytearray, collections.deque, collections.UserDict, collections.UserList)
 _OF_FUNCTIONS: Final = frozenset({"__name__", "__qualname__", "__doc__", "__module__", "__code__", "__signature__", "cache_clear"})
@@ -256,7 +252,7 @@ _OF_MOCKS: Final = ("assert", "_", "mock_", "call", "method_calls", "return_valu
 
 
 class TestSide:
-    """Runs a test; `tell` sends its one verdict."""
+    """Run a test; `tell` sends its one verdict."""
 
     __test__ = False
     strict = True
@@ -266,7 +262,7 @@ class TestSide:
         self.names = TestNames(text)
         self.space = types.ModuleType("__main__")
         vars(self.space)["__builtins__"] = sys.modules["builtins"]
-        # Names of the program that stand among the test's own, with the values that they had there.
+        # Names of the program in the test's namespace, with their original values.
         self._given: dict[str, Any] = {}
         self._set: dict[str, Any] = {}
         self._asked = 0
@@ -274,11 +270,11 @@ class TestSide:
         self._state: State | None = None
 
     def refuse(self, reason: str) -> NoReturn:
-        """End the test, which failed."""
+        """End the test as failed."""
         self._end(FAILED + reason.encode())
 
     def give_up(self, reason: str) -> NoReturn:
-        """End the test, of which nothing is known."""
+        """End the test as unknown."""
         self._end(UNKNOWN + reason.encode("utf-8", "replace"))
 
     def _end(self, verdict: bytes) -> NoReturn:
@@ -299,7 +295,7 @@ class TestSide:
         exec(compile(self.names.tree, "<test>", "exec", dont_inherit=True), vars(self.space))
 
     def _take(self, name: str, value: Any) -> None:
-        """Let a name of the program stand among the test's, unless it would stand for one of Python's own."""
+        """Add a name of the program to the test's namespace, unless it would replace one of Python's own."""
         if name.startswith("__"):
             return
         module = self.names.own_module(name)
@@ -308,12 +304,12 @@ class TestSide:
         elif name in vars(sys.modules["builtins"]) and name != self.names.tested_builtin():
             return
         if isinstance(value, RemoteClass):
-            # A class under a function's name is no class that the test knows of.
+            # A class with a lower-case name is not known to the test as a class.
             value._class_.known = name[:1].isupper()
         self._given[name] = vars(self.space)[name] = value
 
     def news(self) -> list[tuple[Any, ...]]:
-        """What the test has changed that the program sees."""
+        """Return the changes of the test that the program must see."""
         if self._state is None:
             return []
         found = list(self._state.news())
@@ -332,22 +328,22 @@ class TestSide:
     @functools.cache  # noqa: B019 - one of these lives as long as its process
     def _program_names(self) -> list[str]:
         patched = re.findall(r"__main__\.(\w+)", self.names.text)
-        # What the program does not mention it does not use, and need not import.
+        # The program does not use, and need not import, what it does not mention.
         imported = self.names.imported.intersection(re.findall(r"\w+", self._program))
         return sorted(one for one in {*self.names.set_for_program(), *patched, *imported} if not one.startswith("__"))
 
     def hear(self, name: str, value: Any) -> None:
-        """A name of the program has another value; the test's own value of that name stays."""
+        """Apply a new value of a program's name; the test's own value of that name stays."""
         space = vars(self.space)
         if name in self._given and space.get(name) is self._given[name]:
             self._take(name, value)
 
     def command(self, name: str, parts: list[Any]) -> NoReturn:
-        """The program asks for nothing but operations on what it was given."""
+        """Reject: the program may request operations on objects only."""
         raise ValueError(name)
 
     def perform(self, target: Any, operation: str, parts: list[Any]) -> Any:
-        """Carry out an operation that any holder of the object may ask for; an assert that fails in it fails the test."""
+        """Perform an operation that any owner of the object may request. An assert that fails in it fails the test."""
         self._allow(target, operation, parts)
         if operation == "await":
             return self._driven(target)
@@ -366,7 +362,7 @@ class TestSide:
             self._asked -= operation == "get"
 
     def _driven(self, awaitable: Awaitable[Any]) -> Any:
-        """What a coroutine of the test comes to, which the program awaits."""
+        """Run a coroutine of the test, which the program awaits, and return its result."""
         steps = awaitable.__await__()
         while True:
             try:
@@ -397,7 +393,7 @@ class TestSide:
         return not name.startswith("_")
 
     def check(self, value: Any) -> None:
-        """Refuse to send an object that would not be on the other side what it is here."""
+        """Raise an error for an object that would behave differently on the other side."""
         kind = value if isinstance(value, type) else type(value)
         own = _is_of_test(kind) and not issubclass(kind, _CONTAINERS)
         if own or kind is object or isinstance(value, (*_FUNCTIONS, *_GIVEN, Iterator, Awaitable, AsyncIterator)) or _is_mock(value):
@@ -410,7 +406,7 @@ class TestSide:
 
 
 def _is_of_library(value: Any) -> bool:
-    """Whether a value is a module of the library or of numpy, or a function or class: a program may use what its test imports."""
+    """Return whether a value is a module, function or class of the standard library or numpy. A program may use what its test imports."""
     if isinstance(value, types.ModuleType):
         return value.__name__.partition(".")[0] in {*STANDARD, "numpy"}
     return isinstance(value, types.FunctionType | types.BuiltinFunctionType | type)
@@ -426,12 +422,12 @@ def _is_mock(value: Any) -> bool:
 
 
 def judge(read: Callable[[int], bytes], write: Callable[[Any], int], tell: Callable[[bytes], Any], program: str, test: str) -> None:
-    """Run a test on a program at the other end of a channel, and tell how it ended."""
+    """Run a test on the program at the other end of a channel, and send the verdict."""
     try:
         side = TestSide(tell, test)
         side.run(Channel(read, write, side), program)
     except SystemExit as end:
-        # `unittest.main()` ends so. The program's exits come from the other side.
+        # `unittest.main()` ends so. Exits of the program come from the other side.
         passed = not end.code and not hasattr(end, "__from_other_side__")
         tell(PASSED if passed else FAILED)
     except BaseException:

@@ -1,12 +1,8 @@
-"""Values as data: what a program's process and its test's process send each other, as msgpack and never as a pickle.
+"""Values as data: what the processes of a program and its test exchange, as msgpack and never as a pickle.
 
-Types are kept apart (a tuple is no list, True is no 1). A list, dict, set or another mutable container is one object on both sides: each
-message carries the contents that have changed, so that a change in place is seen where the object came from. What is no data goes as a
-number that the other side holds a proxy for (`program_objects`).
-
-The contents of mutable containers as lists, and what msgpack holds as it is.
-
-Exceptions on their way from one side of a channel to the other: Python's own arrive as what they are, with their arguments.
+Types are kept (a tuple is no list, True is not 1). A list, dict, set or other mutable container is one object on both sides: each message
+contains the changed contents, so a change in place is visible on the other side. Other objects travel as numbers for which the other side
+has proxies (`program_proxies`). Python's own exceptions arrive as themselves, with their arguments.
 """
 
 import array
@@ -28,7 +24,7 @@ from typing import Any, Final, Protocol
 
 ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes})
 MAPPINGS: Final = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
-# Mutable containers by the tag under which they travel.
+# Mutable containers by their tag.
 CONTAINERS: Final[dict[str, Any]] = {
     "list": list, "dict": dict, "set": set, "bytearray": bytearray, "deque": collections.deque, "ordered": collections.OrderedDict,
     "default": collections.defaultdict, "counter": collections.Counter, "array": array.array,
@@ -37,18 +33,18 @@ _LEAST_INT, _MOST_INT = -(1 << 63), (1 << 64) - 1
 
 
 class ByIdentity:
-    """Something for each of some objects, whatever they say of being equal; the objects are held."""
+    """Map objects, compared by identity, to values; the objects are kept alive."""
 
     def __init__(self) -> None:
         self._held: dict[int, tuple[Any, Any]] = {}
 
     def get(self, value: Any) -> Any:
-        """What is kept for an object, None where nothing is."""
+        """Return the value of an object, None if there is none."""
         found = self._held.get(_identity(value))
         return None if found is None else found[1]
 
     def put(self, value: Any, kept: Any) -> None:
-        """Keep something for an object."""
+        """Set the value of an object."""
         self._held[_identity(value)] = (value, kept)
 
     def drop(self, value: Any) -> None:
@@ -61,11 +57,11 @@ def _identity(value: Any) -> int:
 
 
 class MessageError(Exception):
-    """Raised where a message is not of the form that this project sends."""
+    """A message does not have the form that this project sends."""
 
 
 def fits(value: Any) -> bool:
-    """Whether msgpack holds an atom as it is: a number of 64 bits, no NaN (which is itself alone), text without a lone surrogate."""
+    """Return whether msgpack can represent an atom: a 64-bit number, no NaN (which equals only itself), text without a lone surrogate."""
     kind = type(value)
     if kind is int:
         return bool(_LEAST_INT <= value <= _MOST_INT)
@@ -75,18 +71,18 @@ def fits(value: Any) -> bool:
 
 
 def is_block(value: Any) -> bool:
-    """Whether a value is an array of numpy that holds its numbers itself."""
+    """Return whether a value is a numpy array that stores its numbers directly."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and type(value) is numpy.ndarray and not value.dtype.hasobject and not value.dtype.names
 
 
 def are_plain(items: Sequence[Any]) -> bool:
-    """Whether all items are atoms that msgpack holds as they are."""
+    """Return whether all items are atoms that msgpack can represent."""
     return set(map(type, items)) <= ATOMS and all(map(fits, items))
 
 
 def contents(value: Any) -> list[Any]:
-    """The items of a container in a list, those of a mapping as key, value, key, value; of a block of numbers its type and its bytes."""
+    """Return the items of a container as a list; of a mapping as key, value, key, value; of an array its type, shape and bytes."""
     if isinstance(value, MAPPINGS):
         return [part for pair in value.items() for part in pair]
     if isinstance(value, bytearray):
@@ -99,14 +95,14 @@ def contents(value: Any) -> list[Any]:
 
 
 def are_same(now: list[Any], before: list[Any]) -> bool:
-    """Whether contents are the same objects, or the same bytes."""
+    """Return whether two contents are the same objects, or the same bytes."""
     if len(now) != len(before):
         return False
     return all(map(operator.is_, now, before)) or (type(now[-1]) is bytes and are_plain(now) and now == before)
 
 
 def fill(value: Any, items: list[Any]) -> None:
-    """Give a container these contents, in place."""
+    """Replace the contents of a container in place."""
     if isinstance(value, list):
         value[:] = items
         return
@@ -134,7 +130,7 @@ def _fill_numbers(value: Any, items: list[Any]) -> None:
 
 
 def numpy_wire(value: Any, encode: Callable[[Any], Any]) -> list[Any] | None:
-    """A scalar of numpy, or an array of objects, as data; None for everything else."""
+    """Encode a numpy scalar or an object array as data; None for everything else."""
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(value, numpy.ndarray | numpy.generic) or value.dtype.names:
         return None
@@ -144,7 +140,7 @@ def numpy_wire(value: Any, encode: Callable[[Any], Any]) -> list[Any] | None:
 
 
 def numpy_value(kind: str, shape: list[int] | None, data: Any, decode: Callable[[Any], Any]) -> Any:
-    """What `numpy_wire` told of: an array where it has a shape."""
+    """Decode what `numpy_wire` encoded: an array if it has a shape."""
     import numpy
 
     if shape is None:
@@ -155,7 +151,7 @@ def numpy_value(kind: str, shape: list[int] | None, data: Any, decode: Callable[
 
 
 def new_array(items: list[Any]) -> Any:
-    """An array of these contents: its type, its shape, its bytes."""
+    """Create an array from its type, shape and bytes."""
     import numpy
 
     dtype = numpy.dtype(items[0])
@@ -165,22 +161,22 @@ def new_array(items: list[Any]) -> Any:
 
 
 STANDARD: Final = sys.stdlib_module_names | {"builtins"}
-# Their exceptions say how a test ended, as `unittest.SkipTest` does.
+# Exceptions of these modules end a test, as `unittest.SkipTest` does.
 _OF_TESTS: Final = frozenset({"unittest", "doctest", "bdb"})
 
 
 def is_known(kind: type) -> bool:
-    """Whether a class of exceptions is Python's own."""
+    """Return whether an exception class is Python's own."""
     return issubclass(kind, BaseException) and kind.__module__.partition(".")[0] in STANDARD
 
 
 def native_name(kind: type) -> str:
-    """The built-in exception that a class is or derives from."""
+    """Return the name of the built-in exception that a class is or derives from."""
     return next(one.__name__ for one in kind.__mro__ if one.__module__ == "builtins")
 
 
 def known_exception(module: str, qualname: str, native: str) -> type[BaseException]:
-    """The class of that name where its module was imported here, else the built-in one that it derives from; nothing is imported."""
+    """Return the class of that name if its module is imported here, else its built-in base; never import a module."""
     found = getattr(sys.modules.get(module), qualname, None) if module.partition(".")[0] in STANDARD - _OF_TESTS else None
     for one in (found, getattr(builtins, native, None)):
         if isinstance(one, type) and issubclass(one, BaseException):
@@ -189,7 +185,7 @@ def known_exception(module: str, qualname: str, native: str) -> type[BaseExcepti
 
 
 def arguments_of(error: BaseException) -> tuple[Any, ...]:
-    """What an exception is made again from."""
+    """Return the arguments from which an exception is rebuilt."""
     try:
         made = error.__reduce__()[1]
     except Exception:
@@ -198,7 +194,7 @@ def arguments_of(error: BaseException) -> tuple[Any, ...]:
 
 
 def new_exception(native: type[BaseException], kind: type[BaseException], arguments: Any) -> BaseException:
-    """An exception of a class with these arguments, made by the built-in class alone."""
+    """Create an exception with these arguments through the built-in class only."""
     arguments = arguments if isinstance(arguments, tuple) else ()
     try:
         made = native.__new__(kind, *arguments)
@@ -210,7 +206,7 @@ def new_exception(native: type[BaseException], kind: type[BaseException], argume
 
 
 def without_frames(error: BaseException) -> BaseException:
-    """The exception without the frames that hold what it passed through, nor those of its causes."""
+    """Return the exception without its traceback and those of its causes."""
     seen: list[BaseException] = []
     at: BaseException | None = error
     while at is not None and not any(at is one for one in seen):
@@ -223,7 +219,7 @@ def without_frames(error: BaseException) -> BaseException:
 _TAGS: Final = {kind: tag for tag, kind in CONTAINERS.items()}
 _NONE = type(None)
 _PATHS: Final = (pathlib.PurePosixPath, pathlib.PureWindowsPath, type(pathlib.Path()))
-# Classes that both sides have and that a message may name. None of them runs code that it is given.
+# Classes that both sides have and a message may name. None of them runs code that it is given.
 SAFE_CLASSES: Final[dict[str, type]] = {
     kind.__name__: kind
     for kind in (
@@ -260,27 +256,27 @@ _TIMEZONE: Final = datetime.timezone
 
 
 class Objects(Protocol):
-    """What sends and receives the values that are no data."""
+    """Encoder and decoder of values that are not plain data."""
 
     def send(self, value: Any) -> list[Any]:
-        """The wire form of a value that is no data."""
+        """Encode a value that is not plain data."""
 
     def receive(self, wire: list[Any]) -> Any:
-        """The value of a wire form that `send` gave on the other side."""
+        """Decode what `send` encoded on the other side."""
 
 
 class Values:
-    """The values of one side of a channel; `first` is 0 or 1, so that the two sides number their containers apart."""
+    """The values of one side of a channel; `first` is 0 or 1, so that the two sides use different container numbers."""
 
     def __init__(self, first: int, objects: Objects) -> None:
         self._objects, self._next = objects, first
-        # number -> [container, its contents when they were last the same on both sides].
+        # number -> [container, its contents when both sides last agreed].
         self._shared: dict[int, list[Any]] = {}
         self._numbers = ByIdentity()
         self._sent: set[int] = set()
 
     def encode(self, value: Any) -> Any:
-        """A value as what msgpack can hold."""
+        """Encode a value for msgpack."""
         kind = type(value)
         if kind in ATOMS:
             return value if fits(value) else self._odd_atom(value)
@@ -355,9 +351,9 @@ class Values:
         self._numbers.put(value, number)
 
     def changes(self) -> tuple[list[Any], list[int]]:
-        """The containers that differ from when they were last the same on both sides, and those that this side does not need any more.
+        """Return the containers that changed since both sides last agreed, and those that this side no longer uses.
 
-        To be called when the rest of a message is encoded. A container that only this table holds is not shared any longer.
+        Call it after the rest of a message is encoded. A container that only this table references is no longer shared.
         """
         changed, gone = [], []
         for number in list(self._shared):
@@ -368,7 +364,7 @@ class Values:
                 changed.append([number, *self._items(now)])
         for number in list(self._shared):
             entry = self._shared[number]
-            # Two references are the tables', one is the argument's.
+            # Two references are from the tables, one is from the argument.
             if number not in self._sent and sys.getrefcount(entry[0]) <= 3:
                 gone.append(number)
                 self._forget(number)
@@ -381,7 +377,7 @@ class Values:
             self._numbers.drop(entry[0])
 
     def apply(self, changed: Iterable[Any], gone: Iterable[int]) -> None:
-        """Make the changes that the other side sent to the containers of this one."""
+        """Apply the changes that the other side sent."""
         for number, plain, wire in changed:
             items = wire if plain else [self.decode(item) for item in wire]
             entry = self._shared.get(number)
@@ -392,7 +388,7 @@ class Values:
             self._forget(number)
 
     def decode(self, wire: Any) -> Any:
-        """The value that the other side encoded."""
+        """Decode a value of the other side."""
         if type(wire) is not list:
             return wire
         tag = wire[0]

@@ -1,10 +1,7 @@
-"""What is said between a thread of the parent and one worker, word by word, for as long as the worker has its seconds.
+"""Client side of the worker protocol: call functions in a sandboxed worker within a time limit.
 
-The stream between a thread of the parent and one worker, for as long as the worker has its seconds.
-
-Single functions called in a worker: what reads a hostile file outside of a run (validate, check) reads it behind the same walls.
-
-The worker may read what it is told and writes nothing. A call that kills it, or that takes too long, costs that call and nothing else.
+For code outside a run that reads an untrusted file (validate, check). The worker may read the given paths and writes nothing. A call that
+kills it or takes too long costs only that call.
 """
 
 import json
@@ -28,7 +25,7 @@ from evalsuite.sandbox.worker_sandbox import can_fork
 
 
 class KilledError(FaultError):
-    """The system killed a worker, which no limit of a run does."""
+    """The operating system killed a worker; no limit of the run did."""
 
     def __init__(self, what: str) -> None:
         fault = killed(f"the worker that {what}")
@@ -36,11 +33,11 @@ class KilledError(FaultError):
 
 
 class TimedStream:
-    """The stream to a worker that has some seconds; raises TimeoutError when they are over, and then `over` says how."""
+    """Stream to a worker with a time limit. Raises TimeoutError when the time is over; `over` then says how."""
 
     def __init__(self, worker: Worker, seconds: float) -> None:
         self._worker, self.seconds = worker, seconds
-        # What a worker sends has to be taken: while this thread waits for a CPU the worker waits with it.
+        # The worker blocks until its output is read, so it waits too while this thread waits for a CPU.
         self._clock = Clock(lambda: [worker.pid], with_caller=True)
         self.over: Verdict = ""
 
@@ -79,11 +76,16 @@ _SERVE = {"calls": "evalsuite.sandbox.rpc_server:serve_calls"}
 
 
 class WorkerCalls:
-    """Calls of functions by name, one at a time, in a worker that is started when it is needed and ended with the block.
+    """Call functions by name, one at a time, in a worker that starts on demand and ends with the block.
 
-    `readable` are the paths below which it may read, `hidden` those that it may not read even there; no import leads into `hostile`.
-    While the worker reads, its zygote imports `modules` for those to come. `setup` is added to what the worker receives when it starts:
-    `scorers.worker_setup()` where a function it calls needs the scorers of plugins.
+    Args:
+        readable: Paths below which the worker may read.
+        hostile: Folder that must not be on the import path.
+        limits: The limits of the run.
+        hidden: Paths that it may not read, even below `readable`.
+        fork_server: Server to fork from; without one, a server is started and closed here.
+        modules: Modules that the fork server imports for later workers while this worker reads.
+        setup: Entries added to the worker's set-up message, such as the plugins that a called function needs.
     """
 
     def __init__(
@@ -115,22 +117,22 @@ class WorkerCalls:
             self._zygote = None
 
     def call(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0) -> Any:
-        """What `function` (`module:name`) returns, as JSON has it; with a `copy` its argument `private` is where that is opened.
+        """Return what `function` (`module:name`) returns, as JSON. With a `copy`, its argument `private` is the path of that open file.
 
-        It has the seconds of an instance, and more for each of the `n_bytes` that it has to read.
+        The call has the seconds of one instance, and more for each of the `n_bytes` that it reads.
 
         Raises:
-            FaultError: what the function raised, LIMIT where memory ran out, TIMEOUT and WORKER_DIED.
-            EvalsuiteError: what the function raised of it, as such; a worker that cannot be started.
+            FaultError: What the function raised; LIMIT if memory ran out; TIMEOUT and WORKER_DIED.
+            EvalsuiteError: What the function raised; the worker cannot be started.
         """
         for value in self.stream(function, *arguments, copy=copy, n_bytes=n_bytes):
             return value
         return None
 
     def stream(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0) -> Iterator[Any]:
-        """Each value that an iterator yields which `function` returns, or the one value that it returns; in the seconds of one `call`.
+        """Yield each value of the iterator that `function` returns, or its one value, within the seconds of one `call`.
 
-        Raises as `call` does, and has to be taken to its end. A system without forks calls it in this process.
+        Raises as `call` does. The caller must consume all values. A system without fork calls the function in this process.
         """
         if not can_fork():
             told = named(function)(*arguments)
@@ -145,7 +147,7 @@ class WorkerCalls:
                         yield value
                 break
             except KilledError:
-                # What was given cannot be taken back.
+                # Values that were yielded cannot be taken back.
                 if is_last or n_given:
                     raise
         if kind == "fault" and value[0] in FAULTS:
@@ -155,7 +157,7 @@ class WorkerCalls:
             raise error(str(value[0]), hint=str(value[1]))
 
     def _told(self, order: bytes, copy: IO[bytes] | None, seconds: float) -> Iterator[Any]:
-        """What the worker says to an order, (kind, value) each, to the end."""
+        """Send a request and yield the replies as (kind, value), to the end."""
         worker = self._worker or self._start()
         stream = TimedStream(worker, seconds)
         try:
@@ -203,7 +205,7 @@ class WorkerCalls:
 
 
 def _heard(stream: TimedStream) -> Any:
-    """What the worker says next. Raises `ClosedError`, OSError, ValueError."""
+    """Receive the next message. Raises `ClosedError`, OSError, ValueError."""
     frame = receive(stream, most=LONGEST_RESULT)
     if frame is None:
         raise ClosedError

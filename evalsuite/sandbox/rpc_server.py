@@ -1,4 +1,4 @@
-"""The inside of a worker that calls functions for `calls`, apart from it: a worker needs nothing of what starts one."""
+"""Server side of the worker protocol. Separate module so that workers do not import the client."""
 
 import json
 import os
@@ -13,19 +13,19 @@ from evalsuite.core.plugin_calls import failure
 from evalsuite.sandbox.framing import COPY, LONGEST_RESULT, receive, send
 from evalsuite.sandbox.temp_dirs import descriptor_path
 
-# What is told of a call that gives many values: one of them, or that there are no more.
+# Tags of a call that yields many values: one value, or the end.
 ITEM, END = "item", "end"
 
 
 def named(function: str) -> Callable[..., Any]:
-    """The function behind `module:name`."""
+    """Return the function `module:name`."""
     module, _, name = function.partition(":")
     found: Callable[..., Any] = getattr(import_module(module), name)
     return found
 
 
 def serve_calls(parent: socket.socket, *_: object) -> None:
-    """Call what the parent names until it closes the socket."""
+    """Serve calls until the parent closes the socket."""
     while (frame := receive(parent, most=LONGEST_RESULT)) is not None:
         function, arguments, copied = pickle.loads(frame)
         copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if copied else ()

@@ -1,11 +1,6 @@
-"""Tasks and results as bytes for another machine of the same installation: a third of what pickling the dataclasses costs.
+"""Serialization of tasks and results for another machine of the same installation, at a third of the cost of pickling the dataclasses.
 
-Both ends are trusted, and run the same version: `dask_pool` makes sure of that first.
-
-What a reader sends its judge of an answer, as msgpack: texts, tables cell by cell or as arrays, and faults.
-
-A large table is only announced in its forms, and its blocks follow as `streams` has it. Nothing here is trusted: bytes of another shape
-are a ValueError to whoever decodes them.
+Both ends are trusted; the caller checks that both run the same version.
 """
 
 import pickle
@@ -24,7 +19,7 @@ def _record_form(kind: type[Any], *, without: Sequence[str] = ()) -> Form:
     return names, attrgetter(*names)
 
 
-# What all tasks of a run have in common travels once.
+# Fields that all tasks of a run share are sent once.
 _COMMON = ("gold_folder", "submission_folder", "limits")
 _TASK = _record_form(Task, without=("instance", "answer", *_COMMON))
 _INSTANCE = _record_form(GoldInstance, without=("checks",))
@@ -32,7 +27,7 @@ _CHECK, _ANSWER, _RESULT = _record_form(Check), _record_form(Answer), _record_fo
 
 
 def pack_tasks(tasks: Sequence[Task]) -> bytes:
-    """The tasks of one run as bytes."""
+    """Serialize the tasks of one run."""
     common = {name: getattr(tasks[0], name) for name in _COMMON}
     checks, answers, rest, instances = _CHECK[1], _ANSWER[1], _TASK[1], _INSTANCE[1]
     rows = [
@@ -48,7 +43,7 @@ def pack_tasks(tasks: Sequence[Task]) -> bytes:
 
 
 def unpack_tasks(data: bytes) -> list[Task]:
-    """The tasks again."""
+    """Deserialize what `pack_tasks` returned."""
     common, rows = pickle.loads(data)
     return [
         Task(
@@ -62,12 +57,12 @@ def unpack_tasks(data: bytes) -> list[Task]:
 
 
 def pack_results(results: Sequence[Result]) -> bytes:
-    """The results as bytes."""
+    """Serialize results."""
     return pickle.dumps(list(map(_RESULT[1], results)))
 
 
 def unpack_results(data: bytes) -> list[Result]:
-    """The results again."""
+    """Deserialize what `pack_results` returned."""
     return [Result(**_named(_RESULT, row)) for row in pickle.loads(data)]
 
 

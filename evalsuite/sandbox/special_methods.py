@@ -1,4 +1,4 @@
-"""The special methods that a proxy passes on, by name, and what carries each of them out where the object lives."""
+"""Special methods that a proxy forwards, by name, with the functions that perform them where the object is."""
 
 import operator
 import re
@@ -25,18 +25,18 @@ def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 OPERATIONS: Final = _FUNCTIONS | {f"__r{name}__": _reflected(_FUNCTIONS[f"__{name}__"]) for name in _BINARY}
-# What takes a value and gives one: a plain value of the test must not get a plain one back.
+# Binary operations: a plain value of the test must not get a plain value back.
 BINARY: Final = frozenset(f"__{side}{name}__" for name in _BINARY for side in ("", "r", "i"))
-# Looked up on the class, as Python does, since no function stands for them.
+# Looked up on the class, as Python does, since no function performs them.
 _METHODS: Final = (
     "__call__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__trunc__", "__floor__", "__ceil__", "__length_hint__", "__await__",
     "__fspath__", "send", "throw", "close", "asend", "athrow", "aclose",
 )  # fmt: skip
 FORWARDED: Final = frozenset({*OPERATIONS, *_METHODS})
-# Methods of texts and sets that say yes or no of what they are given.
+# Boolean methods of strings and sets that take an argument.
 PREDICATES: Final = frozenset({"startswith", "endswith", "issubset", "issuperset", "isdisjoint"})
 PLAIN_NAMES: Final = frozenset(name for kind in (int, float, str, bytes, list, tuple, dict, set, bytearray, range) for name in dir(kind))
-# Kinds of things that a library asks for by class: a proxy for one says that it is one.
+# Types that libraries check by class: a proxy for such an object reports the same class.
 _FORMS: Final[tuple[type, ...]] = (
     *(types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType, types.CoroutineType),
     *(types.AsyncGeneratorType, re.Match, re.Pattern),
@@ -45,13 +45,13 @@ FORMS: Final[dict[str, type]] = {kind.__name__: kind for kind in _FORMS}
 
 
 def operate(target: Any, name: str, arguments: tuple[Any, ...]) -> Any:
-    """What a special method gives, as the expression gives it that uses it."""
+    """Call a special method in the way of the expression that uses it."""
     function = OPERATIONS.get(name)
     return getattr(type(target), name)(target, *arguments) if function is None else function(target, *arguments)
 
 
 def perform(target: Any, operation: str, parts: list[Any]) -> Any:
-    """Carry out on an object of this side what the other side asks of its proxy."""
+    """Perform an operation on a local object for the other side's proxy."""
     if operation == "call":
         return target(*parts[0], **dict(parts[1]))
     if operation == "operate":

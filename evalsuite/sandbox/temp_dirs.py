@@ -1,4 +1,4 @@
-"""Folders for temporary files that do not outlive their process: the next command that opens workers removes what a killed one left."""
+"""Temporary folders. If their process is killed, the next command that opens workers removes them."""
 
 import contextlib
 import os
@@ -22,15 +22,14 @@ _DESCRIPTORS: Final = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/d
 
 
 def descriptor_path(descriptor: int) -> Path:
-    """The path by which this process, and no other, opens a file that has no name."""
+    """Return the path by which only this process can open a file that has no name."""
     return Path(_DESCRIPTORS, str(descriptor))
 
 
 class ScratchFolder:
-    """An empty folder of this process; it goes with `close`, with the block, or with the command that follows its death.
+    """Empty folder of this process, removed by `close`, at the end of the block, or by the next command after a kill.
 
-    It is held by a lock on it, which the kernel takes back when the process ends, however that is. Raises `OutputError` where none can be
-    made.
+    A lock marks it as used; the kernel releases the lock when the process ends. Raises `OutputError` if no folder can be created.
     """
 
     def __init__(self) -> None:
@@ -43,7 +42,7 @@ class ScratchFolder:
             raise OutputError(f"cannot make a temporary folder: {reason_of(error)}", hint="set TMPDIR to a folder with room") from error
 
     def _locked(self) -> bool:
-        """Whether the folder is held and still there: between its making and the lock another run may have taken it for a dead one's."""
+        """Lock the folder. Return False if another run removed it between creation and lock, as one of a dead process."""
         self._lock = _open_locked(self.path, wait=True)
         if self._lock is None:
             return False
@@ -53,7 +52,7 @@ class ScratchFolder:
         return False
 
     def close(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder and its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)
@@ -67,16 +66,16 @@ class ScratchFolder:
 
 
 def lock(descriptor: int, *, wait: bool = False) -> None:
-    """Hold a file or folder until its descriptor is closed; nothing where the system has no such locks.
+    """Lock a file or folder until its descriptor is closed; do nothing where the system has no such locks.
 
-    Raises BlockingIOError where another process holds it, OSError where the file system cannot say.
+    Raises BlockingIOError if another process has the lock, OSError if the file system cannot say.
     """
     if CAN_LOCK:
         flock(descriptor, LOCK_EX | (0 if wait else LOCK_NB))
 
 
 def sweep_scratch() -> None:
-    """Remove the folders that nobody holds any more: those of processes that were killed."""
+    """Remove the unlocked temporary folders of processes that were killed."""
     for place in _left() if CAN_LOCK else ():
         lock = _open_locked(place, wait=False)
         if lock is not None:
@@ -92,7 +91,7 @@ def _left() -> Iterator[Path]:
 
 
 def _open_locked(place: Path, *, wait: bool) -> int | None:
-    """The descriptor of a folder of this user under an exclusive lock, None where it is somebody else's or gone."""
+    """Return the descriptor of this user's folder under an exclusive lock; None if it is gone or belongs to another user."""
     try:
         folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""The memory limit of Windows: a job object that this process puts itself into, so that it cannot leave it again."""
+"""Memory limit on Windows: a job object that this process joins and cannot leave."""
 
 import ctypes
 from typing import Any, Final
@@ -36,12 +36,12 @@ class _Extended(ctypes.Structure):
 
 
 def can_limit_by_job() -> bool:
-    """Whether this system has job objects."""
+    """Return whether this system has job objects."""
     return hasattr(ctypes, "windll")
 
 
 def limit_by_job(n_bytes: int) -> bool:
-    """Whether this process now has at most so many bytes of memory and can start no other; False where the system has no job objects."""
+    """Limit this process to `n_bytes` of memory and no child processes. Return False if the system has no job objects."""
     if not can_limit_by_job():
         return False
     kernel: Any = ctypes.windll.kernel32  # type: ignore[attr-defined]

@@ -24,15 +24,15 @@ _TAKEN, _LONGEST_STATM = Path("/proc/self/statm"), 256
 
 
 def serve_forks(control: int, modules: Sequence[str]) -> None:
-    """Import `modules`, then import, fork and reap as the parent orders, until it is gone. Does not return."""
-    # Who stops a whole group of processes means the run: the parent decides, and no worker's death is blamed on its answer.
+    """Import `modules`, then import, fork and reap as the parent orders, until it closes the socket. Does not return."""
+    # A signal to the whole process group is for the run: the parent decides, and no worker's death is blamed on its answer.
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.SIG_IGN)
     die_with_parent()
     if not enter_process_namespace():
         adopt_orphans()
     spare_address_space()
-    # The number of each worker for the parent, and for this process, which may be in a namespace of its own.
+    # Worker process ids as the parent sees them -> as this process sees them; they differ inside a process namespace.
     children: dict[int, int] = {}
     _import(modules)
     parent, own = socket.socket(fileno=control), os.getpid()
@@ -67,12 +67,12 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
-    # To take an interpreter down costs as much as two workers do, and nothing is left to write.
+    # Interpreter shutdown would cost as much as two workers, and nothing is left to write.
     os._exit(0)
 
 
 def _order(parent: socket.socket) -> tuple[bytes, int, str, list[int]] | None:
-    """(what to do, a number, a role, descriptors) of the parent's next order; None where it is gone."""
+    """Return (command, number, role, descriptors) of the parent's next order; None if the parent is gone."""
     head, passed, _, _ = socket.recv_fds(parent, ORDER.size, 2)
     if not head:
         return None
@@ -83,7 +83,7 @@ def _order(parent: socket.socket) -> tuple[bytes, int, str, list[int]] | None:
 
 
 def _import(modules: Sequence[str]) -> None:
-    """Import for all workers; no garbage collector ever looks at what is there now, in a worker neither."""
+    """Import modules for all workers, and exclude everything that exists now from garbage collection."""
     for name in modules:
         with contextlib.suppress(ImportError):
             import_module(name)
@@ -91,19 +91,19 @@ def _import(modules: Sequence[str]) -> None:
 
 
 def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
-    """Be a worker, and never come back."""
+    """Run as a worker. Does not return."""
     os.setsid()
     gc.enable()
     collect_rarely()
     die_with_parent()
-    # Open until the very end: the parent may kill a worker whose socket is closed, and asks how it ended.
+    # Open to the very end: the parent may kill a worker whose socket is closed, and reads its exit status.
     sockets = [socket.socket(fileno=one) for one in passed]
     try:
         if os.getppid() == zygote:
             main(role, *sockets)
     except (ClosedError, BrokenPipeError, ConnectionResetError):
         pass
-    except BaseException:  # a worker that fails dies: nothing of the zygote's stack is its own
+    except BaseException:  # a worker that fails dies: it must not return into the fork server's code
         os._exit(1)
     os._exit(0)
 
@@ -111,8 +111,8 @@ def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
 def main(role: str, parent: socket.socket, other: socket.socket | None = None) -> None:
     """Serve until the parent closes its socket.
 
-    The first frame is the pickled set-up, sent by the trusted parent: `limits`, what each role may read (`readable`), the function of each
-    role (`serve`, `module:name`, called with both sockets and the set-up), and a function to call before the sandbox closes (`prepare`).
+    The first frame is the pickled set-up, sent by the trusted parent. `limits`; `readable`, the paths for each role; `serve`, the function
+    for each role (`module:name`, called with both sockets and the set-up); `prepare`, a function to call before the sandbox is entered.
     """
     setup = pickle.loads(receive(parent, most=LONGEST_ORDER) or b"")
     if prepare := setup.get("prepare"):
@@ -123,22 +123,22 @@ def main(role: str, parent: socket.socket, other: socket.socket | None = None) -
 
 
 class Memory:
-    """Whether this process kept so much address space of its last answer that the next one might not fit."""
+    """Check whether this process has kept so much address space that the next answer might not fit."""
 
     def __init__(self, limits: Mapping[str, int | float]) -> None:
         self._most, self._peak = int(limits["memory_mib"]) << 19, 0
 
     def is_short(self, *, of_files: bool = True) -> bool:
-        """Whether more than half of `memory_mib` is taken; after an answer without files it is asked only where more was ever touched.
+        """Return whether more than half of `memory_mib` is in use. After an answer without files, check only if peak memory has grown.
 
-        False where the system does not say (only Linux limits it).
+        False if the system does not report it (only Linux limits address space).
         """
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         if peak <= self._peak and not of_files:
             return False
         self._peak = peak
         try:
-            # Opened anew each time: a worker holds nothing but its sockets.
+            # Opened each time: a worker keeps no descriptors but its sockets.
             with _TAKEN.open("rb", buffering=0) as told:
                 return int(told.read(_LONGEST_STATM).split()[0]) * resource.getpagesize() > self._most
         except OSError:

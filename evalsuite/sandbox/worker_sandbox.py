@@ -1,6 +1,6 @@
-"""The walls round a worker: built by the worker itself before it reads anything of a submission, told by name, and listed by the doctor.
+"""Sandbox of a worker, which the worker enters itself before it reads anything untrusted.
 
-Every wall only takes away; what a system lacks is left out and named in the run's receipt.
+It only takes rights away; a feature that the system lacks is left out and named in the run's receipt.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ _M_ARENA_MAX: Final = -8
 
 
 class Wall(NamedTuple):
-    """A wall by its name, whether this machine gives it, and what it keeps from whom."""
+    """A sandbox feature: its name, whether this machine supports it, and what it prevents."""
 
     name: str
     stands: bool
@@ -39,7 +39,7 @@ class Wall(NamedTuple):
 
 
 def can_fork() -> bool:
-    """Whether this system can fork workers and send them descriptors; where it cannot, `spawned` makes them."""
+    """Return whether this system can fork workers and send them descriptors; otherwise the caller starts subprocesses."""
     needed = [
         (os, "fork"),
         (os, "setsid"),
@@ -53,20 +53,20 @@ def can_fork() -> bool:
 
 
 def enter_sandbox(readable: Iterable[str], limits: Mapping[str, int | float]) -> list[str]:
-    """The names of the walls that stand round this process from now on, for good; it may read below the paths `readable`.
+    """Enter the sandbox, for good, and return the names of the active features. Call it from the only thread.
 
-    To be called in its only thread.
+    The process may read only below the paths `readable`.
     """
     inside = enter_namespaces()
     files = restrict_files(readable)
     limit_resources(limits, alone=inside)
-    # Last: it takes away the calls that the other walls are built with.
+    # Last: it refuses the system calls that the other features need.
     calls = restrict_calls()
     return _named(inside, files, calls)
 
 
 def expected_walls() -> list[str]:
-    """What `lock_in` will say on this machine."""
+    """Return what `enter_sandbox` will return on this machine."""
     if not can_fork():
         return ["limits"] if can_limit_by_job() else []
     return _named(can_enter_namespaces(), landlock_version() > 0, can_filter())
@@ -77,7 +77,7 @@ def _named(inside: bool, files: bool, calls: bool) -> list[str]:
 
 
 def every_wall() -> Iterator[Wall]:
-    """Each wall there is."""
+    """Yield every sandbox feature."""
     from evalsuite.sandbox.program_sandbox import can_jail
 
     version = landlock_version()
@@ -98,10 +98,10 @@ def every_wall() -> Iterator[Wall]:
 
 
 def limit_resources(limits: Mapping[str, int | float], *, alone: bool = False) -> None:
-    """Take from this process what a reader never needs: big memory, any written byte, many descriptors, core dumps, more processes.
+    """Limit memory, written bytes, descriptors, core dumps and processes of this process.
 
-    `memory_mib` bounds the address space. There is no CPU limit: it would count over the worker's life; the parent's clock kills. Linux
-    counts all processes of a user, so that a bound can be set only where this one is `alone` in its namespace of users.
+    `memory_mib` limits the address space. There is no CPU limit, which would count over the worker's whole life; the parent enforces time.
+    Linux counts all processes of a user, so that limit is set only if this process is `alone` in its user namespace.
     """
     if sys.platform == "win32":
         return
@@ -121,9 +121,9 @@ def limit_resources(limits: Mapping[str, int | float], *, alone: bool = False) -
 
 
 def spare_address_space() -> None:
-    """Have libraries that are imported from here on take little of the address space that `memory_mib` bounds.
+    """Make libraries that are imported later use little of the address space that `memory_mib` limits.
 
-    Of its 2 GiB Arrow's own allocator takes one at its first cell, and the arenas of malloc, one a thread, half of another.
+    Of its 2 GiB, Arrow's own allocator takes one at its first cell, and malloc's arenas, one per thread, half of another.
     """
     os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
     with suppress(OSError, AttributeError, TypeError):

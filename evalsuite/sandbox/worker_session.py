@@ -1,4 +1,4 @@
-"""One conversation between a thread of the parent and one worker, within the seconds of the worker."""
+"""Messages between a thread of the parent and one worker, within a time limit."""
 
 import pickle
 import signal
@@ -14,7 +14,7 @@ from evalsuite.sandbox.rpc_client import KilledError, TimedStream
 
 
 class ReportedError(Exception):
-    """A fault that a worker reports; it lives on."""
+    """A fault that a worker reports while it stays usable."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.code)
@@ -22,9 +22,9 @@ class ReportedError(Exception):
 
 
 class WorkerSession:
-    """What is said between this thread and a worker within some seconds.
+    """Exchange messages with a worker within some seconds.
 
-    Raises TIMEOUT, or WORKER_DIED, or LIMIT where memory ran out; `KilledError` where the system ended the worker.
+    Raises TIMEOUT, WORKER_DIED, or LIMIT if memory ran out; `KilledError` if the operating system killed the worker.
     """
 
     def __init__(self, worker: Worker, seconds: float) -> None:
@@ -32,7 +32,7 @@ class WorkerSession:
 
     @property
     def had(self) -> float:
-        """The seconds that both had."""
+        """The seconds that the worker and this thread had."""
         return self._stream.had
 
     def order(self, *order: Any) -> None:
@@ -47,7 +47,7 @@ class WorkerSession:
             raise self._fault(error) from None
 
     def receive(self) -> bytes:
-        """The next frame."""
+        """Return the next frame."""
         try:
             frame = receive(self._stream, most=LONGEST_RESULT)
         except (ClosedError, OSError, ValueError) as error:
@@ -57,7 +57,7 @@ class WorkerSession:
         return frame
 
     def hear(self) -> tuple[str, Any]:
-        """(kind, value) of what the worker says next. Raises `ReportedError` where it is a fault."""
+        """Return (kind, value) of the next message. Raises `ReportedError` if it is a fault."""
         try:
             ((kind, value),) = decode_forms(self.receive()).items()
         except ValueError as error:
@@ -67,12 +67,12 @@ class WorkerSession:
         return kind, value
 
     def next_word(self) -> Any:
-        """The value of a word of the worker."""
+        """Return the value of the next message, "" at the end."""
         kind, value = self.hear()
         return value if kind == SAID else ""
 
     def until_end(self) -> None:
-        """Hear the worker out."""
+        """Read messages up to the end."""
         while self.hear()[0] != END:
             pass
 
@@ -81,7 +81,7 @@ class WorkerSession:
             return timeout_error(self._stream.over, "the statement", self._stream.seconds)
         status = self._worker.kill()
         if status == -signal.SIGABRT:
-            # An engine that gets no memory where it cannot do without ends its process.
+            # An engine that runs out of memory at a critical point aborts its process.
             return FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)")
         if not isinstance(error, ValueError) and was_killed(status):
             return KilledError("ran the statement")

@@ -88,11 +88,11 @@ def test_a_command_in_a_hint_is_there_with_its_options(all_hints: list[tuple[str
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (["run", "sub"], "name another with --out, or use --no-save, or look whether you may write there"),
-        (["leaderboard", "subs"], "name another folder of runs with --runs, or look whether you may write there"),
-        (["rescore", "run"], "name another folder of runs with --runs, or look whether you may write there"),
-        (["merge", "a", "b"], "name another with --out, or look whether you may write there"),
-        (["suite", "run", "capitals"], "look whether you may write there"),
+        (["run", "sub"], "name another with --out, or use --no-save, or check that you may write there"),
+        (["leaderboard", "subs"], "name another folder of runs with --runs, or check that you may write there"),
+        (["rescore", "run"], "name another folder of runs with --runs, or check that you may write there"),
+        (["merge", "a", "b"], "name another with --out, or check that you may write there"),
+        (["suite", "run", "capitals"], "check that you may write there"),
     ],
 )
 def test_one_hint_for_many_commands(arguments: list[str], hint: str) -> None:

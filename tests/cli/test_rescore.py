@@ -80,7 +80,7 @@ def test_a_folder_that_changed(place: Path, capsys: pytest.CaptureFixture[str], 
     assert again() == 2
     said = capsys.readouterr().err
     assert f"the {side}" in said
-    assert "does not hold what" in said
+    assert "does not contain what" in said
     assert f"--{side} DIR" in said
     assert len(runs(place)) == 1
 
@@ -108,4 +108,4 @@ def test_a_run_without_the_hash_says_so(place: Path, capsys: pytest.CaptureFixtu
     del run["submission"]["hash"]
     path.write_text(json.dumps(run))
     assert again("-q") == 0
-    assert "note: the run does not say what its submission held" in capsys.readouterr().err
+    assert "note: the run does not record the content of its submission" in capsys.readouterr().err

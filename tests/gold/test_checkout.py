@@ -110,7 +110,7 @@ def test_doctor_says_what_is_missing_for_how_many(here: Path, capsys: pytest.Cap
     gold = "spider2-lite/evaluation_suite/gold"
     assert main(["doctor", gold]) == 0
     shown = capsys.readouterr().out
-    assert "2 instances: where do the databases lie that the queries ask?\n   mend: --databases DIR\n   local001, local002" in shown
+    assert "2 instances: no folder of databases is given\n   mend: --databases DIR\n   local001, local002" in shown
     assert "done: 0 of 5 instances have all they need" in shown
     assert main(["doctor", gold, "--databases", "dbs", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

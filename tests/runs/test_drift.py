@@ -70,7 +70,7 @@ def test_one_that_cannot_be_scored_again_says_so(workplace: Path) -> None:
     text_submission(workplace / "equal", a="Bern", b="Bern")
     shown = evalsuite("drift", cwd=workplace)
     assert shown.returncode == 0
-    assert " equal  not scored again: the submission equal does not hold what equal scored" in shown.stdout
+    assert " equal  not scored again: the submission equal does not contain what equal scored" in shown.stdout
     assert shown.stdout.endswith("done: 1 verdicts moved in 3 runs, 1 not scored again\n")
     gate = evalsuite("drift", "same", "equal", "--fail-on-drift", cwd=workplace)
     assert (gate.returncode, gate.stdout.splitlines()[-1]) == (4, "done: 0 verdicts moved in 2 runs, 1 not scored again (exit 4)")

@@ -77,7 +77,7 @@ def test_notes_of_files(noted: Run) -> None:
     """A copy of gold's file, a table of everything, a path that leaves the folder and a hard link are named; honest answers are not."""
     assert notes_of(noted) == {
         "same": ["keys not read: 'score', 'evaluation'", "byte-identical to gold: g.csv"],
-        "sink": ["kitchen sink: 42 columns handed in, 2 needed"],
+        "sink": ["kitchen sink: 42 columns submitted, 2 needed"],
         "up": ["path refused: BAD_PATH: the path holds '..'"],
         "hard": ["hard link to a gold file: it was not read"],
     }
@@ -97,7 +97,7 @@ def test_notes_stand_in_report_and_files(noted: Run) -> None:
     assert noted.folder is not None
     assert json.loads((noted.folder / "run.json").read_text())["notes"] == by_kind(noted.results)
     rows = [json.loads(line) for line in (noted.folder / "results.jsonl").read_text().splitlines()]
-    assert rows[3]["details"]["notes"] == ["kitchen sink: 42 columns handed in, 2 needed"]
+    assert rows[3]["details"]["notes"] == ["kitchen sink: 42 columns submitted, 2 needed"]
 
 
 def test_an_honest_run_has_no_section(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_an_answer_that_lists_golds(answer: str, n: int, tmp_path: Path) -> None
     """Five golds of other instances in one text are many, whole words in any case; fewer, and the instance's own, are not counted."""
     entries = [(f"i{at}", text(town), answer if at == 0 else town) for at, town in enumerate(TOWNS)]
     submission, gold = write(tmp_path, entries, {})
-    many = [f"many golds: the answer holds the gold of {n} other instances"]
+    many = [f"many golds: the answer contains the gold of {n} other instances"]
     assert notes_of(run(submission, gold, RunOptions(save=False))) == ({"i0": many} if n else {})
 
 

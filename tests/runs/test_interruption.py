@@ -34,7 +34,7 @@ def test_interrupted_and_resumed(made: tuple[Path, Path, Path], tmp_path: Path, 
         printed, complaint = process.communicate()
     assert (process.returncode, printed) == (130, "")
     n, n_instances = len(saved(out)), len(saved(whole))
-    assert complaint == f"interrupted: {n} of {n_instances} instances are saved in {out}; go on with --resume {out}\n"
+    assert complaint == f"interrupted: {n} of {n_instances} instances are saved in {out}; continue with --resume {out}\n"
     assert WITHOUT_FILES + 5 <= n < n_instances
     assert (workers(marker), list(marker.iterdir())) == ([], [])
     with start(command(submission, gold, "--quiet", "--resume", out), marker) as resumed:

@@ -94,7 +94,7 @@ def test_an_outage_of_one_scorer_leaves_only_its_column_open_and_a_resumed_run_f
     said = capsys.readouterr().out
     assert "llm_judge judged 2/4: 100.0 %" in said
     assert "41.7 %" in said
-    assert "llm_judge: 2 of 4 not judged: JUDGE_FAILED" in said
+    assert "llm_judge: 2 of 4 not scored: JUDGE_FAILED" in said
     is_down[0] = False
     folder = next((tmp_path / ".evalsuite/runs").iterdir())
     assert main(["run", "a", "--gold", "gold", "--resume", str(folder)]) == 0

@@ -21,7 +21,7 @@ def test_a_run_with_workers(tmp_path: Path, keys: bytes) -> None:
     shown = run([*score, "--out", "here"], columns=60, cwd=tmp_path, typed=[("scoring", keys)])
     assert shown.code == 130
     said = "".join(shown.lines).removeprefix("^C")
-    assert re.fullmatch(r"(\^C)*interrupted: \d+ of 400 instances are saved in here; go on with --resume here", said), shown.screen
+    assert re.fullmatch(r"(\^C)*interrupted: \d+ of 400 instances are saved in here; continue with --resume here", said), shown.screen
     assert b"WORKER_DIED" not in (tmp_path / "here" / "results.jsonl").read_bytes()
     resumed = run([*score[:-2], "--resume", "here"], cwd=tmp_path)
     assert (resumed.code, resumed.lines[-1]) == (0, "done: 65.0 % (no gate set)")

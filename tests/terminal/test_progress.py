@@ -65,7 +65,7 @@ def test_interrupted_while_the_bar_is_drawn(place: Path) -> None:
     command = [*EVALSUITE, "run", "sub", "--gold", "gold", "--plugin", "slow.py", "--jobs", "1", "--out", "here"]
     shown = run(command, cwd=place, typed=[("scoring", b"\x03")])
     assert shown.code == 130
-    assert re.fullmatch(r"(\^C)?interrupted: \d of 6 instances are saved in here; go on with --resume here", shown.lines[-1])
+    assert re.fullmatch(r"(\^C)?interrupted: \d of 6 instances are saved in here; continue with --resume here", shown.lines[-1])
     assert len(shown.lines) == 1
     # The cursor, hidden under the bar, is back.
     assert shown.raw.rindex("\x1b[?25h") > shown.raw.rindex("\x1b[?25l")

@@ -114,7 +114,7 @@ def _absent_files(check: Check, connections: Connections) -> Iterator[Absent]:
         return
     name, evaluator = str(parameters.get("database", "")), EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
     if connections.databases is None:
-        yield "where do the databases lie that the queries ask?", "--databases DIR"
+        yield "no folder of databases is given", "--databases DIR"
         return
     try:
         files = files_of(name, evaluator, connections.databases)

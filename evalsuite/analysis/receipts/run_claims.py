@@ -201,7 +201,7 @@ def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
         said = _object(line) if b"\r" not in line else None
         late = (said or {}).pop("strict_fault", None)
         if said is None or said.keys() != _row_types().keys() or not _is_late(late):
-            wrong.append(f"line {number}: not the line of a result")
+            wrong.append(f"line {number}: not a result line")
             continue
         unfit = [key for key, annotation in _row_types().items() if not fits(said[key], annotation)]
         if unfit:

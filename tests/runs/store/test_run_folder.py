@@ -74,7 +74,7 @@ def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
         assert without_seconds(folder) == without_seconds(whole), cut
         assert without_times(folder) == without_times(whole), cut
         half = data[:cut] != b"" and not data[:cut].endswith(b"\n")
-        assert any("half-written" in note for note in resumed.receipt["resume"]) is half, cut
+        assert any("partial last line" in note for note in resumed.receipt["resume"]) is half, cut
         assert resumed.warnings == ()
 
 
@@ -89,10 +89,10 @@ def test_empty_folder_is_a_run_with_nothing_done(toy: tuple[Path, Path, Path], t
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda lines: [lines[0], b"{broken\n", lines[2]], "results.jsonl:2: not the line of a result"),
-        (lambda lines: [lines[0], b"\xff\xfe\n"], "results.jsonl:2: not the line of a result"),
-        (lambda lines: [lines[0], b'{"instance_id": "b"}\n'], "results.jsonl:2: not the line of a result"),
-        (lambda lines: [lines[0], lines[1], lines[0]], "results.jsonl:3: 'a' stands there twice"),
+        (lambda lines: [lines[0], b"{broken\n", lines[2]], "results.jsonl:2: not a result line"),
+        (lambda lines: [lines[0], b"\xff\xfe\n"], "results.jsonl:2: not a result line"),
+        (lambda lines: [lines[0], b'{"instance_id": "b"}\n'], "results.jsonl:2: not a result line"),
+        (lambda lines: [lines[0], lines[1], lines[0]], "results.jsonl:3: 'a' is there twice"),
     ],
 )
 def test_corrupt_line_is_an_error(toy: tuple[Path, Path, Path], tmp_path: Path, damage: object, message: str) -> None:
@@ -205,7 +205,7 @@ def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
         f"error: cannot write the run folder {out}: File too large",
-        f"hint: make room and go on with --resume {out}",
+        f"hint: free some space and continue with --resume {out}",
     ]
     assert 0 < (out / "results.jsonl").read_bytes().count(b"\n") < 300
     assert evalsuite("run", submission, "--gold", gold, "--no-cache", "--resume", out, "--quiet").returncode == 0
@@ -233,7 +233,7 @@ def on_tmpfs(options: str, place: Path, words: Sequence[str]) -> subprocess.Comp
 @pytest.mark.parametrize(
     ("options", "why", "hint"),
     [
-        ("size=32k", "No space left on device", "make room and go on with --resume"),
+        ("size=32k", "No space left on device", "free some space and continue with --resume"),
         ("ro", "Read-only file system", "name another with --out, or use --no-save"),
     ],
 )

@@ -203,7 +203,7 @@ def test_who_is_killed_alone_too_is_unscored(role: str, tmp_path: Path) -> None:
     results, _ = scored(tmp_path, {(role, "t1"): "killed"}, jobs=2)
     (lost,) = [r for r in results.values() if r.official != 1]
     assert (lost.instance_id, lost.status, lost.score, lost.strict, lost.fault) == ("t1", "unscored", None, None, "LIMIT")
-    assert "the system killed the worker" in lost.reason
+    assert "operating system killed the worker" in lost.reason
     assert lacks_setup(lost)
     assert len(results) == 8
 
