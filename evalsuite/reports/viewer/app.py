@@ -110,7 +110,7 @@ def _summarise_runs(state: State, request: "Request") -> Any:
     ids = query.many("run_ids")
     runs = [state.library.run(id_, suite.id) for id_ in dict.fromkeys(ids)] if ids else list(suite.runs)
     page = paginate(runs, page=query.page, page_size=query.page_size)
-    items = [views.summary_item(run) for run in page.items]
+    items = [views.summary_item(run) for run in views.whole_runs(page.items)[0]]
     categorical = any("category" in bar for item in items for bar in item["histogram"])
     return {"summary": items, "num_test_cases": len(suite.cases()), "categorical": categorical, **views.page_object(page)}
 

@@ -20,8 +20,8 @@ from evalsuite.gold.question_texts import question_of, reference_text
 from evalsuite.readers.paths import metadata_name
 from evalsuite.reports.record import Record, record_of_entry, revealed
 from evalsuite.reports.viewer.query import STAMP, NotThereError, checked_id, made_at, safe_id, utc
-from evalsuite.runs.history import CONTEXTS, LONGEST, TAGS, RunEntry, read_run, submission_folder
-from evalsuite.runs.run_files import read_json
+from evalsuite.runs.history import CONTEXTS, LONGEST, TAGS, RunEntry, read_run, read_run_file, submission_folder
+from evalsuite.runs.run_files import read_json, why_no_run
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, labels_beside
 from evalsuite.runs.summary import summarise
 from evalsuite.suites.stored_suites import Case, ScoringMethod, StoredSuite, data_hash, read_suite_file
@@ -88,11 +88,14 @@ class ShownRun:
         return not by_scorer or any((row.get("score_high") or 0) - (row.get("score_low") or 0) < 1 for row in by_scorer.values())
 
     def average(self) -> float | None:
-        """The score; for a run of an unbounded metric the mean of the raw values. None where there is neither."""
+        """The score; for a run of an unbounded metric the mean of the raw values. None where there is neither, or it is damaged."""
         if self.is_bounded:
             score = self.summary.get("score")
             return None if score is None else float(score)
-        known = [value for value in map(value_of, self.record().results) if value is not None]
+        try:
+            known = [value for value in map(value_of, self.record().results) if value is not None]
+        except DamagedRunError:
+            return None
         return sum(known) / len(known) if known else None
 
 
@@ -133,6 +136,14 @@ def value_of(result: Result) -> float | None:
 
 Value = TypeVar("Value")
 Stamp = tuple[int, ...]
+
+
+class DamagedRunError(NotThereError):
+    """A run that cannot be read; `run` is its name, `suite_id` that of its suite, empty where nobody knows it."""
+
+    def __init__(self, run: str, why: str, suite_id: str = "") -> None:
+        super().__init__(f"run {run!r} is damaged: {why}", hint="copy it again, or score the submission again")
+        self.run, self.suite_id = run, suite_id
 
 
 class Kept:
@@ -381,11 +392,16 @@ class RunsFolder:
             yield self._from_runs(id_, self._shown_runs(id_, entries))
 
     def _whole_entries(self) -> Iterator[RunEntry]:
+        return (entry for entry in self._entries() if isinstance(entry, RunEntry))
+
+    def damaged(self) -> list[DamagedRunError]:
+        """The finished runs that are in no suite, since their `run.json` cannot be read."""
+        return [entry for entry in self._entries() if isinstance(entry, DamagedRunError)]
+
+    def _entries(self) -> Iterator[RunEntry | DamagedRunError | None]:
         for folder in self.run_folders():
             stamp = stamp_of(folder / RUN, folder / TAGS)
-            entry = self._kept.get(folder, stamp, lambda folder=folder: _entry_if_whole(read_run(folder)))  # type: ignore[misc]
-            if entry is not None:
-                yield entry
+            yield self._kept.get(folder, stamp, lambda folder=folder: _entry_or_fault(folder))  # type: ignore[misc]
 
     def _shown_runs(self, suite_id: str, entries: Sequence[RunEntry]) -> tuple[ShownRun, ...]:
         runs = [self._shown_run(entry, suite_id) for entry in entries]
@@ -413,7 +429,7 @@ class RunsFolder:
         try:
             return self._records.get(entry.folder, stamp, lambda: revealed(record_of_entry(entry, exchanges=saved_exchanges(entry))))
         except (OSError, ValueError, TypeError, KeyError, EvalsuiteError) as error:
-            raise NotThereError(f"the results of run {entry.name!r} cannot be read", hint="score it again") from error
+            raise DamagedRunError(entry.name, "its results cannot be read", _suite_id(entry)) from error
 
     def _from_runs(self, id_: str, runs: tuple[ShownRun, ...]) -> ShownSuite:
         newest = runs[0]
@@ -462,6 +478,10 @@ class Library:
                 found.setdefault(suite.id, suite)
         return list(found.values())
 
+    def damaged(self) -> list[DamagedRunError]:
+        """The runs of all folders that are in no suite, since their `run.json` cannot be read."""
+        return [fault for source in self.sources if isinstance(source, RunsFolder) for fault in source.damaged()]
+
     def suite(self, id_: str) -> ShownSuite:
         """The suite of that id. Raises `BadQueryError` for what is no id and `NotThereError` where there is none."""
         checked_id(id_)
@@ -477,6 +497,9 @@ class Library:
             for run in suite.runs:
                 if run.id == id_:
                     return run
+        for fault in self.damaged():
+            if safe_id(fault.run) == id_:
+                raise fault
         raise NotThereError(f"no finished run {id_!r}", hint="the page of its suite has the ids of its runs")
 
     def suite_of(self, run: ShownRun) -> ShownSuite:
@@ -513,11 +536,12 @@ def _source_of(folder: Path) -> Source:
     return BenchFolder(folder) if is_bench(folder) else RunsFolder(folder, None)
 
 
-def _entry_if_whole(entry: RunEntry | None) -> RunEntry | None:
-    """The entry where its `run.json` is an object with what a run has; None for a file that only bears the name."""
-    if entry is None or not isinstance(entry.run.get("gold"), dict) or not isinstance(entry.run.get("summary"), dict):
-        return None
-    return entry if isinstance(entry.run.get("submission"), dict) and isinstance(entry.run.get("options"), dict) else None
+def _entry_or_fault(folder: Path) -> RunEntry | DamagedRunError | None:
+    """The run in a folder, or how it is damaged; None where there is no finished one."""
+    entry = read_run(folder)
+    if entry is not None or not holds_run(folder) or not (folder / RESULTS).exists():
+        return entry
+    return DamagedRunError(folder.name, why_no_run(read_run_file(folder)))
 
 
 def _suite_id(entry: RunEntry) -> str:

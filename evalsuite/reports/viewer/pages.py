@@ -37,6 +37,7 @@ from evalsuite.reports.run_page import (
 )
 from evalsuite.reports.viewer import views
 from evalsuite.reports.viewer.library import (
+    DamagedRunError,
     Kept,
     ShownCase,
     ShownRun,
@@ -84,13 +85,13 @@ HERE = Path(__file__).parent
 STATIC = {"style.css": "text/css", "viewer.css": "text/css", "viewer.js": "text/javascript"}
 
 
-def page_response(template: str, request: "Request | None", status: int = 200, **values: Any) -> "Response":
-    """The page of a template as a response; `here` makes its own address with some parameters changed."""
+def page_response(template: str, request: "Request | None", status: int = 200, *, own_address: str = "", **values: Any) -> "Response":
+    """The page of a template as a response; `here` makes its own address, or `own_address`, with some parameters changed."""
     from starlette.responses import HTMLResponse
 
     def here(**changes: Any) -> str:
         pairs = [] if request is None else request.query_params.multi_items()
-        return _address(pairs, changes)
+        return own_address + _address(pairs, changes)
 
     text = templates().get_template(template).render(here=here, kept=kept_query(request), **values)
     # Surrogates cannot be sent; whatever they came from, they were made printable long before.
@@ -387,7 +388,17 @@ def routes(state: "State") -> list[Any]:
     from starlette.routing import Route
 
     def showing(handle: Callable[["State", "Request"], "Response"]) -> Callable[["Request"], "Response"]:
-        return lambda request: handle(state, request)
+        def shown(request: "Request") -> "Response":
+            try:
+                return handle(state, request)
+            except DamagedRunError as error:
+                if not error.suite_id:
+                    raise
+                # The other runs, with the one line that tells why this one is not shown.
+                suite = state.library.suite(error.suite_id)
+                return _runs_page(state, None, suite, read_query((), **_RUN_LIST), status=404, said=_said_of_damage(error))
+
+        return shown
 
     found = (
         ("/", show_suites),
@@ -420,25 +431,40 @@ def show_suites(state: "State", request: "Request") -> "Response":
         n_all=len(every),
         scorers=sorted({name for suite in every for name in suite.scorers}),
         progress=state.journals.all(),
+        damaged=[_said_of_damage(error) for error in state.library.damaged()],
         sorts=SUITE_SORTS,
     )
 
 
 def show_suite_runs(state: "State", request: "Request") -> "Response":
     """A suite's runs: how their scores lie, their averages, and the list to choose from."""
-    query = _query_of(request, sorts=RUN_SORTS, default="-created_at", filters=("q",), page_size=RUNS)
-    suite = state.library.suite(request.path_params["suite_id"])
+    return _runs_page(state, request, state.library.suite(request.path_params["suite_id"]), _query_of(request, **_RUN_LIST))
+
+
+def _said_of_damage(error: DamagedRunError) -> str:
+    return f"{error.message}; {error.hint}"
+
+
+_RUN_LIST: dict[str, Any] = {"sorts": RUN_SORTS, "default": "-created_at", "filters": ("q",), "page_size": RUNS}
+
+
+def _runs_page(state: "State", request: "Request | None", suite: Any, query: Query, *, status: int = 200, said: str = "") -> "Response":
+    """The runs of a suite; without a request its links lead to the suite's own page."""
     found = views.find_runs(suite, query)
+    whole, damaged = views.whole_runs(found.items[:MOST_DRAWN])
     return page_response(
         "suite_runs.html",
         request,
+        status,
+        own_address=f"/suites/{suite.id}",
+        said=dict.fromkeys([*filter(None, [said]), *map(_said_of_damage, damaged)]),
         suite=suite,
         tab="runs",
         query=query,
         found=found,
         rows=[views.run_object(run) for run in found.items],
         averages=averages_picture(found.items),
-        distribution=distribution_picture(found.items),
+        distribution=distribution_picture(whole),
         n_drawn=min(len(found.items), MOST_DRAWN),
         progress=[one for one in state.journals.all() if one.suite_name == suite.name],
         **_suite_facts(suite),

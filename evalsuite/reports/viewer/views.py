@@ -6,14 +6,24 @@ What several runs of a suite say together: a leaderboard of those that may be ra
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.analysis.leaderboard.pairing import fields_of
 from evalsuite.core.status import kind_of
 from evalsuite.core.types import Result
 from evalsuite.reports.record import Record
-from evalsuite.reports.viewer.library import Kept, Library, ShownCase, ShownRun, ShownSuite, handed_in_texts, stamp_of, value_of
+from evalsuite.reports.viewer.library import (
+    DamagedRunError,
+    Kept,
+    Library,
+    ShownCase,
+    ShownRun,
+    ShownSuite,
+    handed_in_texts,
+    stamp_of,
+    value_of,
+)
 from evalsuite.reports.viewer.query import BadQueryError, NotThereError, Page, Query, in_order, paginate
 from evalsuite.runs.history import part_asked_for
 from evalsuite.runs.run_scores import RunScores
@@ -88,10 +98,27 @@ def _ranked_board(signature: str, runs: Sequence[ShownRun], others: tuple[tuple[
     from evalsuite.runs.leaderboard_entries import Entry
 
     names = told_apart(runs)
-    entries = [Entry(name=names[run.id], scores=_run_scores(run), is_run=True) for run in runs]
+    whole, damaged = whole_runs(runs)
+    if not whole:
+        raise damaged[0]
+    entries = [Entry(name=names[run.id], scores=_run_scores(run), is_run=True) for run in whole]
     board = make_leaderboard(entries, DiskCache(None))
+    board = replace(board, notes=(*board.notes, *(f"left out: {error.message}" for error in damaged)))
     by_name = {name: id_ for id_, name in names.items()}
     return Board(signature=signature, board=board, run_ids=tuple(by_name[row.name] for row in board.rows), others=others)
+
+
+def whole_runs(runs: Sequence[ShownRun]) -> tuple[list[ShownRun], list[DamagedRunError]]:
+    """The runs whose results can be read, and what is wrong with the others."""
+    whole, damaged = [], []
+    for run in runs:
+        try:
+            run.record()
+        except DamagedRunError as error:
+            damaged.append(error)
+        else:
+            whole.append(run)
+    return whole, damaged
 
 
 def _run_scores(run: ShownRun) -> RunScores:

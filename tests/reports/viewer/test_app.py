@@ -12,6 +12,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.package_info import extra_line
 from evalsuite.reports.test_suite import TestSuite
+from evalsuite.reports.viewer.library import open_library
 from evalsuite.reports.viewer.pages import STATIC
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run as score
@@ -190,3 +191,32 @@ def test_each_scorer_of_several_has_its_column_and_its_reason(tmp_path: Path) ->
     assert [check["scorer"] for check in case["checks"]] == scorers
     assert all(f'class="mid">{name}</th>' in table for name in scorers)
     assert "the answer is not &#39;the Black Sea&#39;" in page
+
+
+def test_a_damaged_run_is_one_line_beside_the_others(tmp_path: Path) -> None:
+    """What cannot be read is named, on its own page and on those of its suite, and the other runs are listed there."""
+    gold(tmp_path / "gold")
+    handed_in = submission(tmp_path / "s", text="Paris", number="42", people="700")
+    runs = tmp_path / ".evalsuite" / "runs"
+    whole, cut, other = (str(tmp_path / ".evalsuite" / "runs" / f"20260101-00000{n}-demo") for n in range(3))
+    for folder in (whole, cut, other):
+        assert main(["run", str(handed_in), "--gold", str(tmp_path / "gold"), "--out", folder, "--quiet", "--isolation", "none"]) in (
+            0,
+            1,
+            4,
+        )
+    results = Path(cut, "results.jsonl")
+    results.write_text(results.read_text()[:-40])
+    Path(other, "run.json").write_text("{}")
+    [suite] = open_library(runs, {}).suites()
+    with viewer(tmp_path) as address:
+        first = ask(address, "/")
+        pages = {path: ask(address, path) for path in (f"/runs/{Path(cut).name}", f"/suites/{suite.id}", f"/suites/{suite.id}/leaderboard")}
+        shown, gone = ask(address, f"/runs/{Path(whole).name}"), ask(address, f"/runs/{Path(other).name}")
+    assert f"{Path(other).name}&#39; is damaged" in first.body
+    assert [pages[path].status for path in pages] == [404, 200, 200]
+    for path, page in pages.items():
+        assert page.body.count(f"{Path(cut).name}&#39; is damaged") == 1, path
+        assert f'href="/runs/{Path(whole).name}"' in page.body, path
+    assert (shown.status, gone.status) == (200, 404)
+    assert "is damaged" in gone.body
