@@ -1,4 +1,4 @@
-"""The command line. What needs nothing, `--version` and `--help`, is answered at once."""
+"""The command line. `--version` and `--help` are answered without loading the parser."""
 
 import sys
 
@@ -8,33 +8,33 @@ if TYPE_CHECKING:
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
-    """The exit code of one command line, by default of the process, which it ends; see `gate` for what happens on the way."""
-    from evalsuite.cli.output_streams import ended, steady_streams
+    """Run one command line, by default the process's own, and return its exit code; see `gate` for errors and signals."""
+    from evalsuite.cli.output_streams import final_exit_code, make_streams_safe
 
-    steady_streams()
-    return ended(_answered(list(sys.argv[1:] if argv is None else argv), ends_process=argv is None))
+    make_streams_safe()
+    return final_exit_code(_run(list(sys.argv[1:] if argv is None else argv), ends_process=argv is None))
 
 
-def _look_seldom_for_garbage() -> None:
-    """Nearly all that a short command makes are modules, which stay to its end: the search among them takes a quarter of its time."""
+def _collect_garbage_rarely() -> None:
+    """Collect garbage rarely: most objects of a short command are modules, and scanning them takes a quarter of its time."""
     import atexit
 
     from evalsuite.core.gc_tuning import collect_rarely
 
     collect_rarely()
-    atexit.unregister(_leave_in_place)
-    atexit.register(_leave_in_place)
+    atexit.unregister(_skip_collection_at_exit)
+    atexit.register(_skip_collection_at_exit)
 
 
-def _leave_in_place() -> None:
-    """Spare what is left at the end its search for garbage; only duckdb would print what is then not taken down."""
+def _skip_collection_at_exit() -> None:
+    """Skip the garbage collection at exit; only duckdb needs its destructors."""
     if "duckdb" not in sys.modules:
         import gc
 
         gc.freeze()
 
 
-def _answered(arguments: list[str], *, ends_process: bool) -> int:
+def _run(arguments: list[str], *, ends_process: bool) -> int:
     if arguments in (["--version"], ["-V"]):
         from evalsuite.core.version import __version__
 
@@ -47,8 +47,8 @@ def _answered(arguments: list[str], *, ends_process: bool) -> int:
 
         print(page(), end="")
         return 0
-    from evalsuite.cli.gate import guarded
+    from evalsuite.cli.gate import run_command_line
 
     if ends_process:
-        _look_seldom_for_garbage()
-    return guarded(arguments, ends_process=ends_process)
+        _collect_garbage_rarely()
+    return run_command_line(arguments, ends_process=ends_process)

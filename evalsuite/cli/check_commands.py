@@ -1,8 +1,6 @@
-"""`evalsuite check` and `evalsuite validate`: a look before handing in, at one instance or prediction, or at the whole folder.
+"""`evalsuite check` and `evalsuite validate`: check one instance, one prediction, or a whole submission folder.
 
-One prediction with one scorer, for `evalsuite check`: what is known about it, printed.
-
-A plain call is read here without the command line parser, whose import would be most of what judging a text costs.
+A simple call of `check` is parsed here, because importing the command line parser would take most of its time.
 """
 
 import json
@@ -45,13 +43,13 @@ def check_command(
     result_dir: ResultDir = None,
     gold_dir: Annotated[Path | None, typer.Option("--gold-dir", "--gold_dir", help="the gold folder [default: gold]")] = None,
     gold: Annotated[
-        list[str] | None, typer.Option("--gold", help="the gold folder with --result_dir; else what is accepted; may be repeated")
+        list[str] | None, typer.Option("--gold", help="the gold folder with --result_dir; otherwise an accepted answer; may be repeated")
     ] = None,
     prediction: Annotated[
         list[str] | None,
         typer.Option(
             "--prediction",
-            help="the answer: a text, @FILE or - for stdin; a path where the scorer reads files or JSON; may be repeated there",
+            help="the answer: a text, @FILE or - for stdin; a path if the scorer reads files or JSON, then it may be repeated",
         ),
     ] = None,
     run_name: OfRun = None,
@@ -70,11 +68,11 @@ def check_command(
     layout: Layout = None,
     mode: Mode = None,
 ) -> int:
-    """Score one instance of a submission, or one prediction with a scorer, and show everything known about it.
+    """Score one instance of a submission, or one prediction with a scorer, and show every detail.
 
-    evalsuite check sales_001 --result_dir FOLDER --gold_dir gold
+        evalsuite check sales_001 --result_dir FOLDER --gold_dir gold
 
-    evalsuite check number_match --prediction "about 17.5%" --gold 0.175 --percentage
+        evalsuite check number_match --prediction "about 17.5%" --gold 0.175 --percentage
 
     The options of a scorer are its parameters; `evalsuite scorers NAME` explains them.
     """
@@ -83,7 +81,7 @@ def check_command(
     if name.startswith("-"):
         raise UsageError(f"{name!r} stands before the name", hint="evalsuite check NAME, then its options")
     code.load()
-    # An evaluator of pairs is how gold is laid out, and its verdict the official one.
+    # An evaluator of query pairs is a layout of gold; its verdict is the official one.
     evaluator = rules if rules in EVALUATORS and result_dir is not None else None
     chosen = "official" if evaluator else rule(rules)
     gold_of_run: list[Path] = []
@@ -150,7 +148,7 @@ def check_command(
 def _check_instance(
     name: str, submission: Path, gold: Path, rules: Rule | None, read: dict[str, Any], *, level: str | None, explain: bool, as_json: bool
 ) -> float | None:
-    """Score an instance and print it, cut to what may be shown of gold, with `explain` also why it is wrong: its score."""
+    """Score an instance, print it at its reveal level, with `explain` also the explanation; return its score."""
     from evalsuite.cli.instance_commands import evidence
     from evalsuite.core.redaction import check_level, level_for, redact
     from evalsuite.reports.explain_documents import explanation_document
@@ -170,7 +168,7 @@ def _check_instance(
         more = {key: value for key, value in found.items() if key not in row and key != "rules"}
         print(json.dumps(row | ({"reveal": level, **more} if explain else {})))
         return result.score
-    # The spec holds what is accepted, or the names of the files that do.
+    # The spec contains the accepted answers, or their file names.
     instance = next(i for i in finished.gold.instances if i.instance_id == name) if level == "cells" else None
     print(instance_text(redact(result, level), instance=instance, submission=finished.submission), end="")
     if explain:
@@ -183,14 +181,14 @@ def validate_command(
     gold: Annotated[
         Path | None,
         typer.Option(
-            "--gold", "--gold-dir", "--gold_dir", help="the gold folder; its *_eval.jsonl is enough [default: look at the submission alone]"
+            "--gold", "--gold-dir", "--gold_dir", help="the gold folder; its *_eval.jsonl is enough [default: check the submission alone]"
         ),
     ] = None,
     layout: Layout = None,
     mode: Mode = None,
     json_: Json = False,
 ) -> int:
-    """Say whether a submission folder is ready to hand in: lines, ids, answer types, and whether each file can be read."""
+    """Check whether a submission folder is ready to submit: lines, ids, answer types, and whether each file can be read."""
     from evalsuite.analysis.gold_checks.readiness import told, validate
 
     found = validate(submission, gold, layout=layout, mode=mode)
@@ -206,5 +204,5 @@ def validate_command(
     of = "" if found.n_gold is None else f" of {found.n_gold}"
     print(f"{n_answers}{of} answers" + (f" ({kinds})" if kinds else "") + f", {found.n_ready} ready")
     n_problems = f"{len(found.problems)} problem{'s' if len(found.problems) != 1 else ''}"
-    print("ready to hand in" if found.ready else f"not ready: {n_problems} (exit 1)")
+    print("ready to submit" if found.ready else f"not ready: {n_problems} (exit 1)")
     return EXIT_OK if found.ready else EXIT_GATE

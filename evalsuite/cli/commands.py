@@ -1,4 +1,4 @@
-"""The commands by name, and the page of `evalsuite --help`, written from their table without loading a parser or any of them."""
+"""Table of the commands, and the page of `evalsuite --help`, written from the table without loading a parser or a command."""
 
 import os
 
@@ -6,9 +6,9 @@ from evalsuite.core.import_ref import ImportRef
 
 COMMANDS: dict[str, ImportRef] = {
     "init": ImportRef(
-        "evalsuite.cli.init_commands:init_command", "make a gold folder from CSV files, by examples of good and bad answers too"
+        "evalsuite.cli.init_commands:init_command", "make a gold folder from CSV files, also from examples of good and bad answers"
     ),
-    "example": ImportRef("evalsuite.cli.init_commands:example_command", "put a small suite to play with into a new folder"),
+    "example": ImportRef("evalsuite.cli.init_commands:example_command", "write a small example suite to a new folder"),
     "run": ImportRef("evalsuite.cli.run_command:run_command", "score a submission folder against gold"),
     "check": ImportRef(
         "evalsuite.cli.check_commands:check_command",
@@ -16,70 +16,74 @@ COMMANDS: dict[str, ImportRef] = {
     ),
     "explain": ImportRef(
         "evalsuite.cli.instance_commands:explain_command",
-        "say why an answer is wrong: the cause that the scorer confirms, the difference, SQL that shows it",
+        "explain why an answer is wrong: the cause that the scorer confirms, the difference, SQL that shows it",
     ),
     "scorers": ImportRef(
         "evalsuite.cli.setup_commands:scorers_command", "list the scorers, or explain one: parameters, both rules, an example"
     ),
-    "validate": ImportRef("evalsuite.cli.check_commands:validate_command", "say whether a submission folder is ready to hand in"),
+    "validate": ImportRef("evalsuite.cli.check_commands:validate_command", "check whether a submission folder is ready to submit"),
     "schema": ImportRef(
-        "evalsuite.cli.schema_commands:schema_commands", "schemas of tree scorers: infer from gold, resolve, annotate, check against gold"
+        "evalsuite.cli.schema_commands:schema_commands",
+        "manage schemas of tree scorers: infer from gold, resolve, annotate, check against gold",
     ),
-    "suite": ImportRef("evalsuite.cli.suite_commands:suite_commands", "suites by name: make one from a file, run candidates against it"),
+    "suite": ImportRef(
+        "evalsuite.cli.suite_commands:suite_commands", "manage named suites: make one from a file, run candidates against it"
+    ),
     "import": ImportRef("evalsuite.cli.import_commands:import_command", "read logs of promptfoo, Inspect and lm-eval as suites and runs"),
     "export": ImportRef("evalsuite.cli.import_commands:export_command", "write a saved run as a log of Inspect or as samples of lm-eval"),
     "leaderboard": ImportRef(
-        "evalsuite.cli.leaderboard_command:leaderboard_command", "score many submissions, rank them, publish the board"
+        "evalsuite.cli.leaderboard_command:leaderboard_command", "score and rank many submissions, publish the leaderboard"
     ),
     "report": ImportRef(
         "evalsuite.cli.runs_commands:report_command", "show a saved run again, or write it as HTML, Markdown, CSV, JSON, JUnit XML, Parquet"
     ),
     "margins": ImportRef("evalsuite.cli.runs_commands:margins_command", "draw a saved run's score against the tolerance of numbers"),
-    "merge": ImportRef("evalsuite.cli.rescore_commands:merge_command", "join the runs of all shards of one submission to one run"),
+    "merge": ImportRef("evalsuite.cli.rescore_commands:merge_command", "merge the runs of all shards of one submission into one run"),
     "rescore": ImportRef(
-        "evalsuite.cli.rescore_commands:rescore_command", "score a saved run's submission again: other rules, or what is installed now"
+        "evalsuite.cli.rescore_commands:rescore_command",
+        "score a saved run's submission again: under other rules, or with the installed versions",
     ),
-    "verify": ImportRef(
-        "evalsuite.cli.rescore_commands:verify_command", "say whether a saved run is what it says: files, gold, submission, verdicts"
-    ),
-    "judge": ImportRef("evalsuite.cli.judge_commands:judge_commands", "the model that judges: ask it one question, measure its biases"),
-    "keys": ImportRef("evalsuite.cli.setup_commands:keys_commands", "the keys that runs are signed with: new, show"),
+    "verify": ImportRef("evalsuite.cli.rescore_commands:verify_command", "verify a saved run: its files, gold, submission and verdicts"),
+    "judge": ImportRef("evalsuite.cli.judge_commands:judge_commands", "test the judge model: ask it one question, measure its biases"),
+    "keys": ImportRef("evalsuite.cli.setup_commands:keys_commands", "manage the keys that sign runs: new, show"),
     "drift": ImportRef(
         "evalsuite.cli.rescore_commands:drift_command",
-        "score saved runs with what is installed now: which verdicts moved, and by what",
+        "score saved runs with the installed versions: which verdicts changed, and why",
     ),
     "bundle": ImportRef(
         "evalsuite.cli.instance_commands:bundle_command",
         "shrink an instance to the smallest case with its verdict, ready to paste into an issue",
     ),
-    "runs": ImportRef("evalsuite.cli.runs_commands:runs_commands", "the saved runs: list, show, tag, delete"),
+    "runs": ImportRef("evalsuite.cli.runs_commands:runs_commands", "manage saved runs: list, show, tag, delete"),
     "compare": ImportRef(
         "evalsuite.cli.compare_commands:compare_command", "compare runs or submission folders: difference, interval, p-value, flips"
     ),
     "samples": ImportRef(
-        "evalsuite.cli.compare_commands:samples_command", "read runs as samples of the same questions: pass@k, pass^k, noise"
+        "evalsuite.cli.compare_commands:samples_command", "analyse runs as samples of the same questions: pass@k, pass^k, noise"
     ),
-    "view": ImportRef("evalsuite.cli.runs_commands:view_command", "look at suites, runs, comparisons and leaderboards in a browser"),
-    "sql": ImportRef("evalsuite.cli.runs_commands:sql_command", "ask the saved runs a question in SQL"),
-    "connections": ImportRef("evalsuite.cli.setup_commands:connections_commands", "the databases that SQL answers run against: list, test"),
+    "view": ImportRef("evalsuite.cli.runs_commands:view_command", "show suites, runs, comparisons and leaderboards in a browser"),
+    "sql": ImportRef("evalsuite.cli.runs_commands:sql_command", "query the saved runs in SQL"),
+    "connections": ImportRef(
+        "evalsuite.cli.setup_commands:connections_commands", "manage the databases that SQL answers run against: list, test"
+    ),
     "agree": ImportRef(
-        "evalsuite.cli.compare_commands:agree_command", "say how far two raters agree: two runs, or a run and labels of people"
+        "evalsuite.cli.compare_commands:agree_command", "measure how far two raters agree: two runs, or a run and human labels"
     ),
-    "doctor": ImportRef("evalsuite.cli.setup_commands:doctor_command", "say which walls round hostile answers this machine gives"),
-    "gold": ImportRef("evalsuite.cli.gold_commands:gold_commands", "look at gold itself: check, lint, audit, contamination"),
+    "doctor": ImportRef("evalsuite.cli.setup_commands:doctor_command", "check which sandbox features this machine supports"),
+    "gold": ImportRef("evalsuite.cli.gold_commands:gold_commands", "check gold itself: check, lint, audit, contamination"),
 }
-# Commands of earlier versions that are no longer part of the package, each with what to run instead.
-MOVED: dict[str, str] = {"references": "python -m tests.upstream, in a checkout of evalsuite (see CONTRIBUTING.md)"}
-# What a person wants, and the commands that do it, in the order of a first day.
+# Removed commands of earlier versions, each with its replacement.
+REMOVED: dict[str, str] = {"references": "python -m tests.upstream, in a checkout of evalsuite (see CONTRIBUTING.md)"}
+# Groups of commands, in the order in which a new user needs them.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("init", "example", "suite", "import"),
     "Score": ("run", "check", "validate", "scorers", "merge", "rescore"),
     "Understand": ("explain", "report", "margins", "bundle", "view", "export"),
     "Compare": ("compare", "leaderboard", "samples", "agree", "runs", "sql", "verify", "drift"),
-    "Look at gold": ("gold", "schema"),
+    "Check gold": ("gold", "schema"),
     "Set up": ("connections", "judge", "keys", "doctor"),
 }
-ABOUT = "Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are."
+ABOUT = "Score a folder of answers against a folder of gold: each answer's score, the reason, and the confidence interval."
 OPTIONS = (
     ("-V, --version", "print the version and exit"),
     ("--debug", "show tracebacks and the debug log"),
@@ -91,7 +95,7 @@ _WIDEST = 100
 
 
 def page(width: int | None = None) -> str:
-    """The page, lines of at most `width` characters; None means the terminal's width, at most 100."""
+    """Return the page, lines of at most `width` characters; None is the terminal's width, at most 100."""
     width = max(40, min(_WIDEST, (width or _terminal_width()) - 2))
     commands = [(name, line.summary) for name, line in COMMANDS.items()]
     column = max(len(name) for name, _ in (*OPTIONS, *commands)) + 4
@@ -109,7 +113,7 @@ def page(width: int | None = None) -> str:
 
 
 def _terminal_width() -> int:
-    """The columns of the terminal, 80 where there is none."""
+    """Return the columns of the terminal, 80 without one."""
     try:
         return int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
     except (ValueError, OSError):
@@ -117,7 +121,7 @@ def _terminal_width() -> int:
 
 
 def _lines_of_words(text: str, width: int) -> list[str]:
-    """The words of a text in lines of at most `width` characters, a longer word alone."""
+    """Wrap a text to lines of at most `width` characters; a longer word has its own line."""
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) > width:

@@ -1,4 +1,4 @@
-"""`evalsuite compare`, `samples` and `agree`: several runs or raters side by side."""
+"""`evalsuite compare`, `samples` and `agree`: compare several runs or raters."""
 
 import math
 import sys
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from evalsuite.cli.options import RUNS, Json, Quiet, RunsFolder, Scoring
-from evalsuite.cli.showing import Outputs, Reveal, check_showing, console, print_document, with_lost, write_all
+from evalsuite.cli.showing import Outputs, Reveal, check_showing, console, print_document, with_write_failures, write_all
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError
 
@@ -29,16 +29,14 @@ def compare_command(
         ),
     ] = None,
     runs: RunsFolder = RUNS,
-    alpha: Annotated[
-        float, typer.Option(help="the chance of a false call that is accepted; intervals hold 1 - alpha", metavar="0-1")
-    ] = 0.05,
+    alpha: Annotated[float, typer.Option(help="the accepted rate of false positives; intervals cover 1 - alpha", metavar="0-1")] = 0.05,
     fail_on_regression: Annotated[
-        bool, typer.Option("--fail-on-regression", help="exit 1 where a candidate is worse than the baseline at alpha")
+        bool, typer.Option("--fail-on-regression", help="exit 1 if a candidate is worse than the baseline at alpha")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="compare runs of different signatures, with a warning in every report")] = False,
     cluster: Annotated[
         str | None,
-        typer.Option(help="groups that begin with this are clusters [default: the clusters of suite.yaml]", metavar="TAG-PREFIX"),
+        typer.Option(help="groups with this prefix are clusters [default: the clusters of suite.yaml]", metavar="TAG-PREFIX"),
     ] = None,
     suite: Annotated[
         str | None, typer.Option(help="the names are of runs of this suite: A is SUITE/A", metavar="SUITE", show_default=False)
@@ -48,7 +46,7 @@ def compare_command(
     ] = False,
     labels: Annotated[
         list[Path] | None,
-        typer.Option("--labels", metavar="FILE.csv", help="what people said of answers, a file for each run in order", show_default=False),
+        typer.Option("--labels", metavar="FILE.csv", help="human labels of answers, one file for each run in order", show_default=False),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="list every flip and every field")] = False,
     output: Outputs = None,
@@ -88,7 +86,7 @@ def compare_command(
     found = compare(with_labels(sides, labels or ()), rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
     fails = fail_on_regression and (found.regressions or found.undecided)
     code, line = EXIT_GATE if fails else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
-    code, line = with_lost(code, line, write_all(comparison_document(found), output or ()))
+    code, line = with_write_failures(code, line, write_all(comparison_document(found), output or ()))
     if json_:
         print(*as_json(comparison_document(found)), sep="", end="")
     elif quiet:
@@ -99,7 +97,7 @@ def compare_command(
 
 
 def _of_suite(suite: str, names: Sequence[str]) -> list[str]:
-    """The names as runs of a suite."""
+    """Return the names as runs of a suite."""
     return ["+".join(f"{suite}/{own}" for own in name.split("+")) for name in names]
 
 
@@ -114,9 +112,9 @@ def samples_command(
     *,
     how: Scoring,
 ) -> int:
-    """Read several runs as samples of the same questions: mean, pass@k, pass^k, and how much noise is the questions' and the samples'.
+    """Analyse several runs as samples of the same questions: mean, pass@k, pass^k, and the noise of questions and of samples.
 
-    Runs that each say a `model_name` are the samples of that model; otherwise all are of one. `compare A1+A2 B1+B2` compares samples.
+    Runs that each have a `model_name` are the samples of that model; otherwise all belong to one. `compare A1+A2 B1+B2` compares samples.
     """
     from evalsuite.analysis.leaderboard import load_sides
     from evalsuite.analysis.leaderboard.repeated_runs import samples_of
@@ -139,7 +137,7 @@ def agree_command(
     most: Annotated[int, typer.Option(help="how many disagreements are shown")] = 20,
     json_: Json = False,
 ) -> int:
-    """Say how far two raters agree beyond chance, and where they do not: two runs (two judges), or a run and labels of people."""
+    """Measure how far two raters agree beyond chance, and list where they do not: two runs (two judges), or a run and human labels."""
     from evalsuite.analysis.leaderboard.agreement import agree, read_rater
     from evalsuite.reports.analysis_documents import raters_document
 

@@ -1,4 +1,4 @@
-"""What the shell may complete after a word: options' choices, and the names of runs, suites, scorers, limits, groups and instances."""
+"""Shell completion: choices of options, and the names of runs, suites, scorers, limits, groups and instances."""
 
 import os
 import shlex
@@ -9,12 +9,12 @@ from typing import Any
 from evalsuite.core.errors import EvalsuiteError
 
 Values = Callable[[Any], Iterable[str]]
-# Of more runs only the folders are named: ten thousand are not opened for one key.
+# With more runs only folder names are completed, without opening the runs.
 _MOST_OPENED = 500
 
 
 def add_values(command: Any, name: str) -> None:
-    """Have each parameter of the command of that name offer its values; files are left to the shell."""
+    """Add completion to each parameter of a command; the shell completes files."""
     for parameter in command.params:
         values = _values_of(name, parameter)
         if values is not None:
@@ -36,7 +36,7 @@ def _completer(values: Values) -> Callable[[Any, Any, str], list[str]]:
         try:
             return sorted({value for value in values(context) if value.startswith(incomplete)})
         except (EvalsuiteError, OSError, ValueError):
-            # Nothing to offer from a folder that cannot be read: a key pressed in a shell shows no error.
+            # Nothing is completed from an unreadable folder: a key press must not print an error.
             return []
 
     return complete
@@ -62,10 +62,10 @@ def _tags(context: Any) -> Iterator[str]:
 
 
 def _columns(context: Any) -> Iterator[str]:
-    """The columns of the files of rows that the line names."""
+    """Return the columns of the row files on the command line."""
     from evalsuite.suites.case_data import FILE_KINDS, read_columns
 
-    # Of a line that ends in an option without a value the parser keeps no argument: its words are what the shell handed over.
+    # If the line ends in an option without a value, the parser keeps no arguments; the shell's words are used instead.
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
     given = context.params.get("sources") or [word for word in shlex.split(line) if word.lower().endswith(FILE_KINDS)]
     return (name for path in given for name in read_columns(Path(path)))
@@ -122,7 +122,7 @@ _BY_METAVAR: dict[str, Values] = {
     "ID|SCORER": _instance_ids_and_scorers,
     "TAG": _group_names,
 }
-# By command and parameter, where the metavar says less.
+# By command and parameter, if the metavar is not specific enough.
 _OF_PARAMETERS: dict[tuple[str, str], Values] = {
     ("scorers", "name"): _scorers,
     ("run", "limit"): _limit_names,

@@ -1,4 +1,4 @@
-"""The single place where errors become messages and exit codes, and signals an interruption."""
+"""The only place that turns errors into messages and exit codes, and signals into an interruption."""
 
 import os
 import re
@@ -14,18 +14,18 @@ from typing import Any
 from evalsuite.core.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe, listed, reason_of
 from evalsuite.core.package_info import install_line, missing_packages
 
-# How long after a signal another one is taken for the same.
+# Seconds in which a second signal counts as the same.
 _CLEANING_SECONDS = 2.0
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
-# The text of a command names options of that command.
+# Texts between backticks are commands with options of their own.
 _COMMAND = re.compile(r"`[a-z][^`]*`|\bevalsuite [a-z].*")
 _EVERYWHERE = frozenset({"--debug", "--help", "--version"})
 
 
-def guarded(arguments: list[str], *, ends_process: bool) -> int:
-    """The exit code of one command line; prints `error:` and `hint:` lines on stderr where the user has to act.
+def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
+    """Run one command line and return its exit code; prints `error:` and `hint:` lines on stderr if the user must act.
 
-    Where it `ends_process`, nothing comes after it, and signals are no longer heard.
+    With `ends_process`, the process ends afterwards and ignores further signals.
     """
     debug = "--debug" in arguments
     if debug:
@@ -52,17 +52,17 @@ def guarded(arguments: list[str], *, ends_process: bool) -> int:
         print(clean(str(stop) or "interrupted"), file=sys.stderr)
         return EXIT_INTERRUPTED
     except OSError as error:
-        # Where nobody said it better: a path that cannot be meant, a folder without the right to read or write it, a full disk.
+        # Fallback for OS errors: an invalid path, missing permissions, a full disk.
         if debug:
             raise
-        if isinstance(error, FileNotFoundError) and _stands_nowhere():
+        if isinstance(error, FileNotFoundError) and _has_no_working_directory():
             _complain("the folder that you stand in is gone", "change to one that is there", arguments)
             return EXIT_USAGE
         place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         hint = "look whether the name is right, there is room, and you may read and write it" if place else "--debug shows where"
         _complain(f"{place}{reason_of(error)}", hint, arguments)
         return EXIT_USAGE
-    except Exception as error:  # the gate: an error nobody foresaw is told apart from a user's by its exit code
+    except Exception as error:  # the gate: an unexpected error gets its own exit code
         if debug:
             raise
         if damaged := _damaged_run():
@@ -73,12 +73,12 @@ def guarded(arguments: list[str], *, ends_process: bool) -> int:
 
 
 def _damaged_run() -> str:
-    """Which run that the command read is damaged, empty where none is known to be."""
+    """Return the damaged run that the command read, empty if none is known."""
     history = sys.modules.get("evalsuite.runs.history")
     return history.why_damaged() if history is not None else ""
 
 
-def _stands_nowhere() -> bool:
+def _has_no_working_directory() -> bool:
     try:
         os.getcwd()  # noqa: PTH109 - pathlib is not imported here
     except FileNotFoundError:
@@ -88,11 +88,11 @@ def _stands_nowhere() -> bool:
 
 @contextmanager
 def _stopped_by_signals(*, ends_process: bool) -> Iterator[None]:
-    """Inside, SIGTERM and SIGHUP (a closed terminal) end the command as Ctrl-C does; what the caller has ignored or caught stays so."""
+    """SIGTERM and SIGHUP (a closed terminal) end the block like Ctrl-C; signals that the caller ignores or handles are left alone."""
     last: list[float] = []
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
-        # A second one at once must not break off the cleaning up after the first; a later one is heard.
+        # A second signal at once must not interrupt the cleanup after the first; a later one may.
         if not last or time.monotonic() - last[-1] > _CLEANING_SECONDS:
             last.append(time.monotonic())
             raise KeyboardInterrupt
@@ -106,24 +106,24 @@ def _stopped_by_signals(*, ends_process: bool) -> Iterator[None]:
         yield
     finally:
         if last:
-            # CPython takes an interruption that passed through an `exec` (as in a dataclass being imported) for one that nobody caught, and
-            # would end the process by a signal instead of our exit code, until the next `exec` is over.
+            # CPython treats an interruption that passed through an `exec` (as in an imported dataclass) as uncaught, and
+            # would end the process by a signal instead of the exit code, until the next `exec` has finished.
             exec("")
         else:
-            # All is done and saved: what arrives while the interpreter takes itself down is too late, and must not hide the exit code.
+            # The work is saved. A signal during interpreter shutdown must not change the exit code.
             for stop, before in caught.items():
                 signal.signal(stop, signal.SIG_IGN if ends_process else before)
 
 
 def _by_default() -> dict[signal.Signals, Any]:
-    """The signals that ask a command to stop and that nobody has ignored or caught, each with its handler."""
+    """Return the termination signals with default handling, each with its handler."""
     stops = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
     return {stop: before for stop in stops if (before := signal.getsignal(stop)) in (signal.SIG_DFL, signal.default_int_handler)}
 
 
 def _dispatch(arguments: list[str]) -> int:
     if lacking := missing_packages():
-        # Before anything is scored: what a worker cannot import would be the fault of nobody's answer.
+        # Checked before scoring: a package missing in a worker is not the answer's fault.
         raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(lacking)}", hint=install_line())
     if arguments[:1] == ["check"]:
         from evalsuite.cli.prediction import quick_check
@@ -131,7 +131,7 @@ def _dispatch(arguments: list[str]) -> int:
         if (code := quick_check(arguments[1:])) is not None:
             return code
     from evalsuite.cli.output_streams import complain
-    from evalsuite.cli.parser import StoppedError, build, retold, usage_errors
+    from evalsuite.cli.parser import StoppedError, build, parser_message, usage_errors
 
     try:
         code = build().main(args=arguments, prog_name="evalsuite", standalone_mode=False)
@@ -144,34 +144,34 @@ def _dispatch(arguments: list[str]) -> int:
             print(error.format_message())
             return EXIT_USAGE
 
-        complain(*retold(error))
+        complain(*parser_message(error))
         return EXIT_USAGE
     if code == EXIT_INTERRUPTED:
-        # The parser itself was interrupted, before any command began.
+        # The parser was interrupted before any command started.
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
 def _complain(message: str, hint: str, arguments: Sequence[str]) -> None:
-    """Say what is wrong, with what of the hint holds for the command that was called."""
+    """Print an error with the parts of the hint that apply to the called command."""
     from evalsuite.cli.output_streams import complain
 
     if "--" in hint:
-        from evalsuite.cli.parser import called
+        from evalsuite.cli.parser import options_of_call
 
-        hint = fitting(hint, called(arguments))
+        hint = applicable_hint(hint, options_of_call(arguments))
     complain(message, hint)
 
 
-def fitting(hint: str, known: Collection[str]) -> str:
-    """The ways out that a hint names, parted by `, or `, without those that need an option which is not among the known ones.
+def applicable_hint(hint: str, known: Collection[str]) -> str:
+    """Return the alternatives of a hint (separated by `, or `) without those that need an option outside `known`.
 
-    One place that cannot write is reached by many commands: its hint names the ways of all of them.
+    The same error can occur in many commands; its hint lists the options of all of them.
     """
     ways = hint.split(", or ")
     return ", or ".join(way for way in ways if options_in(way) <= _EVERYWHERE.union(known))
 
 
 def options_in(text: str) -> set[str]:
-    """The long options that a text names, those of whole commands left out."""
+    """Return the long options named in a text, except those of whole commands."""
     return set(_OPTION.findall(_COMMAND.sub("", text)))

@@ -1,7 +1,4 @@
-"""`evalsuite gold`: what can be said about gold itself.
-
-`evalsuite gold audit`, `suspects`, `review` and `errata`: which checks are too easy, which gold to look at, what was corrected.
-"""
+"""`evalsuite gold`: check, lint, audit, suspects, review, errata, contamination and convert."""
 
 import json
 import sys
@@ -47,21 +44,21 @@ GoldFolder = Annotated[Path, typer.Argument(metavar="GOLD", help="the gold folde
 class GoldWorkers(Workers):
     """How gold is scored as its own answer."""
 
-    isolation: Annotated[str, typer.Option(help="how files are kept apart while they are read", metavar="process|none")] = "process"
-    jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto", metavar="N|auto")] = "auto"
+    isolation: Annotated[str, typer.Option(help="how files are isolated while they are read", metavar="process|none")] = "process"
+    jobs: Annotated[str, typer.Option(help="answers scored in parallel: a number, or auto", metavar="N|auto")] = "auto"
 
 
 def gold_audit(
     gold: GoldFolder,
     rules: Rules = None,
     only: Annotated[list[str] | None, typer.Option("--only", help="only this instance; may be repeated", metavar="ID")] = None,
-    most: Annotated[int, typer.Option("--most", min=1, help="how many answers are made for a check at most", metavar="N")] = 24,
+    most: Annotated[int, typer.Option("--most", min=1, help="at most this many answers per check", metavar="N")] = 24,
     seconds: Annotated[float | None, typer.Option(help="score no further answer after this time", metavar="S", show_default=False)] = None,
-    seed: Annotated[int, typer.Option(help="what chooses the rows and cells that are changed")] = 0,
+    seed: Annotated[int, typer.Option(help="the seed that chooses the rows and cells to change")] = 0,
     top: Annotated[int, typer.Option("--top", min=0, help="how many of the weakest checks are shown", metavar="N")] = 20,
     form: Annotated[str, typer.Option("--format", help="how the audit is written", metavar="text|json|md")] = "text",
     fail_under: Annotated[
-        float | None, typer.Option("--fail-under", help="exit 1 where less than this share of the wrong answers is caught", metavar="0-1")
+        float | None, typer.Option("--fail-under", help="exit 1 if less than this share of the wrong answers is caught", metavar="0-1")
     ] = None,
     *,
     workers: GoldWorkers,
@@ -69,7 +66,7 @@ def gold_audit(
     databases: Databases = None,
     json_: Json = False,
 ) -> int:
-    """Make wrong and right answers from gold and say which each check takes: the holes of a spec, and what closes them."""
+    """Make wrong and right answers from gold and show which ones each check accepts, with verified fixes of lenient checks."""
     from evalsuite.analysis.gold_checks.mutation import audit_gold
     from evalsuite.reports.gold_documents import AUDIT_FORMATS, audit_document
 
@@ -99,11 +96,11 @@ def gold_suspects(
     most: Annotated[int, typer.Option("--most", help="how many suspects to show", metavar="N")] = 20,
     runs: RunsFolder = RUNS,
     isolation: Isolation = "process",
-    jobs: Annotated[str, typer.Option(help="answers read side by side: a number, or auto", metavar="N|auto")] = "1",
+    jobs: Annotated[str, typer.Option(help="answers read in parallel: a number, or auto", metavar="N|auto")] = "1",
     plugin: Plugins = None,
     json_: Json = False,
 ) -> int:
-    """List the instances whose gold may be wrong: submissions agree against it, nobody solves it, or better submissions do worse."""
+    """List instances with possibly wrong gold: submissions agree against it, none solves it, or better submissions do worse."""
     from evalsuite.analysis.gold_checks.suspects import suspects
     from evalsuite.reports.gold_documents import suspects_document
     from evalsuite.runs.history import one_run
@@ -118,16 +115,16 @@ def gold_suspects(
 
 def gold_review(
     run: Annotated[list[str], typer.Argument(metavar="RUN...", help="runs of one gold, by name or folder")],
-    author: Annotated[str, typer.Option(help="who looks, as entries name it", metavar="NAME")],
-    evidence: Annotated[str, typer.Option(help="where it is shown why a gold is wrong", metavar="https://...")],
+    author: Annotated[str, typer.Option(help="the reviewer's name, written to the entries", metavar="NAME")],
+    evidence: Annotated[str, typer.Option(help="a link to the evidence that a gold is wrong", metavar="https://...")],
     rules: Rules = None,
     gold: GoldNow = None,
-    most: Annotated[int, typer.Option("--most", min=1, help="how many instances to look at", metavar="N")] = 20,
+    most: Annotated[int, typer.Option("--most", min=1, help="how many instances to review", metavar="N")] = 20,
     runs: RunsFolder = RUNS,
     isolation: Isolation = "process",
     plugin: Plugins = None,
 ) -> int:
-    """Walk through the golds that may be wrong, in the order of what a look is worth; one key writes the entry of gold.errata.yaml.
+    """Review possibly wrong gold, the most likely first; one key writes an entry to gold.errata.yaml.
 
     Keys: w the gold is wrong (waive it), r it is right, s skip, q quit.
     """
@@ -144,7 +141,7 @@ def gold_review(
     entries = [one_run(name, runs) for name in run]
     read = read_gold(gold or Path(str(entries[0].run.get("gold", {}).get("folder", "gold"))))
     how = one_of(isolation, ("process", "none"), "--isolation")
-    # An entry of gold.errata.yaml is about a whole instance.
+    # An entry of gold.errata.yaml covers a whole instance.
     found = suspects(entries, rules=rule(rules), gold=gold, isolation=how, records=False)
     known = read_errata(read)
     done = {one.id for one in known.entries} if known is not None else set()
@@ -154,7 +151,7 @@ def gold_review(
         print(clean(f"{at}/{len(listed)}  {one.instance_id}  right {one.n_right}/{one.n_voices}  P(gold is wrong) {one.p_wrong:.2f}"))
         for line in (*one.reasons, *([f"the answer: {one.shown}  ({', '.join(one.agreeing)})"] if one.agreeing else ())):
             print(clean(f"   {line}"))
-        key = _asked_key("   gold is [w]rong, [r]ight, [s]kip, [q]uit: ", "wrsq")
+        key = _read_key("   gold is [w]rong, [r]ight, [s]kip, [q]uit: ", "wrsq")
         if key == "q":
             break
         if key == "w":
@@ -166,8 +163,8 @@ def gold_review(
     return EXIT_OK
 
 
-def _asked_key(question: str, keys: str) -> str:
-    """The first of the keys that a person gives; `q` where nobody answers any more."""
+def _read_key(question: str, keys: str) -> str:
+    """Return the first valid key that the user enters; `q` at the end of the input."""
     while True:
         try:
             given = input(question).strip().lower()[:1]
@@ -179,7 +176,7 @@ def _asked_key(question: str, keys: str) -> str:
 
 
 def _append(file: Path, entry: str) -> None:
-    """Put an entry at the end of a file, which begins then where there is none. Raises `OutputError`."""
+    """Append an entry to a file, creating the file if needed. Raises `OutputError`."""
     try:
         before = file.read_text(encoding="utf-8") if file.exists() else ""
         with file.open("a", encoding="utf-8") as handle:
@@ -190,11 +187,11 @@ def _append(file: Path, entry: str) -> None:
 
 def gold_errata(
     gold: GoldFolder,
-    entry: Annotated[str | None, typer.Option("--entry", help="print an entry for this instance, to be filled in", metavar="ID")] = None,
+    entry: Annotated[str | None, typer.Option("--entry", help="print a template entry for this instance", metavar="ID")] = None,
     plugin: Plugins = None,
     json_: Json = False,
 ) -> int:
-    """Say which entries of gold.errata.yaml are applied, stale or expired; or print a new one for an instance."""
+    """Show which entries of gold.errata.yaml are applied, stale or expired; or print a template entry for an instance."""
     from evalsuite.gold.errata import ERRATA_FILE, read_errata
     from evalsuite.gold.layouts import read_gold
 
@@ -218,7 +215,7 @@ def gold_errata(
 
 
 def _new_entry(gold: "Gold", instance_id: str, says: Mapping[str, str] | None = None) -> str:
-    """An entry for an instance with its hash; what `says` does not say of author, reason and evidence is to be filled in."""
+    """Return an entry for an instance with its hash; author, reason and evidence missing from `says` are left blank."""
     from datetime import UTC, datetime, timedelta
 
     from evalsuite.gold.errata import instance_hash
@@ -245,21 +242,21 @@ def gold_check(
         float | None,
         typer.Option(
             "--fail-under",
-            help="exit 1 where gold scores less than this under official [default: where an instance lacks full marks under its own rules]",
+            help="exit 1 if gold scores less than this under official [default: if an instance lacks full marks under its own rules]",
             metavar="0-1",
         ),
     ] = None,
     databases: Databases = None,
     frozen_clock: FrozenClock = None,
-    no_save: Annotated[bool, typer.Option("--no-save", help="do not keep the ceiling for later reports")] = False,
+    no_save: Annotated[bool, typer.Option("--no-save", help="do not save gold's own score for later reports")] = False,
     *,
     workers: GoldWorkers,
     json_: Json = False,
 ) -> int:
-    """Hand gold in as its own answer: the ceiling of the suite under both rules, and each check that refuses its own gold.
+    """Score gold as its own answer: the suite's highest possible score under both rules, and each check that refuses its own gold.
 
-    Exit code 1 where an instance's gold does not get full marks under its own rules, or a gold file is not there, and neither
-    gold.errata.yaml nor the instance's lint_ignore answers for it.
+    Exit code 1 if an instance's gold does not get full marks under its own rules, or a gold file is missing, and neither gold.errata.yaml
+    nor the instance's lint_ignore excuses it.
     """
     from evalsuite.analysis.gold_checks.own_gold import check_gold
     from evalsuite.readers.gold_files import find_spec
@@ -269,7 +266,7 @@ def gold_check(
 
     share(fail_under, "--fail-under")
     how, limits = workers.options(), limits_of(None, frozen_clock)
-    # What gold scores on one day is no ceiling of reports on others.
+    # A score at a fixed day does not apply to reports of other days.
     no_save = no_save or bool(limits)
     find_spec(gold)
     if not no_save:
@@ -293,13 +290,13 @@ def gold_check(
 def gold_lint(
     gold: GoldFolder,
     form: Annotated[str, typer.Option("--format", help="how findings are written", metavar="text|json|github")] = "text",
-    ignore: Annotated[str, typer.Option(help="codes that are left out, separated by commas", metavar="CODE,...")] = "",
+    ignore: Annotated[str, typer.Option(help="codes to leave out, separated by commas", metavar="CODE,...")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="exit 1 on warnings too")] = False,
     fix: Annotated[bool, typer.Option("--fix", help="print the safe repairs of the spec as a diff to review, and nothing else")] = False,
     write: Annotated[bool, typer.Option("--write", help="with --fix: apply the repairs")] = False,
     plugin: Plugins = None,
 ) -> int:
-    """Say what can be seen wrong with gold without scoring anything: errors, likely mistakes, and what official rules misread."""
+    """Find problems of gold without scoring: errors, likely mistakes, and values that official rules misread."""
     from evalsuite.analysis.gold_checks import lint as fixes
     from evalsuite.analysis.gold_checks.lint import CODES, lint
     from evalsuite.reports.gold_documents import LINT_FORMATS, lint_document
@@ -329,14 +326,14 @@ def gold_contamination(
     against: Annotated[list[Path] | None, typer.Option(help="a text file, or a folder of them; may be repeated", metavar="FILE")] = None,
     words: Annotated[int, typer.Option(help="how many words an n-gram has", metavar="N")] = 13,
     fail_over: Annotated[
-        float | None, typer.Option("--fail-over", help="exit 1 where more than this share of a text is found", metavar="0-1")
+        float | None, typer.Option("--fail-over", help="exit 1 if more than this share of a text is found", metavar="0-1")
     ] = None,
     canary: Annotated[
-        list[str] | None, typer.Option("--canary", help="a text that is sought whatever its length; may be repeated", metavar="TEXT")
+        list[str] | None, typer.Option("--canary", help="a text to search for, of any length; may be repeated", metavar="TEXT")
     ] = None,
     json_: Json = False,
 ) -> int:
-    """Say how much of gold (questions, answers, tables in any form) and its canaries stands in given text files, such as training data."""
+    """Measure how much of gold (questions, answers, tables in any format) and its canaries is in text files, such as training data."""
     from evalsuite.analysis.gold_checks.contamination import CANARY, GoldText, contamination, gold_texts, text_files
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.limits import resolve_limits
@@ -368,7 +365,7 @@ def gold_convert(
     out: Annotated[Path, typer.Option("--out", help="the folder to write, new or empty", metavar="DIR")],
     layout: Layout = None,
 ) -> int:
-    """Write gold in the layout of Spider 2.0 Lite or Snow as gold in the original layout: nothing is lost, every verdict stays."""
+    """Convert gold of the Spider 2.0 Lite or Snow layout to the original layout, with identical verdicts."""
     from evalsuite.gold.layouts import convert
 
     done = convert(gold, out, layout=layout)

@@ -1,4 +1,4 @@
-"""`evalsuite init` and `evalsuite example`: a suite without writing a spec, and one to play with."""
+"""`evalsuite init` and `evalsuite example`: make a suite without writing a spec, or an example suite."""
 
 import shlex
 import shutil
@@ -21,20 +21,21 @@ _MOST_FINDINGS = 5
 
 def init_command(
     gold_from: Annotated[
-        Path | None, typer.Option("--gold-from", metavar="DIR", help="a folder of CSV files: each is the right answer of an instance")
+        Path | None, typer.Option("--gold-from", metavar="DIR", help="a folder of CSV files, each the right answer of an instance")
     ] = None,
     questions: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="what was asked: a CSV with the columns id and question")
+        Path | None, typer.Option(metavar="FILE.csv", help="the questions: a CSV with the columns id and question")
     ] = None,
     good: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="answers to accept (ID.csv, ID_*.csv, ID/*.csv): parameters are chosen by them")
+        Path | None,
+        typer.Option(metavar="DIR", help="answers to accept (ID.csv, ID_*.csv, ID/*.csv); parameters are chosen to accept them"),
     ] = None,
-    bad: Annotated[Path | None, typer.Option(metavar="DIR", help="answers to refuse, named in the same way")] = None,
+    bad: Annotated[Path | None, typer.Option(metavar="DIR", help="answers to reject, named in the same way")] = None,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="the gold folder to make [default: gold]", show_default=False)] = None,
 ) -> int:
-    """Make a gold folder from CSV files: the spec, a suite.yaml, a template to hand in by; then check and lint it.
+    """Make a gold folder from CSV files: the spec, a suite.yaml, a submission template; then check and lint it.
 
-    Asks for the folder on a terminal; elsewhere `--gold-from` is needed.
+    Asks for the folder on a terminal; otherwise `--gold-from` is required.
     """
     from evalsuite.analysis.gold_checks.example_answers import infer_suite
     from evalsuite.analysis.gold_checks.lint import lint
@@ -63,7 +64,7 @@ def init_command(
         print(clean(f"note: no CSV files, left out: {', '.join(left[:_MOST_FINDINGS])}{' ...' * (len(left) > _MOST_FINDINGS)}"))
     if asked and made.unasked:
         print(clean(f"note: no question for {', '.join(made.unasked[:_MOST_FINDINGS])}{' ...' * (len(made.unasked) > _MOST_FINDINGS)}"))
-    for note in _chosen(rules, chosen):
+    for note in _choice_notes(rules, chosen):
         print(clean(note))
     print(clean(gold_check_verdict(check_gold(made.folder)).removeprefix("done: ").join(("gold check: ", ""))))
     findings = lint(made.folder).findings
@@ -79,7 +80,7 @@ def init_command(
 
 
 def _target(source: Path, to: Path | None) -> Path:
-    """Where the gold folder is to be made, never inside the folder that it is made of. Raises `UsageError`."""
+    """Return the path of the new gold folder, which must be outside its source folder. Raises `UsageError`."""
     target = to or Path("gold")
     if to is None and target.exists():
         target = Path(f"{source.resolve().name}_gold")
@@ -90,8 +91,8 @@ def _target(source: Path, to: Path | None) -> Path:
     return target
 
 
-def _chosen(rules: str, found: "Mapping[str, Inferred]") -> Iterator[str]:
-    """Sentences on what was chosen by examples, and what is left open."""
+def _choice_notes(rules: str, found: "Mapping[str, Inferred]") -> Iterator[str]:
+    """Yield sentences on the parameters chosen from examples, and on open ones."""
     if rules == "strict":
         yield "rules: strict by the examples (suite.yaml says so): official rules have no tolerance but 0.01 and let values change rows"
     for id_, one in found.items():
@@ -103,9 +104,9 @@ def _chosen(rules: str, found: "Mapping[str, Inferred]") -> Iterator[str]:
 
 
 def example_command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folder for gold and a submission to play with")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folder for the example gold and submission")],
 ) -> int:
-    """Put a small suite and a submission into a new folder, to try every command on."""
+    """Write a small suite and a submission to a new folder, to try every command on."""
     from evalsuite.gold.scaffold import make_gold
 
     if folder.exists():

@@ -1,4 +1,4 @@
-"""`evalsuite explain` and `evalsuite bundle`: why one instance has its verdict, and the smallest case that still has it."""
+"""`evalsuite explain` and `evalsuite bundle`: explain the verdict of one instance, or reduce it to a minimal case."""
 
 import json
 import sys
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from evalsuite.runs.history import RunEntry
 
 
-# The search asks the scorer many times; its budget, which counts, ends it long before.
+# The search has its own budget of scorer calls, which ends it long before this limit.
 SECONDS_OF_FILES = 300
 
 
 def explain_command(
-    instance_id: Annotated[str, typer.Argument(metavar="ID|GOLD", help="the instance to explain; or a file with what is right")],
+    instance_id: Annotated[str, typer.Argument(metavar="ID|GOLD", help="the instance to explain; or a file with the right answer")],
     prediction: Annotated[
-        Path | None, typer.Argument(metavar="[PREDICTION]", help="the file that is held to the file GOLD", show_default=False)
+        Path | None, typer.Argument(metavar="[PREDICTION]", help="the file to compare with the file GOLD", show_default=False)
     ] = None,
     run: OfRun = None,
     result_dir: ResultDir = None,
@@ -55,22 +55,22 @@ def explain_command(
     questions: Questions = None,
     key: Annotated[
         list[str] | None,
-        typer.Option("--key", metavar="COLUMN", help="two files: rows with one value here are one row; may be repeated"),
+        typer.Option("--key", metavar="COLUMN", help="two files: a key column to match rows by; may be repeated"),
     ] = None,
     ordered: Annotated[bool, typer.Option("--ordered", help="two files: the order of the rows counts")] = False,
     table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="two files: the table of a .duckdb file")] = None,
     output: Outputs = None,
     json_: Json = False,
 ) -> int:
-    """Say why an instance is wrong, or how two files differ: the cause that the scorer itself confirms, and what differs.
+    """Explain why an instance is wrong, or how two files differ: the cause that the scorer confirms, and the differences.
 
-    evalsuite explain sales_004 --run 20261121-102205-example
+        evalsuite explain sales_004 --run 20261121-102205-example
 
-    evalsuite explain sales_004 --result_dir FOLDER --gold gold
+        evalsuite explain sales_004 --result_dir FOLDER --gold gold
 
-    evalsuite explain right.csv mine.csv --key id
+        evalsuite explain right.csv mine.csv --key id
 
-    Files are .csv, .parquet, .json or .duckdb; exit 1 where two of them differ.
+    Files are .csv, .parquet, .json or .duckdb; exit 1 if the two differ.
     """
     if prediction is not None:
         if run is not None or result_dir is not None or gold is not None:
@@ -93,7 +93,7 @@ def explain_command(
     submission = result_dir or Path(str(saved.get("submission", {}).get("folder", "")))
     gold_folder = gold or Path(str(saved.get("gold", {}).get("folder", "gold")))
     asked = saved.get("options", {})
-    # An evaluator of pairs is how gold is laid out. Else the rules that the run was asked for; those of each scorer where that was none.
+    # An evaluator of query pairs is a layout of gold. Otherwise the rules of the run's options, or each scorer's own.
     evaluator = rules if rules in EVALUATORS else None
     chosen, limits = rule(None if evaluator else rules) or rule(asked.get("rules")), dict(asked.get("limits") or {})
     layout, mode = evaluator or saved.get("gold", {}).get("layout"), asked.get("mode")
@@ -119,7 +119,7 @@ def explain_command(
 def explain_files(
     gold: Path, prediction: Path, key: Sequence[str], *, ordered: bool, table: str | None, outputs: Iterable[Path], as_json: bool
 ) -> int:
-    """Print and write how two files differ, read in a worker. Raises `UsageError` for what is no such file, `FaultError` for a bad one."""
+    """Print and write the differences of two files, read in a worker. Raises `UsageError` for other files, `FaultError` for a bad one."""
     from contextlib import ExitStack
 
     from evalsuite.cli.showing import check_showing
@@ -172,7 +172,7 @@ def evidence(
     databases: Path | None = None,
     mode: str | None = None,
 ) -> dict[str, Any]:
-    """Why an instance is wrong, as data cut to a level. Raises what reading the submission raises."""
+    """Return why an instance is wrong, as data at a reveal level. Raises what reading the submission raises."""
     from evalsuite.analysis.explain.instance_evidence import explain_results
     from evalsuite.core.redaction import redact_evidence
 
@@ -192,16 +192,16 @@ def bundle_command(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="FILE.md, or a folder for the files too [default: print]", metavar="FILE.md|DIR")
     ] = None,
-    reveal: Annotated[str | None, typer.Option(metavar="cells", help="needed where gold is hidden: a bundle shows its cells")] = None,
+    reveal: Annotated[str | None, typer.Option(metavar="cells", help="required if gold is hidden: a bundle shows its cells")] = None,
     runs: RunsFolder = RUNS,
     isolation: Isolation = "process",
     plugin: Plugins = None,
 ) -> int:
-    """Shrink an instance to the fewest rows, columns, words or fields on which both rules still say the same, as Markdown.
+    """Reduce an instance to the fewest rows, columns, words or fields with the same verdicts, written as Markdown.
 
-    evalsuite bundle sales_004 --run 20261121-102205-example -o issue.md
+        evalsuite bundle sales_004 --run 20261121-102205-example -o issue.md
 
-    The case is written as files and scored again; exit 1 where that gives another verdict.
+    The case is written to files and scored again; exit 1 if its verdict differs.
     """
     from evalsuite.analysis.explain.smallest_case import bundle, scored, verdict, write
     from evalsuite.sandbox.temp_dirs import ScratchFolder
@@ -215,7 +215,7 @@ def bundle_command(
         raise UsageError(f"{instance_id} was scored by the result of a gold query, and a bundle holds gold of files", hint=hint)
     chosen = rule(rules)
     with trusted(*([gold or Path("gold")] if entry is None else [])):
-        submission, gold_folder = _shown_sides(entry, result_dir, gold, reveal)
+        submission, gold_folder = _sides_to_show(entry, result_dir, gold, reveal)
         found = bundle(
             gold_folder,
             submission,
@@ -235,7 +235,7 @@ def bundle_command(
 
 
 def _named_run(command: str, instance_id: str, run: str | None, runs: Path, result_dir: Path | None) -> "RunEntry | None":
-    """The run that is named, None where none is. Raises `UsageError` where no submission is named either, or there is no such run."""
+    """Return the named run, None if none is named. Raises `UsageError` without a submission, or for an unknown run."""
     from evalsuite.runs.history import one_run
 
     if run is None and result_dir is None:
@@ -244,8 +244,8 @@ def _named_run(command: str, instance_id: str, run: str | None, runs: Path, resu
     return one_run(run, runs) if run is not None else None
 
 
-def _shown_sides(entry: "RunEntry | None", result_dir: Path | None, gold: Path | None, reveal: str | None) -> tuple[Path, Path]:
-    """The folders of submission and gold. Raises `UsageError` where one is gone, or the cells of gold may not be shown."""
+def _sides_to_show(entry: "RunEntry | None", result_dir: Path | None, gold: Path | None, reveal: str | None) -> tuple[Path, Path]:
+    """Return the submission and gold folders. Raises `UsageError` if one is gone, or gold's cells must not be shown."""
     from evalsuite.core.redaction import level_for
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.paths import SPEC_PATTERN
@@ -267,7 +267,7 @@ def _is_file(output: Path) -> bool:
 
 
 def _check_place(output: Path | None) -> None:
-    """Raise `OutputError` where the bundle cannot be written, before anything is shrunk."""
+    """Raise `OutputError` if the bundle cannot be written, before the search starts."""
     from evalsuite.reports import check_writable
 
     if output is None:
@@ -278,7 +278,7 @@ def _check_place(output: Path | None) -> None:
 
 
 def _write_bundle(found: "Bundle", output: Path | None, *, signature: str) -> None:
-    """Print the bundle, or write it and say where. Raises `OutputError`."""
+    """Print the bundle, or write it and print its path. Raises `OutputError`."""
     from evalsuite.analysis.explain.smallest_case import files_of, write
     from evalsuite.reports.explain_documents import bundle_document
     from evalsuite.reports.markdown import as_markdown

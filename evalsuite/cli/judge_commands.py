@@ -1,4 +1,4 @@
-"""`evalsuite judge`: the model that judges, asked one question, or held against cases of which is known what a fair judge says."""
+"""`evalsuite judge`: test the judge model with one question, or measure its biases on cases with known verdicts."""
 
 import json
 from dataclasses import replace
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from evalsuite.scorers.judge.settings import Settings
 
 
-JudgeGold = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder that says it, where --judge does not")]
+JudgeGold = Annotated[
+    Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder with the judge settings, if --judge is not given")
+]
 JsonToo = Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")]
 _LONGEST = 2_000
 
 
 def judge_test(judge: JudgeFile = None, gold: JudgeGold = Path("gold"), json_: JsonToo = False) -> int:
-    """Ask each model one question: what went over the wire, how long it took, how the reply reads and what it cost; exit 4 if one fails."""
+    """Ask each model one question and show the requests, duration, parsed reply and cost; exit 4 if one fails."""
     settings = _settings(judge, gold)
-    tried = [_tried(settings, model) for model in settings.all_models]
+    tried = [_try_model(settings, model) for model in settings.all_models]
     if json_:
         print(json.dumps(tried[0] if len(tried) == 1 else tried, indent=2))
     else:
@@ -37,7 +39,7 @@ def judge_test(judge: JudgeFile = None, gold: JudgeGold = Path("gold"), json_: J
 
 
 def _settings(judge: Path | None, gold: Path) -> "Settings":
-    """The settings that are said. Raises `UsageError` where none are, or no model is."""
+    """Return the judge settings. Raises `UsageError` if there are none, or no model."""
     from evalsuite.gold.suite_yaml import judge_of
     from evalsuite.scorers.judge.settings import read_settings
 
@@ -47,12 +49,12 @@ def _settings(judge: Path | None, gold: Path) -> "Settings":
     return settings
 
 
-def _tried(settings: "Settings", model: str) -> dict[str, Any]:
-    """What one model said to the question who wrote Faust, and all that went over the wire for it."""
+def _try_model(settings: "Settings", model: str) -> dict[str, Any]:
+    """Return one model's reply to the question who wrote Faust, with all traffic."""
     from evalsuite.scorers import SCORERS
     from evalsuite.scorers.judge import Judge
 
-    # With nothing that is known already: it says nothing of the endpoint.
+    # Without cached replies, because these do not test the endpoint.
     asking = Judge(replace(settings, model=model, models=(), cache="", cassette="", repeats=1))
     exchanges: list[Exchange] = []
     asking.client.endpoint.heard = exchanges.append
@@ -86,9 +88,9 @@ def _show_try(tried: dict[str, Any]) -> None:
 
 
 def judge_probe(judge: JudgeFile = None, gold: JudgeGold = Path("gold"), json_: JsonToo = False) -> int:
-    """Ask each model some 300 questions of which is known what a fair judge says: what it leans to, and whether it repeats itself.
+    """Ask each model some 300 questions with known verdicts: measure its biases, and whether it repeats its verdicts.
 
-    Runs that ask the same judge from then on show what was found beside its scores.
+    Later runs with the same judge show these biases next to its scores.
     """
     from evalsuite.scorers.judge import Judge
     from evalsuite.scorers.judge.probe import NAMES, Lean, keep_probe, probe

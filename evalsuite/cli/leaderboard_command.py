@@ -1,7 +1,4 @@
-"""`evalsuite leaderboard`: many submissions scored and ranked, and shown as a site.
-
-The options by which `evalsuite leaderboard` publishes a board as a site.
-"""
+"""`evalsuite leaderboard`: score and rank many submissions, and publish them as a site."""
 
 import os
 import sys
@@ -15,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evalsuite.cli.options import RUNS, AllowUnscored, GoldDir, Limit, PublicKey, Quiet, Scoring, limits_of, one_of
-from evalsuite.cli.showing import Outputs, ProgressBar, check_showing, console, lost, with_lost, write_all
+from evalsuite.cli.showing import Outputs, ProgressBar, check_showing, console, with_write_failures, write_all, write_fails
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
-from evalsuite.reports.words import counted
+from evalsuite.reports.words import count_words
 
 if TYPE_CHECKING:
     from evalsuite.analysis.leaderboard.ranking import Leaderboard
@@ -29,22 +26,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Publishing:
-    """Where a board is published, and by which rules."""
+    """Options of the published site."""
 
     site: Annotated[Path | None, typer.Option(help="also build a site of static pages in this folder", metavar="DIR")] = None
     since: Annotated[
         str | None,
         typer.Option(
-            help="show who moved since this day, last, a board.json or a site [default: last]", metavar="LAST", show_default=False
+            help="show rank changes since this day, last, a board.json or a site [default: last]", metavar="LAST", show_default=False
         ),
     ] = None
     board: Annotated[
         Path | None,
-        typer.Option(help="phases, quotas and what is hidden [default: board.yaml in the gold folder, else here]", metavar="FILE.yaml"),
+        typer.Option(
+            help="phases, quotas and what is hidden [default: board.yaml in the gold folder, else in the working directory]",
+            metavar="FILE.yaml",
+        ),
     ] = None
     private: Annotated[
         Path | None,
-        typer.Option(help="where you keep what is not published: feedback, when what was taken [default: DIR.private]", metavar="DIR"),
+        typer.Option(help="the folder of what is not published: feedback, submission times [default: DIR.private]", metavar="DIR"),
     ] = None
     reveal: Annotated[
         str | None,
@@ -56,7 +56,7 @@ class Publishing:
     ] = None
 
     def check(self) -> None:
-        """Raise `UsageError` for options that have no meaning together."""
+        """Raise `UsageError` for options that exclude each other."""
         given = {"--since": self.since, "--board": self.board, "--private": self.private, "--reveal": self.reveal}
         if self.site is None and (named := [name for name, value in given.items() if value is not None]):
             raise UsageError(f"{named[0]} is said of a site", hint="add --site DIR")
@@ -65,13 +65,13 @@ class Publishing:
 
     @property
     def private_folder(self) -> Path:
-        """What the host keeps to itself."""
+        """Return the folder of the host's private data."""
         assert self.site is not None
         site = self.site.resolve()
         return (self.private or site.with_name(f"{site.name}.private")).resolve()
 
     def order(self, gold: Path, teams: Mapping[str, str]) -> "SiteOrder":
-        """What is to be built now, all of it checked. Raises `UsageError` and `GoldError`."""
+        """Return the checked inputs of the site. Raises `UsageError` and `GoldError`."""
         from evalsuite.analysis.leaderboard.board_rules import BOARD_FILE, Admission, BoardRules, read_board_rules
         from evalsuite.reports.site import RECEIVED, SiteOrder, board_before, check_site
 
@@ -93,37 +93,40 @@ class Publishing:
 
 
 def _now() -> datetime:
-    """The moment that a site is of: SOURCE_DATE_EPOCH, by which builds are repeated, or now."""
+    """Return the time of the site: SOURCE_DATE_EPOCH for repeatable builds, or now."""
     said = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(said), UTC) if said.isdecimal() else datetime.now(UTC)
 
 
 class NotRankedError(EvalsuiteError):
-    """Submissions that were scored and saved, and cannot be ranked: exit code 2 would say that nothing was saved."""
+    """Submissions were scored and saved, but cannot be ranked: exit code 2 would mean that nothing was saved."""
 
     exit_code = EXIT_GATE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """How submissions are ranked."""
+    """Options of the ranking."""
 
     by: Annotated[str | None, typer.Option(help="also a column for each scorer, or each group of the suite", metavar="scorer|group")] = None
     metadata: Annotated[
         Path | None,
-        typer.Option(help="what is known of the models: a CSV with a column `submission` and any of model_name, ...", metavar="FILE.csv"),
+        typer.Option(help="metadata of the models: a CSV with a column `submission` and any of model_name, ...", metavar="FILE.csv"),
     ] = None
     anonymise: Annotated[
-        bool, typer.Option("--anonymise", "--anonymize", help="letters for names: no name, path or metadata of a submission in any output")
+        bool,
+        typer.Option(
+            "--anonymise", "--anonymize", help="replace names by letters: no name, path or metadata of a submission in any output"
+        ),
     ] = False
-    force: Annotated[bool, typer.Option("--force", help="rank runs that were not scored alike, and say so on the board")] = False
+    force: Annotated[bool, typer.Option("--force", help="rank runs of different signatures, with a note on the board")] = False
     samples: Annotated[
-        bool, typer.Option("--samples", help="submissions of one model_name are samples of it: a row a model, with pass@k and pass^k")
+        bool, typer.Option("--samples", help="submissions of one model_name are its samples: one row per model, with pass@k and pass^k")
     ] = False
     allow_unscored: AllowUnscored = False
 
     def options(self) -> dict[str, Any]:
-        """The keywords of `make_leaderboard` that these are. Raises `UsageError`."""
+        """Return the keywords of `make_leaderboard`. Raises `UsageError`."""
         if self.by is not None:
             one_of(self.by, ("scorer", "group"), "--by")
         same = {name: getattr(self, name) for name in ("by", "force", "allow_unscored", "samples")}
@@ -142,7 +145,7 @@ def leaderboard_command(
         bool,
         typer.Option(
             "--receipts",
-            help="the DIRs are (also) runs of others, folders or their run.json: ranked where they verify against --gold, or by --key",
+            help="the DIRs are (also) runs of others, folders or run.json files: ranked if they verify against --gold, or by --key",
         ),
     ] = False,
     key: PublicKey = None,
@@ -154,14 +157,14 @@ def leaderboard_command(
     json_: Annotated[bool, typer.Option("--json", help="print the board as one JSON object and nothing else")] = False,
     quiet: Quiet = False,
     limit: Limit = None,
-    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs, where finished ones are looked up and new ones saved")] = RUNS,
+    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs: finished runs are reused, new ones saved")] = RUNS,
 ) -> int:
-    """Score every submission under the folders, rank them with intervals and shared ranks, and save the new runs.
+    """Score every submission in the folders, rank them with intervals and shared ranks, and save the new runs.
 
-    A submission that did not change since a finished run of the same signature is not scored again.
+    A submission unchanged since a finished run of the same signature is not scored again.
     """
     from evalsuite.core.disk_cache import DiskCache, code_stamp
-    from evalsuite.reports.site import alone
+    from evalsuite.reports.site import build_lock
     from evalsuite.runs.leaderboard_entries import Settings, score_places
     from evalsuite.sandbox.temp_dirs import ScratchFolder
 
@@ -174,10 +177,10 @@ def leaderboard_command(
     with ExitStack() as opened:
         order = None
         if publishing.site is not None:
-            opened.enter_context(alone(publishing.private_folder))
+            opened.enter_context(build_lock(publishing.private_folder))
             order = publishing.order(gold, {name: row["team"] for name, row in about.items() if row.get("team")})
-        settings = Settings(runs_folder=runs, limits=limits_of(limit), only=_shown_ids(order, gold), **scoring)
-        places, notes = _found(folders, gold, runs, receipts=receipts, key=key, isolation=settings.isolation)
+        settings = Settings(runs_folder=runs, limits=limits_of(limit), only=_ids_to_score(order, gold), **scoring)
+        places, notes = _find_entries(folders, gold, runs, receipts=receipts, key=key, isolation=settings.isolation)
         notes += [f"{ranking.metadata}: no submission {name!r}" for name in sorted(set(about) - {place.name for place in places})]
         memo = DiskCache(how.cache or opened.enter_context(ScratchFolder()), stamp=code_stamp())
         opened.callback(memo.close)
@@ -186,13 +189,13 @@ def leaderboard_command(
             entries = score_places(places, gold, settings, memo, metadata=about, anew=how.no_cache, **more)
         if order is not None:
             notes += order.admission.notes
-        board = _ranked(entries, memo, runs, notes=notes, **shown)
-        n_lost, built = _published(board, entries, order)
-    return _tell(board, output or (), n_lost, built, json_=json_, quiet=quiet, allow_unscored=ranking.allow_unscored)
+        board = _rank(entries, memo, runs, notes=notes, **shown)
+        n_lost, built = _publish(board, entries, order)
+    return _print_board(board, output or (), n_lost, built, json_=json_, quiet=quiet, allow_unscored=ranking.allow_unscored)
 
 
 def _check_rules(how: Scoring, gold: Path) -> None:
-    """Raise `UsageError` where an evaluator of pairs is asked for and gold is laid out otherwise."""
+    """Raise `UsageError` if an evaluator of query pairs is requested for another layout of gold."""
     from evalsuite.gold.layouts import layout_of
     from evalsuite.readers.gold_files import find_spec
 
@@ -201,8 +204,8 @@ def _check_rules(how: Scoring, gold: Path) -> None:
         raise UsageError(f"--rules {how.evaluator} is not what {gold} says", hint=hint)
 
 
-def _shown_ids(order: "SiteOrder | None", gold: Path) -> tuple[str, ...]:
-    """The instances that are scored now, empty for all."""
+def _ids_to_score(order: "SiteOrder | None", gold: Path) -> tuple[str, ...]:
+    """Return the ids to score now, empty for all."""
     if order is None or not order.rules.hides_half:
         return ()
     from evalsuite.gold.layouts import read_gold
@@ -210,10 +213,10 @@ def _shown_ids(order: "SiteOrder | None", gold: Path) -> tuple[str, ...]:
     return order.rules.shown_ids([instance.instance_id for instance in read_gold(gold).instances], order.now)
 
 
-def _found(
+def _find_entries(
     folders: Sequence[Path], gold: Path, runs: Path, *, receipts: bool, key: Path | None, isolation: str
 ) -> "tuple[list[Place], list[str]]":
-    """(what is to be ranked, notes on what was left out), of runs of others only those that can be trusted."""
+    """Return (submissions to rank, notes on those left out); runs of others only if they can be trusted."""
     from evalsuite.runs.history import named_run
     from evalsuite.runs.leaderboard_entries import find_places
 
@@ -228,8 +231,8 @@ def _found(
     return places, notes
 
 
-def _published(board: "Leaderboard", entries: "Sequence[Entry]", order: "SiteOrder | None") -> tuple[int, str]:
-    """(how many sites could not be written, what is said of the one that was); the runs are saved already, and stand."""
+def _publish(board: "Leaderboard", entries: "Sequence[Entry]", order: "SiteOrder | None") -> tuple[int, str]:
+    """Return (number of sites that could not be written, message about the written one); the runs are already saved."""
     if order is None:
         return 0, ""
     from evalsuite.reports.site import build_site
@@ -238,13 +241,15 @@ def _published(board: "Leaderboard", entries: "Sequence[Entry]", order: "SiteOrd
 
     def build() -> None:
         built = build_site(board, entries, order)
-        said.append(f"site in {order.folder}: {counted(built.n_pages, 'page')} of submissions, {built.n_written} of them written anew")
+        said.append(f"site in {order.folder}: {count_words(built.n_pages, 'page')} of submissions, {built.n_written} of them written anew")
 
-    return int(lost(build)), "".join(said)
+    return int(write_fails(build)), "".join(said)
 
 
-def _tell(board: "Leaderboard", output: Sequence[Path], n_lost: int, built: str, *, json_: bool, quiet: bool, allow_unscored: bool) -> int:
-    """Write and print the board; the exit code."""
+def _print_board(
+    board: "Leaderboard", output: Sequence[Path], n_lost: int, built: str, *, json_: bool, quiet: bool, allow_unscored: bool
+) -> int:
+    """Write and print the board; return the exit code."""
     from evalsuite.reports.data_files import as_json
     from evalsuite.reports.leaderboard_document import board_last_line, leaderboard_document
     from evalsuite.reports.terminal import show
@@ -254,7 +259,7 @@ def _tell(board: "Leaderboard", output: Sequence[Path], n_lost: int, built: str,
         code = EXIT_UNSCORABLE
     line = board_last_line(board) + (f" (exit {code})" if code != EXIT_OK else "")
     document = leaderboard_document(board)
-    code, line = with_lost(code, line, n_lost + write_all(document, output))
+    code, line = with_write_failures(code, line, n_lost + write_all(document, output))
     if json_:
         print(*as_json(document), sep="", end="")
         return code
@@ -269,8 +274,8 @@ def _tell(board: "Leaderboard", output: Sequence[Path], n_lost: int, built: str,
     return code
 
 
-def _ranked(entries: Sequence["Entry"], memo: "DiskCache", runs: Path, *, by: str | None, **how: Any) -> "Leaderboard":
-    """The board of these entries. Raises `UsageError`, and `NotRankedError` where new runs were saved on the way."""
+def _rank(entries: Sequence["Entry"], memo: "DiskCache", runs: Path, *, by: str | None, **how: Any) -> "Leaderboard":
+    """Return the board of these entries. Raises `UsageError`, and `NotRankedError` if new runs were saved before the error."""
     from evalsuite.analysis.leaderboard.ranking import make_leaderboard
 
     if not entries and how["notes"]:
@@ -285,7 +290,7 @@ def _ranked(entries: Sequence["Entry"], memo: "DiskCache", runs: Path, *, by: st
 
 
 def _metadata_by_submission(path: Path) -> dict[str, dict[str, str]]:
-    """Submission name -> its metadata, from a CSV with a column `submission`. Raises `UsageError`."""
+    """Return submission name -> metadata, from a CSV with a column `submission`. Raises `UsageError`."""
     from evalsuite.readers.csv_table import read_named_rows
 
     header, rows = read_named_rows(path)

@@ -1,7 +1,7 @@
-"""Options that several commands share, so that they are spelled and explained the same everywhere.
+"""Options shared by several commands, with one spelling, help text and default each.
 
-A group of them is a frozen dataclass whose fields are the options: a command takes the group as one parameter, and `spread` shows the
-parser its fields. So an option stands once, with its help, its default and what it means.
+A group of options is a frozen dataclass with the options as fields. A command takes the group as one parameter; `spread` shows its fields
+to the parser.
 """
 
 import functools
@@ -25,84 +25,85 @@ Rules = Annotated[
     typer.Option("--rules", metavar="official|strict|bird-ex|test-suite", help="which verdict is the score [default: official]"),
 ]
 Databases = Annotated[
-    Path | None, typer.Option(help="where the databases lie that gold names for SQL answers", metavar="DIR", show_default=False)
+    Path | None, typer.Option(help="the folder of the databases that gold names for SQL answers", metavar="DIR", show_default=False)
 ]
 Layout = Annotated[
     str | None,
-    typer.Option("--layout", help="how the gold folder is laid out [default: what its spec shows]", metavar="original|lite|snow"),
+    typer.Option("--layout", help="the layout of the gold folder [default: detected from its spec]", metavar="original|lite|snow"),
 ]
 Questions = Annotated[
     Path | None,
-    typer.Option(
-        help="the file of questions that says which database is asked [default: spider2-*.jsonl beside gold]", metavar="FILE.jsonl"
-    ),
+    typer.Option(help="the file of questions with the database of each [default: spider2-*.jsonl next to gold]", metavar="FILE.jsonl"),
 ]
 LiveGold = Annotated[
     bool,
-    typer.Option("--live-gold", "--live_gold", help="take gold from its query wherever there is one, also where there is a gold table"),
+    typer.Option("--live-gold", "--live_gold", help="take gold from its query if it has one, even if it also has a table"),
 ]
 Mode = Annotated[
     str | None,
-    typer.Option("--mode", help="lite and snow: what the answers are [default: the files that are there]", metavar="sql|exec_result"),
+    typer.Option("--mode", help="lite and snow: the kind of answers [default: detected from the files]", metavar="sql|exec_result"),
 ]
 Limit = Annotated[list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")]
 FrozenClock = Annotated[
     str | None,
-    typer.Option("--frozen-clock", "--frozen_clock", help="the day, or the time in UTC, that queries take for now", metavar="DAY"),
+    typer.Option(
+        "--frozen-clock", "--frozen_clock", help="the day, or the time in UTC, that queries use as the current time", metavar="DAY"
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")]
 AllowUnscored = Annotated[
-    bool, typer.Option("--allow-unscored", help="do not exit 4 for what cannot be judged here: no judge, connection, database or extra")
+    bool,
+    typer.Option(
+        "--allow-unscored", help="do not exit 4 for instances that cannot be judged here: no judge, connection, database or extra"
+    ),
 ]
 JudgeFile = Annotated[
     Path | None,
     typer.Option(
         "--judge",
-        help="the judge.yaml, or suite.yaml, whose keys go before what gold says of the judge",
+        help="judge settings; override those of the suite",
         metavar="FILE.yaml",
         show_default=False,
     ),
 ]
 InvalidAs = Annotated[
     str,
-    typer.Option("--invalid-as", "--invalid_as", help="what an answer counts as that the judge gave no verdict on", metavar="null|zero"),
+    typer.Option("--invalid-as", "--invalid_as", help="the score of an answer without a verdict of the judge", metavar="null|zero"),
 ]
-FailUnder = Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 where the score is lower", metavar="0-1")]
+FailUnder = Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 if the score is lower", metavar="0-1")]
 Plugins = Annotated[
     list[Path] | None,
-    typer.Option("--plugin", help="a Python file that brings scorers or parts of them; may be repeated", metavar="FILE.py"),
+    typer.Option("--plugin", help="a Python file with scorers or parts of them; may be repeated", metavar="FILE.py"),
 ]
-Isolation = Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")]
+Isolation = Annotated[str, typer.Option(help="how answers are isolated while they are read", metavar="process|none")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")]
 RunsFolder = Annotated[Path, typer.Option("--runs", help="the folder of runs")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="a run's name, or its folder")]
 OfRun = Annotated[str | None, typer.Option("--run", help="a saved run, by name or folder", metavar="RUN")]
 GoldOfRun = Annotated[
     Path | None,
-    typer.Option(
-        "--gold", "--gold-dir", "--gold_dir", help="the gold folder, whose plugins may be executed [default: the run's, else gold]"
-    ),
+    typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder; its plugins may be executed [default: the run's, else gold]"),
 ]
-SubmissionNow = Annotated[Path | None, typer.Option("--submission", help="where the submission folder lies now", metavar="DIR")]
+SubmissionNow = Annotated[Path | None, typer.Option("--submission", help="where the submission folder is now", metavar="DIR")]
 PublicKey = Annotated[
-    Path | None, typer.Option("--key", help="the public key with which a run must be signed, see `evalsuite keys`", metavar="FILE.pub")
+    Path | None, typer.Option("--key", help="the public key that must verify the run's signature, see `evalsuite keys`", metavar="FILE.pub")
 ]
-GoldNow = Annotated[Path | None, typer.Option("--gold", help="where the gold folder lies now; its plugins may be executed", metavar="DIR")]
+GoldNow = Annotated[Path | None, typer.Option("--gold", help="where the gold folder is now; its plugins may be executed", metavar="DIR")]
 RUNS = Path(".evalsuite/runs")
 CACHE_FOLDER = Path(".evalsuite/cache")
 
 
 class Group(NamedTuple):
-    """A command that has commands of its own, by name; `default` is the one that it is when called without any of them."""
+    """A command with subcommands by name; `default` is the one that runs without a subcommand."""
 
     commands: Mapping[str, Callable[..., int]]
     default: str | None = None
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command as the parser has to see it: in place of each parameter that is a group of options, the options of that group.
+    """Replace each parameter that is a group of options by the options of the group, for the parser.
 
-    While it runs, the plugins of the gold folders that the user named may be executed, and those of no other folder.
+    While the command runs, plugins may be executed only of gold folders that the user named.
     """
     groups: dict[str, Any] = {name: hint for name, hint in get_type_hints(command).items() if name != "return" and is_dataclass(hint)}
     signature = inspect.signature(command, eval_str=True)
@@ -128,7 +129,7 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def trusted(*gold: Path) -> AbstractContextManager[None]:
-    """Inside, the plugins of these gold folders may be executed; a command without one does not load the registry for it."""
+    """Allow plugins of these gold folders to be executed inside this context; without a folder the registry is not loaded."""
     if not gold:
         return nullcontext()
     from evalsuite.core.plugin_calls import trusting_plugins
@@ -138,7 +139,7 @@ def trusted(*gold: Path) -> AbstractContextManager[None]:
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """Whose code runs beside evalsuite's own."""
+    """Options of code other than evalsuite's own."""
 
     plugin: Plugins = None
     allow_programs: Annotated[
@@ -146,63 +147,63 @@ class Code:
         typer.Option(
             "--allow-programs",
             "--allow_programs",
-            help="run answers that are programs (python_unit_testing, pass_at_k): nothing jails them",
+            help="run answers that are programs (python_unit_testing, pass_at_k) without a sandbox",
         ),
     ] = False
 
     def load(self) -> None:
-        """Load the scorers of the plugin files; raises `UsageError` with the plugin's own line where one fails."""
+        """Load the scorers of the plugin files; raises `UsageError` with the plugin's line if one fails."""
         load_plugins(self.plugin)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Who scores, and how much is scored side by side."""
+    """Options of workers and parallelism."""
 
     isolation: Isolation = "process"
-    jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto for the cores there are", metavar="N|auto")] = (
+    jobs: Annotated[str, typer.Option(help="answers scored in parallel: a number, or auto for the number of cores", metavar="N|auto")] = (
         "auto"
     )
 
     def options(self) -> dict[str, Any]:
-        """The fields of `Options` that these are. Raises `UsageError`."""
+        """Return the fields of `RunOptions`. Raises `UsageError`."""
         return {"isolation": one_of(self.isolation, ("process", "none"), "--isolation"), "jobs": job_count(self.jobs)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scoring(Code, Workers):
-    """How submissions are scored, wherever whole ones are."""
+    """Options of every command that scores whole submissions."""
 
     rules: Rules = None
     databases: Databases = None
     invalid_as: InvalidAs = "null"
     judge: JudgeFile = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew: nothing that is known is taken over")] = False
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything again; ignore the cache")] = False
 
     @property
     def cache(self) -> Path | None:
-        """Where what is known lies, None where it is not to be used."""
+        """Return the cache folder, None if it must not be used."""
         return None if self.no_cache else CACHE_FOLDER
 
     @property
     def evaluator(self) -> str | None:
-        """The evaluator of pairs of queries whose rules are asked for, which is how gold is laid out; None where none is."""
+        """Return the evaluator of query pairs named by --rules (a layout of gold), None for other rules."""
         return self.rules if self.rules in EVALUATORS else None
 
     def options(self) -> dict[str, Any]:
-        """The fields of `Options`, and of a leaderboard's `Settings`, that these are. Raises `UsageError`."""
+        """Return the fields of `RunOptions`, and of a leaderboard's `Settings`. Raises `UsageError`."""
         rules = "official" if self.evaluator else rule(self.rules)
         same = {name: getattr(self, name) for name in ("cache", "databases", "allow_programs", "judge")}
         return {**Workers.options(self), **same, "rules": rules, "invalid_as": invalid_as(self.invalid_as)}
 
 
 def invalid_as(value: str) -> Literal["zero"] | None:
-    """What `--invalid-as` asks for, None for nothing; raises `UsageError` for any other word."""
+    """Return the value of `--invalid-as`, None for null; raises `UsageError` for any other word."""
     return "zero" if one_of(value, ("null", "zero"), "--invalid-as") == "zero" else None
 
 
 def rule(value: str | None) -> Rule | None:
-    """The rules by name; raises `UsageError` for any other word."""
+    """Return the rules by name; raises `UsageError` for an unknown name."""
     for known in RULES:
         if value == known:
             return known
@@ -213,21 +214,21 @@ def rule(value: str | None) -> Rule | None:
 
 
 def one_of(value: str, known: tuple[str, ...], option: str) -> str:
-    """The value, if it is a known word; raises `UsageError` with the spelling of the option where it is not."""
+    """Return the value if it is allowed; raises `UsageError` with the spelling of the option if not."""
     if value not in known:
         raise UsageError(f"{option} cannot be {value!r}", hint="known: " + ", ".join(known))
     return value
 
 
 def share(value: float | None, option: str) -> float | None:
-    """A number in [0, 1]; raises `UsageError` with the spelling of the option where it is not."""
+    """Return a number in [0, 1]; raises `UsageError` with the spelling of the option if it is not."""
     if value is not None and not 0 <= value <= 1:
-        raise UsageError(f"{option} must lie between 0 and 1, found {value:g}", hint="0.8 means 80 %")
+        raise UsageError(f"{option} must be between 0 and 1, found {value:g}", hint="0.8 means 80 %")
     return value
 
 
 def job_count(value: str) -> int | None:
-    """The number of jobs, None for `auto`; raises `UsageError` for anything but that and a number from 1."""
+    """Return the number of jobs, None for `auto`; raises `UsageError` for any other value than `auto` or a number from 1."""
     if value == "auto":
         return None
     if not value.isdecimal() or not 1 <= int(value) <= 256:
@@ -236,9 +237,9 @@ def job_count(value: str) -> int | None:
 
 
 def limits_of(settings: Iterable[str] | None, frozen_clock: str | None = None) -> dict[str, int | float]:
-    """Limits from `name=value` texts, and where the clock of queries stands; names are checked with all other limits.
+    """Parse limits from `name=value` texts, and add the clock of queries; names are checked with all other limits.
 
-    Raises `UsageError` for a text of another form.
+    Raises `UsageError` for a text in another format.
     """
     from evalsuite.readers.limits import CLOCK, clock_of
 
@@ -254,7 +255,7 @@ def limits_of(settings: Iterable[str] | None, frozen_clock: str | None = None) -
 
 
 def load_plugins(files: Iterable[Path] | None) -> None:
-    """Load the scorers of plugin files; raises `UsageError` with the plugin's own line where one fails."""
+    """Load the scorers of plugin files; raises `UsageError` with the plugin's line if one fails."""
     for file in files or ():
         from evalsuite.scorers import SCORERS
 
@@ -262,7 +263,7 @@ def load_plugins(files: Iterable[Path] | None) -> None:
 
 
 def load_parameters(settings: Iterable[str]) -> dict[str, Any]:
-    """Parameters from `name=value` texts; a value that is JSON is what it says, any other one is text."""
+    """Parse parameters from `name=value` texts; a value that is valid JSON is parsed, any other is a text."""
     config: dict[str, Any] = {}
     for setting in settings:
         name, found, value = setting.partition("=")

@@ -1,4 +1,4 @@
-"""stdout and stderr that stop no command: cp1252, ASCII, closed, full, or with nobody left who reads; and what stderr says."""
+"""Make stdout and stderr safe for any encoding, a closed pipe or a full disk; print errors to stderr."""
 
 import codecs
 import os
@@ -9,22 +9,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# One character each, so that the columns of a table stay where they are.
+# One character each, to keep the columns of tables aligned.
 SIGNS = {
     "✓": "v", "✗": "x", "·": "|", "…": "~", "–": "-", "—": "-", "−": "-", "¦": "|", "’": "'",
     "█": "#", "░": ".", "◐": "/", "▲": "^", "▼": "v",
 }  # fmt: skip
-# What Python sets by itself; whoever chose another answer (`PYTHONIOENCODING=ascii:replace`) keeps it.
+# Python's defaults; another choice (`PYTHONIOENCODING=ascii:replace`) is kept.
 _DEFAULT_ANSWERS = frozenset({"strict", "surrogateescape", "backslashreplace"})
 
 
-class _Steady(FileIO):
-    """A file descriptor whose first failure is kept, not raised: a command goes on to its verdict and its exit code."""
+class _SafeFile(FileIO):
+    """A file descriptor that stores its first write error instead of raising it, so that a command reaches its exit code."""
 
     failure: OSError | None = None
 
     def write(self, data: "Any") -> int:
-        """Write all of it, or pretend to."""
+        """Write all bytes, or discard them after an error."""
         rest = memoryview(data).cast("B")
         while self.failure is None and rest:
             try:
@@ -33,7 +33,7 @@ class _Steady(FileIO):
                 self.failure = error
             else:
                 if written is None:
-                    # A pipe that does not block, and is full.
+                    # A full non-blocking pipe.
                     import select
 
                     select.select([], [self], [])
@@ -41,9 +41,9 @@ class _Steady(FileIO):
         return memoryview(data).nbytes
 
 
-def steady_streams() -> None:
-    """From now on no print raises: where the encoding lacks a character, a sign of ours degrades to `SIGNS` and any other is escaped."""
-    codecs.register_error("evalsuite", _degraded)
+def make_streams_safe() -> None:
+    """Make printing never raise: characters outside the encoding are replaced from `SIGNS` or escaped."""
+    codecs.register_error("evalsuite", _replace_unencodable)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -51,7 +51,7 @@ def steady_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
         elif isinstance(stream, TextIOWrapper) and type(getattr(stream.buffer, "raw", stream.buffer)) is FileIO:
             stream.flush()
-            steady: Any = _Steady(stream.fileno(), "wb", closefd=False)
+            steady: Any = _SafeFile(stream.fileno(), "wb", closefd=False)
             steady = steady if isinstance(stream.buffer, FileIO) else BufferedWriter(steady)
             errors = "evalsuite" if stream.errors in _DEFAULT_ANSWERS else stream.errors
             flushes = {"line_buffering": stream.line_buffering, "write_through": stream.write_through}
@@ -59,17 +59,17 @@ def steady_streams() -> None:
 
 
 def stdout_failure() -> OSError | None:
-    """Why stdout could not be written so far: `BrokenPipeError` where the reader (head, less) went away, None where all is well."""
+    """Return the first write error of stdout: `BrokenPipeError` if the reader (head, less) has exited, None without error."""
     sys.stdout.flush()
     buffer = getattr(sys.stdout, "buffer", None)
     failure: OSError | None = getattr(getattr(buffer, "raw", buffer), "failure", None)
     return failure
 
 
-def ended(code: int) -> int:
-    """The exit code of a command that would end with `code`: at least 1, with an error, where a full disk cut what it printed.
+def final_exit_code(code: int) -> int:
+    """Return the exit code of a command: at least 1, with an error, if a full disk cut its output.
 
-    Who closes a pipe (head, less) has read enough: that is no failure, and the code stands.
+    A closed pipe (head, less) is no failure.
     """
     failure = stdout_failure()
     if failure is None or isinstance(failure, BrokenPipeError):
@@ -79,7 +79,7 @@ def ended(code: int) -> int:
 
 
 def complain(message: str, hint: str) -> None:
-    """Say on stderr what is wrong, and what to do about it where that is known."""
+    """Print an error to stderr, with a hint if there is one."""
     from evalsuite.compare.characters import clean
 
     print(f"error: {clean(message)}", file=sys.stderr)
@@ -87,7 +87,7 @@ def complain(message: str, hint: str) -> None:
         print(f"hint: {clean(hint)}", file=sys.stderr)
 
 
-def _degraded(error: UnicodeError) -> tuple[str, int]:
+def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     texts = (SIGNS.get(char) or char.encode("ascii", "backslashreplace").decode() for char in error.object[error.start : error.end])

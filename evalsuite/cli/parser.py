@@ -1,4 +1,4 @@
-"""The typer application over the table of commands; a command's module is imported when it is called, not before."""
+"""The typer application of the command table; a command's module is imported only when it is called."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, get_type_hints
@@ -7,55 +7,55 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from evalsuite.cli.commands import ABOUT, COMMANDS, MOVED, page
+from evalsuite.cli.commands import ABOUT, COMMANDS, REMOVED, page
 from evalsuite.cli.completion import add_values
 from evalsuite.cli.options import Group, spread
 from evalsuite.core.errors import UsageError, did_you_mean
 
 
 class StoppedError(Exception):
-    """An interruption on its way past the parser, which would take its words from it."""
+    """An interruption that passes through the parser, which would otherwise replace its message."""
 
 
 class LazyGroup(TyperGroup):
-    """A group that knows its commands by name and summary, and imports only the one that runs."""
+    """A group that has commands by name and summary, and imports only the called one."""
 
     def invoke(self, ctx: Any) -> Any:
-        """What the command returns; an interruption goes on as `StoppedError`."""
+        """Run the command; an interruption becomes `StoppedError`."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             raise StoppedError(str(stop)) from stop
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names in table order."""
+        """Return the names in table order."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name, or a usage error with a "did you mean"."""
-        if cmd_name in MOVED:
-            raise UsageError(f"`evalsuite {cmd_name}` is no longer a command", hint=MOVED[cmd_name])
+        """Return the command of a name, or raise a usage error with a "did you mean"."""
+        if cmd_name in REMOVED:
+            raise UsageError(f"`evalsuite {cmd_name}` is no longer a command", hint=REMOVED[cmd_name])
         if cmd_name not in COMMANDS:
             raise UsageError(f"no command {cmd_name!r}", hint=did_you_mean(cmd_name, COMMANDS))
         return load_command(cmd_name)
 
     def get_help(self, ctx: Any) -> str:
-        """The page that names every command of the table without importing any of them."""
+        """Return the page of all commands without importing them."""
         return page().rstrip()
 
 
 class NamedGroup(TyperGroup):
-    """A command that has commands of its own, which it names where it is asked for another."""
+    """A command with subcommands; its error lists them."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """What click finds for the first word; raises `UsageError` where there is no such command."""
+        """Resolve the first word as click does; raises `UsageError` for an unknown command."""
         if args and self.get_command(ctx, args[0]) is None:
             raise UsageError(f"{self.name} has no command {args[0]!r}", hint=did_you_mean(args[0], self.list_commands(ctx)))
         return super().resolve_command(ctx, args)
 
 
 def load_command(name: str) -> TyperCommand | TyperGroup:
-    """The click command behind a name of the table. One that takes the parser's context reads what is no option of its own by itself."""
+    """Return the click command of a name in the table. A command with the parser's context parses unknown options itself."""
     summary, found = COMMANDS[name].summary, COMMANDS[name].load()
     group = found if isinstance(found, Group) else None
     app = typer.Typer(
@@ -86,13 +86,13 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
         add_values(one, name if one is command else f"{name} {one.name}")
         for parameter in one.params:
             if hasattr(parameter.type, "readable"):
-                # Whoever opens a path says what is wrong with it; one unreadable folder may be one among many.
+                # The code that opens a path reports its errors; one unreadable folder may be one of many.
                 parameter.type.readable = False
     return command
 
 
-def called(arguments: Sequence[str]) -> list[str]:
-    """The options of the command that these arguments call: every one that it knows, a scorer's parameters under `check` too."""
+def options_of_call(arguments: Sequence[str]) -> list[str]:
+    """Return the options of the called command; for `check` also the scorer's parameters."""
     command: Any = None
     for word in arguments:
         if command is None and word in COMMANDS:
@@ -111,7 +111,7 @@ def called(arguments: Sequence[str]) -> list[str]:
 
 
 def build() -> TyperGroup:
-    """The whole application as one click group."""
+    """Build the application as a click group."""
     app = typer.Typer(
         cls=LazyGroup,
         rich_markup_mode=None,
@@ -125,7 +125,7 @@ def build() -> TyperGroup:
         version: Annotated[bool, typer.Option("--version", "-V", help="print the version and exit")] = False,
         debug: Annotated[bool, typer.Option("--debug", help="show tracebacks and the debug log")] = False,
     ) -> None:
-        # Both are taken out of the arguments before the parser sees them; they stand here to be listed by --help.
+        # Both are removed from the arguments before parsing; they are declared here for --help.
         del version, debug
 
     @app.command("_", hidden=True)
@@ -137,19 +137,19 @@ def build() -> TyperGroup:
 
 
 def usage_errors() -> tuple[type[Exception], ...]:
-    """The exceptions by which the command line parser says that it could not understand the arguments, and by which it aborts."""
+    """Return the parser's exceptions for invalid arguments and for an abort."""
     base = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     return (base, typer.Abort)
 
 
 def options_of(command: Any) -> list[str]:
-    """The options of a command in every spelling, those of its commands too where it is a group."""
+    """Return all spellings of a command's options, including its subcommands'."""
     inner = [command.get_command(None, name) for name in command.list_commands(None)] if hasattr(command, "list_commands") else []
     return [spelled for one in (command, *inner) for parameter in one.params if _is_option(parameter) for spelled in parameter.opts]
 
 
-def retold(error: Any) -> tuple[str, str]:
-    """(message, hint) of an exception by which the parser says that it cannot understand the arguments."""
+def parser_message(error: Any) -> tuple[str, str]:
+    """Return (message, hint) of a parser's exception."""
     context, parameter, option = (getattr(error, name, None) for name in ("ctx", "param", "option_name"))
     message = error.format_message().partition(" (Possible options: ")[0].rstrip(".")
     if context is None:
@@ -167,5 +167,5 @@ def _is_option(parameter: Any) -> bool:
 
 
 def _spelled(parameter: Any) -> str:
-    """The first long spelling of an option."""
+    """Return the first long spelling of an option."""
     return next((str(spelled) for spelled in parameter.opts if spelled.startswith("--")), str(parameter.opts[0]))

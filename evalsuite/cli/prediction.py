@@ -1,4 +1,7 @@
-"""One prediction scored by one scorer, for `evalsuite check`: read the words, score, print what is known."""
+"""`evalsuite check` of one prediction with one scorer.
+
+Parses its own arguments, because importing the command line parser would take most of its time.
+"""
 
 import json
 import os
@@ -42,7 +45,7 @@ _VALUED = ("--prediction", "--gold", "--rules")
 
 
 def quick_check(words: Sequence[str]) -> int | None:
-    """The exit code of `check SCORER --prediction ... --gold ...`, None for whatever the command line parser has to read."""
+    """Return the exit code of `check SCORER --prediction ... --gold ...`, None if the command line parser must parse it."""
     plain = plain_call(words)
     if plain is None:
         return None
@@ -53,9 +56,9 @@ def quick_check(words: Sequence[str]) -> int | None:
 
 
 def plain_call(words: Sequence[str]) -> tuple[dict[str, list[str]], list[str], bool] | None:
-    """(values by own option, the scorer's words, whether --json stands there) of a call that begins with a bundled scorer's name.
+    """Parse a call with a bundled scorer's name: (values by own option, the scorer's words, whether --json is given).
 
-    None where it has any other option of the command, a short one, or one that cannot be meant.
+    None for any other option of the command, a short option, or an invalid one.
     """
     from evalsuite.scorers import SCORERS
 
@@ -92,9 +95,9 @@ def check_prediction(
     as_json: bool,
     allow_programs: bool = False,
 ) -> float | None:
-    """Print what a scorer says of one prediction; the value under the rules, by default strict for trees and official for all else.
+    """Print the score of one prediction under the rules, by default strict for trees and official for other scorers.
 
-    Raises `UsageError` for parameters that the scorer cannot use, and for a file that cannot be read.
+    Raises `UsageError` for parameters that the scorer does not accept, and for an unreadable file.
     """
     from evalsuite.api import score
     from evalsuite.cli.scorer_options import parse_options
@@ -110,10 +113,10 @@ def check_prediction(
     warnings = [problem.message for problem in check_parameters(entry, parameters) if len(problem.blocks) < 2]
     try:
         prediction, asked = _prediction(entry, predictions), _judge_of_file(judge)
-        # Files of a form that takes a parser are read in a worker.
+        # Files that need a parser are read in a worker.
         in_json = entry.marker.reads == "tree" and prediction.lower().endswith((".json", ".jsonl"))
         if asked is None and (in_json or (entry.marker.gold_files is not None and entry.marker.reads != "tree")):
-            found = _score_behind_walls(entry, prediction, parameters)
+            found = _score_in_sandbox(entry, prediction, parameters)
         else:
             found = score(name, prediction, judge=asked, allow_programs=allow_programs, **parameters)
     except FaultError as error:
@@ -127,8 +130,8 @@ def check_prediction(
     return found.value(rules)
 
 
-def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, Any]) -> Score:
-    """The score of files, read and compared in a worker that may read them and nothing else: none of them ends this process."""
+def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, Any]) -> Score:
+    """Return the score of files, computed in a worker that can read only them, so that no file can end this process."""
     from evalsuite.api import checked_scorer
     from evalsuite.readers.duckdb_connections import unnamed_copy
     from evalsuite.readers.limits import resolve_limits
@@ -154,7 +157,7 @@ def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, 
         except FaultError as error:
             if error.fault.code != "TIMEOUT":
                 raise
-            # As in a run: the official verdict alone may still be there in time.
+            # As in a run, the official verdict alone may finish in time.
             told = calls.call(*words, True, copy=copy, n_bytes=n_bytes)
     faults = {key: None if told[key] is None else Fault(**told[key]) for key in ("fault", "strict_fault")}
     return Score(**{**told, **faults})
@@ -163,7 +166,7 @@ def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, 
 def score_files(
     folder: str, name: str, prediction: Any, parameters: dict[str, Any], without_strict: bool = False, *, private: Path | None = None
 ) -> dict[str, Any]:
-    """The fields of the score of files whose names are relative to `folder`. Runs in a worker."""
+    """Return the fields of the score of files with names relative to `folder`. Runs in a worker."""
     from dataclasses import asdict
 
     from evalsuite.core.plugin_calls import OfficialError, late_strict, official_only
@@ -192,7 +195,7 @@ def _is_there(name: str) -> bool:
 
 
 def _judge_of_file(file: Path | None) -> Any:
-    """The judge of a file, None where none is named. Raises `UsageError` for a file that says nothing of one."""
+    """Return the judge of a settings file, None if none is given. Raises `UsageError` for a file without judge settings."""
     if file is None:
         return None
     from evalsuite.gold.suite_yaml import judge_section
@@ -218,7 +221,7 @@ def _metavar(entry: "Scorer") -> str:
 
 
 def _prediction(entry: "Scorer", given: Sequence[str]) -> Any:
-    """What the scorer is to judge: a text, a path, or several paths."""
+    """Return the prediction: a text, a path, or several paths."""
     if not given:
         raise UsageError("no prediction given", hint=f"evalsuite check {entry.name} --prediction {_metavar(entry)} --gold ...")
     if entry.marker.reads == "tables":
@@ -226,13 +229,13 @@ def _prediction(entry: "Scorer", given: Sequence[str]) -> Any:
     if len(given) > 1:
         raise UsageError(f"--prediction is given {len(given)} times", hint=f"{entry.name} judges one")
     if entry.marker.reads == "tree" and given[0].lower().endswith((".json", ".jsonl")):
-        # The name of a file, with or without @ in front; any other text is the JSON itself.
+        # A file name, with or without a leading @; any other text is the JSON itself.
         return given[0].removeprefix("@")
     return given[0] if entry.marker.gold_files is not None and entry.marker.reads != "tree" else _named_text(given[0])
 
 
 def _named_text(given: str) -> str:
-    """The text itself, of a file (`@FILE`), or of stdin (`-`); `@@` begins a text with one @. Raises `FaultError`."""
+    """Return the text itself, of a file (`@FILE`), or of stdin (`-`); `@@` escapes a leading @. Raises `FaultError`."""
     if given.startswith("@@"):
         return given[1:]
     if given != "-" and not given.startswith("@"):

@@ -1,4 +1,4 @@
-"""`evalsuite rescore`, `verify` and `merge`: what saved runs say, scored again, checked and joined."""
+"""`evalsuite rescore`, `drift`, `verify` and `merge`: score saved runs again, verify them, merge shards."""
 
 import json
 import sys
@@ -28,10 +28,20 @@ from evalsuite.cli.options import (
     limits_of,
     share,
 )
-from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_showing, print_document, run_report, with_lost, write_all
+from evalsuite.cli.showing import (
+    Outputs,
+    ProgressBar,
+    Reveal,
+    Showing,
+    check_showing,
+    print_document,
+    run_report,
+    with_write_failures,
+    write_all,
+)
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
-from evalsuite.reports.words import caused_by, percent, score_words
+from evalsuite.reports.words import percent, score_words, unjudged_words
 from evalsuite.runs.history import find_runs, one_run
 
 if TYPE_CHECKING:
@@ -39,7 +49,7 @@ if TYPE_CHECKING:
     from evalsuite.runs.summary import Summary
 
 
-# How many changed verdicts `rescore` prints, and how many differences `verify` prints of each finding.
+# Most changed verdicts that `rescore` prints, and differences per finding that `verify` prints.
 _MOST_CHANGES = 20
 _MOST_DIFFERENCES = 10
 
@@ -50,7 +60,7 @@ def rescore_command(
         str | None,
         typer.Option(
             "--scorer-version",
-            help="refuse unless this version of evalsuite is installed; `same` is the run's own. Scorers have no version of their own",
+            help="fail unless this version of evalsuite is installed; `same` is the run's. Scorers have no version of their own",
             metavar="VERSION|same",
         ),
     ] = None,
@@ -64,9 +74,9 @@ def rescore_command(
     quiet: Quiet = False,
     allow_unscored: AllowUnscored = False,
 ) -> int:
-    """Score a saved run's submission again, under other rules or with what is installed now, and save that as a new run.
+    """Score a saved run's submission again, under other rules or with the installed versions, and save it as a new run.
 
-    Submission and gold must hold what the run scored. Metadata and label stay; the new run says from which one it comes.
+    Submission and gold must be unchanged since the run. Metadata and label are kept; the new run names the old one.
     """
     from evalsuite.runs.rescoring import rescore
     from evalsuite.runs.run_options import RunOptions
@@ -105,7 +115,7 @@ def rescore_command(
 def drift_command(
     run: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="runs by name or folder [default: all]")] = None,
     fail_on_drift: Annotated[
-        bool, typer.Option("--fail-on-drift", help="exit 1 where a verdict moved, 4 where one could not be looked at")
+        bool, typer.Option("--fail-on-drift", help="exit 1 if a verdict changed, 4 if one could not be scored again")
     ] = False,
     runs: RunsFolder = RUNS,
     gold: GoldNow = None,
@@ -117,10 +127,10 @@ def drift_command(
     workers: Workers,
     code: Code,
 ) -> int:
-    """Score saved runs again with what is installed now, and show which verdicts moved and what of the signature changed since.
+    """Score saved runs again with the installed versions; show which verdicts changed and which parts of the signature.
 
-    Nothing is saved. A run whose submission is gone or changed says so, and the others go on. Under --fail-on-drift the exit code is 1
-    where a verdict moved, 4 where a run or verdict could not be scored again, 5 where there is no run.
+    Nothing is saved. A run with a missing or changed submission is reported and skipped. With --fail-on-drift the exit code is 1 if a
+    verdict changed, 4 if a run or verdict could not be scored again, 5 if there is no run.
     """
     from evalsuite.reports.analysis_documents import drift_document
     from evalsuite.runs.rescoring import FROM, by_component, drifted
@@ -137,22 +147,22 @@ def drift_command(
     print_document(document, "json" if json_ else "text")
     n_moved, n_open = sum(len(one.moved) for one in found), sum(bool(one.problem) for one in found)
     left = f", {n_open} not scored again" if n_open else ""
-    # A gate that had nothing to look at, or not all of it, is not met.
+    # A gate without complete data is not met.
     missed = EXIT_GATE if n_moved else EXIT_UNSCORABLE if n_open else EXIT_OK if found else EXIT_NOTHING
     gate = missed if fail_on_drift else EXIT_OK
     ends = f" (exit {gate})" if gate else ""
-    code_, line = with_lost(gate, f"done: {n_moved} verdicts moved in {len(found)} runs{left}{ends}", n_lost)
+    code_, line = with_write_failures(gate, f"done: {n_moved} verdicts moved in {len(found)} runs{left}{ends}", n_lost)
     if not json_:
         print(line)
     return code_
 
 
 def _unjudged(results: Sequence["Result"], summary: "Summary", *, allowed: bool) -> tuple[int, str]:
-    """The exit code, and what the last line says more, where something was left unjudged for want of set-up."""
+    """Return the exit code and the end of the last line if instances are unjudged because of missing set-up."""
     from evalsuite.core.status import lacks_setup
 
     ends_so = not allowed and any(map(lacks_setup, results))
-    return (EXIT_UNSCORABLE, f", {caused_by(summary)} (exit {EXIT_UNSCORABLE})") if ends_so else (EXIT_OK, "")
+    return (EXIT_UNSCORABLE, f", {unjudged_words(summary)} (exit {EXIT_UNSCORABLE})") if ends_so else (EXIT_OK, "")
 
 
 def verify_command(
@@ -172,12 +182,12 @@ def verify_command(
     workers: Workers,
     code: Code,
 ) -> int:
-    """Say whether a saved run is what it says: its rows those that gold asks for, each the same when scored again, its numbers theirs.
+    """Verify a saved run: its rows cover gold, each row is the same when scored again, and its numbers follow from its rows.
 
-    RUN may be a receipt of a board's site (`submissions/NAME.json`), with --submission, --gold and --key as far as they are at hand.
+    RUN may be a receipt of a board's site (`submissions/NAME.json`), with --submission, --gold and --key if available.
 
-    Works offline. Exit 0 where every row of gold was verified, 1 where anything differs, 4 where rows had to be left out. What is only
-    the run's own word is listed as not verified.
+    Works offline. Exit 0 if every row of gold was verified, 1 if anything differs, 4 if rows were left out. Claims that cannot be checked
+    are listed as not verified.
     """
     from evalsuite.analysis.receipts.verification import verify, verify_receipt
     from evalsuite.reports.analysis_documents import verified_document
@@ -223,12 +233,12 @@ def merge_command(
     allow_unscored: AllowUnscored = False,
     quiet: Quiet = False,
 ) -> int:
-    """Join the runs made with `run --shard 1/n` to `run --shard n/n` to one run, and show its report.
+    """Merge the runs of `run --shard 1/n` to `run --shard n/n` into one run, and show its report.
 
-    The joined run is the one that scoring everything at once gives. Shards of different gold, submissions, options or versions are refused,
-    and so are shards that are missing or given twice.
+    The merged run equals a run of the whole. Shards of different gold, submissions, options or versions are refused, and so are missing or
+    repeated shards.
     """
-    from evalsuite.reports.record import record_of_entry, revealed
+    from evalsuite.reports.record import record_of_entry, redact_record
     from evalsuite.runs.shards import merge
     from evalsuite.runs.submission_reader import saved_exchanges
 
@@ -244,9 +254,9 @@ def merge_command(
         code, gate = EXIT_GATE, f", below the gate of {percent(fail_under)} (exit 1)"
     elif code == EXIT_OK and fail_under is not None:
         gate = f" (gate {percent(fail_under)} met)"
-    code, line = with_lost(code, clean(f"done: {score_words(record.summary)} from {len(runs)} shards{gate}"), n_lost)
+    code, line = with_write_failures(code, clean(f"done: {score_words(record.summary)} from {len(runs)} shards{gate}"), n_lost)
     if quiet:
         print(line)
     else:
-        Showing().print(revealed(record, reveal), line)
+        Showing().print(redact_record(record, reveal), line)
     return code

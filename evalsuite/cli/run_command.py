@@ -1,10 +1,7 @@
 """`evalsuite run`: score a submission folder against gold.
 
-Scoring again with less waiting: stop at the first failure, only what failed last time, and once more whenever a file changes.
-
-The options of `evalsuite run`, each once: a new one is a field of the group that it belongs to.
-
-`evalsuite run --samples N`: several answers a question in one submission, a run for each sample, and what they say together.
+Options are grouped in dataclasses; a new option is a field of its group. `--lf`, `--exitfirst` and `--watch` shorten repeated scoring;
+`--samples N` scores N answers per question as N runs.
 """
 
 import json
@@ -36,7 +33,7 @@ from evalsuite.cli.options import (
     limits_of,
     share,
 )
-from evalsuite.cli.showing import ProgressBar, Showing, lost, print_document, run_report, with_lost, write_all
+from evalsuite.cli.showing import ProgressBar, Showing, print_document, run_report, with_write_failures, write_all, write_fails
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
 
@@ -48,14 +45,14 @@ if TYPE_CHECKING:
     from evalsuite.sandbox.fork_server import ForkServer
 
 
-# A look at the files takes at most about a tenth of the time between two looks, however many there are.
+# Scanning the files takes at most about a tenth of the time between scans.
 _SECONDS_BETWEEN = 0.3
 _SHARE_OF_LOOKING = 10
 Snapshot = dict[str, tuple[int, int]]
 
 
 class FirstFailure(Exception):  # noqa: N818 - it is no error: it ends a run that was asked to end here
-    """An instance that is not right, under `--exitfirst`; `row` is its line of `results.jsonl`."""
+    """An instance that is not right, with `--exitfirst`; `row` is its line of `results.jsonl`."""
 
     def __init__(self, row: dict[str, Any], n_scored: int, folder: Path | None) -> None:
         super().__init__(row["instance_id"])
@@ -65,15 +62,15 @@ class FirstFailure(Exception):  # noqa: N818 - it is no error: it ends a run tha
 
 
 def is_right(status: str, score: float | None) -> bool:
-    """Whether an instance needs no second look: judged, with the full score."""
+    """Return whether an instance is judged with the full score."""
     return status == "scored" and score == 1
 
 
 def last_failed(gold: Path, runs: Path = RUNS) -> tuple[str, ...]:
-    """The ids that were not right when they were last scored against this gold folder, in gold order of their runs.
+    """Return the ids that were not right in their last scoring against this gold folder, in gold order.
 
-    A run of a part of gold counts for its part: from the newest run back to the last one of all of gold, each instance is taken from the
-    newest run that has it. Raises `UsageError` where there is no run of this gold.
+    A run of a part of gold counts for its part: each instance is taken from the newest run that contains it, back to the last run of all of
+    gold. Raises `UsageError` if this gold has no run.
     """
     from evalsuite.runs.history import find_runs, part_asked_for
 
@@ -81,7 +78,7 @@ def last_failed(gold: Path, runs: Path = RUNS) -> tuple[str, ...]:
     entries = [entry for entry in find_runs(runs) if Path(str(entry.run.get("gold", {}).get("folder"))).resolve() == gold.resolve()]
     if not entries:
         raise UsageError(f"no earlier run of {gold} in {runs}", hint="run without --lf first")
-    # Names say the second; runs of one second are told apart by when they were finished.
+    # Names have a resolution of one second; runs of the same second are ordered by their end.
     entries.sort(key=lambda entry: (entry.name[:15], (entry.folder / "run.json").stat().st_mtime_ns))
     for entry in reversed(entries):
         for result in entry.results():
@@ -92,9 +89,9 @@ def last_failed(gold: Path, runs: Path = RUNS) -> tuple[str, ...]:
 
 
 class StopAtFirst:
-    """A progress callback that raises `FirstFailure`, so that the run ends with its folder as it is: unfinished, to be resumed.
+    """A progress callback that raises `FirstFailure`; the run folder stays unfinished and can be resumed.
 
-    It reads the journal that the run writes; `folder` is the run folder. What a resumed run already holds was looked at before.
+    It reads the journal of the run in `folder`. Results of a resumed run before the resumption are ignored.
     """
 
     def __init__(self, folder: Path, progress: Callable[[int, int], None], *, saved: bool, resumed: bool) -> None:
@@ -118,8 +115,8 @@ class StopAtFirst:
                 raise FirstFailure(row, done, self._folder)
 
 
-def with_known_folder(options: "RunOptions", label: str, spare: Path) -> "RunOptions":
-    """The options with a run folder that is known before the run: the one asked for, a new one, or `spare` where nothing is to be saved."""
+def with_run_folder(options: "RunOptions", label: str, spare: Path) -> "RunOptions":
+    """Set the run folder of the options before the run: the requested one, a new one, or `spare` if nothing is saved."""
     from dataclasses import replace
 
     from evalsuite.runs.run_folder import new_folder
@@ -130,15 +127,15 @@ def with_known_folder(options: "RunOptions", label: str, spare: Path) -> "RunOpt
 
 
 class Moves:
-    """What moved between two rounds of a watch. The first round has nothing to be held to."""
+    """Changes between two rounds of `--watch`. The first round has none."""
 
     def __init__(self) -> None:
         self._before: tuple[dict[str, str], str] | None = None
 
     def since_last(self, record: "Record") -> list[str]:
-        """Lines for a person: the instances that are now something else (`moved: sales_004 wrong to right`), and the score."""
+        """Return lines of changed instances (`moved: sales_004 wrong to right`) and of the score."""
         from evalsuite.core.status import kind_of, sign_of
-        from evalsuite.reports.words import score_words, some
+        from evalsuite.reports.words import id_list, score_words
 
         kinds = [(result.instance_id, kind_of(result), result.score) for result in record.results]
         now = {id_: sign_of(score) if kind.name == "partial" else kind.words for id_, kind, score in kinds}
@@ -149,14 +146,13 @@ class Moves:
         before, score_before = last
         moved = [f"{id_} {before.get(id_, 'not asked')} to {words}" for id_, words in now.items() if before.get(id_) != words]
         moved += [f"{id_} is gone" for id_ in before if id_ not in now]
-        return [f"moved: {some(moved)}", f"score: {score_before} to {score}"] if moved else ["moved: nothing"]
+        return [f"moved: {id_list(moved)}", f"score: {score_before} to {score}"] if moved else ["moved: nothing"]
 
 
 def watch(places: Sequence[Path], once: Callable[[], int], *, written: Sequence[Path] = ()) -> int:
-    """Call `once`, and again whenever a file of the places changes, until the user stops it (KeyboardInterrupt) or nobody reads on.
+    """Call `once`, and again when a file of the places changes, until KeyboardInterrupt or a closed output.
 
-    What `once` writes itself, `written`, is no change. An error a person should see is printed, and the watch goes on: a half-written
-    file is what a watch meets.
+    Files that `once` writes (`written`) do not count. User errors are printed and do not end the watch, because files may be half-written.
     """
     from evalsuite.cli.output_streams import stdout_failure
     from evalsuite.compare.characters import clean
@@ -179,9 +175,9 @@ def watch(places: Sequence[Path], once: Callable[[], int], *, written: Sequence[
 
 
 def snapshot(places: Sequence[Path], but: Collection[str] = ()) -> Snapshot:
-    """Path -> (time of change in ns, size in bytes) of the files among the places and of every file below the folders among them.
+    """Map each file among or below the places to (modification time in ns, size in bytes).
 
-    Links are not followed; the real paths of `but` are left out, with all that lies below them.
+    Links are not followed; the real paths of `but` and everything below them are left out.
     """
     found: Snapshot = {}
     for path in _files(places, but):
@@ -197,7 +193,7 @@ def _files(places: Sequence[Path], but: Collection[str]) -> Iterator[str]:
             yield str(one)
         for place, inner, names in os.walk(one):
             real = os.path.realpath(place) if but else place
-            # Databases and editors leave files of their own beside what was handed in; hidden folders are nobody's answer.
+            # Databases and editors leave files next to a submission; hidden folders contain no answers.
             inner[:] = [name for name in inner if not name.startswith(".") and os.path.join(real, name) not in but]  # noqa: PTH118
             yield from (
                 os.path.join(place, name)  # noqa: PTH118 - asked often
@@ -207,7 +203,7 @@ def _files(places: Sequence[Path], but: Collection[str]) -> Iterator[str]:
 
 
 def _next_change(look: Callable[[], Snapshot], before: Snapshot) -> tuple[list[str], Snapshot]:
-    """Wait for a change and then for quiet: the paths that changed, and how the places look then."""
+    """Wait for a change and then for quiet; return the changed paths and the new snapshot."""
     last = before
     while True:
         started = time.monotonic()
@@ -220,13 +216,13 @@ def _next_change(look: Callable[[], Snapshot], before: Snapshot) -> tuple[list[s
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where the submission lies."""
+    """Options of the submission's location."""
 
     submission: Annotated[str | None, typer.Argument(help="the submission folder, or its URL", show_default=False)] = None
     result_dir: Annotated[str | None, typer.Option("--result-dir", "--result_dir", help="the submission folder, or its URL")] = None
 
     def named_once(self) -> str:
-        """The folder or URL. Raises `UsageError` where none or two are named."""
+        """Return the folder or URL. Raises `UsageError` if none or two are given."""
         if self.submission is not None and self.result_dir is not None:
             raise UsageError("the submission folder is given twice", hint="name it once: `evalsuite run FOLDER` or --result_dir FOLDER")
         folder = self.submission or self.result_dir
@@ -236,7 +232,7 @@ class Place:
 
     @contextmanager
     def local(self, gold: Path, options: "RunOptions", *, samples: int | None = None) -> Iterator[tuple[Path, "RunOptions"]]:
-        """The submission, with the files of all its samples, as a folder of this machine while inside, and options that know its origin."""
+        """Provide the submission with the files of all its samples as a local folder, and options with its origin."""
         from evalsuite.readers.submission_files import copied, is_remote
 
         place = self.named_once()
@@ -260,18 +256,22 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """Which instances are scored."""
+    """Options that choose the instances."""
 
     only: Annotated[str | None, typer.Option(help="only these instances, separated by commas", metavar="ID,...")] = None
-    filter_: Annotated[str | None, typer.Option("--filter", help="only instances whose id fits the pattern", metavar="GLOB")] = None
+    filter_: Annotated[str | None, typer.Option("--filter", help="only instances with an id that matches the pattern", metavar="GLOB")] = (
+        None
+    )
     group: Annotated[str | None, typer.Option(help="only instances of this group of suite.yaml", metavar="TAG")] = None
-    lf: Annotated[bool, typer.Option("--lf", "--last-failed", help="only what was not right in the last run of this gold")] = False
+    lf: Annotated[bool, typer.Option("--lf", "--last-failed", help="only instances that were not right in the last run of this gold")] = (
+        False
+    )
     shard: Annotated[
         str | None, typer.Option(help="only the i-th of n parts; `evalsuite merge` joins their runs", metavar="i/n", show_default=False)
     ] = None
 
     def options(self, gold: Path) -> dict[str, Any]:
-        """The fields of `Options` that these are; under --lf `only` is empty where nothing failed. Raises `UsageError`."""
+        """Return the fields of `RunOptions`; with --lf `only` is empty if nothing failed. Raises `UsageError`."""
 
         ids = tuple(part.strip() for part in (self.only or "").split(",") if part.strip())
         if self.only is not None and not ids:
@@ -279,7 +279,7 @@ class Choice:
             raise UsageError(f"--only {self.only!r} names no instance", hint=hint)
         if self.lf:
             if ids or self.filter_ or self.group:
-                raise UsageError("--lf chooses the instances itself", hint="leave out --only, --filter, --group and --resume")
+                raise UsageError("--lf chooses the instances itself", hint="remove --only, --filter, --group and --resume")
             ids = last_failed(gold)
         shard = None
         if self.shard is not None:
@@ -291,7 +291,7 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How gold and answers are read, within which limits, and by whom."""
+    """Options of how gold and answers are read, of limits, and of executors."""
 
     limit: Limit = None
     frozen_clock: FrozenClock = None
@@ -301,31 +301,33 @@ class Reading:
     live_gold: LiveGold = False
     gold_cache: Annotated[
         Path | None,
-        typer.Option("--gold-cache", "--gold_cache", help="keep gold that queries give here, and take it from here", metavar="DIR"),
+        typer.Option("--gold-cache", "--gold_cache", help="read and write results of gold queries in this folder", metavar="DIR"),
     ] = None
     as_of: Annotated[
-        str | None, typer.Option("--as-of", "--as_of", help="the day that gold queries ask about [default: today]", metavar="YYYY-MM-DD")
+        str | None, typer.Option("--as-of", "--as_of", help="the day that gold queries are about [default: today]", metavar="YYYY-MM-DD")
     ] = None
     max_bytes_billed: Annotated[
         int | None,
         typer.Option("--max-bytes-billed", help="the most that one BigQuery answer may bill: --limit billed_bytes=N", metavar="N", min=1),
     ] = None
     ves: Annotated[
-        bool, typer.Option("--ves", help="also time right answers that are queries beside gold's, as BIRD's VES and R-VES do")
+        bool, typer.Option("--ves", help="also time right answers that are queries against gold's, as BIRD's VES and R-VES do")
     ] = False
     samples: Annotated[
         int | None,
-        typer.Option(help="N lines of results_metadata.jsonl with one id are N samples of its answer: a run each", metavar="N", min=2),
+        typer.Option(
+            help="N lines of results_metadata.jsonl with one id are N samples of its answer; each sample is a run", metavar="N", min=2
+        ),
     ] = None
-    executor: Annotated[str, typer.Option(help="who scores: this machine, or a dask cluster", metavar="local|dask")] = "local"
+    executor: Annotated[str, typer.Option(help="where to score: this machine, or a dask cluster", metavar="local|dask")] = "local"
     scheduler: Annotated[
         str | None, typer.Option(help="the dask scheduler [default: workers of its own on this machine]", metavar="tcp://HOST:PORT")
     ] = None
 
     def options(self) -> dict[str, Any]:
-        """The fields of `Options` that these are. Raises `UsageError`."""
+        """Return the fields of `RunOptions`. Raises `UsageError`."""
         if self.gold_cache is not None and self.gold_cache.exists() and not self.gold_cache.is_dir():
-            raise UsageError(f"--gold-cache {self.gold_cache}: not a folder", hint="name a folder; it is made where there is none")
+            raise UsageError(f"--gold-cache {self.gold_cache}: not a folder", hint="name a folder; it is created if needed")
         names = ("layout", "mode", "questions", "live_gold", "gold_cache", "as_of", "ves", "executor", "scheduler")
         same = {name: getattr(self, name) for name in names}
         billed = {} if self.max_bytes_billed is None else {"billed_bytes": self.max_bytes_billed}
@@ -338,22 +340,23 @@ def _tell(text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Upstream:
-    """The words of the reference's own command that have others here, or no meaning; `--help` leaves them out."""
+    """Options of the reference's command with other names here, or without effect; hidden in `--help`."""
 
     max_workers: Annotated[
-        int | None, typer.Option("--max_workers", "--max-workers", help="the reference's word for --jobs", min=1, max=256, hidden=True)
+        int | None, typer.Option("--max_workers", "--max-workers", help="the reference's name of --jobs", min=1, max=256, hidden=True)
     ] = None
-    timeout: Annotated[float | None, typer.Option(help="the reference's word for --limit seconds=N", min=0.001, hidden=True)] = None
+    timeout: Annotated[float | None, typer.Option(help="the reference's name of --limit seconds=N", min=0.001, hidden=True)] = None
     temp_dir: Annotated[
         Path | None,
-        typer.Option("--temp_dir", "--temp-dir", help="taken and not used: TMPDIR is the folder for temporary files", hidden=True),
+        typer.Option("--temp_dir", "--temp-dir", help="accepted and ignored: TMPDIR is the folder for temporary files", hidden=True),
     ] = None
     is_sql_debug: Annotated[
-        bool, typer.Option("--is_sql_debug", "--is-sql-debug", help="taken and not used: --debug shows what an engine says", hidden=True)
+        bool,
+        typer.Option("--is_sql_debug", "--is-sql-debug", help="accepted and ignored: --debug shows the engine's messages", hidden=True),
     ] = False
 
     def over(self, options: "RunOptions") -> "RunOptions":
-        """The options with what these say; says so on stderr for those that nothing comes of."""
+        """Apply these options; print a note on stderr for those without effect."""
         for name, given, instead in (
             ("--temp_dir", self.temp_dir, "TMPDIR names the folder"),
             ("--is_sql_debug", self.is_sql_debug, "--debug"),
@@ -366,31 +369,31 @@ class Upstream:
 
 @dataclass(frozen=True, kw_only=True)
 class Saving:
-    """Where the run is saved, and how often and how far it goes."""
+    """Options of where the run is saved, and of repeated or partial runs."""
 
     out: Annotated[Path | None, typer.Option(help="the run folder [default: a new one under .evalsuite/runs]", metavar="DIR")] = None
     no_save: Annotated[bool, typer.Option("--no-save", help="write no run folder")] = False
     sign: Annotated[Path | None, typer.Option(help="sign the run with this private key, see `evalsuite keys`", metavar="KEY")] = None
-    resume: Annotated[Path | None, typer.Option(help="go on with the run in this folder, which was interrupted", metavar="RUN")] = None
+    resume: Annotated[Path | None, typer.Option(help="resume the interrupted run in this folder", metavar="RUN")] = None
     exitfirst: Annotated[bool, typer.Option("-x", "--exitfirst", help="stop at the first instance that is not right and exit 1")] = False
-    watch: Annotated[bool, typer.Option("--watch", help="score again whenever a file changes; saves no run unless --out names one")] = False
+    watch: Annotated[bool, typer.Option("--watch", help="score again when a file changes; saves no run unless --out names one")] = False
 
     def options(self) -> dict[str, Any]:
-        """The fields of `Options` that these are. Raises `UsageError`."""
+        """Return the fields of `RunOptions`. Raises `UsageError`."""
         if self.watch and self.resume is not None:
             raise UsageError("--watch and --resume exclude each other", hint="finish the run with --resume first")
         if self.sign is not None:
             from evalsuite.runs.signing import read_key
 
             if self.no_save or self.watch:
-                raise UsageError("--sign needs a run that is saved once", hint="leave out --no-save and --watch")
+                raise UsageError("--sign needs a run that is saved once", hint="remove --no-save and --watch")
             read_key(self.sign)
         return {"out": self.out, "resume": self.resume, "save": not self.no_save and (self.out is not None or not self.watch)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Printing(Showing):
-    """What is shown of the run, and where."""
+    """Options of the output."""
 
     json_: Annotated[bool, typer.Option("--json", help="print the run.json object and nothing else")] = False
     quiet: Quiet = False
@@ -403,30 +406,30 @@ class Printing(Showing):
 
 @dataclass(frozen=True, kw_only=True)
 class Gates:
-    """What makes the exit code of a scored run other than 0."""
+    """Options that change the exit code of a scored run."""
 
     fail_under: FailUnder = None
     strict: Annotated[bool, typer.Option("--strict", help="exit 1 on any fault or warning (not the strict rules: --rules strict)")] = False
     fail_on_unscorable: Annotated[
-        bool, typer.Option("--fail-on-unscorable", help="exit 4 where gold or the tool kept an instance from being judged")
+        bool, typer.Option("--fail-on-unscorable", help="exit 4 if gold or the tool kept an instance from being judged")
     ] = False
     allow_unscored: AllowUnscored = False
 
     def check(self) -> None:
-        """Raise `UsageError` for a gate that nothing could meet."""
+        """Raise `UsageError` for a gate outside its range."""
         share(self.fail_under, "--fail-under")
 
     def verdict(self, run: "Run") -> tuple[int, str]:
-        """The exit code and the last line that agrees with it; a gate of `suite.yaml` holds where none was given.
+        """Return the exit code and the matching last line; a gate of `suite.yaml` applies if none is given.
 
-        A gate that is not met comes first: then what nobody could judge here, where a judge, connection, database or extra is absent.
+        A missed gate has precedence over instances that cannot be judged here because a judge, connection, database or extra is missing.
         """
         from evalsuite.core.status import lacks_setup
-        from evalsuite.reports.words import caused_by, coverage, percent, score_words
+        from evalsuite.reports.words import coverage, percent, score_words, unjudged_words
 
         s = run.summary
         if s.n_submitted == 0:
-            return EXIT_NOTHING, f"nothing to score: none of the {coverage(s)} was handed in (exit 5)"
+            return EXIT_NOTHING, f"nothing to score: none of the {coverage(s)} was submitted (exit 5)"
         done = f"done: {score_words(s)}"
         gate = run.gold.suite.fail_under if self.fail_under is None else self.fail_under
         if gate is not None and (s.score is None or s.score < gate):
@@ -434,14 +437,14 @@ class Gates:
         faults = sum(r.fault is not None and r.status != "missing" for r in run.results)
         if self.strict and (faults or run.warnings):
             return EXIT_GATE, f"{done}, {faults} faults and {len(run.warnings)} warnings under --strict (exit 1)"
-        unjudged = caused_by(s)
+        unjudged = unjudged_words(s)
         if unjudged and (self.fail_on_unscorable or (not self.allow_unscored and any(map(lacks_setup, run.results)))):
             return EXIT_UNSCORABLE, f"{done}, {unjudged} (exit 4)"
         return EXIT_OK, f"{done} ({'no gate set' if gate is None else f'gate {percent(gate)} met'})"
 
 
 def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:
-    """Raise `UsageError` for what is said of one run and cannot be of several."""
+    """Raise `UsageError` for options of a single run."""
     given = {
         "--lf": which.lf,
         "--watch": saving.watch,
@@ -458,9 +461,9 @@ def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:
 def score_samples(
     folder: Path, gold: Path, options: "RunOptions", gates: Gates, shown: Printing, n_samples: int, zygote: "ForkServer | None"
 ) -> int:
-    """Score each sample as a run of its own (`DIR/sample_1`, ... under --out), show them together; the exit code.
+    """Score each sample as its own run (`DIR/sample_1`, ... under --out) and show them together; return the exit code.
 
-    A gate holds for the mean of all samples; what else makes a run's exit code other than 0, for each of them.
+    A gate applies to the mean of all samples; other exit codes follow from each run.
     """
     from evalsuite.analysis.leaderboard.pairing import side_of
     from evalsuite.analysis.leaderboard.repeated_runs import samples_of
@@ -500,7 +503,7 @@ def score_samples(
         if gate is not None and mean < gate:
             code, line = EXIT_GATE, f"done: {percent(mean)}, the mean of {n_samples} samples, below the gate of {percent(gate)} (exit 1)"
     document = samples_document(samples)
-    code, line = with_lost(code, line, write_all(document, shown.output or ()))
+    code, line = with_write_failures(code, line, write_all(document, shown.output or ()))
     if shown.json_ or not shown.quiet:
         print_document(document, "json" if shown.json_ else "text")
     if not shown.json_:
@@ -534,13 +537,13 @@ def run_command(
         raise UsageError(f"--json and {'--github' if shown.github else '--watch'} exclude each other", hint=hint)
     place.named_once()
     if which.lf and saving.resume:
-        raise UsageError("--lf chooses the instances itself", hint="leave out --only, --filter, --group and --resume")
+        raise UsageError("--lf chooses the instances itself", hint="remove --only, --filter, --group and --resume")
     asked = {**which.options(gold), **how.options(), **reading.options(), **saving.options()}
     options = upstream.over(RunOptions(**asked | {"layout": how.evaluator or reading.layout}))
     if which.lf and not options.only:
         print("done: nothing failed in the last run of this gold")
         return EXIT_OK
-    with _started(place, saving) as zygote, place.local(gold, options, samples=reading.samples) as (folder, options):
+    with _start_fork_server(place, saving) as zygote, place.local(gold, options, samples=reading.samples) as (folder, options):
         if shown.reference_files:
             _check_reference_files(folder)
         if reading.samples is not None:
@@ -550,15 +553,15 @@ def run_command(
         if not saving.watch:
             return once()
         if options.origin:
-            raise UsageError("--watch cannot look at a URL", hint="watch a folder")
+            raise UsageError("--watch cannot watch a URL", hint="watch a folder")
         beside = [place for place in (options.judge, options.questions) if place is not None]
         written = [*(shown.output or ()), *([saving.out] if saving.out is not None else ())]
         return watch([folder, gold, *beside], partial(once, moves=Moves()), written=written)
 
 
 @contextmanager
-def _started(place: Place, saving: Saving) -> Iterator["ForkServer | None"]:
-    """The zygote of the command's runs: it starts while this process imports what a run needs."""
+def _start_fork_server(place: Place, saving: Saving) -> Iterator["ForkServer | None"]:
+    """Start the fork server of the command's runs while this process imports the rest."""
     from evalsuite.core.gc_tuning import return_freed_memory
     from evalsuite.runs import WORKER_MODULES
     from evalsuite.sandbox.fork_server import forking
@@ -585,16 +588,16 @@ def score_once(
     sign: Path | None = None,
     moves: Moves | None = None,
 ) -> int:
-    """Score, write and print as asked, with what moved where there are `moves`; the exit code."""
-    from evalsuite.reports.record import record_of_run, revealed
+    """Score, write and print, with the changes of `moves`; return the exit code."""
+    from evalsuite.reports.record import record_of_run, redact_record
     from evalsuite.runs.signing import read_key, sign_run
 
     key = read_key(sign) if sign is not None else None
     try:
         with ProgressBar(hidden=shown.json_ or shown.quiet) as progress:
-            finished = _finished(folder, gold, options, progress, zygote, exitfirst=exitfirst)
+            finished = _run_to_end(folder, gold, options, progress, zygote, exitfirst=exitfirst)
     except FirstFailure as failure:
-        return _stopped(failure, gold, shown.reveal)
+        return _report_first_failure(failure, gold, shown.reveal)
     if key is not None and finished.folder is not None:
         sign_run(finished.folder, key)
     if not shown.quiet:
@@ -607,13 +610,13 @@ def score_once(
         keep_labels(shown.labels, finished.folder)
     n_lost = write_all(run_report(record, shown.reveal), shown.output) if shown.output else 0
     if shown.reference_files:
-        n_lost += lost(lambda: _write_reference_files(record, folder, shown.reveal))
+        n_lost += write_fails(lambda: _write_reference_files(record, folder, shown.reveal))
     if shown.github:
         from evalsuite.reports.ci_files import add_to_summary
 
-        n_lost += lost(lambda: add_to_summary(revealed(record, shown.reveal)))
-    code, line = with_lost(*gates.verdict(finished), n_lost)
-    seen = revealed(record, shown.reveal)
+        n_lost += write_fails(lambda: add_to_summary(redact_record(record, shown.reveal)))
+    code, line = with_write_failures(*gates.verdict(finished), n_lost)
+    seen = redact_record(record, shown.reveal)
     moved = moves.since_last(seen) if moves is not None else []
     with _for_github(finished, seen, is_green=code == EXIT_OK) if shown.github else nullcontext():
         if shown.json_:
@@ -625,10 +628,10 @@ def score_once(
     return code
 
 
-def _finished(
+def _run_to_end(
     folder: Path, gold: Path, options: "RunOptions", progress: ProgressBar, zygote: "ForkServer | None", *, exitfirst: bool
 ) -> "Run":
-    """The whole run. Raises `FirstFailure` under `exitfirst`, where one is found."""
+    """Return the whole run. Raises `FirstFailure` with `exitfirst` at the first failure."""
     from evalsuite.runs.scoring import run
 
     if not exitfirst:
@@ -636,7 +639,7 @@ def _finished(
     from evalsuite.sandbox.temp_dirs import ScratchFolder
 
     with ScratchFolder() as spare:
-        known = with_known_folder(options, folder.resolve().name, spare / "run")
+        known = with_run_folder(options, folder.resolve().name, spare / "run")
         place = known.resume or known.out
         assert place is not None
         stop = StopAtFirst(place, progress, saved=options.save, resumed=known.resume is not None)
@@ -644,8 +647,8 @@ def _finished(
         return finished if options.save else replace(finished, folder=None)
 
 
-def _stopped(failure: FirstFailure, gold: Path, level: str | None) -> int:
-    """Show the instance that ended the run; the exit code is that of a gate not met."""
+def _report_first_failure(failure: FirstFailure, gold: Path, level: str | None) -> int:
+    """Show the instance that ended the run; return the exit code of a missed gate."""
     from evalsuite.core.redaction import default_level, redact
     from evalsuite.core.types import Result
     from evalsuite.gold.layouts import read_gold
@@ -661,21 +664,21 @@ def _stopped(failure: FirstFailure, gold: Path, level: str | None) -> int:
 
 @contextmanager
 def _for_github(run: "Run", record: "Record", *, is_green: bool) -> Iterator[None]:
-    """Annotations first, then whatever is printed inside, fenced from GitHub's commands."""
-    from evalsuite.reports.ci_files import annotations, fenced, places_of, workflow_command
+    """Print annotations first, then fence the output against workflow commands."""
+    from evalsuite.reports.ci_files import annotations, fence_commands, submission_lines, workflow_command
     from evalsuite.reports.run_document import run_document
     from evalsuite.reports.words import coverage
 
-    for command in annotations(run_document(record, places=places_of(run)), is_green=is_green):
+    for command in annotations(run_document(record, places=submission_lines(run)), is_green=is_green):
         print(command)
     if record.summary.is_part:
         print(workflow_command("notice", f"{coverage(record.summary)} scored"))
-    with fenced(sys.stdout):
+    with fence_commands(sys.stdout):
         yield
 
 
 def _check_reference_files(folder: Path) -> None:
-    """Raise what writing the reference's files would raise at the end."""
+    """Raise the errors of writing the reference's files before scoring."""
     from evalsuite.reports import check_writable
     from evalsuite.reports.data_files import reference_places
 
@@ -684,9 +687,9 @@ def _check_reference_files(folder: Path) -> None:
 
 
 def _write_reference_files(record: "Record", result_dir: Path, level: str | None) -> None:
-    """Write the files that the reference leaves behind, and say where; what `level` hides of gold stands in none of them."""
+    """Write the reference's files and print their paths; they respect the reveal `level`."""
     from evalsuite.reports.data_files import write_reference_files
-    from evalsuite.reports.record import revealed
+    from evalsuite.reports.record import redact_record
 
-    for path in write_reference_files(revealed(record, level), result_dir):
+    for path in write_reference_files(redact_record(record, level), result_dir):
         print(clean(f"wrote {path}"), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`evalsuite runs`, `report`, `sql` and `view`: saved runs are listed, shown again, asked and looked at."""
+"""`evalsuite runs`, `report`, `margins`, `sql` and `view`: list, show and query saved runs."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from evalsuite.cli.showing import Outputs, Reveal, Showing, print_document, run_
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.core.types import Rule
-from evalsuite.reports.words import counted
+from evalsuite.reports.words import count_words
 from evalsuite.runs.history import find_runs, one_run, remove_run, tag_run
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ _DAY = re.compile(r"\d{4}(-?\d{2}){0,2}")
 
 def runs_list(
     runs: RunsFolder = RUNS,
-    suite: Annotated[str | None, typer.Option(help="only runs of suites that fit the pattern", metavar="GLOB")] = None,
-    model: Annotated[str | None, typer.Option(help="only runs of models that fit the pattern", metavar="GLOB")] = None,
+    suite: Annotated[str | None, typer.Option(help="only runs of suites that match the pattern", metavar="GLOB")] = None,
+    model: Annotated[str | None, typer.Option(help="only runs of models that match the pattern", metavar="GLOB")] = None,
     tag: Annotated[str | None, typer.Option(help="only runs with this tag")] = None,
     since: Annotated[str, typer.Option(help="only runs from this day on", metavar="YYYY-MM-DD", show_default=False)] = "",
     until: Annotated[str, typer.Option(help="only runs up to this day", metavar="YYYY-MM-DD", show_default=False)] = "~",
@@ -55,12 +55,12 @@ def runs_list(
         said = " ".join(f"{option} {value!r}" for option, value in asked if value)
         n = len(find_runs(runs)) if said else 0
         print(clean(f"none of {n} runs in {runs} fits {said}" if n else f"no runs in {runs}"))
-    _tell_unreadable(runs, {entry.name for entry in found})
+    _print_unreadable(runs, {entry.name for entry in found})
     return EXIT_OK
 
 
 def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
-    """Show one run: what is known of it, all its metadata, its numbers, and the contexts of its answers where it keeps some."""
+    """Show one run: its metadata, its numbers, and the contexts of its answers if saved."""
     from evalsuite.runs.history import submission_folder
     from evalsuite.runs.submission_reader import walled_contexts
 
@@ -79,10 +79,10 @@ def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
 def runs_tag(
     run: RunName,
     add: Annotated[list[str] | None, typer.Option("--add", help="a tag to add; may be repeated")] = None,
-    remove: Annotated[list[str] | None, typer.Option("--remove", help="a tag to take away; may be repeated")] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="a tag to remove; may be repeated")] = None,
     runs: RunsFolder = RUNS,
 ) -> int:
-    """Add tags to a run or take them away, and show its tags."""
+    """Add tags to a run or remove them, and show its tags."""
     if not all(name.strip() for name in add or ()):
         raise UsageError("a tag cannot be blank", hint="--add release")
     tags = tag_run(one_run(run, runs), add=add or (), remove=remove or ())
@@ -99,14 +99,14 @@ def runs_rm(run: RunName, runs: RunsFolder = RUNS) -> int:
 
 
 def runs_prune(
-    keep: Annotated[int, typer.Option(help="how many of the newest runs of each suite and model stay", metavar="N")],
-    before: Annotated[str, typer.Option(help="only runs from before this day go", metavar="YYYY-MM-DD", show_default=False)] = "",
-    drop_best: Annotated[bool, typer.Option("--drop-best", help="let the best run of a suite go too")] = False,
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="let what killed runs left go too")] = False,
+    keep: Annotated[int, typer.Option(help="how many of the newest runs of each suite and model to keep", metavar="N")],
+    before: Annotated[str, typer.Option(help="delete only runs from before this day", metavar="YYYY-MM-DD", show_default=False)] = "",
+    drop_best: Annotated[bool, typer.Option("--drop-best", help="also delete the best run of a suite")] = False,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="also delete unfinished runs")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="delete them; without it they are only listed")] = False,
     runs: RunsFolder = RUNS,
 ) -> int:
-    """List the runs that a policy lets go, or with --yes delete them. What has a tag stays, and so does the best run of each suite."""
+    """List the runs that a policy would delete, or with --yes delete them. Tagged runs and the best run of each suite are kept."""
     from evalsuite.runs.history import Policy, left_behind, outdated, remove
 
     _check_day("--before", before)
@@ -118,12 +118,12 @@ def runs_prune(
         print(clean(f"{folder.name}  not finished"))
     n = len(entries) + len(folders)
     if not yes:
-        print(f"{counted(n, 'run')} would be deleted: add --yes" if n else "no run would be deleted")
+        print(f"{count_words(n, 'run')} would be deleted: add --yes" if n else "no run would be deleted")
         return EXIT_OK
     kept = list(remove(entries, folders))
     for why in kept:
         print(clean(f"kept: {why}"), file=sys.stderr)
-    print(f"deleted {counted(n - len(kept), 'run')}")
+    print(f"deleted {count_words(n - len(kept), 'run')}")
     return EXIT_GATE if kept else EXIT_OK
 
 
@@ -132,8 +132,8 @@ def _check_day(option: str, day: str) -> None:
         raise UsageError(f"{option} cannot be {day!r}", hint="write a day as 2026-11-21, a month as 2026-11")
 
 
-def _tell_unreadable(runs: Path, known: set[str]) -> None:
-    """Say on stderr which folders are left out of a list of runs, and what can be done with them."""
+def _print_unreadable(runs: Path, known: set[str]) -> None:
+    """Print to stderr which folders of a list are unreadable, and what to do."""
     from evalsuite.runs.history import unreadable
 
     begun, damaged = unreadable(runs, known)
@@ -155,8 +155,8 @@ runs_commands = Group({"list": runs_list, "show": runs_show, "tag": runs_tag, "r
 
 
 def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int:
-    """Show a saved run, or with -o write it to files; the ending of a file says its format."""
-    from evalsuite.reports.record import record_of_entry, revealed
+    """Show a saved run, or with -o write it to files in the format of their ending."""
+    from evalsuite.reports.record import record_of_entry, redact_record
     from evalsuite.runs.submission_reader import saved_exchanges
 
     shown.check()
@@ -169,7 +169,7 @@ def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int
         else:
             print(f"wrote {path}")
     if not shown.output:
-        shown.print(revealed(record, shown.reveal), None)
+        shown.print(redact_record(record, shown.reveal), None)
     return EXIT_GATE if n_lost else EXIT_OK
 
 
@@ -181,9 +181,9 @@ def margins_command(
     reveal: Reveal = None,
     json_: Annotated[bool, typer.Option("--json", help="print the curve as JSON and nothing else")] = False,
 ) -> int:
-    """Draw a saved run's score against the tolerance of numbers: how much of the score hangs on it, and which verdicts are near.
+    """Draw a saved run's score against the tolerance of numbers: how much the score depends on it, and which verdicts are close.
 
-    Each table, number and tree result says by `details.margin` under which smallest tolerance its verdict would turn.
+    Each table, number and tree result stores in `details.margin` the smallest tolerance at which its verdict changes.
     """
     from evalsuite.analysis.leaderboard.margin_curve import find_margins
     from evalsuite.core.redaction import check_level, default_level
@@ -234,7 +234,9 @@ def view_command(
         typer.Argument(metavar="[DIR]", help="`.evalsuite`, a folder of runs, or a Bench folder [default: .evalsuite and $BENCH_FILE_DIR]"),
     ] = None,
     port: Annotated[int, typer.Option(help="the port to listen on; 0 takes a free one", metavar="PORT", min=0, max=65535)] = 0,
-    host: Annotated[str, typer.Option(help="the address to listen on; any but loopback lets others read everything shown")] = _LOOPBACK,
+    host: Annotated[
+        str, typer.Option(help="the address to listen on; any other than loopback lets others read everything shown")
+    ] = _LOOPBACK,
     browser: Annotated[bool, typer.Option("--open", help="also open it in the browser")] = False,
 ) -> int:
     """Show suites and runs in a browser, from this machine only and read-only; Ctrl-C ends it."""
@@ -252,6 +254,6 @@ def view_command(
     try:
         serve(folder, host=host, port=port, announce=show_address)
     except KeyboardInterrupt:
-        # The usual way to end it is no failure.
+        # Ctrl-C is the usual end, not a failure.
         print("viewer ended")
     return EXIT_OK

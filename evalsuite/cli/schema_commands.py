@@ -1,4 +1,4 @@
-"""`evalsuite schema`: make, unfold, annotate and check the schemas of tree scorers."""
+"""`evalsuite schema`: infer, resolve, annotate and check schemas of tree scorers."""
 
 import json
 import sys
@@ -24,11 +24,13 @@ SchemaFile = Annotated[Path, typer.Argument(metavar="SCHEMA", help="a .json file
 def schema_infer(
     gold: GoldFile,
     widen: Annotated[
-        bool, typer.Option("--widen", help="let all values decide: integer with number is number, nulls, lists of types, enums")
+        bool, typer.Option("--widen", help="infer from all values: integer with number is number, nulls, lists of types, enums")
     ] = False,
-    id_field: Annotated[str | None, typer.Option("--id-field", "--id_field", help="the key that names a record, left out")] = None,
+    id_field: Annotated[
+        str | None, typer.Option("--id-field", "--id_field", help="the key that names a record; not part of the schema")
+    ] = None,
 ) -> int:
-    """Print the JSON Schema that gold's records show."""
+    """Print the JSON Schema inferred from gold's records."""
     from evalsuite.trees.eval_schema import infer_schema
 
     with _naming(gold):
@@ -38,7 +40,7 @@ def schema_infer(
 
 
 def schema_resolve(schema: SchemaFile) -> int:
-    """Print a schema with references followed, allOf merged and unions made types."""
+    """Print a schema with references resolved, allOf merged and unions converted to types."""
     from evalsuite.trees.eval_schema import resolve_schema_references
 
     with _naming(schema):
@@ -47,7 +49,7 @@ def schema_resolve(schema: SchemaFile) -> int:
 
 
 def schema_annotate(schema: SchemaFile) -> int:
-    """Print a schema in which every leaf names its comparator."""
+    """Print a schema with the comparator of every leaf."""
     from evalsuite.trees.eval_schema import annotate_xeval
 
     with _naming(schema):
@@ -60,11 +62,11 @@ def schema_check(
     gold: Annotated[Path, typer.Option("--gold", help="the gold records")],
     id_field: Annotated[str | None, typer.Option("--id-field", "--id_field", help="the key that names a record")] = None,
     strict_types: Annotated[bool, typer.Option("--strict-types", help="each value must be of its declared type")] = False,
-    allow_missing: Annotated[bool, typer.Option("--allow-missing", help="a field that a record lacks is no finding")] = False,
+    allow_missing: Annotated[bool, typer.Option("--allow-missing", help="do not report fields that a record lacks")] = False,
     plugin: Plugins = None,
     json_: Json = False,
 ) -> int:
-    """Say what gold's records and the schema do not agree on, with record and path; exit 1 where there is anything."""
+    """Print where gold's records and the schema disagree, with record and path; exit 1 if they do."""
     from evalsuite.trees.gold_findings import gold_findings
 
     load_plugins(plugin)
@@ -82,7 +84,7 @@ def schema_check(
 
 
 def _records_of_file(path: Path) -> list[Any]:
-    """The records of a file: those of a list, or the one it is."""
+    """Return the records of a file: a list, or a single one."""
     from evalsuite.readers.json_text import read_named_json
 
     found = read_named_json(path)
@@ -100,7 +102,7 @@ def _schema(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Inside, what a schema or its records cannot be used for becomes a usage error that names the file."""
+    """Turn errors of a schema or its records into usage errors with the file's name."""
     from evalsuite.trees.eval_schema import JsonRefError, SchemaError
     from evalsuite.trees.json_values import TreeLimitError
 
@@ -119,7 +121,7 @@ def _notice_line(notice: "Notice") -> None:
 
 
 def _print_schema(schema: dict[str, Any]) -> int:
-    # Escaped as ASCII: names out of a schema cannot steer the terminal.
+    # ASCII only, so that names in a schema cannot control the terminal.
     print(json.dumps(schema, indent=2))
     return EXIT_OK
 

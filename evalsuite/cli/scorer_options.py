@@ -1,4 +1,4 @@
-"""A scorer's keyword parameters as options of the command line, read by the types in its signature."""
+"""Parse a scorer's keyword parameters from command line options, by the types of its signature."""
 
 import json
 import typing
@@ -10,19 +10,19 @@ from evalsuite.core.scorer_contract import Scorer, fits, readable
 
 
 def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = (), known: Iterable[str] = ()) -> dict[str, Any]:
-    """The scorer's parameters by name, of the types its signature asks for.
+    """Return the scorer's parameters by name, with the types of its signature.
 
-    Both spellings (`--ignore-order`, `--ignore_order`) and `--name=value` are read. A parameter that may be true is a flag with an
-    optional value and has a `--no-` form. A repeated option is a list, and so is one plain text where only a list fits.
+    Both spellings (`--ignore-order`, `--ignore_order`) and `--name=value` are accepted. A boolean parameter is a flag with an optional
+    value and a `--no-` form. A repeated option is a list, and so is a single text if the parameter only accepts a list.
 
     Args:
         entry: the scorer.
-        words: what the command line says beyond the options of the command itself.
+        words: the arguments that are not options of the command itself.
         gold: the values of `--gold`, in order.
-        known: further options to name in a "did you mean".
+        known: further options for the "did you mean" of an error.
 
     Raises:
-        UsageError: an option the scorer does not have, a value of another type, an option without its value, a stray word.
+        UsageError: an unknown option, a value of another type, an option without value, a stray word.
     """
     given: dict[str, list[str]] = {"gold": list(gold)} if gold else {}
     rest = list(words)
@@ -44,25 +44,25 @@ def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = 
 
 
 def spell(name: str) -> str:
-    """How a parameter is spelled on the command line: `--ignore-order`."""
+    """Return the command line spelling of a parameter: `--ignore-order`."""
     return "--" + name.replace("_", "-")
 
 
 def json_type(entry: Scorer, name: str) -> Any:
-    """The type that a gold file gives the parameter: for `gold` of a file scorer the type of its file names."""
+    """Return the type of a parameter in a gold file; for `gold` of a file scorer the type of file names."""
     if name == "gold" and entry.marker.gold_files is not None:
         return entry.marker.gold_files
     return entry.parameters[name].annotation
 
 
 def is_flag(entry: Scorer, name: str) -> bool:
-    """Whether the parameter may stand without a value."""
+    """Return whether the parameter may be given without a value."""
     annotation = json_type(entry, name)
     return annotation not in (Any, object) and fits(True, annotation)
 
 
 def typed(entry: Scorer, name: str, texts: Sequence[str]) -> Any:
-    """The value that one or several texts give a parameter; raises `UsageError` with the type it takes."""
+    """Convert one or several texts to a parameter's type; raises `UsageError` with the expected type."""
     annotation = json_type(entry, name)
     if len(texts) == 1:
         forms = _forms(texts[0], annotation, as_list=isinstance(entry.parameters[name].default, tuple | list))
@@ -79,7 +79,7 @@ def typed(entry: Scorer, name: str, texts: Sequence[str]) -> Any:
 
 
 def as_words(entry: Scorer, parameters: Mapping[str, Any]) -> list[str]:
-    """The words that `parse_options` reads back to these parameters."""
+    """Return the words that `parse_options` parses to these parameters."""
     words: list[str] = []
     for name, value in parameters.items():
         if isinstance(value, bool) and is_flag(entry, name):
@@ -94,7 +94,7 @@ def as_words(entry: Scorer, parameters: Mapping[str, Any]) -> list[str]:
 
 
 def _parameter_named(entry: Scorer, spelled: str, known: Iterable[str]) -> str | None:
-    """The parameter an option names, None for the `--no-` form of a flag."""
+    """Return the parameter of an option, None for the `--no-` form of a flag."""
     name = spelled.removeprefix("--").replace("-", "_")
     if name in entry.parameters:
         return name
@@ -105,13 +105,13 @@ def _parameter_named(entry: Scorer, spelled: str, known: Iterable[str]) -> str |
 
 
 def _negated(entry: Scorer, spelled: str) -> str:
-    """The flag whose `--no-` form this is, or an empty text."""
+    """Return the flag of a `--no-` form, or an empty text."""
     name = spelled.removeprefix("--").replace("-", "_").removeprefix("no_")
     return name if name in entry.parameters and is_flag(entry, name) else ""
 
 
 def _word_after(entry: Scorer, name: str, rest: list[str]) -> str:
-    """The word after an option, taken out of `rest`; a flag may stand alone."""
+    """Remove and return the word after an option; a flag may have none."""
     if rest and not rest[0].startswith("--"):
         return rest.pop(0)
     if is_flag(entry, name):
@@ -120,10 +120,10 @@ def _word_after(entry: Scorer, name: str, rest: list[str]) -> str:
 
 
 def _forms(text: str, annotation: Any, *, as_list: bool = False) -> list[Any]:
-    """The values a text may stand for, best first, of which only those that fit count."""
+    """Yield the possible values of a text, best first; only those of a fitting type count."""
     values: list[Any] = [text]
     found, value = _from_json(text)
-    # Quotes tell the text "17" from the number; where no number is taken they are part of the text.
+    # Quotes mark the text "17"; if no number is accepted they are part of the text.
     if found and (not isinstance(value, str) or fits(0, annotation)):
         values.insert(0, value)
     forms: list[Any] = []
@@ -144,7 +144,7 @@ def _from_json(text: str) -> tuple[bool, Any]:
 
 
 def _item_types(annotation: Any) -> list[Any]:
-    """What a list of this type may hold, one type for each list in a union."""
+    """Return the item types of a list, one for each list in a union."""
     origin = typing.get_origin(annotation)
     if origin is not None and isinstance(origin, type) and issubclass(origin, Sequence):
         return [typing.get_args(annotation)[0]]

@@ -1,4 +1,4 @@
-"""`evalsuite scorers`, `connections`, `doctor`, `keys`: what there is to score with, behind which walls, and what signs it."""
+"""`evalsuite scorers`, `connections`, `doctor` and `keys`: list scorers and connections, check the sandbox, manage keys."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ def scorers_command(
     plugin: Plugins = None,
     json_: Annotated[bool, typer.Option("--json", help="print JSON and nothing else")] = False,
 ) -> int:
-    """List the scorers, or explain one: its parameters, what both rules ask, an example."""
+    """List the scorers, or explain one: its parameters, both rules, an example."""
     from evalsuite.reports.scorer_help import help_of, scorer_help_text, scorer_list_text
     from evalsuite.scorers import SCORERS
 
@@ -43,7 +43,7 @@ def scorers_command(
 
 
 def _example_command(entry: "Scorer", about: "Help") -> str:
-    """The scorer's own example as an `evalsuite check` command; empty where it has none."""
+    """Return the scorer's example as an `evalsuite check` command; empty without one."""
     from evalsuite.cli.scorer_options import as_words
 
     parameters = about.example.get("parameters")
@@ -59,14 +59,12 @@ def _example_command(entry: "Scorer", about: "Help") -> str:
     return shlex.join(["evalsuite", "check", entry.name, *shown, *as_words(entry, parameters)])
 
 
-ConnectionsGold = Annotated[
-    Path | None, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder whose connections count too")
-]
+ConnectionsGold = Annotated[Path | None, typer.Option("--gold", "--gold-dir", "--gold_dir", help="a gold folder with more connections")]
 DatabaseFolder = Annotated[Path | None, typer.Option(help="the folder of database files", metavar="DIR")]
 
 
 def connections_list(gold: ConnectionsGold = None, databases: DatabaseFolder = None) -> int:
-    """List the configured connections: name, engine, where it is configured, which instances it is for; no value is shown."""
+    """List the configured connections: name, engine, where it is configured, its instances; secrets are not shown."""
     from evalsuite.gold.connection_files import read_connections
 
     connections = read_connections(_connections_folder(gold), databases=databases)
@@ -96,7 +94,7 @@ def connections_test(
     chosen = names or list(connections.entries)
     failed = 0
     for name in chosen:
-        works, said = _tried(connections, name, seconds, sql)
+        works, said = _test_connection(connections, name, seconds, sql)
         failed += not works
         print(clean(f" {'✓' if works else '✗'} {name:<16} {said}"))
     if not chosen:
@@ -106,8 +104,8 @@ def connections_test(
     return EXIT_USAGE if failed else EXIT_OK
 
 
-def _tried(connections: "Connections", name: str, seconds: float, sql: str) -> tuple[bool, str]:
-    """(whether it works, what to say of it)."""
+def _test_connection(connections: "Connections", name: str, seconds: float, sql: str) -> tuple[bool, str]:
+    """Return (success, message) of one connection."""
     from evalsuite.gold.checkout import with_login
     from evalsuite.sql import ENGINES, open_session
     from evalsuite.sql.execution import ask
@@ -130,7 +128,7 @@ def _tried(connections: "Connections", name: str, seconds: float, sql: str) -> t
 
 
 def _connections_folder(gold: Path | None) -> Path | None:
-    """The folder that is named, else `gold` where there is one. Raises `UsageError` where the named one is not there."""
+    """Return the named folder, else `gold` if it exists. Raises `UsageError` if the named one does not exist."""
     if gold is None:
         return Path("gold") if Path("gold").is_dir() else None
     if not gold.is_dir():
@@ -142,12 +140,14 @@ connections_commands = Group({"list": connections_list, "test": connections_test
 
 
 def doctor_command(
-    gold: Annotated[Path | None, typer.Argument(metavar="[GOLD]", help="say instead what this gold folder needs that is not here")] = None,
+    gold: Annotated[
+        Path | None, typer.Argument(metavar="[GOLD]", help="list instead what is missing on this machine to score this gold folder")
+    ] = None,
     databases: DatabaseFolder = None,
     questions: Questions = None,
     json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
 ) -> int:
-    """Say which walls round answers and programs this machine gives; of a gold folder, what is missing for how many of its instances."""
+    """Check which sandbox features this machine supports; with a gold folder, what is missing to score it, and for how many instances."""
     from evalsuite.sandbox.worker_sandbox import every_wall
 
     if gold is not None:
@@ -164,12 +164,16 @@ def doctor_command(
         head = f" {name:<12} {'yes' if stands else 'no':<4} "
         print(textwrap.fill(what, max(40, width), initial_indent=head, subsequent_indent=" " * len(head)))
     absent = [name for name, stands, _ in rows if not stands]
-    print("done: every wall stands" if not absent else f"done: not on this machine: {', '.join(absent)}; SECURITY.md says what that means")
+    print(
+        "done: every sandbox feature is supported"
+        if not absent
+        else f"done: not supported on this machine: {', '.join(absent)}; SECURITY.md says what that means"
+    )
     return EXIT_OK
 
 
 def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, as_json: bool) -> int:
-    """Print what the gold needs that is not here, and the line that mends it."""
+    """Print what scoring this gold needs that is missing, and how to install or configure it."""
     from evalsuite.analysis.gold_checks.setup_needs import needs_of
     from evalsuite.core.errors import listed
 
@@ -194,11 +198,11 @@ def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, a
 
 
 def keys_new(
-    file: Annotated[Path, typer.Argument(help="the private key to write; the public one lies beside it, with .pub at its end")] = Path(
-        "evalsuite_key"
-    ),
+    file: Annotated[
+        Path, typer.Argument(help="the private key to write; the public key is written next to it, with the ending .pub")
+    ] = Path("evalsuite_key"),
 ) -> int:
-    """Make a key pair (Ed25519, OpenSSH files): `run --sign FILE` signs a run with it, `verify RUN --key FILE.pub` holds a run to it."""
+    """Make a key pair (Ed25519, OpenSSH files): `run --sign FILE` signs a run, `verify RUN --key FILE.pub` verifies it."""
     from evalsuite.runs.signing import new_key
 
     public = new_key(file)
@@ -207,7 +211,7 @@ def keys_new(
 
 
 def keys_show(file: Annotated[Path, typer.Argument(help="a private key")]) -> int:
-    """Print the public key that belongs to a private one: the line of its .pub file."""
+    """Print the public key of a private key: the line of its .pub file."""
     from evalsuite.runs.signing import public_text, read_key
 
     print(public_text(read_key(file).public_key()))

@@ -1,4 +1,4 @@
-"""How a run is shown, live or saved: the options that `run` and `report` share, the printing, and the bar while it is scored."""
+"""Show a run, live or saved: the options that `run` and `report` share, printing, and the progress bar."""
 
 import os
 import sys
@@ -21,34 +21,36 @@ if TYPE_CHECKING:
 
 
 Outputs = Annotated[
-    list[Path] | None, typer.Option("-o", "--output", help="also write a report; the ending says the format; may be repeated")
+    list[Path] | None, typer.Option("-o", "--output", help="also write a report, in the format of the file's ending; may be repeated")
 ]
 Reveal = Annotated[
     str | None,
     typer.Option(
         "--reveal",
         metavar="none|status|class|shape|cells",
-        help="how much of gold a report may show [default: cells; class where suite.yaml says hidden]",
+        help="how much of gold a report may show [default: cells; class if suite.yaml says hidden]",
     ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Showing:
-    """How a run is shown, live or saved."""
+    """Options of how a run is shown, live or saved."""
 
     output: Outputs = None
     reveal: Reveal = None
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", metavar="FILE.csv", help="what people said of answers: their score stands beside", show_default=False),
+        typer.Option(
+            "--labels", metavar="FILE.csv", help="human labels of answers; their score is shown next to the run's", show_default=False
+        ),
     ] = None
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="show all that is known about each instance")] = False
-    failures: Annotated[bool, typer.Option("--failures", help="show only what is not right under every rule")] = False
-    durations: Annotated[int, typer.Option("--durations", min=0, metavar="N", help="also show the N instances that took longest")] = 0
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="show every detail of each instance")] = False
+    failures: Annotated[bool, typer.Option("--failures", help="show only instances that are not right under every rule")] = False
+    durations: Annotated[int, typer.Option("--durations", min=0, metavar="N", help="also show the N slowest instances")] = 0
 
     def check(self) -> None:
-        """Raise what `check_showing` raises, and `UsageError` for labels that cannot be read."""
+        """Raise what `check_showing` raises, and `UsageError` for unreadable labels."""
         check_showing(self.output or (), self.reveal)
         if self.labels is not None:
             from evalsuite.runs.human_labels import labels_of
@@ -56,9 +58,9 @@ class Showing:
             labels_of(self.labels)
 
     def print(self, record: "Record", last_line: str | None, moved: Sequence[str] = (), databases: Path | None = None) -> None:
-        """Print the report as wide as the terminal; `record` is what may be seen of it, `moved` stands above the last line.
+        """Print the report in the terminal's width; `record` is redacted, `moved` is printed above the last line.
 
-        `databases` is where the run found them.
+        `databases` is the databases folder of the run.
         """
         from evalsuite.reports.run_document import run_document
         from evalsuite.reports.terminal import print_line, show
@@ -71,9 +73,9 @@ class Showing:
 
 
 def check_showing(outputs: Iterable[Path], reveal: str | None) -> None:
-    """Raise `UsageError` for a format or a level that does not exist, `OutputError` for a place that cannot be written; before any scoring.
+    """Raise `UsageError` for an unknown format or level, `OutputError` for an unwritable path; called before scoring.
 
-    Two outputs cannot be one file.
+    Two outputs must be different files.
     """
     from evalsuite.core.redaction import check_level
     from evalsuite.reports import check_output
@@ -89,8 +91,8 @@ def check_showing(outputs: Iterable[Path], reveal: str | None) -> None:
 
 
 def run_report(record: "Record", reveal: str | None = None, **how: Any) -> "Document":
-    """The report of a run as it may be seen; what its page shows beside a wrong answer is worked out when the page is written."""
-    from evalsuite.reports.record import revealed
+    """Build the report of a redacted run; evidence of wrong answers is computed when a page is written."""
+    from evalsuite.reports.record import redact_record
     from evalsuite.reports.run_document import run_document
 
     def find_evidence(record: "Record", ids: Sequence[str]) -> "RunEvidence":
@@ -98,11 +100,11 @@ def run_report(record: "Record", reveal: str | None = None, **how: Any) -> "Docu
 
         return evidence_of_run(record, ids)
 
-    return run_document(revealed(record, reveal), find_evidence=find_evidence, **how)
+    return run_document(redact_record(record, reveal), find_evidence=find_evidence, **how)
 
 
 def print_document(document: "Document", form: str = "text", *, last_line: str | None = None) -> None:
-    """Print a document: for people as wide as the terminal, or in a format by its name (json, md ...); `github` gives annotations."""
+    """Print a document: in the terminal's width, or in a format by name (json, md ...); `github` prints annotations."""
     from evalsuite.reports import FORMATS
     from evalsuite.reports.ci_files import annotations
     from evalsuite.reports.terminal import show
@@ -117,14 +119,14 @@ def print_document(document: "Document", form: str = "text", *, last_line: str |
 
 
 def write_all(document: "Document", outputs: Iterable[Path]) -> int:
-    """Write a report in every format that was asked for; how many could not be written."""
+    """Write a report to every output; return how many could not be written."""
     from evalsuite.reports import write
 
-    return sum(lost(partial(write, document, path)) for path in outputs)
+    return sum(write_fails(partial(write, document, path)) for path in outputs)
 
 
-def lost(write: Callable[[], object]) -> bool:
-    """Whether something could not be written, which is said on stderr: what it tells of is known all the same, and stands."""
+def write_fails(write: Callable[[], object]) -> bool:
+    """Return whether writing failed, and print the error to stderr; the command's result is still valid."""
     from evalsuite.cli.output_streams import complain
 
     try:
@@ -135,26 +137,26 @@ def lost(write: Callable[[], object]) -> bool:
     return False
 
 
-def with_lost(code: int, line: str, n_lost: int) -> tuple[int, str]:
-    """The exit code and the last line of a command, of whose outputs some could not be written."""
+def with_write_failures(code: int, line: str, n_lost: int) -> tuple[int, str]:
+    """Return the exit code and last line of a command, some of whose outputs could not be written."""
     if not n_lost or code != EXIT_OK:
         return code, line
     return EXIT_GATE, f"{line}, {n_lost} output{'s' * (n_lost > 1)} could not be written (exit {EXIT_GATE})"
 
 
 def console(width_in_a_file: int = 150, *, stderr: bool = False) -> "Console":
-    """Where reports are printed: as wide as the terminal, or that wide where there is none; without any style under NO_COLOR."""
+    """Return the console of reports: as wide as the terminal, or the given width in a file; without style under NO_COLOR."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else width_in_a_file
     colors: Any = None if os.environ.get("NO_COLOR") else "auto"
-    # Nothing that is piped is cut: the soft wrap says so.
+    # Soft wrap: piped output is not cut.
     return Console(stderr=stderr, width=width, soft_wrap=width is not None, highlight=False, color_system=colors)
 
 
 class ProgressBar:
-    """A bar with rate and time left on stderr; drawn only on a terminal and only once a run takes longer than a second."""
+    """A progress bar with rate and remaining time on stderr, only on a terminal and after one second."""
 
     def __init__(self, *, hidden: bool = False) -> None:
         import time
@@ -177,7 +179,7 @@ class ProgressBar:
             return
         if self._bar is None:
             self._bar = _rich_bar(total)
-            # Not before the bar is known here: interrupted in the middle of it, its cursor must come back.
+            # The bar must be stored first: an interruption in `start` must restore the cursor.
             self._bar.start()  # type: ignore[attr-defined]
         self._bar.update(self._bar.task_ids[0], completed=done)  # type: ignore[attr-defined]
 
@@ -187,7 +189,7 @@ def _rich_bar(total: int) -> object:
     from rich.text import Text
 
     class Speed(ProgressColumn):
-        """Nothing until two moments are known to take a speed from."""
+        """Show the rate; empty until two updates are known."""
 
         def render(self, task: Task) -> Text:
             return Text("" if task.speed is None else f"{task.speed:.{0 if task.speed >= 10 else 1}f}/s")

@@ -1,7 +1,4 @@
-"""`evalsuite suite`: suites by name, made from data and run on candidates.
-
-`evalsuite suite try`: from one file of questions, references and answers to a verdict on who is better.
-"""
+"""`evalsuite suite`: make named suites from data files, run candidates against them, and compare candidates of one file."""
 
 import re
 import shlex
@@ -14,7 +11,7 @@ import typer
 
 from evalsuite.cli.options import AllowUnscored, Code, Group, InvalidAs, Json, JudgeFile, Plugins, Quiet, load_parameters, load_plugins
 from evalsuite.cli.options import invalid_as as counted_as
-from evalsuite.cli.showing import Outputs, ProgressBar, check_showing, print_document, with_lost, write_all
+from evalsuite.cli.showing import Outputs, ProgressBar, check_showing, print_document, with_write_failures, write_all
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError
 from evalsuite.core.status import UNJUDGED
@@ -28,7 +25,9 @@ _NUMBER = re.compile(r"[-+]?\d[\d,]*(\.\d+)?([eE][-+]?\d+)?")
 
 
 def suite_try(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per question")],
+    source: Annotated[
+        Path, typer.Argument(metavar="FILE", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with one row per question")
+    ],
     candidates: Annotated[list[str], typer.Option("--candidate", help="a column of answers; may be repeated, the first is the baseline")],
     input_column: Annotated[str, typer.Option("--input", help="the column of questions")] = "input",
     reference_column: Annotated[str, typer.Option("--reference", help="the column of right answers")] = "reference",
@@ -40,17 +39,17 @@ def suite_try(
         list[str] | None, typer.Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer; may be repeated")
     ] = None,
     keep: Annotated[
-        str | None, typer.Option("--keep", metavar="NAME", help="keep the suite under this name and the runs in the history")
+        str | None, typer.Option("--keep", metavar="NAME", help="save the suite under this name and its runs in the history")
     ] = None,
-    alpha: Annotated[float, typer.Option(help="the chance of a false call that is accepted", metavar="0-1")] = 0.05,
-    all_: Annotated[bool, typer.Option("--all", help="list every instance that was lost or won")] = False,
+    alpha: Annotated[float, typer.Option(help="the accepted rate of false positives", metavar="0-1")] = 0.05,
+    all_: Annotated[bool, typer.Option("--all", help="list every lost or won instance")] = False,
     output: Outputs = None,
     json_: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Score columns of answers against a column of references and compare them: both percentages, which differ, and the exact p.
+    """Score columns of answers against a column of references and compare them: scores, differing answers, and the exact p-value.
 
-    Nothing is kept unless `--keep` names a suite.
+    Nothing is saved unless `--keep` names a suite.
     """
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.sandbox.temp_dirs import ScratchFolder
@@ -78,9 +77,9 @@ def suite_try(
             with ProgressBar(hidden=json_ or quiet) as progress:
                 made = suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None, progress=progress)
             runs.append(made.run)
-        document, line = _told(dict(zip(candidates, runs, strict=True)), alpha, everything=all_)
+        document, line = _summary_document(dict(zip(candidates, runs, strict=True)), alpha, everything=all_)
         unjudged = any(result.score is None and result.fault != "UNDEFINED" for run in runs for result in run.results)
-        code, line = with_lost(EXIT_UNSCORABLE if unjudged else EXIT_OK, line, write_all(document, output or ()))
+        code, line = with_write_failures(EXIT_UNSCORABLE if unjudged else EXIT_OK, line, write_all(document, output or ()))
         if json_:
             print_document(document, "json")
         elif quiet:
@@ -95,14 +94,14 @@ def suite_try(
                 again = [word for option, values in asked.items() for one in values for word in (option, one)]
                 print(clean(f"next: evalsuite {shlex.join(['suite', 'try', str(source), *again])}"))
             elif candidates[1:]:
-                # A run alone says by itself what comes next.
+                # The report of a single run names the next command itself.
                 print(clean(f"next: evalsuite {shlex.join(['report', f'{keep}/{candidates[0]}'])}"))
             print(clean(line))
     return code
 
 
-def _told(runs: "Mapping[str, Run]", alpha: float, *, everything: bool) -> "tuple[Document, str]":
-    """What there is to say of the runs by candidate, and its last line: how they compare, or the report of the only one."""
+def _summary_document(runs: "Mapping[str, Run]", alpha: float, *, everything: bool) -> "tuple[Document, str]":
+    """Return the document of the runs by candidate, and its last line: their comparison, or the report of the only run."""
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import side_of
     from evalsuite.gold.question_texts import exchanges_of
@@ -118,14 +117,14 @@ def _told(runs: "Mapping[str, Run]", alpha: float, *, everything: bool) -> "tupl
     return comparison_document(found, everything=everything), comparison_verdict(found)
 
 
-# How many different reasons `suite run` prints for cases it could not score.
+# Most different reasons that `suite run` prints for cases it could not score.
 _MOST_REASONS = 3
 SuiteName = Annotated[str, typer.Argument(help="the suite's name")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What is known of a run's candidates: the metadata that `TestSuite.run` takes."""
+    """Options of the candidates' metadata, which `TestSuite.run` takes."""
 
     model_name: Annotated[str, typer.Option(help="kept and shown")] = ""
     model_version: Annotated[str, typer.Option(help="kept and shown")] = ""
@@ -137,9 +136,7 @@ class About:
 def suite_create(
     name: SuiteName,
     source: Annotated[Path, typer.Option("--from", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per test case")],
-    scorers: Annotated[
-        list[str], typer.Option("--scorer", help="the scorer, see `evalsuite scorers`; of several the first makes the score")
-    ],
+    scorers: Annotated[list[str], typer.Option("--scorer", help="the scorer, see `evalsuite scorers`; of several the first is the score")],
     input_column: Annotated[str, typer.Option(help="the column of inputs")] = "input",
     reference_column: Annotated[str, typer.Option(help="the column of reference outputs")] = "reference_output",
     description: Annotated[str, typer.Option(help="kept and shown")] = "",
@@ -151,7 +148,7 @@ def suite_create(
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="take blank cells as empty texts")] = False,
     plugins: Plugins = None,
 ) -> int:
-    """Make a suite from a file of inputs and reference outputs."""
+    """Make a suite from a file of inputs and references."""
     from evalsuite.gold.suite_yaml import judge_section
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.suites.stored_suites import SuiteError, folder_of
@@ -176,7 +173,7 @@ def suite_create(
 
 
 def _by_scorer(parameters: dict[str, Any], scorers: list[str]) -> dict[str, Any]:
-    """The parameters of the only scorer as they are, those of several by scorer."""
+    """Return the parameters of a single scorer, or those of several by scorer."""
     if len(scorers) == 1:
         return parameters
     found: dict[str, Any] = {}
@@ -207,7 +204,7 @@ def suite_list() -> int:
 
 
 def suite_show(name: SuiteName) -> int:
-    """Show a suite: what it is, its first cases, and its runs."""
+    """Show a suite: its properties, its first cases, and its runs."""
     from evalsuite.runs.history import find_runs
     from evalsuite.suites.stored_suites import folder_of, load_suite
 
@@ -312,12 +309,12 @@ def suite_run(
 
 
 def _run_name(source: Path, column: str, n_sources: int, n_columns: int) -> str:
-    """The name of a run by what tells it from the others: its file, its column, or both."""
+    """Return the name of a run by what distinguishes it: its file, its column, or both."""
     return source.stem if n_columns == 1 else column if n_sources == 1 else f"{source.stem}-{column}"
 
 
 def suite_delete(name: SuiteName) -> int:
-    """Delete a suite; the run folders of its history stay."""
+    """Delete a suite; the run folders of its history are kept."""
     from evalsuite.suites.stored_suites import delete_suite
 
     delete_suite(name)
@@ -326,7 +323,7 @@ def suite_delete(name: SuiteName) -> int:
 
 
 def suite_rename(name: SuiteName, new: Annotated[str, typer.Argument(help="the new name")]) -> int:
-    """Give a suite another name."""
+    """Rename a suite."""
     from evalsuite.suites.stored_suites import rename_suite
 
     rename_suite(name, new)
@@ -344,12 +341,12 @@ def suite_export(name: SuiteName, path: Annotated[Path, typer.Argument(help="the
 
 
 def suite_import(
-    path: Annotated[Path, typer.Argument(help="a Bench folder, a Bench suite JSON, or our own export")],
+    path: Annotated[Path, typer.Argument(help="a Bench folder, a Bench suite JSON, or an export of evalsuite")],
     force_new_version: Annotated[
-        bool, typer.Option("--force-new-version", help="keep a suite of a known name and other cases under a name with a number")
+        bool, typer.Option("--force-new-version", help="import a suite of an existing name with other cases under a numbered name")
     ] = False,
 ) -> int:
-    """Read suites (and their runs) from a Bench folder, a Bench suite JSON, or our own export; what is known already stays."""
+    """Import suites (and their runs) from a Bench folder, a Bench suite JSON, or an export; existing ones are kept."""
     from evalsuite.suites.transfer import import_suites
 
     for name in import_suites(path, force_new_version=force_new_version):

@@ -1,7 +1,7 @@
-"""Reports in files: `FORMATS` says what sets any document in the form of an ending.
+"""Write reports to files: `FORMATS` maps a file ending to its renderer.
 
-What there is to report builds its `Document` in a file of its own (`run_document`, `comparison_document` ...); a new format is one function
-of a document and one line here.
+Each kind of report builds its `Document` in its own module (`run_document`, `comparison_document` ...). A new format is one function of a
+document and one line in `FORMATS`.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evalsuite.reports.document import Document
 
 
-# A format is a function of a document: text, bytes, or pieces of text where the whole would be large.
+# A format is a function from a document to text, bytes, or an iterable of text where the whole is large.
 Rendered = str | bytes | Iterable[str]
 FORMATS: dict[str, ImportRef] = {
     ".csv": ImportRef("evalsuite.reports.data_files:as_csv"),
@@ -32,21 +32,21 @@ FORMATS: dict[str, ImportRef] = {
     ".txt": ImportRef("evalsuite.reports.terminal:as_text"),
     ".xml": ImportRef("evalsuite.reports.ci_files:as_junit"),
 }
-# The endings whose files are no text.
+# Endings of binary files.
 BINARY = frozenset({".parquet"})
 
 
 def check_output(path: Path) -> None:
-    """Raise `UsageError` where no format has the ending of `path`, `OutputError` where it cannot be written; called before any scoring."""
+    """Raise `UsageError` for an unknown ending of `path`, `OutputError` if `path` cannot be written. Called before any scoring."""
     if path.suffix not in FORMATS:
         raise UsageError(f"no report format for {path.name!r}", hint=f"the endings are {', '.join(FORMATS)}")
     check_writable(path)
 
 
 def check_writable(path: Path, *, hint: str = CHECK_HINT) -> None:
-    """Raise `OutputError` where no file can be written at `path`.
+    """Raise `OutputError` if no file can be written at `path`.
 
-    It is tried, by a file without a name in the nearest folder that is there: rights do not tell of a file system that is read-only.
+    Creates an unnamed file in the nearest existing folder, because permissions do not show a read-only file system.
     """
     _refuse_links(path)
     try:
@@ -62,7 +62,7 @@ def check_writable(path: Path, *, hint: str = CHECK_HINT) -> None:
 
 
 def encoded(document: "Document", ending: str) -> Iterator[bytes]:
-    """The pieces of a file that holds a document in the format of an ending of `FORMATS`."""
+    """Yield the pieces of the file of a document, in the format of an ending in `FORMATS`."""
     rendered: Rendered = FORMATS[ending].load()(document)
     pieces = [rendered] if isinstance(rendered, str | bytes) else rendered
     return (piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace") for piece in pieces)
@@ -72,14 +72,14 @@ def write(document: "Document", path: Path) -> None:
     """Write a document in the format of the file's ending. Raises `OutputError`."""
     pieces = encoded(document, path.suffix)
     try:
-        with _opened(path) as file:
+        with _open_file(path) as file:
             file.writelines(pieces)
     except OSError as error:
         raise write_error(path, error) from error
 
 
-def _opened(path: Path) -> BinaryIO:
-    """The file, empty, and the folders that it needs; in a workspace of GitHub through no link: a pull request chose what lies there."""
+def _open_file(path: Path) -> BinaryIO:
+    """Create the file and its folders. Below GITHUB_WORKSPACE no link is followed, because a pull request controls those paths."""
     parts = _parts_in_workspace(path)
     if parts:
         _refuse_links(path)
@@ -93,13 +93,13 @@ def _workspace() -> Path:
 
 
 def _parts_in_workspace(path: Path) -> list[str]:
-    """The names on the way from the workspace to a file below it, empty for a file elsewhere."""
+    """Return the path parts from the workspace to a file below it; empty for other files."""
     root, place = _workspace(), Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` follows links
     return list(place.relative_to(root).parts) if root.is_absolute() and place.is_relative_to(root) else []
 
 
 def _refuse_links(path: Path) -> None:
-    """Raise `OutputError` where a link lies on the way from the workspace to a file."""
+    """Raise `OutputError` if a part of the path from the workspace to a file is a link."""
     place = _workspace()
     for name in _parts_in_workspace(path):
         place /= name
@@ -108,7 +108,7 @@ def _refuse_links(path: Path) -> None:
 
 
 def _open_without_links(parts: Sequence[str]) -> int:
-    """A descriptor for writing, walked to by descriptors: a folder that was exchanged for a link since is an OSError."""
+    """Return a descriptor for writing, opened part by part. Raises OSError if a folder was replaced by a link meanwhile."""
     flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     here = os.open(_workspace(), flags & ~os.O_NOFOLLOW)
     try:

@@ -1,13 +1,4 @@
-"""Whether a saved run is what it says, as a document: each finding, what is only claimed, and what was left out.
-
-What stored runs drifted to, as a document.
-
-A run's score against the tolerance, as a document.
-
-Two raters and what they agree on, as a document.
-
-The samples of one or more models as a document: means, pass@k and pass^k, and where the noise comes from.
-"""
+"""Documents of analyses of saved runs: verification, drift, tolerance margins, agreement of raters, and samples."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +9,7 @@ from evalsuite.core.errors import EXIT_UNSCORABLE
 from evalsuite.core.status import KINDS
 from evalsuite.reports.document import Case, Code, Column, Document, Form, Picture, Section, Strong, Suite, Table
 from evalsuite.reports.pictures import share_bar
-from evalsuite.reports.words import counted, interval_words, percent
+from evalsuite.reports.words import count_words, interval_words, percent
 
 if TYPE_CHECKING:
     from evalsuite.analysis.leaderboard.agreement import Disagreement, RaterAgreement
@@ -37,7 +28,7 @@ Component = tuple[str, int, int, int]
 
 
 def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -> Document:
-    """A row a run, and the matrix of what of the signature changed with how many verdicts moved beside it."""
+    """Build the drift report: one row per run, and a matrix of changed signature parts with the number of changed verdicts."""
     runs: list[Column[Drift]] = [
         Column(name="run", role="name", value=lambda one: one.name),
         Column(name="verdicts", value=lambda one: one.n, is_number=True, type="BIGINT"),
@@ -96,7 +87,7 @@ Step = tuple[float, float]
 
 
 def margins_document(margins: "Margins", *, names_instances: bool = True) -> Document:
-    """The curve, and the instances that are nearest to another verdict unless gold is hidden."""
+    """Build the report of a run's score against the tolerance; lists the instances closest to another verdict unless gold is hidden."""
     columns: list[Column[Near]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one[0]),
         Column(name="score", title=margins.rules, value=lambda one: one[1], is_number=True, type="DOUBLE"),
@@ -154,7 +145,7 @@ LabelRow = tuple[str, Sequence[int]]
 
 
 def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> Document:
-    """Raw agreement, coefficients, the confusion of labels, and at most `most` disagreements with how many more there are."""
+    """Build the agreement report: raw agreement, coefficients, the confusion of labels, and at most `most` disagreements."""
     a, b = agreement.names
     low, high = agreement.interval
     ratio = f"{agreement.n_equal}/{agreement.n} = {percent(agreement.observed)}   95 % CI [{percent(low, '')}, {percent(high, '')}]"
@@ -205,7 +196,7 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
 
 
 def _confusion_section(table: "Confusion", form: Form) -> Section:
-    """How often A's label (a row) met B's (a column)."""
+    """Build the confusion table: A's labels are rows, B's are columns."""
     names = [label_words(label) for label in table.labels]
     width = max(4, *(len(name) for name in names), *(len(str(count)) for row in table.counts for count in row))
     head = " " + " " * (width + 3) + "  ".join(f"{name:>{width}}" for name in names) + "   <- B"
@@ -238,7 +229,7 @@ def _disagreement_case(disagreement: "Disagreement") -> Case:
 
 
 def label_words(label: "Label") -> str:
-    """A label in a table: whole numbers without decimals, long texts cut."""
+    """Format a label for a table: whole numbers without decimals, long texts cut."""
     if isinstance(label, float):
         return f"{label:g}"
     text = clean(label)
@@ -250,14 +241,14 @@ _BAR = 40
 
 @dataclass(frozen=True, slots=True)
 class PassRow:
-    """A model's chances at one k."""
+    """One model's pass@k and pass^k at one k."""
 
     model: str
     passes: "Passes"
 
 
 def samples_document(samples: "Samples") -> Document:
-    """The report; a row a model and a row for each k."""
+    """Build the report of samples: one row per model, and one row per k."""
     rows = [PassRow(clean(one.model), passes) for one in samples.models for passes in one.numbers.passes]
 
     def sections(form: Form) -> Iterator[Section]:
@@ -322,7 +313,7 @@ def _pass_columns() -> list[Column[PassRow]]:
 
 
 def noise_words(samples: "ModelSamples", *, with_bar: bool = False) -> Iterator[str]:
-    """How much of the interval's width is the questions', and what would halve it."""
+    """Describe how much of the interval's width comes from the questions, and what would halve it."""
     numbers, label = samples.numbers, clean(samples.model)
     if numbers.question_share is None:
         yield f"{label}: no variance to split"
@@ -332,11 +323,11 @@ def noise_words(samples: "ModelSamples", *, with_bar: bool = False) -> Iterator[
     if with_bar:
         yield f"{label}  questions {percent(part)} {share_bar(part, _BAR)} {percent(1 - part)} samples"
     yield f"{label}: most of the width comes from the {whose} ({percent(max(part, 1 - part))} of the variance)"
-    halved = f"{counted(numbers.questions_to_halve, 'more question')} halve the width"
+    halved = f"{count_words(numbers.questions_to_halve, 'more question')} halve the width"
     if numbers.samples_to_halve is None:
         yield f"{label}: {halved}; no number of samples does"
     else:
-        yield f"{label}: {halved}, or {counted(numbers.samples_to_halve, 'more sample')} of each question"
+        yield f"{label}: {halved}, or {count_words(numbers.samples_to_halve, 'more sample')} of each question"
 
 
 def _pictures(samples: "Samples") -> Iterator[Picture]:
@@ -367,7 +358,7 @@ MOST_DIFFERENCES = 10
 
 
 def verified_document(verified: "Verified") -> Document:
-    """The findings about a run, and the verdict as the last line."""
+    """Build the verification report: the findings about a run, with the verdict as the last line."""
     columns: list[Column[Finding]] = [
         Column(name="finding", role="name", value=lambda one: one.name),
         Column(name="good", role="mark", type="BOOLEAN", value=lambda one: one.good, words=_finding_sign),
@@ -382,7 +373,7 @@ def verified_document(verified: "Verified") -> Document:
         more = [f"--seed {verified.seed} takes the same sample again"] if verified.seed is not None else []
         said = []
         for title, pairs in (("claimed only", verified.claimed), ("not checked", verified.left_out.items())):
-            lines = [f"{', '.join(names)} not verified: {value}" for value, names in _by_what_is_said(pairs)]
+            lines = [f"{', '.join(names)} not verified: {value}" for value, names in _by_finding(pairs)]
             said += [f"{title}:", *(f"  {line}" for line in lines)] if lines else []
         notes = [*(f"note: {note}" for note in verified.notes), *more]
         marked = [*(f" - {line}" for line in said), *(f"   {line}" for line in notes)]
@@ -404,13 +395,13 @@ def verified_document(verified: "Verified") -> Document:
 
 
 def verification_verdict(verified: "Verified") -> str:
-    """The last line: whether the run is what it says, as far as it was verified."""
+    """Return the last line: whether the run was verified, and what could not be checked."""
     wrong = [finding.name for finding in verified.findings if not finding.good]
     verdict = f"no: {', '.join(wrong)} (exit 1)" if wrong else "yes"
     if verified.exit_code == EXIT_UNSCORABLE:
         verdict = f"as far as that goes, {len(verified.left_out)} not verified (exit 4)"
-    counted = f"verified {verified.n_verified} of {verified.n_gold}: " if verified.n_gold else ""
-    return f"{counted}{verified.name} is what it says: {verdict}"
+    count_words = f"verified {verified.n_verified} of {verified.n_gold}: " if verified.n_gold else ""
+    return f"{count_words}{verified.name} is what it says: {verdict}"
 
 
 def _finding_sign(finding: "Finding") -> str:
@@ -435,8 +426,8 @@ def _finding_case(run: str, finding: "Finding") -> Case:
     )
 
 
-def _by_what_is_said(said: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
-    """The names of which the same is said, with what it is, in the order of the first."""
+def _by_finding(said: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
+    """Group names by finding, in the order of the first name of each."""
     found: dict[str, list[str]] = {}
     for name, value in said:
         found.setdefault(value, []).append(name)

@@ -1,6 +1,6 @@
-"""Any document as continuous integration reads it: JUnit XML, and GitHub's workflow commands with the Markdown summary of a job.
+"""Render documents for continuous integration: JUnit XML, and GitHub workflow commands with the job summary in Markdown.
 
-Everything else that is printed in a job is fenced by a token nobody can guess: a line of an answer that looks like a command stays a line.
+All other output of a job is fenced by a random token, so that a line of an answer that looks like a workflow command stays plain text.
 """
 
 import html
@@ -26,7 +26,7 @@ _JUNIT_COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 def as_junit(document: Document) -> Iterator[str]:
-    """Pieces of the XML of a document's suites, with the counts that belong to each and to all."""
+    """Yield the pieces of the XML of a document's suites, with the counts of each suite and of all."""
     suites = document.suites()
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f"<testsuites name={_xml_attribute(document.name)}{_case_counts([case for suite in suites for case in suite.cases])}>\n"
@@ -40,7 +40,7 @@ def as_junit(document: Document) -> Iterator[str]:
 
 def _case_counts(cases: Sequence[Case]) -> str:
     counts = {"tests": len(cases), **{name: sum(case.kind == kind for case in cases) for name, kind in _JUNIT_COUNTS.items()}}
-    # Rounded as each case shows them, and as a saved run has them.
+    # Rounded like the times of the cases and of a saved run.
     timed = [round(case.seconds, 6) for case in cases if case.seconds is not None]
     total = _time_attribute(sum(timed) if len(timed) == len(cases) else None)
     return "".join(f' {name}="{count}"' for name, count in counts.items()) + total
@@ -54,7 +54,7 @@ def _case_element(case: Case) -> str:
     head = f"    <testcase classname={_xml_attribute(case.classname)} name={_xml_attribute(case.name)}{_time_attribute(case.seconds)}"
     inside = _properties_element(case.properties, "      ") if case.properties else ""
     if case.kind != "passed":
-        # `skipped` has no type in the schemas that CI systems check against.
+        # `skipped` has no type in the schemas of CI systems.
         skipped = case.kind == "skipped"
         message = f"{case.points}: {case.message}" if case.points else case.message
         named = f"{case.type}: {message}" if skipped and not message.startswith(f"{case.type}: ") else message
@@ -71,23 +71,23 @@ def _properties_element(pairs: Sequence[tuple[str, str]], margin: str) -> str:
 
 
 def _xml_attribute(text: str) -> str:
-    """The text as a quoted attribute: printable, so that no character is left that XML does not allow."""
-    # It brings modules for URLs with it, which no run needs that writes no JUnit.
+    """Quote a text as an XML attribute. Only printable characters are left, because XML does not allow the others."""
+    # Imported here because it loads URL modules that other formats do not need.
     from xml.sax.saxutils import quoteattr
 
     return quoteattr(clean(text))
 
 
-# GitHub shows at most ten of each kind for a step.
+# GitHub shows at most ten of each level per step.
 MOST_OF_A_KIND = 10
 Places = Mapping[str, str]
 
 
 def annotations(document: Document, *, most: int | None = MOST_OF_A_KIND, is_green: bool = False) -> Iterator[str]:
-    """Lines `::error file=...,line=...,title=...::reason` of the document's cases at the places they were handed in.
+    """Yield `::error file=...,line=...,title=...::reason` for the document's cases, at the lines of the submission.
 
-    At most `most` errors and as many warnings, what could not be judged first; None gives all of them in their order.
-    In a job that `is_green` nothing is an error: what would be one is a warning.
+    At most `most` errors and as many warnings, unjudged instances first; None yields all of them in order. In a job that `is_green`, errors
+    become warnings.
     """
     cases = [case for suite in document.suites() for case in suite.cases if case.level]
     if is_green:
@@ -109,21 +109,21 @@ def _annotation(case: Case) -> str:
 
 
 def workflow_command(name: str, message: str, **properties: str) -> str:
-    """One workflow command; empty properties are left out, and nothing of the texts can end it or begin another."""
+    """Format one workflow command. Empty properties are left out; escaping keeps texts from ending the command or starting another."""
     said = ",".join(f"{key}={_github_escaped(clean(value), ':,')}" for key, value in properties.items() if value)
     return f"::{name}{' ' if said else ''}{said}::{_github_escaped(clean(message))}"
 
 
 def _github_escaped(text: str, more: str = "") -> str:
-    """GitHub's own escapes (`@actions/core`, escapeData and escapeProperty): percent first, then line ends and `more`."""
+    """Escape a text as `@actions/core` does (escapeData and escapeProperty): percent first, then line ends and `more`."""
     for char in "%\r\n" + more:
         text = text.replace(char, f"%{ord(char):02X}")
     return text
 
 
 @contextmanager
-def fenced(stream: TextIO) -> Iterator[None]:
-    """Inside, no printed line is taken for a workflow command."""
+def fence_commands(stream: TextIO) -> Iterator[None]:
+    """Keep GitHub from reading printed lines as workflow commands inside this context."""
     token = secrets.token_hex(16)
     print(f"::stop-commands::{token}", file=stream, flush=True)
     try:
@@ -132,8 +132,8 @@ def fenced(stream: TextIO) -> Iterator[None]:
         print(f"::{token}::", file=stream, flush=True)
 
 
-def places_of(run: "Run") -> dict[str, str]:
-    """Where each instance was handed in, or where gold asks for it if gold is at fault: `file:line`, as seen from the workspace."""
+def submission_lines(run: "Run") -> dict[str, str]:
+    """Map each instance to `file:line` in the submission, or in gold if gold is at fault; paths are relative to the workspace."""
     metadata = _seen_from_here(run.submission.folder)
     found = {name: f"{metadata}/{answer.where}" for name, answer in run.submission.answers.items() if answer.where}
     spec = _seen_from_here(run.gold.spec_file)
@@ -143,7 +143,7 @@ def places_of(run: "Run") -> dict[str, str]:
 
 
 def add_to_summary(record: "Record") -> bool:
-    """Append the Markdown report to the job's summary; False where there is no such file (`GITHUB_STEP_SUMMARY`). Raises `OutputError`."""
+    """Append the Markdown report to the job summary; False if there is no summary file (`GITHUB_STEP_SUMMARY`). Raises `OutputError`."""
     from evalsuite.reports.markdown import as_markdown
 
     path = os.environ.get("GITHUB_STEP_SUMMARY")

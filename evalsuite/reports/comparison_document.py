@@ -1,7 +1,4 @@
-"""A comparison as a document: its parts for people, its page, its differences as CSV, its instances as Parquet and as test cases.
-
-A comparison in words: its first and last line, and its parts for people in reading order.
-"""
+"""Build the document of a comparison: parts for people, the HTML page, differences as CSV, instances as Parquet and test cases."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +8,7 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table, Tile
 from evalsuite.reports.pictures import DrawnInterval, interval_lines
-from evalsuite.reports.words import counted, p_value, percent, points, some
+from evalsuite.reports.words import count_words, id_list, p_value, percent, points
 from evalsuite.runs.signature import shown_rules
 from evalsuite.stats.power import can_show
 
@@ -28,26 +25,26 @@ MOST_FIELDS = 20
 
 
 def comparison_heading(comparison: "Comparison") -> str:
-    """The first line: what was compared, and under which rules."""
+    """Return the first line: the compared runs and their rules."""
     parts = (f"evalsuite {__version__}", comparison.suite, *comparison_facts(comparison))
     return " · ".join(clean(part) for part in parts if part)
 
 
 def comparison_facts(comparison: "Comparison") -> tuple[str, ...]:
-    """What all candidates were held to, under which rules, on how many instances."""
+    """Return what all candidates have in common: the baseline, the rules, the number of instances."""
     rules = shown_rules(comparison.rules, [comparison.signature])
     return f"baseline {comparison.baseline}", f"rules {rules}", f"{pairs_in_words(comparison)} paired"
 
 
 def pairs_in_words(comparison: "Comparison") -> str:
-    """How many pairs the candidate with the most has: `40 instances`, `27 of 40 instances` of a part of gold, `1 instance, 200 records`."""
+    """Format the largest number of pairs of a candidate: `40 instances`, `27 of 40 instances`, or `1 instance, 200 records`."""
     n, n_units = max((sum(one.right), one.total.n) for one in comparison.candidates)
-    text = counted(n, "instance") if comparison.part_of is None else f"{n} of {comparison.part_of} instances"
+    text = count_words(n, "instance") if comparison.part_of is None else f"{n} of {comparison.part_of} instances"
     return f"{text}, {n_units} records" if n_units > n else text
 
 
 def comparison_verdict(comparison: "Comparison", *, gate: bool = False) -> str:
-    """The last line: each candidate in a few words, or, with a gate, whether it was met, with the exit code where it was not."""
+    """Return the last line: each candidate in a few words, or whether the gate was met, with the exit code if not."""
     lost = comparison.regressions
     part = "" if comparison.part_of is None else f" on {pairs_in_words(comparison)}"
     if gate and lost:
@@ -60,7 +57,7 @@ def comparison_verdict(comparison: "Comparison", *, gate: bool = False) -> str:
 
 
 def candidates_in_words(comparison: "Comparison") -> str:
-    """Each candidate in a few words: `v2: worse (-25.0 points, p 0.0063)`."""
+    """Describe each candidate in a few words: `v2: worse (-25.0 points, p 0.0063)`."""
     return " · ".join(map(_candidate_in_words, comparison.candidates))
 
 
@@ -74,16 +71,16 @@ def _candidate_in_words(candidate: "Candidate") -> str:
 
 
 def comparison_sections(comparison: "Comparison", *, everything: bool = False, drawn: bool = False) -> Iterator[Section]:
-    """The parts of the report in reading order; parts without content are left out. `drawn` puts intervals in characters beside numbers."""
+    """Yield the parts of the report in reading order; empty parts are left out. `drawn` adds intervals drawn in characters."""
     if comparison.warnings:
         yield Section(title="warning", lines=tuple(map(clean, comparison.warnings)))
     yield _totals_section(comparison)
     if drawn:
-        yield Section(title="", lines=_drawn(one.total for one in comparison.candidates))
+        yield Section(title="", lines=_draw_differences(one.total for one in comparison.candidates))
     for one in comparison.candidates:
         yield from _flip_sections(comparison, one, everything)
         yield from _part_sections(comparison, one, everything, drawn=drawn)
-    yield Section(title="", lines=tuple(f"{label:<12} {text}" for label, text in how_it_was_made(comparison)))
+    yield Section(title="", lines=tuple(f"{label:<12} {text}" for label, text in method_facts(comparison)))
 
 
 def _totals_section(comparison: "Comparison") -> Section:
@@ -95,34 +92,34 @@ def _totals_section(comparison: "Comparison") -> Section:
         *([Column(name="corrected", words=lambda one: _corrected_words(comparison, one), is_number=True)] if has_errata else []),
         Column(name="verdict", words=lambda one: one.verdict),
     ]
-    lines = [line for one in comparison.candidates for line in _beside_totals(comparison, one)]
+    lines = [line for one in comparison.candidates for line in _notes_on_totals(comparison, one)]
     table = Table(columns=columns, rows=comparison.candidates)
     return Section(kind="candidate", table=table, lines=("", *lines) if lines else ())
 
 
 def _corrected_words(comparison: "Comparison", candidate: "Candidate") -> str:
-    """`66.7 % -> 75.0 %`: both whole runs after gold's errata."""
+    """`66.7 % -> 75.0 %`: the scores of both runs after gold's errata."""
     return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, candidate.corrected))
 
 
-def _drawn(rows: "Iterable[PairedDifference]") -> tuple[str, ...]:
-    """The differences in characters: better stands to the right of the bar."""
+def _draw_differences(rows: "Iterable[PairedDifference]") -> tuple[str, ...]:
+    """Draw the differences in characters; right of the bar is better."""
     return tuple(interval_lines([DrawnInterval(clean(row.name) or "(root)", row.difference, row.low, row.high) for row in rows]))
 
 
-def _beside_totals(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
+def _notes_on_totals(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
     label, base, said = clean(candidate.label), clean(comparison.baseline), candidate.people
     if said is not None:
-        by = f"by {counted(said.n, 'instance')} labelled on both sides and {said.n_others} without"
+        by = f"by {count_words(said.n, 'instance')} labelled on both sides and {said.n_others} without"
         yield f"{label}: as people would score it {points(said.estimate)} {_interval_in_words(said.low, said.high)} points, {by}"
     yield from (f"{label}: {text}" for text in _power(comparison, candidate))
     if candidate.unjudged:
         span = f": the difference over all lies in {_interval_in_words(*candidate.bounds)}" if candidate.bounds else ""
-        unjudged = counted(len(candidate.unjudged), "instance")
+        unjudged = count_words(len(candidate.unjudged), "instance")
         yield f"{label}: {unjudged} not judged on both sides, left out ({_some_ids(candidate.unjudged)}){span}"
     for ids, owner in ((candidate.only_baseline, base), (candidate.only_candidate, label)):
         if ids:
-            yield f"{label}: {counted(len(ids), 'instance')} only in {owner}, left out ({_some_ids(ids)})"
+            yield f"{label}: {count_words(len(ids), 'instance')} only in {owner}, left out ({_some_ids(ids)})"
     yield from (f"{label}: {note}" for note in (candidate.total.note,) if note)
 
 
@@ -132,11 +129,11 @@ def _power(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
     among = f" of {n_tests} comparisons" if n_tests > 1 else ""
     n_units, flipped = (total.n, unit) if total.n_clusters is None else (total.n_clusters, "cluster")
     if n_units and not can_show(n_units, comparison.alpha / n_tests):
-        yield f"with {counted(n_units, flipped)} this test{among} can show nothing"
+        yield f"with {count_words(n_units, flipped)} this test{among} can show nothing"
     elif least is not None:
         shown = f"{least:.4g}" if total.is_raw else f"{least * 100:.1f} points"
-        more = f"; {own_points(total)} would take about {counted(candidate.n_needed, unit)}" if candidate.n_needed else ""
-        yield f"{counted(total.n, unit)} that differ as these do show a difference of {shown} with 80 % power{among}{more}"
+        more = f"; {own_points(total)} would take about {count_words(candidate.n_needed, unit)}" if candidate.n_needed else ""
+        yield f"{count_words(total.n, unit)} that differ as these do show a difference of {shown} with 80 % power{among}{more}"
 
 
 def _flip_sections(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Iterator[Section]:
@@ -148,7 +145,7 @@ def _flip_sections(comparison: "Comparison", candidate: "Candidate", everything:
         shown = flips if everything else flips[:MOST_FLIPS]
         if shown:
             yield Section(
-                title=f"{label} against {base}: {counted(len(flips), 'instance')} {word}",
+                title=f"{label} against {base}: {count_words(len(flips), 'instance')} {word}",
                 kind=word,
                 of=candidate.label,
                 table=Table(
@@ -177,7 +174,7 @@ def _flip_columns(base: str, label: str, flips: "Sequence[Paired]") -> "list[Col
 
 
 def _part_sections(comparison: "Comparison", candidate: "Candidate", everything: bool, *, drawn: bool) -> Iterator[Section]:
-    """By scorer, by group, by field, and the shifts; a part whose one row is the total says nothing new."""
+    """Yield the tables by scorer, group and field, and the shifts; a part with one row that equals the total is left out."""
     label = clean(candidate.label)
     for name, attribute in (("scorer", "by_scorer"), ("group", "by_group")):
         rows: Sequence[PairedDifference] = getattr(candidate, attribute)
@@ -201,7 +198,7 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
             kind="field",
             of=candidate.label,
             table=Table(columns=by_field, rows=shown),
-            lines=("", *_drawn(field.f1 for field in shown)) if drawn else (),
+            lines=("", *_draw_differences(field.f1 for field in shown)) if drawn else (),
             below=_and_more(len(ordered) - len(shown), "fields"),
             is_folded=True,
         )
@@ -231,8 +228,8 @@ def _shift_section(comparison: "Comparison", candidate: "Candidate", everything:
     )
 
 
-def how_it_was_made(comparison: "Comparison") -> Iterator[tuple[str, str]]:
-    """(label, text) of how the numbers were made: what a reader needs to repeat them."""
+def method_facts(comparison: "Comparison") -> Iterator[tuple[str, str]]:
+    """Yield (label, text) pairs: everything needed to repeat the numbers."""
     totals = [one.total for one in comparison.candidates]
     tests = ", ".join(sorted({row.method for row in totals if row.method}))
     intervals = ", ".join(sorted({row.interval_method for row in totals if row.interval_method}))
@@ -257,7 +254,7 @@ def how_it_was_made(comparison: "Comparison") -> Iterator[tuple[str, str]]:
 def _difference_columns(
     comparison: "Comparison", name: str, rows: Sequence[Any], row_of: "Callable[[Any], PairedDifference]", *, family: int
 ) -> list[Column[Any]]:
-    """The columns of paired differences; Holm's stands only where there is more than one row in the family."""
+    """The columns of paired differences; Holm's p-values only if the family has more than one row."""
     difference = "difference" if any(row_of(one).is_raw for one in rows) else "points"
     second = "score" if name == "candidate" or len(comparison.candidates) > 1 else clean(comparison.candidates[0].label)
 
@@ -277,12 +274,12 @@ def _difference_columns(
 
 
 def _own_mean(row: "PairedDifference", value: float | None) -> str:
-    """A mean as percent, or on the metric's own scale; a dash for none."""
+    """Format a mean as percent, or on the metric's own scale; a dash for none."""
     return "-" if value is None else f"{value:.4g}" if row.is_raw else percent(value)
 
 
 def own_points(row: "PairedDifference") -> str:
-    """The difference in points, or on the metric's own scale; a dash for none."""
+    """Format a difference in points, or on the metric's own scale; a dash for none."""
     return _own_points(row, row.difference)
 
 
@@ -303,7 +300,7 @@ def _and_more(n: int, what: str) -> tuple[str, ...]:
 
 
 def _some_ids(ids: Sequence[str]) -> str:
-    return some([clean(name) for name in ids])
+    return id_list([clean(name) for name in ids])
 
 
 _DIFFERENCE_NUMBERS = {
@@ -313,7 +310,7 @@ _DIFFERENCE_NUMBERS = {
 
 
 def comparison_document(comparison: "Comparison", *, everything: bool = False) -> Document:
-    """The report of a comparison; `everything` lists all flips and fields, as a page always does."""
+    """Build the report of a comparison; `everything` lists all flips and fields, as the HTML page always does."""
 
     def parts(form: Form) -> Iterator[Section]:
         if form == "html":
@@ -336,7 +333,7 @@ def comparison_document(comparison: "Comparison", *, everything: bool = False) -
 
 @dataclass(frozen=True, slots=True)
 class PartDifference:
-    """A row of the CSV: a difference, the candidate it is of, and the part of the comparison it stands in."""
+    """A row of the CSV: a difference, its candidate, and the part of the comparison it belongs to."""
 
     candidate: str
     part: str
@@ -344,7 +341,7 @@ class PartDifference:
 
 
 def difference_table(comparison: "Comparison") -> Table[PartDifference]:
-    """A row for each difference: the totals, by scorer, by group and by field (F1); shares in [0, 1], None for what there is not."""
+    """Build the table of differences: totals, by scorer, by group and by field (F1); shares in [0, 1], None for absent values."""
 
     def number(name: str, attribute: str) -> Column[PartDifference]:
         return Column(name=name, value=lambda one: getattr(one.row, attribute))
@@ -372,7 +369,7 @@ def _part_differences(comparison: "Comparison") -> Iterator[PartDifference]:
 
 
 def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]":
-    """A row for each instance and candidate, in gold order; scores in [0, 1]."""
+    """Build a table with one row per instance and candidate, in gold order; scores in [0, 1]."""
 
     def column(name: str, value: Any, type_: str = "VARCHAR") -> "Column[tuple[Candidate, Paired]]":
         return Column(name=name, value=lambda row: value(*row), type=type_)
@@ -400,14 +397,14 @@ def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]
 
 
 def paired_outcome(comparison: "Comparison", pair: "Paired") -> str:
-    """`lost`, `won` or `tied`; `unjudged` where one side was not judged, `not_shown` where nobody may know."""
+    """Return `lost`, `won` or `tied`; `unjudged` if one side was not judged, `not_shown` if verdicts are hidden."""
     if pair.gain is None:
         return "not_shown" if comparison.level == "none" else "unjudged"
     return "lost" if pair.gain < 0 else "won" if pair.gain > 0 else "tied"
 
 
 def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
-    """A case for each instance of both sides; what was lost is a failure."""
+    """Build a test suite with one case per common instance; a lost instance is a failure."""
     total = candidate.total
     properties = [("baseline", comparison.baseline), ("rules", comparison.rules), ("verdict", candidate.verdict)]
     properties += [
@@ -432,7 +429,7 @@ MOST_DRAWN = 24
 
 
 def comparison_page_sections(comparison: "Comparison", sections: Sequence[Section]) -> Iterator[Section]:
-    """The parts of the page; `sections` are those of every form for people."""
+    """Yield the parts of the HTML page; `sections` are the parts of every form for people."""
     one = comparison.candidates[0] if len(comparison.candidates) == 1 else None
     large = own_points(one.total) if one else f"{len(comparison.candidates)} candidates"
     is_raw = any(row.total.is_raw for row in comparison.candidates)
@@ -462,18 +459,18 @@ def comparison_page_sections(comparison: "Comparison", sections: Sequence[Sectio
     for section in sections:
         if section.of:
             yield _at_most_a_thousand(replace(section, is_folded=section.kind not in ("lost", "won")))
-    yield Section(look="foot", pairs=[*how_it_was_made(comparison), ("made with", f"evalsuite {__version__}")])
+    yield Section(look="foot", pairs=[*method_facts(comparison), ("made with", f"evalsuite {__version__}")])
 
 
 def candidate_tiles(candidate: "Candidate") -> list[Tile]:
-    """What happened to the instances."""
+    """Return the counts of lost, won and tied instances."""
     total = candidate.total
     found = (Tile(total.losses, "lost", "wrong"), Tile(total.wins, "won", "right"), Tile(total.ties, "tied"))
     return [tile for tile in (*found, Tile(len(candidate.unjudged), "not judged", "unscored")) if tile.n]
 
 
 def comparison_figures(comparison: "Comparison") -> list[Picture]:
-    """Verdicts of both sides, and the differences of each part."""
+    """Yield the pictures: verdicts of both sides, and the differences of each part."""
     found = []
     for one in comparison.candidates:
         label = "" if len(comparison.candidates) == 1 else f"{one.label}: "
@@ -489,7 +486,7 @@ def comparison_figures(comparison: "Comparison") -> list[Picture]:
 
 
 def differences_picture(rows: "Sequence[PairedDifference]", comparison: "Comparison", *, title: str) -> "Markup":
-    """Differences to the baseline in points with their intervals, on a scale around 0: right of the dashed line is better."""
+    """Draw differences to the baseline in points with their intervals; right of the dashed line at 0 is better."""
     from markupsafe import Markup
 
     from evalsuite.reports.pictures import IntervalRow, draw_intervals
@@ -505,7 +502,7 @@ def _points_and_p(row: "PairedDifference") -> str:
 
 
 def flips_picture(candidate: "Candidate", baseline: str) -> "Markup":
-    """How often both are right, one of them, or neither; of the instances that both were judged on."""
+    """Draw how often both sides, one side, or neither is right, over the instances judged on both sides."""
     from markupsafe import Markup
 
     from evalsuite.reports.pictures import FlipCounts, draw_flips
@@ -516,7 +513,7 @@ def flips_picture(candidate: "Candidate", baseline: str) -> "Markup":
 
 
 def _at_most_a_thousand(section: Section) -> Section:
-    """The section with at most a thousand rows; how many are left out is said."""
+    """Cut the section to a thousand rows and note how many are left out."""
     if section.table is None:
         return section
     rows = list(section.table.rows)

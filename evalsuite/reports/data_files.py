@@ -1,11 +1,10 @@
-"""The files that the reference of Spider 2.0 Lite and Snow leaves behind: `<result_dir>-ids.csv` with the right ids, and its `log.txt`.
+"""Render the rows of a document for programs: CSV, JSON and Parquet; and write the result files of the Spider 2.0 reference.
 
-Both follow spider2-lite `evaluate.py`: what is right is official, ids are sorted, and in lite those of BigQuery, GA and SQLite questions
-get `sf_` in front. "Real score" is over all of gold, of which the benchmark has 547.
+The schemas of the JSON of runs, comparisons and leaderboards are in `schema/`.
 
-The rows of a document for programs: CSV for spreadsheets, one JSON object, Parquet for data frames and DuckDB.
-
-The schemas of the JSON of runs, comparisons and leaderboards stand in `schema/`.
+The reference files follow spider2-lite `evaluate.py`: `<result_dir>-ids.csv` with the right ids under official rules, sorted, where ids of
+BigQuery, GA and SQLite questions of lite begin with `sf_`; and `log.txt`. "Real score" is over all of gold; the benchmark has 547
+instances.
 """
 
 import csv
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
     from evalsuite.reports.record import Record
 
 
-# What a spreadsheet takes for the beginning of a formula, in both widths.
+# Characters that start a formula in a spreadsheet, in both widths.
 _FORMULA = frozenset("=+-@＝＋－＠")
 _ROWS_A_PIECE = 1000
 
 
 def as_csv(document: Document) -> Iterator[str]:
-    """Pieces of the CSV text: a header and a line a row; items of a list are separated by `;`, what there is not is empty."""
+    """Yield the pieces of the CSV: a header and one line per row. List items are separated by `;`, absent values are empty."""
     table = document.table("csv")
     columns = table.of("csv")
     yield _csv_lines([[safe_cell(column.name) for column in columns]])
@@ -44,13 +43,13 @@ def as_csv(document: Document) -> Iterator[str]:
 
 
 def safe_cell(text: str) -> str:
-    """The text as a cell that no spreadsheet computes: printable, one line, a formula quoted by `'`."""
+    """Make a text safe for a spreadsheet cell: printable, one line, a formula quoted by `'`."""
     text = clean(text)
     return f"'{text}" if text.lstrip()[:1] in _FORMULA and text.strip() else text
 
 
 def _column_cells(column: Column[Any], rows: list[Any]) -> list[Any]:
-    """A column's cells in these rows; a number is no text: -1 stays one."""
+    """Return a column's cells in these rows; numbers are not escaped, so that -1 stays -1."""
     values = map(column.value, rows)
     if (spelled := column.spelled) is not None:
         return [None if value is None else spelled(value) for value in values]
@@ -68,9 +67,9 @@ def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def as_json(document: Document) -> Iterator[str]:
-    """Pieces of one JSON object in plain ASCII.
+    """Yield the pieces of one JSON object in ASCII.
 
-    Rows come piece by piece, so that the text of 100,000 results never stands in memory at once.
+    Rows are written in pieces, so that the text of 100,000 results is never in memory at once.
     """
     table = document.tables.get("json")
     if table is None:
@@ -87,13 +86,13 @@ def as_json(document: Document) -> Iterator[str]:
 
 @cache
 def schema(subject: str = "run") -> dict[str, Any]:
-    """The JSON Schema (2020-12) of the JSON of a `run`, a `comparison` or a `leaderboard`."""
+    """Return the JSON Schema (2020-12) of the JSON of a `run`, a `comparison` or a `leaderboard`."""
     found: dict[str, Any] = json.loads((files(__package__) / "schema" / f"{subject}.schema.json").read_text(encoding="utf-8"))
     return found
 
 
 def _json_default(value: object) -> object:
-    """What JSON cannot say, as text; sets come out as lists."""
+    """Convert a value that JSON does not support to text; sets become lists."""
     return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)
 
 
@@ -101,9 +100,9 @@ _SMALLEST_OBJECT = 1 << 24
 
 
 def as_parquet(document: Document) -> bytes:
-    """The bytes of a Parquet file of a document's rows; a column of the type `JSON` comes out as its text.
+    """Return the bytes of a Parquet file of a document's rows; a column of type `JSON` holds JSON text.
 
-    DuckDB reads the rows from a file of lines and writes the other, so neither is ever held as Python objects.
+    DuckDB reads the rows from a file of JSON lines and writes the Parquet file, so that neither is held as Python objects.
     """
     import duckdb
 
@@ -125,7 +124,7 @@ def as_parquet(document: Document) -> bytes:
 
 
 def _for_duckdb(value: Any, type_: str) -> Any:
-    """The value as JSON can say it; of a text, what UTF-8 cannot say (a lone surrogate) and a NUL come out as their escapes."""
+    """Convert a value for JSON; lone surrogates and NUL in texts become their escapes, because UTF-8 cannot encode them."""
     if type_ == "JSON":
         return json.dumps(dict(value), default=str)
     if isinstance(value, str):
@@ -146,7 +145,7 @@ _TO_SNOWFLAKE = ("bq", "ga", "local")
 
 
 def write_reference_files(record: "Record", result_dir: Path) -> list[Path]:
-    """The two files written: the ids beside the submission folder, the log in the working directory. Raises `OutputError`."""
+    """Write the ids next to the submission folder and the log to the working directory; return both paths. Raises `OutputError`."""
     handed_in = sorted((result for result in record.results if result.status != "missing"), key=lambda result: result.instance_id)
     texts = ids_text(handed_in, record.layout), log_text(handed_in, record.summary.n_gold)
     for path, text in zip(reference_places(result_dir), texts, strict=True):
@@ -158,20 +157,20 @@ def write_reference_files(record: "Record", result_dir: Path) -> list[Path]:
 
 
 def reference_places(result_dir: Path) -> tuple[Path, Path]:
-    """Where the ids and the log lie."""
+    """Return the paths of the ids file and the log."""
     whole = result_dir.absolute()
     return whole.with_name(f"{whole.name}-ids.csv"), Path(LOG)
 
 
 def ids_text(handed_in: Sequence["Result"], layout: str) -> str:
-    """The CSV of the ids that are right under the official rules, under the header `instance_id`."""
+    """Return the CSV of the ids that are right under the official rules, with the header `instance_id`."""
     right = [result.instance_id for result in handed_in if result.official == 1]
     named = [f"sf_{name}" if layout == "lite" and name.startswith(_TO_SNOWFLAKE) else name for name in right]
     return "".join(f"{name}\n" for name in ("instance_id", *map(clean, named)))
 
 
 def log_text(handed_in: Sequence["Result"], n_gold: int) -> str:
-    """The log: why each wrong answer is wrong, the scores by id, and the two ratios, over what was handed in and over gold."""
+    """Return the log: the reason of each wrong answer, the scores by id, and the ratios over submitted and over gold instances."""
     scores = {result.instance_id: int(result.official == 1) for result in handed_in}
     n_right, n = sum(scores.values()), len(scores)
     lines = [f"{result.instance_id}: {result.reason}" for result in handed_in if result.official != 1]

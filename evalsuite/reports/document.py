@@ -1,8 +1,8 @@
-"""What a report says, whatever its form: sections of tables with typed cells, lines, facts and pictures.
+"""Document model of all reports: sections of tables with typed cells, lines, facts and pictures.
 
-What there is to report builds a `Document` in a file named for it (`run_document.py`, `gold_documents.py` ...); a renderer
-(`terminal.py`, `markdown.py`, `html.py`, `data_files.py`, `ci_files.py`) sets any document in its form. Texts are as they were said:
-each renderer makes them safe for itself.
+Each kind of report builds a `Document` in its own module (`run_document.py`, `gold_documents.py` ...); each renderer (`terminal.py`,
+`markdown.py`, `html.py`, `data_files.py`, `ci_files.py`) renders any document. Texts are stored unescaped; each renderer escapes them for
+its format.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A text that a submission or gold has a say in, set apart where a form can: at most `longest` characters of it."""
+    """A text that a submission or gold can influence, set in code style where the format can: at most `longest` characters of it."""
 
     text: str
     longest: int = LONGEST
@@ -31,42 +31,43 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Strong:
-    """Words of our own that stand out."""
+    """Emphasised words of evalsuite's own."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Words of our own, numbers above all: nothing in them needs to be made safe."""
+    """Words of evalsuite's own, mostly numbers. They need no escaping."""
 
     text: str
 
 
-# A plain text may be anybody's; several pieces stand side by side.
+# A plain `str` may come from anywhere and is escaped; a tuple is a sequence of pieces.
 Piece = str | Code | Strong | Own
 Words = Piece | tuple[Piece, ...]
 
 
 def pieces(words: Words) -> tuple[Piece, ...]:
-    """The pieces of some words."""
+    """Return the pieces of some words."""
     return words if isinstance(words, tuple) else (words,)
 
 
 def text_of(words: Words) -> str:
-    """The words as one text, as they were said."""
+    """Join the words to one unescaped text."""
     return "".join(piece if isinstance(piece, str) else piece.text for piece in pieces(words))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column(Generic[R]):
-    """One column of a table: its `name` in files for machines, its `title` for people, and its cell in a row.
+    """One column of a table: its `name` in files for programs, its `title` for people, and its cell in a row.
 
-    `value` gives what machines read (None for what there is not), `words` what people read, by default the value; `spelled` is the value in
-    a CSV where that needs a form of its own, and `type` DuckDB's for Parquet, `JSON` for anything. A `name` says which row it is, a
-    `mark` is a sign, a `why` is long and goes last; a number stands to the right, and a cell that `wraps` may take several lines. `short`
-    is the title where there is little room, `style` how a cell looks on a terminal. The column stands in the forms named, by default in
-    all.
+    `value` returns what programs read (None for absent values), `words` what people read, by default the value. `spelled` is the value in a
+    CSV if it needs a special form; `type` is DuckDB's type for Parquet, `JSON` for anything.
+
+    A column with the role `name` identifies the row, a `mark` is a sign, a `why` is long and is shown last. Numbers are aligned right, and
+    a cell that `wraps` may take several lines. `short` is the title if space is short, `style` the style of a cell on a terminal. `forms`
+    lists the forms that show the column, by default all.
     """
 
     name: str
@@ -84,11 +85,11 @@ class Column(Generic[R]):
 
     @property
     def head(self) -> str:
-        """What people read above the column."""
+        """The title for people."""
         return self.title or self.name
 
     def cell(self, row: R) -> Words:
-        """What people read in a row."""
+        """Return the words of a row for people."""
         if self.words is not None:
             return self.words(row)
         value = self.value(row)
@@ -100,11 +101,11 @@ _ROLES: Final = ("name", "mark", "more", "why")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Generic[R]):
-    """Rows under columns. `is_long` says that there may be any number of rows; `style` gives a row's look: dim, or nothing.
+    """Rows under columns. `is_long` marks tables with any number of rows; `style` returns a row's style: dim, or none.
 
-    In a `listed` table no row needs more than a line (or a bullet): its reasons are cut, its names are not. `lines` says how a row reads
-    on a terminal where it stands in lines of its own instead of columns, `link` is the address that its name leads to on a page (relative,
-    empty for none), `below` what stands under a listed row: (label, text, another text), the words marked that the other one lacks.
+    In a `listed` table each row takes one line (or bullet): reasons are cut, names are not. `lines` returns the lines of a row for a
+    terminal that shows it as lines instead of columns; `link` the address of a row's page (relative, empty for none); `below` the texts
+    below a listed row: (label, text, other text), where words that the other text lacks are marked.
     """
 
     columns: Sequence[Column[R]]
@@ -118,27 +119,27 @@ class Table(Generic[R]):
     below: Callable[[R], Sequence[tuple[str, str, str]]] | None = None
 
     def of(self, form: Form) -> list[Column[R]]:
-        """The columns of a form; side by side, a person reads names first, then marks, and reasons last."""
+        """Return the columns of a form; for people names first, then marks, and reasons last."""
         found = [column for column in self.columns if form in column.forms]
         return sorted(found, key=lambda column: _ROLES.index(column.role)) if form in ("text", "html") else found
 
     def head(self, form: Form) -> list[str]:
-        """The titles of the columns of a form for people."""
+        """Return the titles of the columns of a form for people."""
         return [column.head for column in self.of(form)]
 
     def cells(self, form: Form) -> Iterator[list[Words]]:
-        """The cells of each row in a form for people."""
+        """Yield the cells of each row in a form for people."""
         columns = self.of(form)
         return ([column.cell(row) for column in columns] for row in self.rows)
 
     def values(self, form: Form) -> Iterator[list[Any]]:
-        """The values of each row in a form for machines."""
+        """Yield the values of each row in a form for programs."""
         columns = self.of(form)
         return ([column.value(row) for column in columns] for row in self.rows)
 
 
 class Picture(NamedTuple):
-    """A picture for a page, with its title and a note below it."""
+    """A picture of an HTML page, with its title and a note below it."""
 
     title: str
     svg: "Markup"
@@ -146,7 +147,7 @@ class Picture(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """A count in large, with the class of its colour (a kind of `outcome.KINDS`, or none)."""
+    """A large count with its colour class (a kind of `status.KINDS`, or none)."""
 
     n: int
     words: str
@@ -155,12 +156,12 @@ class Tile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of a document: whatever of this it has, in this order. Without any of it, it is not shown.
+    """A part of a document. Its fields are shown in their order; a section without content is not shown.
 
-    `prose` is one paragraph of lines; `pairs` are (label, text); `lines` stand one by one, `below` them what was left out. A folded
-    section opens on demand where a form can do that. `kind` says what its rows are and `of` whom it is about, for who looks for a part;
-    `look` is how a page and a terminal set it, `values` what a look needs besides. What has the look `lines`, or `part` behind an empty
-    line, stands on a terminal as it is, a line each however wide that is; a `block` keeps its line ends and spaces everywhere.
+    `prose` is one paragraph of lines; `pairs` are (label, text); `lines` are separate lines; `below` counts what was left out. A folded
+    section opens on demand if the format supports it. `kind` names the rows and `of` their subject, for programs that search for a part;
+    `look` selects the layout of a page or terminal, `values` are its parameters. With the look `lines`, or `part` after an empty line, each
+    line is printed unwrapped; a `block` keeps its line ends and spaces in every format.
     """
 
     title: Words = ""
@@ -182,9 +183,9 @@ class Section:
 class Case:
     """A test case: `kind` is passed, failure, error or skipped; `type` and `message` say why it did not pass. Texts may be hostile.
 
-    `points` stands before the message of what is partly right, `seconds` is None where nothing was timed. `place` is `file:line` (or
-    `file`) for an annotation, `level` how bad it is there (error, warning, notice; empty: none), `title` its title where that is not
-    name and type; `body` are further lines.
+    `points` precedes the message of a partly right answer; `seconds` is None if not timed. `place` is `file:line` (or `file`) of an
+    annotation, `level` its level (error, warning, notice; empty: none), `title` its title if it differs from name and type; `body` are
+    further lines.
     """
 
     name: str
@@ -203,7 +204,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """A test suite: n cases, and what is said of all of them."""
+    """A test suite: its cases, and the properties of all of them."""
 
     name: str
     cases: Sequence[Case]
@@ -212,11 +213,11 @@ class Suite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A report: `name` of what it is about, its first line (and a `heading` of Markdown and of a page's tab), its parts, its last line.
+    """A report: `name` of its subject, first line (and `heading` of Markdown and of a page's tab), sections, last line.
 
-    Parts are made when a renderer asks for its form: the evidence of a page takes seconds, the text of 100,000 results space. `tables`
-    are the rows that files for machines hold, `whole` is the object of its JSON, with the rows of a JSON table under `rows_key`. `width` is
-    that of its plain text, in columns. `links` are (words, relative address) of pages beside this one, `feed` is that of its news.
+    Sections are built when a renderer asks for its form, because the evidence of a page takes seconds and the text of 100,000 results much
+    memory. `tables` are the rows for programs, `whole` is the JSON object, with its rows under `rows_key`. `width` is the width of the
+    plain text in columns. `links` are (words, relative address) of other pages, `feed` is the address of the site's feed.
     """
 
     name: str
@@ -235,7 +236,7 @@ class Document:
     feed: str = ""
 
     def table(self, form: Form) -> Table[Any]:
-        """The rows for machines; of a document without rows its facts, as label and text."""
+        """Return the rows for programs; for a document without rows its facts, as label and text."""
         if form in self.tables:
             return self.tables[form]
         facts = [(text_of(label), text_of(text)) for part in self.parts("markdown") for label, text in part.pairs]
@@ -246,7 +247,7 @@ class Document:
         return Table(columns=columns, rows=facts)
 
     def parts(self, form: Form) -> Iterator[Section]:
-        """The sections of a form that have anything to show."""
+        """Yield the sections of a form that are not empty."""
         for one in self.sections(form):
             if any((one.prose, one.table, one.pairs, one.lines, one.below, one.pictures, one.tiles, one.values)):
                 yield one

@@ -1,9 +1,7 @@
-"""Two bare files as a document: equal or not, the cause, how many rows and cells of each column differ, and the first of them.
+"""Documents that explain a verdict: one instance, two files without a run, and the bundle of a minimal case.
 
-One instance as a document: why its answer is wrong, with the difference and what shows it, and the smallest case with its verdict.
-
-The texts of a bundle come from a submission: they stand in fences that they cannot close, and a command is only given where every character
-shows.
+The texts of a bundle come from a submission: they are fenced, and a shell command is only shown if every character of the files can be
+pasted.
 """
 
 import json
@@ -27,11 +25,14 @@ Data = Mapping[str, Any]
 
 
 def explanation_document(instance_id: str, evidence: Data) -> Document:
-    """One instance's evidence, already cut to what may be shown: the cause and how it was proved, the difference, and SQL that shows it."""
+    """Build the explanation of an instance: the cause and its proof, the difference, and SQL that shows it.
+
+    `evidence` is already redacted.
+    """
     facts = [("instance", instance_id), *_evidence_facts(evidence)]
     difference = evidence.get("difference") or {}
     sql = str(evidence.get("sql") or "").splitlines()
-    # Where answers are queries it is both sides' own, in the words of their engine.
+    # If answers are queries, the SQL is both queries in the dialect of their engine.
     title = {"-- gold": "Both queries", "-- answer": "The query"}.get(sql[0] if sql else "", "")
 
     def sections(form: Form) -> Iterator[Section]:
@@ -76,7 +77,7 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
 
 
 def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
-    """(label, text) of what came of the instance and what is proved; what goes on with the line before has no label."""
+    """Yield (label, text): status, reason and proved causes. A continuation line has an empty label."""
     if evidence.get("status"):
         yield "status", f"{evidence['status']}" + (f", not right under {evidence['rules']} rules" if evidence.get("rules") else "")
     if evidence.get("reason"):
@@ -105,7 +106,7 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
 
 
 def _joined_facts(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The facts with a label each: what goes on with the one before stands behind it."""
+    """Join continuation lines to the fact before them."""
     found: list[tuple[str, str]] = []
     for label, text in facts:
         if label:
@@ -116,7 +117,7 @@ def _joined_facts(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def difference_lines(data: Data) -> Iterator[str]:
-    """A difference in lines for a terminal, an empty one first; none where there is nothing to show."""
+    """Yield a difference as terminal lines after an empty line; nothing if there is no difference to show."""
     kind = data.get("kind")
     shown = _LINES_OF_KIND.get(str(kind))
     if shown is not None and len(data) > 1:
@@ -128,7 +129,7 @@ def _table_lines(data: Data) -> Iterator[str]:
     name = f"table {clean(str(data['name']))}: " if data.get("name") else ""
     rows = data.get("n_rows", {})
     order = "in order" if data.get("ordered") else "in any order"
-    yield f" {name}{rows.get('predicted')} rows handed in, gold has {rows.get('gold')}; rows are compared {order}"
+    yield f" {name}{rows.get('predicted')} rows submitted, gold has {rows.get('gold')}; rows are compared {order}"
     counts = data.get("counts")
     if counts is None:
         yield f"   {data.get('note', '')}"
@@ -153,7 +154,7 @@ def _header_words(column: Data, side: str) -> str:
 
 
 def _differing_rows(data: Data) -> Iterator[str]:
-    """The first differing rows: gold above, the answer below it with a mark at each wrong cell."""
+    """Yield the first differing rows: gold above, the answer below with a mark at each wrong cell."""
     headers = ["row", ""] + [clean(str(column["gold_header"])) for column in data["columns"][:MOST_COLUMNS]]
     lines: list[Sequence[str]] = [headers]
     for row in data["rows"][:MOST_ROWS]:
@@ -183,7 +184,7 @@ def _fitted(text: str, width: int) -> str:
 
 def _tables_lines(data: Data) -> Iterator[str]:
     for name in data.get("missing", ()):
-        yield f" table {clean(str(name))} was not handed in"
+        yield f" table {clean(str(name))} is missing"
     for table in data["tables"]:
         counts = table.get("counts")
         if counts is None or counts["rows_changed"] or counts["rows_missing"] or counts["rows_extra"]:
@@ -220,7 +221,7 @@ def _text_lines(data: Data) -> Iterator[str]:
 
 
 def _marked(segment: Data) -> str:
-    """A part of a text in which `[-gold's-]` words and `{+the answer's+}` are marked."""
+    """Mark `[-gold's-]` and `{+the answer's+}` words in a part of a text."""
     if segment["op"] == "equal":
         return str(segment["gold"])
     lost, more = segment["gold"], segment["predicted"]
@@ -255,7 +256,7 @@ _LINES_OF_KIND: Final = {
 
 
 def bundle_document(bundle: "Bundle", files: "Sequence[File]", *, signature: str = "") -> Document:
-    """A bundle, about as long as the case: what is said of it, its `files` (gold's spec first), and one command that scores it."""
+    """Build a bundle: a summary, its `files` (gold's spec first), and one command that scores it."""
     spec = json.loads(files[0].text)
     place = f"/{spec['instance_id']}/"
 
@@ -300,12 +301,12 @@ def _bundle_reasons(bundle: "Bundle") -> Section:
 
 
 def _block_of(title: str | Code, text: str, language: str) -> Section:
-    """A text under its title, with its line ends."""
+    """Build a section of a text with its line ends."""
     return Section(look="block", title=title, lines=text.rstrip("\n").split("\n"), values={"language": language})
 
 
 def _command_section(files: "Sequence[File]", case: str) -> Section:
-    """One command that writes the files and scores them, or what to do where a character of theirs would not survive being pasted."""
+    """Build the section of the one command that writes and scores the files, or of the alternative if a character cannot be pasted."""
     texts = "".join(file.text for file in files)
     if any(clean(line) != line for line in texts.split("\n")):
         text = "The files hold characters that cannot be pasted: `evalsuite bundle ... -o FOLDER` writes them."
@@ -327,7 +328,7 @@ MOST_NOTES = 10
 
 
 def files_document(gold: str, prediction: str, found: Data) -> Document:
-    """What `explain.bare_files` found of two files, by their names."""
+    """Build the report of the differences of two files, from the result of `explain.bare_files`."""
     columns: list[Column[Data]] = [
         Column(name="column", role="name", value=lambda one: one["gold"]),
         Column(name="prediction", title="beside it", role="name", value=lambda one: one["prediction"]),
@@ -396,13 +397,13 @@ def files_document(gold: str, prediction: str, found: Data) -> Document:
 
 
 def _facts(found: Data) -> Iterator[tuple[str, str]]:
-    """(label, text) of the verdict, each cause, the rows and the columns that one side has alone."""
+    """Yield (label, text): the reason, each cause, the counts of rows, and columns of one side only."""
     if found["reason"]:
         yield "why", str(found["reason"])
     for cause in found["causes"]:
         share = f" (unrelated values fit in {cause['chance']:.1%} of draws)" if cause["chance"] else ""
         yield cause["standing"], f"{cause['name']}: {cause['text']}{share}"
-    if not found["causes"] and not found["equal"]:
+    if not found["causes"] and not found["equal"] and found["n_attempts"]:
         tries = "1 try" if found["n_attempts"] == 1 else f"{found['n_attempts']} tries"
         yield "cause", f"no cause found in {tries}"
     if rows := found["rows"]:

@@ -1,7 +1,4 @@
-"""What an audit of specs found, as a document: how many of each kind of answer are caught or refused, and the weakest checks.
-
-What checks of gold found, as documents: gold against itself, lint, contamination, suspects.
-"""
+"""Documents of checks of gold: gold scored against itself, lint, contamination, suspects, and the audit of specs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -9,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from evalsuite.compare.characters import clean
 from evalsuite.core.types import RULES, Rule
 from evalsuite.reports.document import MACHINES, PEOPLE, Case, Code, Column, Document, Form, Own, Section, Strong, Suite, Table
-from evalsuite.reports.words import counted, percent
+from evalsuite.reports.words import count_words, percent
 
 if TYPE_CHECKING:
     from evalsuite.analysis.gold_checks.contamination import Contamination, Overlap
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
     from evalsuite.analysis.gold_checks.suspects import Suspect, Suspects
 
 
-# The forms in which findings are printed.
 LINT_FORMATS = ("text", "json", "github")
 _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 MOST_REFUSED = 100
@@ -30,7 +26,7 @@ MOST_RUNS = 5
 
 
 def gold_check_document(check: "GoldCheck", name: str) -> Document:
-    """The instances that gold itself cannot answer, then single checks that refuse their gold, then the ceiling."""
+    """Build the report of gold scored as its own answer: refused instances first, then refused checks, then gold's own score."""
     parts = {
         "gold's own answer is refused": [one for one in check.unsatisfied if one.lowers],
         "refused, while another answer to the same instance is accepted": [one for one in check.unsatisfied if not one.lowers],
@@ -88,7 +84,7 @@ def _refused_line(refused: "Unsatisfied") -> str:
 
 
 def _refused_case(check: "GoldCheck", refused: "Unsatisfied") -> Case:
-    """A failure where it keeps the ceiling low and nobody answers for it; what was not tried, or is no loss, is skipped."""
+    """Build a test case: a failure if a refusal lowers gold's own score and nothing excuses it; untried or harmless ones are skipped."""
     fails = refused.instance_id in check.failing and bool(refused.rules) and refused.lowers
     return Case(
         name=refused.instance_id,
@@ -102,7 +98,7 @@ def _refused_case(check: "GoldCheck", refused: "Unsatisfied") -> Case:
 
 
 def gold_check_verdict(check: "GoldCheck") -> str:
-    """The last line: which instances do not get full marks though nobody answers for them."""
+    """Return the last line: the instances without full marks that nothing excuses."""
     failing = [clean(id_) for id_ in check.failing]
     if not failing:
         others = f", but for {len(check.excused)} answered for by lint_ignore or errata" if check.excused else ""
@@ -113,7 +109,7 @@ def gold_check_verdict(check: "GoldCheck") -> str:
 
 
 def lint_document(lint: "Lint") -> Document:
-    """All findings, a line each, and their counts; as annotations, at the lines of the spec as they can be found from here."""
+    """Build the report of all findings, one line each, with their counts; annotations use the lines of the spec."""
     columns: list[Column[Found]] = [
         Column(name="where", role="name", value=lambda one: one.where),
         Column(name="severity", role="name", value=lambda one: one.severity, words=lambda one: Own(one.severity)),
@@ -146,7 +142,7 @@ def _finding_text(one: "Found") -> str:
 
 
 def _lint_case(lint: "Lint", one: "Found") -> Case:
-    """An error is a failure, all else is skipped. Its place is given as it can be found from here, not as findings name it."""
+    """Build a test case: an error is a failure, anything else is skipped. Its place is relative to the working directory."""
     name, _, line = one.where.rpartition(":")
     file = str(lint.book.folder / (name or one.where).rpartition("/")[2])
     return Case(
@@ -162,8 +158,8 @@ def _lint_case(lint: "Lint", one: "Found") -> Case:
 
 
 def lint_summary(lint: "Lint") -> str:
-    """`40 instances: 1 error, 0 warnings, 5 notes`; what was told to keep quiet and what --fix can mend is added."""
-    counts = [counted(lint.count(severity), severity) for severity in ("error", "warning", "note")]
+    """`40 instances: 1 error, 0 warnings, 5 notes`; plus the number of suppressed findings and of findings that --fix can repair."""
+    counts = [count_words(lint.count(severity), severity) for severity in ("error", "warning", "note")]
     n_fixable = sum(one.change is not None for one in lint.findings)
     more = [f"{lint.n_ignored} ignored"] if lint.n_ignored else []
     more += [f"--fix shows a repair of {n_fixable}"] if n_fixable else []
@@ -171,7 +167,7 @@ def lint_summary(lint: "Lint") -> str:
 
 
 def contamination_document(contamination: "Contamination", name: str) -> Document:
-    """A row for each text of gold of which something was found, the largest share first, then the count."""
+    """Build a report with one row per text of gold that was found, the largest share first, then the count."""
     columns: list[Column[Overlap]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
         Column(name="part", role="name", value=lambda one: one.part),
@@ -212,7 +208,7 @@ def _overlap_lines(overlap: "Overlap") -> Sequence[str]:
 
 
 def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
-    """The first `most` suspects with their reasons, then what was looked at."""
+    """Build the report of the first `most` suspects with their reasons, then the inputs."""
     numbers = {one.instance_id: at for at, one in enumerate(suspects.suspects, start=1)}
     columns: list[Column[Suspect]] = [
         Column(name="place", role="name", type="BIGINT", value=lambda one: numbers[one.instance_id], is_number=True),
@@ -239,7 +235,7 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
             yield Section(look="lines", table=table, below=[f"     ... {more} more"] if more > 0 else ())
         n_voices = f"{suspects.n_voices} independent submissions in {suspects.n_runs} runs"
         n_units, n_instances = suspects.n_units, suspects.n_instances
-        among = f"{n_units} records in {counted(n_instances, 'instance')}" if n_units > n_instances else f"{n_instances} instances"
+        among = f"{n_units} records in {count_words(n_instances, 'instance')}" if n_units > n_instances else f"{n_instances} instances"
         said = f"{len(suspects.suspects)} of {among} to look at, from {n_voices}"
         expected = [f"expected: {suspects.outlook.says}"] if suspects.outlook.says else []
         yield Section(look="lines", lines=[*(f"note: {note}" for note in suspects.notes), *expected, said])
@@ -250,7 +246,6 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
     return Document(name="suspects", title="", heading=heading, sections=sections, tables=tables, whole=suspects.to_json())
 
 
-# The forms in which an audit is printed.
 AUDIT_FORMATS: Final = ("text", "json", "md")
 MOST_SHOWN: Final = 20
 _TITLES: Final = (("wrong answers caught", False), ("right answers refused", True))
@@ -258,7 +253,7 @@ KindRow = tuple[str, str, str, str]
 
 
 def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Document:
-    """The audit with the `most` weakest checks under `rules`; files for programs hold all."""
+    """Build the audit report with the `most` weakest checks under `rules`; files for programs contain all."""
     weakest = audit.weakest(rules)
     columns: list[Column[Audited]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
@@ -309,7 +304,7 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
 
 
 def _kinds_section(title: str, rows: Sequence[KindRow], form: Form) -> Section:
-    """How many answers of each kind were made, and how many were caught or refused under each rule."""
+    """Build the table of answer kinds: how many were made, and how many were caught or refused under each rule."""
     heads = (title, "made", "official", "strict")
     widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
 
@@ -328,7 +323,7 @@ def _kinds_section(title: str, rows: Sequence[KindRow], form: Form) -> Section:
 
 
 def _kind_rows(audit: "Audit", *, right: bool) -> list[KindRow]:
-    """A row for each kind: its name, how many were made, and by rule how many were caught (wrong ones) or refused (right ones)."""
+    """Yield one row per kind: its name, how many were made, and by rule how many were caught (wrong) or refused (right)."""
     rows = []
     for (kind, is_right), by_rule in audit.kinds().items():
         if is_right is right:
@@ -337,7 +332,7 @@ def _kind_rows(audit: "Audit", *, right: bool) -> list[KindRow]:
 
 
 def _shares_of_kind(by_rule: Mapping[Rule, tuple[int, int]], *, right: bool) -> tuple[str, str, str]:
-    """How many were made, and how many of them were caught, or refused, under official and strict rules."""
+    """Return how many were made, and how many of them were caught, or refused, under official and strict rules."""
     official, strict = (_part_of(failed if right else n - failed, n) for failed, n in (by_rule[rule] for rule in RULES))
     return str(max(n for _, n in by_rule.values())), official, strict
 
@@ -347,7 +342,7 @@ def _part_of(part: int, n: int) -> str:
 
 
 def _verdict_words(check: "Audited") -> str:
-    """What the check catches and refuses, by rule."""
+    """Describe what the check catches and refuses, by rule."""
     said = []
     for rule in RULES:
         if rule in check.unfit:
@@ -361,7 +356,7 @@ def _verdict_words(check: "Audited") -> str:
 
 
 def _hole_lines(check: "Audited", rules: Rule) -> Iterator[str]:
-    """Each kind of hole with what closes it."""
+    """Yield each kind of accepted wrong answer with the verified fix."""
     holes = {(one.kind, one.right): one for one in reversed(check.holes(rules))}
     for kind, right in dict.fromkeys((one.kind, one.right) for one in check.holes(rules)):
         yield f"{'refuses' if right else 'takes'} {kind} -> {check.advice(holes[kind, right], rules)}"
@@ -373,7 +368,7 @@ def _weak_lines(check: "Audited", rules: Rule) -> list[str]:
 
 
 def _check_case(audit: "Audit", check: "Audited", rules: Rule) -> Case:
-    """A check with a hole under these rules is a failure."""
+    """Build a test case: a check that accepts wrong answers under these rules is a failure."""
     holes = list(_hole_lines(check, rules))
     return Case(
         name=check.instance_id,

@@ -1,7 +1,6 @@
-"""Any document as one HTML file: everything in it, nothing fetched, readable without JavaScript and by keyboard alone.
+"""Render any document as one self-contained HTML file, readable without JavaScript and by keyboard alone.
 
-The templates, the style sheet and the script are those of the viewer too. What anybody else said is escaped by the templates, and the
-policy of a page runs no script but its own.
+The viewer uses the same templates, style sheet and script. Templates escape all text, and the page's policy only allows its own script.
 """
 
 import base64
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
 
 
 TEMPLATES = Path(__file__).parent / "templates"
-# A template yields a piece for each value in it.
+# A template yields one piece per value.
 _PIECES_AT_ONCE = 32
 
 
 @cache
 def environment() -> "Environment":
-    """The templates of reports and viewer. Every text that they show is made printable, then escaped; only `Markup` passes as it is."""
+    """Return the templates of reports and viewer. They make every text printable, then escape it; only `Markup` passes unchanged."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -46,15 +45,15 @@ def environment() -> "Environment":
 
 
 def as_html(document: Document) -> str:
-    """The page of `html_pieces` as one text."""
+    """Return the page of `html_pieces` as one text."""
     return "".join(html_pieces(document))
 
 
 def html_pieces(document: Document) -> Iterator[str]:
-    """Pieces of the document as a page with the style sheet, script and policy of one self-contained file.
+    """Yield the document as a self-contained page with style sheet, script and Content-Security-Policy.
 
-    Where nothing in it needs a script it holds none, and its policy runs none. What it says is worked out before this returns; its text,
-    16 MB of a large run's, never stands in memory at once.
+    A page that needs no script contains none, and its policy forbids all. All values are computed before this returns; the text of a large
+    run's page (16 MB) is never in memory at once.
     """
     script = asset("script.js") if document.has_script else ""
     values: Mapping[str, Any] = {
@@ -75,25 +74,25 @@ def html_pieces(document: Document) -> Iterator[str]:
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file beside the templates: `style.css` or `script.js`."""
+    """Return the text of a file next to the templates: `style.css` or `script.js`."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 @cache
 def policy(*, scripts: bool = True) -> str:
-    """The Content-Security-Policy of a self-contained page: its own style and script by hash, no network, no inline handlers."""
+    """Return the Content-Security-Policy of a self-contained page: own style and script by hash, no network, no inline handlers."""
     script, style = _policy_hash(asset("script.js")) if scripts else "'none'", _policy_hash(asset("style.css"))
     return f"default-src 'none'; script-src {script}; style-src {style}; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def json_block(value: object) -> "Markup":
-    """JSON that can stand in a `<script>` block: no character in it ends the block or opens another."""
+    """Return JSON for a `<script>` block: no character in it ends the block or opens another."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return _safe(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def _words_html(words: Words) -> "Markup":
-    """The words as HTML, with no markup but ours."""
+    """Render the words as HTML; markup in them is escaped."""
     from markupsafe import Markup, escape
 
     tags = {Code: "code", Strong: "strong"}
@@ -120,7 +119,7 @@ KINDS = ("table", "tables", "number", "text", "tree", "judge", "none")
 
 
 def difference_html(difference: Mapping[str, Any]) -> "Markup":
-    """The difference as a block of HTML; empty for a kind that is not known or of which only the kind may be shown."""
+    """Render a difference as HTML; empty for an unknown kind, or if only the kind may be shown."""
     from markupsafe import Markup
 
     kind = difference.get("kind")
@@ -138,7 +137,7 @@ def difference_html(difference: Mapping[str, Any]) -> "Markup":
 
 
 def cell_text(value: object) -> str:
-    """A value as a cell shows it: NULL for none, text in quotes where spaces at its ends would not be seen or nothing is in it."""
+    """Format a cell value: NULL for none, quotes around empty texts and texts with spaces at their ends."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
@@ -149,12 +148,12 @@ def cell_text(value: object) -> str:
 
 
 def is_null(value: object) -> bool:
-    """Whether the cell is the database's NULL or an empty one."""
+    """Return whether the cell is NULL or empty."""
     return value is None
 
 
 def times_beyond(number: Mapping[str, Any], tolerance: float) -> str:
-    """How far a number is beyond the tolerance: `✓ within`, or `✗ 34 times` the tolerance."""
+    """Format how far a number is beyond the tolerance: `✓ within`, or `✗ 34 times` the tolerance."""
     if number["within"]:
         return "✓ within"
     distance = number["distance"]
@@ -165,9 +164,9 @@ def times_beyond(number: Mapping[str, Any], tolerance: float) -> str:
 
 
 def by_word(segments: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """How gold becomes the answer, word by word: ("equal" | "gold" | "answer", text) pairs in reading order.
+    """Return the word differences of gold and the answer: ("equal" | "gold" | "answer", text) pairs in reading order.
 
-    Empty where less than half of the shorter text is shared: marks would then hide more than they show.
+    Empty if less than half of the shorter text is shared, because marks would then hide more than they show.
     """
     gold, answer = ("".join(one[side] for one in segments) for side in ("gold", "predicted"))
     a, b = _WORDS_AND_GAPS.findall(gold), _WORDS_AND_GAPS.findall(answer)

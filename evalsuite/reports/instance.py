@@ -1,4 +1,4 @@
-"""Everything known about one instance, or about one score, for `evalsuite check`; the fields of a tree score as tables, worst first."""
+"""Render one instance, or one score, for `evalsuite check`; fields of a tree score as tables, worst first."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from evalsuite.core.scorer_contract import SHARE, are_rows
 from evalsuite.core.types import GoldInstance, Result, Rule, Score, Submission
 from evalsuite.stats.units import CONFUSION_ROW, COUNTS, FIELD_ROW, SHARES
 
-# Units are for machines: their fields stand in a table of their own.
+# Units have their own table.
 _SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks", "units")
 LONGEST_VALUE = 400
 TABLED = ("fields", "records", "confusions", "wrong", "rows", "tree")
@@ -25,18 +25,18 @@ _DIFFERENCE = {"record": object, "path": str, "status": str, "expected": object,
 
 
 def instance_text(result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None) -> str:
-    """Plain lines `label  value`, the verdicts first; every value made printable."""
+    """Return lines of `label  value`, the verdicts first; every value is made printable."""
     rows = [*_verdict_pairs(result), *_why_pairs(result), *_detail_pairs(result.details)]
     if submission is not None and result.instance_id in submission.answers:
         answer = submission.answers[result.instance_id]
-        rows += [("answer", f"{answer.answer_type}: {_value_cut(answer.value)}"), ("handed in", answer.where)]
+        rows += [("answer", f"{answer.answer_type}: {_value_cut(answer.value)}"), ("submitted", answer.where)]
     if instance is not None:
         rows += _gold_pairs(instance, result)
     return _label_lines(rows) + tree_tables(result.details)
 
 
 def score_text(name: str, score: Score, *, rules: Rule = "official", warnings: Sequence[str] = ()) -> str:
-    """The same lines for a score that belongs to no instance, the verdict under `rules` first."""
+    """Return the same lines for a score without an instance, the verdict under `rules` first."""
     rows = [("scorer", name), *_verdicts(score.official, score.strict, strict_first=rules == "strict")]
     if score.strict_reason and score.strict_reason != score.reason:
         rows += [("official says", score.reason), ("strict says", score.strict_reason)]
@@ -51,8 +51,9 @@ def score_text(name: str, score: Score, *, rules: Rule = "official", warnings: S
 
 
 def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str] = ()) -> dict[str, Any]:
-    """A score as a JSON object; `score` is the value under `rules`, null where they cannot judge, `fault` a code or null, and
-    `strict_fault` {code, detail} or null.
+    """Return a score as a JSON object.
+
+    `score` is the value under `rules`, null if they cannot judge; `fault` is a code or null, `strict_fault` {code, detail} or null.
     """
     fault, strict_fault = score.fault, score.strict_fault
     return {
@@ -83,7 +84,7 @@ def _verdict_pairs(result: Result) -> Iterable[tuple[str, str]]:
 
 
 def _verdicts(official: float | None, strict: float | None, *, strict_first: bool) -> Sequence[tuple[str, str]]:
-    """Both verdicts, the one that is the score first."""
+    """Return both verdicts, the one that is the score first."""
     rows = [("official", _value_or_not_judged(official)), ("strict", _value_or_not_judged(strict))]
     return rows[::-1] if strict_first else rows
 
@@ -120,7 +121,7 @@ def _gold_pairs(instance: GoldInstance, result: Result) -> Iterable[tuple[str, s
     for check in instance.checks:
         parameters = ", ".join(f"{key}={_value_cut(value)}" for key, value in check.parameters.items())
         yield "check", f"{check.scorer}({parameters})"
-        # A gold query that was run has its connection.
+        # A gold query that ran did not lack its connection.
         for problem in (one for one in check.problems if one.code != "NEEDS_CONNECTION" or result.status != "scored"):
             yield "problem", f"{problem.message}" + (f" ({problem.hint})" if problem.hint else "")
     if instance.groups:
@@ -139,7 +140,7 @@ def _value_cut(value: object) -> str:
 
 
 def is_tree(details: Mapping[str, Any]) -> bool:
-    """Whether these are the details of a score by fields: all that is shown of it, for a run may be a stranger's."""
+    """Return whether these are the well-formed details of a score by fields; a run may come from an untrusted source."""
     counts = details.get("n_fields"), details.get("n_records")
     if not all(type(count) is int for count in counts):
         return False
@@ -150,19 +151,19 @@ def is_tree(details: Mapping[str, Any]) -> bool:
 
 
 def tree_tables(details: Mapping[str, Any]) -> str:
-    """Up to four tables with a blank line before each; empty where the details are of another kind."""
+    """Return up to four tables, each after an empty line; empty if the details are of another kind."""
     if not is_tree(details):
         return ""
     found = _field_rows(details["fields"], int(details["n_fields"]))
     if details["n_records"] > 1:
         found += _record_rows(details["records"], int(details["n_records"]))
     found += _confusion_rows(details["confusions"])
-    # Of few records the commonest confusions are all there is to see.
+    # With few records the most common confusions show everything.
     return found + (_difference_rows(details.get("wrong") or details.get("rows") or []) if details["n_records"] > N_RECORDS else "")
 
 
 def _difference_rows(wrong: Sequence[Mapping[str, Any]]) -> str:
-    """The fields that differ in the first record that is not right, expected beside got."""
+    """Yield the fields that differ in the first record that is not right, expected next to submitted."""
     if not wrong:
         return ""
     first = [row for row in wrong if row["record"] == wrong[0]["record"]]
@@ -172,10 +173,10 @@ def _difference_rows(wrong: Sequence[Mapping[str, Any]]) -> str:
 
 
 def share_bar(value: float | None) -> str:
-    """The value as `BAR` cells and two decimals; a dash where there is none."""
+    """Draw the value as `BAR` cells with two decimals; a dash for none."""
     if value is None:
         return "-".ljust(BAR + 5)
-    # Full only for 1: rounding must not show a field as right that is not.
+    # Full only for 1, so that rounding does not show a wrong field as right.
     cells = int(value * BAR)
     return "█" * cells + "░" * (BAR - cells) + f" {value:.2f}"
 

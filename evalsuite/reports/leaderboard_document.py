@@ -1,7 +1,4 @@
-"""A leaderboard as a document: one row a submission, and what is needed to repeat it.
-
-The columns of a leaderboard: those of its table for people, and those of its files for programs.
-"""
+"""Build the document of a leaderboard: the table for people, the columns of its files, and how to repeat it."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +8,7 @@ from evalsuite.core.errors import FAULTS
 from evalsuite.core.status import KINDS
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table
-from evalsuite.reports.words import counted, interval_words, percent
+from evalsuite.reports.words import count_words, interval_words, percent
 from evalsuite.runs.signature import clock_in, shown_rules
 
 if TYPE_CHECKING:
@@ -27,9 +24,9 @@ _ABSENT = "-"
 def ranked_table(
     board: "Leaderboard", *, more: "Sequence[Column[RankedRow]]" = (), link: "Callable[[RankedRow], str] | None" = None
 ) -> "Table[RankedRow]":
-    """A row for each submission, best first, shares in percent; columns of metadata and faults only where a row has some.
+    """Build the table: one row per submission, best first, shares in percent; metadata and faults only if a row has some.
 
-    The columns of `more` stand behind the names; these lead to a `link`.
+    The columns of `more` follow the names; `link` returns the address of a name's page.
     """
 
     def column(title: str, words: "Callable[[RankedRow], str]", *, short: str = "", wraps: bool = False) -> "Column[RankedRow]":
@@ -58,7 +55,7 @@ def ranked_table(
         column("official", lambda row: _value_words(board, row.official)),
         column("strict", lambda row: _value_words(board, row.strict)),
         *corrected,
-        column("handed in", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
+        column("submitted", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
         column("rank interval", _own_places),
         *_sample_columns(board),
         *faults,
@@ -68,7 +65,7 @@ def ranked_table(
 
 
 def _sample_columns(board: "Leaderboard") -> "list[Column[RankedRow]]":
-    """How many samples a model has, and its chances at the most samples that all models have; none where rows are no models."""
+    """The columns of samples: their number, and pass@k at the most samples that all models have; none if rows are not models."""
     least = [row.samples["n_samples"][0] for row in board.rows if row.samples]
     if not least:
         return []
@@ -93,22 +90,22 @@ def _sample_columns(board: "Leaderboard") -> "list[Column[RankedRow]]":
 
 
 def _rank_words(row: "RankedRow") -> str:
-    """`2 (1-4)`: the rank by score, and the places that the tests leave open where that is more than one."""
+    """`2 (1-4)`: the rank by score, and the range of ranks that the tests leave open if it has more than one."""
     first, last = row.shared_ranks or (row.rank, row.rank)
     return f"{row.rank}" if first == last else f"{row.rank} ({first}-{last})"
 
 
 def _own_places(row: "RankedRow") -> str:
-    """`2-5`: where its true rank lies with 95 % confidence."""
+    """`2-5`: the 95 % interval of the rank."""
     if row.rank_interval is None:
         return _ABSENT
     return "-".join(str(place) for place in dict.fromkeys(row.rank_interval))
 
 
 def _score_words(board: "Leaderboard", row: "RankedRow") -> str:
-    """The score in percent, with what it may be over all instances where something was not judged; a dash where nothing was.
+    """Format the score in percent, with its bounds over all instances if some were not judged; a dash if none was.
 
-    A mean on the metric's own scale as it is.
+    A mean on the metric's own scale is shown unchanged.
     """
     if board.is_raw or row.score is None or row.score_low is None or row.score_high is None:
         return _value_words(board, row.score)
@@ -128,7 +125,7 @@ def faults_words(faults: Mapping[str, int]) -> str:
 
 
 def _value_words(board: "Leaderboard", value: float | None) -> str:
-    """A share in percent, a value on the metric's own scale as it is, a dash for none."""
+    """Format a share in percent, or a value on the metric's own scale; a dash for none."""
     return _ABSENT if value is None else f"{value:.4g}" if board.is_raw else percent(value)
 
 
@@ -136,7 +133,7 @@ def _part_words(board: "Leaderboard", name: str, value: float | None) -> str:
     return f"{value:.4g}" if value is not None and name in board.raw_columns else _value_words(board, value)
 
 
-# Column of a Parquet file -> its type and its value in a row; shares in [0, 1], None for what there is not.
+# Column of a Parquet file -> its type and its value in a row; shares in [0, 1], None for absent values.
 _BOARD_NUMBERS: "Final[Mapping[str, tuple[str, Callable[[Leaderboard, RankedRow], Any]]]]" = {
     "suite": ("VARCHAR", lambda board, _: board.suite),
     "rules": ("VARCHAR", lambda board, _: board.rules),
@@ -171,18 +168,18 @@ CSV_NUMBERS: Final = (
 
 
 def parquet_table(board: "Leaderboard") -> "Table[RankedRow]":
-    """A row for each submission with all numbers by their names."""
+    """Build a table with one row per submission and all numbers by name."""
     return Table(columns=[number_column(board, name) for name in _BOARD_NUMBERS], rows=board.rows)
 
 
 def number_column(board: "Leaderboard", name: str, title: str = "") -> "Column[RankedRow]":
-    """One of the board's numbers as a column, by its name or under another title."""
+    """Return the column of one of the board's numbers, by its name or under another title."""
     type_, value = _BOARD_NUMBERS[name]
     return Column(name=title or name, type=type_, value=lambda row: value(board, row))
 
 
 def mapping_column(attribute: str, key: str, title: str) -> "Column[RankedRow]":
-    """What a row's mapping of this name has under the key."""
+    """Return the column of one key of a row's mapping."""
     return Column(name=title, value=lambda row: getattr(row, attribute).get(key))
 
 
@@ -197,13 +194,13 @@ def leaderboard_document(
     more: "Sequence[Column[RankedRow]]" = (),
     link: "Callable[[RankedRow], str] | None" = None,
 ) -> Document:
-    """The report of a leaderboard.
+    """Build the report of a leaderboard.
 
-    Where they are given, its page has another `title` than the suite's name, facts `about` it, `more` columns, and names that lead to a
-    `link`.
+    The optional arguments change its page: another `title` than the suite's name, facts `about` it, `more` columns, and a `link` of each
+    name.
     """
     table = ranked_table(board, more=more, link=link)
-    # The numbers with their polarity in their names; a column for each part and each key of the metadata.
+    # Column names include the direction; one column per part and per metadata key.
     named = {"score": f"score_{board.direction}_is_better"}
     keys = sorted({key for row in board.rows for key in row.metadata})
     columns: list[Column[RankedRow]] = [
@@ -236,7 +233,7 @@ def _board_sections(board: "Leaderboard", form: Form) -> Iterator[Section]:
 def _board_page_sections(
     board: "Leaderboard", table: "Table[RankedRow]", title: str, facts: Sequence[tuple[str, str]]
 ) -> Iterator[Section]:
-    """The scores with their intervals, the table, facts, and what is needed to repeat it."""
+    """Yield the parts of the page: the scores with intervals, the table, facts, and how to repeat it."""
     about = f"{board_heading(board).removeprefix(f'{board.suite} · ')} · rules {shown_rules(board.rules, board.signatures)}"
     undrawn = max(0, len(board.rows) - MOST_DRAWN)
     yield Section(
@@ -252,7 +249,7 @@ def _board_page_sections(
 
 
 def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
-    """(label, text) of what stands under the table: how it was made, what was forced, what could not be read."""
+    """Yield (label, text) below the table: how it was made, what was forced, what could not be read."""
     yield "instances", str(board.n_instances)
     counts = [f"{board.n_new} new", f"{board.n_reused} reused", *([f"{board.n_runs} runs"] if board.n_runs else [])]
     yield "scored", ", ".join(counts)
@@ -264,10 +261,10 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
             more = "; --allow-unscored ranks over what all were judged on" if row.n_judged else ""
             yield "not ranked", f"{row.name}: judged on {row.n_judged} of {board.n_instances}{more}"
     if board.family:
-        over = f"{board.correction.title()} over {counted(board.family, 'pair')}"
+        over = f"{board.correction.title()} over {count_words(board.family, 'pair')}"
         pairs = f"{board.test} on paired instances, {over}, alpha {1 - board.confidence:.2g}"
         yield "ranks", f"by {board.score_title}; in brackets the places that tests leave open ({pairs})"
-        own = f"{board.correction.title()} over its {counted(len([row for row in board.rows if row.rank]) - 1, 'pair')}"
+        own = f"{board.correction.title()} over its {count_words(len([row for row in board.rows if row.rank]) - 1, 'pair')}"
         yield "rank interval", f"the places that the tests of one submission against the others leave open ({own})"
         yield "stability", _stability_words(board)
     for row in board.rows:
@@ -290,30 +287,30 @@ def _stability_words(board: "Leaderboard") -> str:
 
 
 def board_heading(board: "Leaderboard") -> str:
-    """The first line: what was ranked; not yet made safe for any format."""
+    """Return the first line: the suite and rules; not escaped."""
     kind = "anonymous leaderboard" if board.anonymous else "leaderboard"
-    return f"{board.suite} · {kind} · {counted(len(board.rows), 'submission')} · {_instances_ranked_on(board)}"
+    return f"{board.suite} · {kind} · {count_words(len(board.rows), 'submission')} · {_instances_ranked_on(board)}"
 
 
 def _instances_ranked_on(board: "Leaderboard") -> str:
-    """`40 instances`, or `27 of 40 instances` where the runs are of a part of gold."""
-    n = counted(board.n_instances, "instance") if board.part_of is None else f"{board.n_instances} of {board.part_of} instances"
+    """`40 instances`, or `27 of 40 instances` if the runs cover a part of gold."""
+    n = count_words(board.n_instances, "instance") if board.part_of is None else f"{board.n_instances} of {board.part_of} instances"
     return f"{n}, {board.n_units} records" if board.n_units > board.n_instances else n
 
 
 def board_last_line(board: "Leaderboard") -> str:
-    """The line that ends the command: `done: 12 submissions ranked (1 new, 11 reused)`."""
+    """Return the last line of the command: `done: 12 submissions ranked (1 new, 11 reused)`."""
     n = sum(row.rank is not None for row in board.rows)
     broken = sum(bool(row.fault) for row in board.rows)
     unranked = f", {len(board.rows) - n - broken} not ranked: not all was judged" if len(board.rows) - n - broken else ""
     unread = (f", {broken} could not be read" if broken else "") + unranked
     runs = f", {board.n_runs} runs" if board.n_runs else ""
     part = "" if board.part_of is None else f" on {_instances_ranked_on(board)}"
-    return f"done: {counted(n, 'submission')} ranked{part} ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
+    return f"done: {count_words(n, 'submission')} ranked{part} ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
 
 
 def _board_suite(board: "Leaderboard") -> Suite:
-    """A case for each submission, best first; one that could not be read is an error with its fault."""
+    """Build a test suite with one case per submission, best first; an unreadable one is an error with its fault."""
     properties = [("polarity", board.score_title), *board_facts(board)]
     return Suite(name=board.suite, cases=[_submission_case(board, row) for row in board.rows], properties=properties)
 
@@ -330,7 +327,7 @@ def _submission_case(board: "Leaderboard", row: "RankedRow") -> Case:
 
 
 def ranking_picture(board: "Leaderboard") -> "Markup":
-    """The scores of a leaderboard with their intervals, best first; what could not be read is left out."""
+    """Draw the scores of a leaderboard with their intervals, best first; unreadable submissions are left out."""
     from markupsafe import Markup
 
     from evalsuite.reports.pictures import IntervalRow, draw_intervals

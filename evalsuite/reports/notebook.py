@@ -1,4 +1,4 @@
-"""A scored run as Python code and notebooks have it: as a frame, as a written report, in one line, as HTML."""
+"""Methods of a scored run for Python code and notebooks: a data frame, a written report, a short repr, and HTML."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalsuite.compare.characters import clean
 from evalsuite.reports import write
-from evalsuite.reports.record import Record, record_of_run, revealed
+from evalsuite.reports.record import Record, record_of_run, redact_record
 from evalsuite.reports.run_columns import results_table
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.words import verdict_line
@@ -18,32 +18,37 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Rows that a notebook shows.
+# Rows shown in a notebook.
 _MOST_ROWS = 20
 
 
 class Readable(ABC):
-    """What can be read as a run: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one."""
+    """Mixin of run classes: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one."""
 
     __slots__ = ()
 
     @abstractmethod
     def _own_run(self) -> "Run":
-        """The run that is read."""
+        """The run to report."""
 
     def record(self, reveal: str | None = None) -> Record:
-        """What a report is made of, cut to what may be seen of gold."""
-        return revealed(record_of_run(self._own_run()), reveal)
+        """The record of the reports, cut to what may be shown of gold."""
+        return redact_record(record_of_run(self._own_run()), reveal)
 
     def to_frame(self) -> "pd.DataFrame":
-        """The n results in gold order as a data frame, its columns those of a CSV report."""
+        """Return the n results in gold order as a data frame with the columns of a CSV report."""
         import pandas as pd
 
         table = results_table(self.record())
         return pd.DataFrame(list(table.values("csv")), columns=[column.name for column in table.of("csv")])
 
     def write(self, path: str | Path, *, reveal: str | None = None) -> Path:
-        """The path of the written report, its format by its ending (.html, .md, .csv, .json ...). Raises `UsageError`, `OutputError`."""
+        """Write a report in the format of the path's ending (.html, .md, .csv, .json ...) and return its path.
+
+        Raises:
+            UsageError: no format has this ending.
+            OutputError: the path cannot be written.
+        """
         write(run_document(self.record(reveal)), Path(path))
         return Path(path)
 

@@ -1,12 +1,8 @@
-"""Pictures made of characters, for terminals: they say by form, not by colour, what the numbers beside them say.
+"""Draw the pictures of reports: inline SVG for HTML pages and the viewer, and bars of characters for terminals.
 
-What every picture is made of: SVG elements whose lengths are shares of the width, so that text keeps its size on any screen.
-
-A picture names its colours by class (`style.css` gives light and dark ones) and carries the same as attributes for where no style sheet
-is. The colours are Okabe and Ito's, which people with any colour vision tell apart; no picture says anything by colour alone. Every
-mark bears the numbers it shows as data attributes.
-
-Pictures for HTML reports and the viewer: inline SVG, drawn from numbers and nothing else, each by one function.
+Lengths are shares of the width, so that text keeps its size on any screen. Colours are named by class (`style.css` has light and dark ones)
+and repeated as attributes for pages without style sheet. They are the palette of Okabe and Ito, distinguishable with any colour vision; no
+picture shows anything by colour alone. Every mark has its numbers as data attributes.
 """
 
 import html
@@ -31,44 +27,44 @@ LONGEST_LABEL = 60
 
 
 def escaped(text: object) -> str:
-    """The text made printable, then safe in HTML and XML, attributes too."""
+    """Make the text printable and escape it for HTML and XML, attributes too."""
     return html.escape(clean(str(text)), quote=True)
 
 
 def picture(marks: Iterable[str], *, height: float, title: str, description: str, kind: str) -> str:
-    """An `<svg>` as wide as its place and `height` pixels high; `title` is its name and `description` its text for who cannot see it."""
+    """Return an `<svg>` of full width and `height` pixels; `title` is its name and `description` its text for screen readers."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" role="img" class="picture {kind}" width="100%" height="{_n(height)}" font-size="13">'
     return f"{head}<title>{escaped(title)}</title><desc>{escaped(description)}</desc>{''.join(marks)}</svg>"
 
 
 def inner(marks: Iterable[str], *, x: float, y: float, width: float, height: float) -> str:
-    """A part of the picture with its own 0 to 100 % across; `x` and `width` in percent, `y` and `height` in pixels."""
+    """Return a nested `<svg>` with its own 0 to 100 % across; `x` and `width` in percent, `y` and `height` in pixels."""
     place = f'x="{_n(x)}%" y="{_n(y)}" width="{_n(width)}%" height="{_n(height)}"'
     return f'<svg {place} overflow="visible">{"".join(marks)}</svg>'
 
 
 def box(x: float, y: float, width: float, height: float, *, colour: str, opacity: float = 1, tip: str = "", **numbers: object) -> str:
-    """A bar from `x` % that is `width` % wide; `numbers` become data attributes and `tip` what a pointer shows."""
+    """Return a bar from `x` % of `width` %; `numbers` become data attributes, `tip` is the tooltip."""
     place = f'x="{_n(x)}%" y="{_n(y)}" width="{_n(max(0.0, width))}%" height="{_n(height)}" rx="2"'
     see = f' opacity="{_n(opacity)}"' if opacity != 1 else ""
     return f'<rect {place} class="c-{colour}" fill="{COLOURS[colour]}"{see}{_data(numbers)}>{_tip(tip)}</rect>'
 
 
 def dot(x: float, y: float, radius: float, *, colour: str, tip: str = "", **numbers: object) -> str:
-    """A dot at `x` %, ringed in the colour of the page."""
+    """Return a dot at `x` %, with a ring in the colour of the page."""
     place = f'cx="{_n(x)}%" cy="{_n(y)}" r="{_n(radius)}"'
     return f'<circle {place} class="c-{colour} ring" fill="{COLOURS[colour]}"{_data(numbers)}>{_tip(tip)}</circle>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, colour: str = "quiet", width: float = 1, dash: str = "", **numbers: object) -> str:
-    """A line between two points, across in percent and down in pixels."""
+    """Return a line between two points, across in percent and down in pixels."""
     ends = f'x1="{_n(x1)}%" y1="{_n(y1)}" x2="{_n(x2)}%" y2="{_n(y2)}"'
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
     return f'<line {ends} class="s-{colour}" stroke="{COLOURS[colour]}" stroke-width="{_n(width)}"{dashes}{_data(numbers)}/>'
 
 
 def text(x: float, y: float, words: object, *, anchor: str = "start", quiet: bool = False, size: float = 13, bold: bool = False) -> str:
-    """Words at `x` %; cut to 60 characters, with the whole of them for the pointer."""
+    """Return words at `x` %, cut to 60 characters, with the whole text as the tooltip."""
     whole = str(words)
     shown = whole if len(whole) <= LONGEST_LABEL else whole[: LONGEST_LABEL - 1] + "…"
     look = f'class="{"quiet" if quiet else "label"}" fill="currentColor" font-size="{_n(size)}"' + (' font-weight="600"' if bold else "")
@@ -77,7 +73,7 @@ def text(x: float, y: float, words: object, *, anchor: str = "start", quiet: boo
 
 
 def numbers(svg: str) -> list[dict[str, str]]:
-    """The data attributes of each mark of a picture, in drawing order: the numbers it shows."""
+    """Return the data attributes of each mark of a picture, in drawing order."""
     from xml.etree import ElementTree
 
     found = (
@@ -104,9 +100,9 @@ INTERVAL_ROW, INTERVAL_LABEL = 44.0, 15.0
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """One row: a value and its interval, None where there is none. `words` stands at the right (default: percent).
+    """One row: a value and its interval, None for no interval. `words` is the text at the right (default: percent).
 
-    `bound` is what the value could be were everything judged; the way there is drawn pale.
+    `bound` is the value if every unjudged instance were right; the part up to it is drawn in a pale colour.
     """
 
     label: str
@@ -125,7 +121,7 @@ def draw_intervals(
     mark: float | None = None,
     confidence: float = 0.95,
 ) -> str:
-    """An SVG of n rows over `span`; a dashed line stands at `mark`, for example at 0 where the rows are differences."""
+    """Return an SVG of n rows over `span`, with a dashed line at `mark`, for example at 0 for differences."""
     held = f"{confidence * 100:g} % interval"
     marks = [part for number, row in enumerate(rows) for part in _interval_marks(row, number * INTERVAL_ROW, span, held)]
     height = INTERVAL_ROW * len(rows)
@@ -142,7 +138,7 @@ def _interval_marks(row: IntervalRow, top: float, span: tuple[float, float], hel
     bars = [box(0, 9, 100, 3, colour="track", opacity=0.22)]
     if row.value is not None and row.bound is not None and row.bound > row.value:
         left = _across(row.value, span)
-        tip = f"up to {row.bound * 100:.1f} % were everything judged"
+        tip = f"up to {row.bound * 100:.1f} % if every unjudged instance were right"
         bars.append(box(left, 6, _across(row.bound, span) - left, 9, colour="two", opacity=0.45, tip=tip, bound=row.bound))
     if row.low is not None and row.high is not None:
         left, right = _across(row.low, span), _across(row.high, span)
@@ -175,7 +171,7 @@ BIN_PLOT, BIN_TOP = 120.0, 22.0
 
 
 def draw_histogram(bins: Sequence[tuple[float, float, int]], *, title: str) -> str:
-    """An SVG of n bins (low, high, count), low to high; a bar's height is its count over the largest."""
+    """Return an SVG of n bins (low, high, count), low to high; the height of a bar is its count over the largest."""
     if not bins:
         return picture([], height=0, title=title, description="nothing to show", kind="histogram")
     most = max(1, *(count for _, _, count in bins))
@@ -212,7 +208,7 @@ FLIP_CELL, FLIP_HEAD = 64.0, 26.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlipCounts:
-    """How often both are right, only the first, only the second, and neither; n instances that both judged."""
+    """How often both are right, only the first, only the second, and neither; over n instances judged by both."""
 
     both: int
     first_only: int
@@ -221,12 +217,12 @@ class FlipCounts:
 
     @property
     def n(self) -> int:
-        """All instances in the matrix."""
+        """The number of instances in the matrix."""
         return self.both + self.first_only + self.second_only + self.neither
 
 
 def draw_flips(flips: FlipCounts, *, title: str, first: str = "official", second: str = "strict") -> str:
-    """An SVG of the matrix: rows are the first verdict, columns the second. A fuller cell is darker; flips bear an arrow."""
+    """Return an SVG of the matrix: rows are the first verdict, columns the second. Larger counts are darker; flips have an arrow."""
     cells = (
         (0, 0, flips.both, "both right", "one"),
         (0, 1, flips.first_only, "▼ lost", "two"),
@@ -258,7 +254,7 @@ _ORDER = ("one", "two", "three", "four")
 
 
 def draw_bars(rows: Sequence[tuple[str, Mapping[str, float | None]]], *, title: str) -> str:
-    """An SVG of n rows, each (label, {measure: value in [0, 1] or None}); a measure has the same colour in every row."""
+    """Return an SVG of n rows (label, {measure: value in [0, 1] or None}); a measure has the same colour in every row."""
     names = list(dict.fromkeys(name for _, values in rows for name in values))
     marks, top = [], 0.0
     for label, values in rows:
@@ -290,7 +286,7 @@ STRIP_NAMES = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A run's bars as (words, count); `n` is the number of its cases, over which shares are taken."""
+    """The bars of a run as (words, count); shares are over its `n` cases."""
 
     label: str
     bars: tuple[tuple[str, int], ...]
@@ -298,7 +294,7 @@ class Strip:
 
 
 def draw_strips(strips: Sequence[Strip], *, title: str, ends: tuple[str, str] = ("0", "1")) -> str:
-    """An SVG of n strips: a bar's height is its share of the run's cases over the largest share of all."""
+    """Return an SVG of n strips; the height of a bar is its share of the run's cases over the largest share of all."""
     most = max((count / strip.n for strip in strips for _, count in strip.bars if strip.n), default=0) or 1.0
     marks: list[str] = []
     for at, strip in enumerate(strips):
@@ -326,7 +322,7 @@ STEPS_PLOT = 160.0
 
 
 def draw_steps(points: Sequence[tuple[float, float]], *, title: str) -> str:
-    """An SVG of a score in [0, 1] that changes at n tolerances (tolerance, score), the first at 0; tolerances stand on a log scale."""
+    """Return an SVG of a score in [0, 1] at n tolerances (tolerance, score), the first at 0, on a log scale."""
     positive = [tolerance for tolerance, _ in points if tolerance > 0]
     if not positive:
         return picture([], height=0, title=title, description="no verdict hangs on a tolerance", kind="steps")
@@ -349,7 +345,7 @@ def draw_steps(points: Sequence[tuple[float, float]], *, title: str) -> str:
 
 
 class DrawnInterval(NamedTuple):
-    """A label with a value and its interval, None where there is none."""
+    """A label with a value and its interval, None for no interval."""
 
     label: str
     value: float | None
@@ -358,14 +354,14 @@ class DrawnInterval(NamedTuple):
 
 
 def share_bar(share: float, width: int) -> str:
-    """`███████░░░`: a share in [0, 1] of `width` characters; only all of it is full, and only nothing of it empty."""
+    """`███████░░░`: a share in [0, 1] as `width` characters; full only for 1, empty only for 0."""
     filled = round(width * share)
     filled = min(max(filled, int(share > 0)), width - int(share < 1))
     return "█" * filled + "░" * (width - filled)
 
 
 def interval_lines(rows: Sequence[DrawnInterval], *, width: int = 40) -> Iterator[str]:
-    """A line a row: `├──●──┤` on one scale round 0, which `│` marks in the middle; nothing where no row has a length."""
+    """Yield one line per row: `├──●──┤` on a common scale with `│` at 0 in the middle; nothing if no row has a width."""
     reach = max((abs(end) for _, *ends in rows for end in ends if end is not None), default=0.0)
     longest = min(24, max((len(row.label) for row in rows), default=0))
 

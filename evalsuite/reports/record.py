@@ -1,4 +1,4 @@
-"""What every report is rendered from: the `run.json` object of a run with its results and its summary, live or read back."""
+"""The input of every report: the `run.json` object of a run with its results and summary, live or read from disk."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A finished run as reports see it: n results in gold order. `name` is the run folder's, or the submission's where none was saved.
+    """A finished run for reports: n results in gold order. `name` is the run folder's name, or the submission's if the run was not saved.
 
-    `level` says how much of gold it holds, a word of `reveal.LEVELS`.
+    `level` is how much of gold it contains, one of `redaction.LEVELS`.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Record:
     exchanges: Exchanges | None = None
 
     def exchange(self, instance_id: str) -> Exchange:
-        """What was asked, what is right and what was answered; nothing where gold's values are not to be seen."""
+        """Return question, reference and answer; empty if gold's values are hidden."""
         return NOTHING if self.exchanges is None or self.level != "cells" else self.exchanges.of(instance_id)
 
     @property
@@ -43,29 +43,29 @@ class Record:
 
     @property
     def submission(self) -> str:
-        """The name of the submission's folder."""
+        """The name of the submission folder."""
         folder = str(self.run["submission"]["folder"])
         return Path(folder).name or folder
 
     @property
     def rules(self) -> Rule:
-        """The rules that made the score."""
+        """The rules of the score."""
         found: Rule = self.run["options"]["rules"]
         return found
 
     @property
     def layout(self) -> str:
-        """How gold is laid out: a key of `readers.layouts.LAYOUTS`."""
+        """The layout of gold: a key of `gold.layouts.LAYOUTS`."""
         return str(self.run["gold"].get("layout", "original"))
 
     @property
     def hidden(self) -> bool:
-        """Whether the suite says that its gold is secret."""
+        """Whether the suite keeps its gold secret."""
         return bool(self.run["gold"].get("hidden"))
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """Instance id -> its tags, for the instances that have any."""
+        """Instance id -> its tags, for instances with tags."""
         found: dict[str, list[str]] = {}
         for tag, names in self.run.get("groups", {}).items():
             for name in names:
@@ -74,7 +74,7 @@ class Record:
 
 
 def record_of_run(run: "Run", labels: Path | None = None) -> Record:
-    """The record of a run that has just ended; `labels` is a CSV of what people said of its answers."""
+    """Return the record of a run that has just ended; `labels` is a CSV of human labels of its answers."""
     name = run.folder.name if run.folder is not None else run.submission.folder.name or str(run.submission.folder)
     exchanges = exchanges_of(run.gold, run.submission)
     bare = Record(name=name, run=run.to_json(), results=run.results, summary=run.summary, folder=run.folder, exchanges=exchanges)
@@ -82,10 +82,10 @@ def record_of_run(run: "Run", labels: Path | None = None) -> Record:
 
 
 def record_of_entry(entry: "RunEntry", labels: Path | None = None, *, exchanges: Exchanges | None = None) -> Record:
-    """The record of a saved run; its summary is computed again from the n results, by the code that computed it first.
+    """Return the record of a saved run; its summary is computed again from the n results by the same code.
 
-    `labels` is a CSV of what people said of its answers, by default the one beside the run; `exchanges` what was asked and answered,
-    None where that is not to be shown.
+    `labels` is a CSV of human labels, by default the file next to the run; `exchanges` are questions and answers, None if they must not be
+    shown.
     """
     results = tuple(entry.results())
     bare = Record(name=entry.name, run=entry.run, results=results, summary=summarise((), rules="official"), folder=entry.folder)
@@ -96,9 +96,9 @@ def record_of_entry(entry: "RunEntry", labels: Path | None = None, *, exchanges:
 
 
 def _with_people(record: Record, labels: Path | None) -> Record:
-    """The record with the score that people would give (`people` of its `run`), where their labels are at hand.
+    """Add the score estimated from human labels (`people` of its `run`), if there are labels.
 
-    Raises `UsageError` for labels that were given and say nothing of the run.
+    Raises `UsageError` for labels that do not match the run.
     """
     if labels is None and (record.folder is None or not labels_beside(record.folder).is_file()):
         return record
@@ -113,10 +113,10 @@ def _with_people(record: Record, labels: Path | None) -> Record:
     return record if found is None else replace(record, run={**record.run, "people": asdict(found)})
 
 
-def revealed(record: Record, level: str | None = None) -> Record:
-    """The record cut to what a level lets be seen of gold, None for its default: what every report is rendered from.
+def redact_record(record: Record, level: str | None = None) -> Record:
+    """Return the record cut to a reveal level, None for its default. Every report is rendered from such a record.
 
-    The totals stay those of the uncut results. Raises `UsageError` for an unknown level.
+    The totals remain those of the full results. Raises `UsageError` for an unknown level.
     """
     from evalsuite.core.redaction import check_level, default_level, redact, redact_corrections, shows
 
@@ -129,20 +129,20 @@ def revealed(record: Record, level: str | None = None) -> Record:
     flips = tuple({**flip, "kind": (cause := causes[flip["instance_id"]]), "cause": cause} for flip in record.summary.flips)
     summary = replace(record.summary, flips=() if level == "none" else flips)
     if not shows(level, "shape"):
-        # The paths of a schema are places in gold.
+        # The paths of a schema show the structure of gold.
         summary = replace(summary, by_field={})
     own = {"flips": list(summary.flips), "by_field": dict(summary.by_field)}
     run = {**record.run, "summary": {**record.run["summary"], **own}, "warnings": _own_warnings(record, level)}
     if run.get("corrections"):
         run["corrections"] = redact_corrections(run["corrections"])
     if level == "none":
-        # A note on how an answer was made can say that it equals gold's.
+        # A note on the answer can reveal that it equals gold's.
         run["notes"] = {}
     return replace(record, run=run, results=results, summary=summary, level=level)
 
 
 def _own_warnings(record: Record, level: str) -> list[str]:
-    """The warnings about the submission, and how many more there are: those about gold quote it."""
+    """Return the warnings about the submission, and count the others, because warnings about gold quote it."""
     own = [text for text in record.run.get("warnings", ()) if text.startswith(METADATA_ARRAY)]
     n_more = len(record.run.get("warnings", ())) - len(own)
     return [*own, f"{n_more} about gold, not shown at --reveal {level}"] if n_more else own

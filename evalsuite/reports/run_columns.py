@@ -1,7 +1,4 @@
-"""The one table of a run's columns: what is added to `COLUMNS` stands in every format. And a run as test cases.
-
-The fields of extracted records over all instances of a run: a table of them, and what was commonly taken for what.
-"""
+"""Columns of the results table: a column in `COLUMNS` appears in every format. Also the field tables and test cases of a run."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +10,7 @@ from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, kind_of, raw_value, r
 from evalsuite.gold.question_texts import NOTHING, Exchange
 from evalsuite.reports.document import EVERYWHERE, MACHINES, Case, Code, Column, Form, Own, Section, Suite, Table, text_of
 from evalsuite.reports.pictures import share_bar
-from evalsuite.reports.words import coverage, percent, why_of
+from evalsuite.reports.words import coverage, percent, reason_of
 from evalsuite.stats.units import COUNTS, pooled_confusions
 
 if TYPE_CHECKING:
@@ -25,7 +22,7 @@ MOST_FIELDS = 20
 
 
 def field_sections(record: "Record", form: Form) -> Iterator[Section]:
-    """The pooled fields, the worst F1 first, and the commonest confusions where gold's values may be seen; nothing for other runs."""
+    """Yield the pooled fields, the worst F1 first, and the most common confusions if gold may be shown; nothing for runs without fields."""
     rows = list(record.summary.by_field.items())
     if not rows:
         return
@@ -81,7 +78,7 @@ _STYLES = {"right": "green", "wrong": "red", "partial": "cyan", "missing": "dim"
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """A result with what a report knows of it besides: its run's name, its groups, and what was asked and answered."""
+    """A result with report data: the run's name, its groups, question and answer."""
 
     result: "Result"
     run: str
@@ -90,19 +87,19 @@ class ReportRow:
 
     @property
     def reason(self) -> str:
-        """Why, with the gold text that is lacking where it may be seen."""
+        """The reason, with the missing gold text if it may be shown."""
         return self.exchange.told(self.result.reason)
 
     corrected: float | None = None
 
 
 def _whole(value: float | None) -> float | None:
-    """The number as results.jsonl has it: 1, not 1.0."""
+    """Return the number as in results.jsonl: 1, not 1.0."""
     return int(value) if value is not None and value == int(value) else value
 
 
 def _verdict_column(name: str, short: str) -> Column[ReportRow]:
-    """The column of one rule's verdict."""
+    """Return the column of one rule's verdict."""
 
     def look(row: ReportRow) -> str:
         sign = sign_under(row.result, getattr(row.result, name))
@@ -121,7 +118,7 @@ def _verdict_column(name: str, short: str) -> Column[ReportRow]:
 
 
 def _exchange_column(name: str) -> Column[ReportRow]:
-    """A column of texts of an instance that was answered by a text: on a terminal they stand below the row."""
+    """Return a column of texts of a text answer; on a terminal they are shown below the row."""
 
     def text(row: ReportRow) -> str | None:
         return getattr(row.exchange, name) or None
@@ -130,7 +127,7 @@ def _exchange_column(name: str) -> Column[ReportRow]:
 
 
 def scorer_columns(scorers: Sequence[str]) -> Iterator[Column[ReportRow]]:
-    """A column for each scorer of a suite of several: its score, or what it measured on a scale of its own."""
+    """Return a column per scorer of a suite with several: its score, or its value on its own scale."""
     taken = {column.name for column in COLUMNS}
 
     def column(scorer: str) -> Column[ReportRow]:
@@ -154,7 +151,7 @@ def scorer_columns(scorers: Sequence[str]) -> Iterator[Column[ReportRow]]:
 
 EXCHANGE_COLUMNS: tuple[Column[ReportRow], ...] = tuple(map(_exchange_column, Exchange._fields))
 
-# The order is that of the machines; a person reads names first, then verdicts, then everything else, and the reason last.
+# Order for programs; people see names first, then verdicts, then the rest, and the reason last.
 COLUMNS: tuple[Column[ReportRow], ...] = (
     Column(name="run", value=lambda row: row.run, forms=frozenset({"parquet"})),
     Column(
@@ -197,7 +194,7 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
         words=lambda row: Code(row.reason),
         forms=MACHINES | {"markdown"},
     ),
-    Column(name="why", role="why", words=lambda row: row.exchange.told(why_of(row.result)), forms=frozenset({"text", "html"})),
+    Column(name="why", role="why", words=lambda row: row.exchange.told(reason_of(row.result)), forms=frozenset({"text", "html"})),
     Column(name="fault", value=lambda row: row.result.fault, forms=MACHINES),
     Column(name="flip", value=lambda row: row.result.details.get("flip") or None, forms=frozenset({"csv"})),
     Column(name="groups", type="VARCHAR[]", value=lambda row: list(row.groups), forms=frozenset({"csv", "parquet"})),
@@ -207,7 +204,7 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
 )
 
 
-# Where gold has errata: the score with the entry of the instance applied, None for one that is waived.
+# With errata: the score after the entry of the instance, None for a waived instance.
 CORRECTED: Column[ReportRow] = Column(
     name="corrected", type="DOUBLE", value=lambda row: _whole(row.corrected), forms=frozenset({"csv", "parquet"})
 )
@@ -215,7 +212,7 @@ CORRECTED: Column[ReportRow] = Column(
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of n results, made as they are read: those of 100,000 never stand in memory at once."""
+    """Rows of n results, made while they are read, so that 100,000 rows are never in memory."""
 
     results: "Sequence[Result]"
     record: "Record"
@@ -233,7 +230,7 @@ class _Rows:
 
 
 def results_table(record: "Record", results: "Sequence[Result] | None" = None) -> Table[ReportRow]:
-    """The results, by default all in gold order, as a table."""
+    """Return the table of the results, by default all in gold order."""
     return Table(
         columns=_columns_of(record),
         rows=_Rows(record.results if results is None else results, record),
@@ -251,24 +248,24 @@ def _columns_of(record: "Record") -> list[Column[ReportRow]]:
 
 def _texts_below(row: ReportRow) -> list[tuple[str, str, str]]:
     _, reference, answer = row.exchange
-    # Of what is right no word is marked: it may say more than gold.
+    # No word of a right answer is marked: it may contain more than gold.
     other = ("", "", "") if row.result.score == 1 else ("", answer, reference)
     found = zip(("asked", "gold", "answer"), row.exchange, other, strict=True)
     return [(label, text, against) for label, text, against in found if text]
 
 
 def ci_outcome(result: "Result") -> tuple[str, str]:
-    """(`passed`, `failure`, `error` or `skipped`; its type: wrong, partly_right, missing, or the fault code).
+    """Return (`passed`, `failure`, `error` or `skipped`; its type: wrong, partly_right, missing, or the fault code).
 
-    A wrong answer, one that is only partly right and one that was not handed in are failures; what could not be read or judged is an error
-    with its fault code; what nobody gave a verdict on is skipped.
+    Wrong, partly right and missing answers are failures; unreadable or unjudgeable ones are errors with their fault code; instances without
+    a verdict are skipped.
     """
     if result.status == "scored" and result.score is not None:
         return ("passed", "") if result.score == 1 else ("failure", "partly_right" if result.score else "wrong")
     if result.status == "missing":
         return "failure", "missing"
     if result.status == "scored":
-        # Judged, and nobody may know how: `--reveal none`.
+        # Judged, with a hidden verdict: `--reveal none`.
         return "skipped", "not_shown"
     if result.status == "unscored":
         return "skipped", result.fault or result.status
@@ -276,7 +273,7 @@ def ci_outcome(result: "Result") -> tuple[str, str]:
 
 
 def results_suite(record: "Record", places: Mapping[str, str]) -> Suite:
-    """The test cases of all results in gold order, classed by suite and scorer; `places` says by id where each was handed in."""
+    """Return the test cases of all results in gold order, classed by suite and scorer; `places` maps ids to lines of the submission."""
     score = [("score", percent(record.summary.score))] if record.summary.score is not None else []
     numbers = [*score, ("coverage", coverage(record.summary))]
     properties = [("submission", record.submission), ("rules", record.rules), *numbers, ("signature", str(record.run["signature"]))]
@@ -288,7 +285,7 @@ def results_suite(record: "Record", places: Mapping[str, str]) -> Suite:
 def _result_case(suite: str, row: ReportRow, columns: Sequence[Column[ReportRow]], places: Mapping[str, str]) -> Case:
     result = row.result
     kind, type_ = ci_outcome(result)
-    # An error is what whoever handed in can mend; of what is right, and of what nobody may know, nothing is said.
+    # The submitter can fix an error; right and hidden verdicts have no annotation.
     level = "warning" if result.status in UNJUDGED else "error"
     return Case(
         name=result.instance_id,

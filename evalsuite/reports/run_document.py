@@ -1,4 +1,4 @@
-"""A run as a document: its numbers in words, and its parts for each form."""
+"""Build the document of a run: its numbers in words, and its parts for each form."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -9,15 +9,17 @@ from evalsuite.core.version import __version__
 from evalsuite.reports.document import Code, Column, Document, Form, Own, Section, Strong, Table
 from evalsuite.reports.run_columns import field_sections, results_suite, results_table
 from evalsuite.reports.words import (
-    caused_by,
+    bounds_words,
     ceiling_words,
+    confidence_words,
     corrected_words,
-    counted,
+    count_words,
     counts_line,
     coverage,
     faults_by_hint,
     flips_by_kind,
     flips_line,
+    id_list,
     interval_words,
     judge_words,
     pair_lines,
@@ -26,7 +28,6 @@ from evalsuite.reports.words import (
     raw_words,
     row_words,
     share,
-    some,
     verdict_line,
 )
 from evalsuite.runs.history import short_name
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
     from evalsuite.reports.record import Record
 
 
-# Above this many instances the right ones are folded into one line.
+# With more instances than this, right ones are counted on one line.
 ROWS_IN_FULL = 200
-# Nobody reads on; laying out 10,000 rows would take longer than scoring them.
+# Laying out 10,000 rows would take longer than scoring them.
 MOST_ROWS = 2000
-# Above this many instances that were not handed in they are one line: nobody reads their names.
+# More missing instances than this are counted on one line instead of listed.
 ABSENT_IN_FULL = 10
 MOST_WARNINGS = 8
 WORST_GROUPS = 10
@@ -61,12 +62,11 @@ def run_document(
     places: Mapping[str, str] | None = None,
     databases: "Path | None" = None,
 ) -> Document:
-    """The report of a run as it may be seen.
+    """Build the report of a run; `record` is already redacted.
 
-    On a terminal `failures` leaves out the instances that are right under every rule, `verbose` adds all that is known about each one
-    shown, `durations` the slowest n instances, and `databases`, where the run found them, stands in the command that comes next.
-    `find_evidence` is asked for what a page shows beside what is not right;
-    `places` gives `file:line` by instance id, for annotations.
+    On a terminal, `failures` leaves out instances that are right under every rule, `verbose` adds every detail of the shown ones,
+    `durations` the slowest n, and `databases`, the folder of the run, is part of the suggested command. `find_evidence` computes what a
+    page shows next to wrong answers; `places` maps ids to `file:line` for annotations.
     """
 
     def sections(form: Form) -> Iterator[Section]:
@@ -83,7 +83,7 @@ def run_document(
     parts = (
         f"evalsuite {__version__}",
         f"{record.suite} ({coverage(s)}{'' if record.layout == 'original' else f', layout {record.layout}'})",
-        f"{record.submission} ({s.n_submitted} handed in)",
+        f"{record.submission} ({s.n_submitted} submitted)",
         f"rules {rules_name(record.rules, record.layout)}",
         *([f"clock at {clock}"] if (clock := clock_in(str(record.run.get("signature", "")))) else []),
     )
@@ -119,17 +119,17 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
     yield from field_sections(record, "text")
     yield Section(pairs=list(faults_by_hint(record.results)))
     yield Section(pairs=list(_number_lines(record)))
-    notes = [f"  {kind}  {some(ids)}" for kind, ids in list(record.run.get("notes", {}).items())[:MOST_WARNINGS]]
+    notes = [f"  {kind}  {id_list(ids)}" for kind, ids in list(record.run.get("notes", {}).items())[:MOST_WARNINGS]]
     if notes:
         yield Section(title="notes: facts without effect on the score", look="quiet", lines=notes)
     if record.folder is not None:
-        # On one line, whatever the width: it is there to be copied.
+        # On one line at any width, so that it can be copied.
         yield Section(look="lines", lines=["", f" next: evalsuite {_next_step(record, databases)}"])
     if warnings := record.run.get("warnings"):
         rest = len(warnings) - MOST_WARNINGS
         more = (f"  ... {rest} more in run.json", "") if rest > 0 else ("",)
         yield Section(
-            title=counted(len(warnings), "warning"),
+            title=count_words(len(warnings), "warning"),
             look="warning",
             lines=[f"  {line}" for line in warnings[:MOST_WARNINGS]],
             below=more,
@@ -137,9 +137,9 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
 
 
 def _next_step(record: "Record", databases: "Path | None") -> str:
-    """The command that most likely comes next: why the first wrong answer is wrong, or a page to hand round.
+    """Return the most likely next command: explain the first wrong answer, or write a page.
 
-    A saved run does not know where its databases lay: whoever explains a query of it says so again.
+    A saved run does not store its databases folder, so the command names it again.
     """
     assert record.folder is not None
     own = record.folder.parent.parts[-2:] == (".evalsuite", "runs") and not record.folder.is_absolute()
@@ -153,14 +153,14 @@ def _next_step(record: "Record", databases: "Path | None") -> str:
 
 
 def _has_plugins(record: "Record") -> bool:
-    """Whether plugins scored the run: they are executed again only where the user names gold."""
+    """Return whether plugins scored the run. They are executed again only if the user names gold."""
     return any(part.startswith("plugins:") for part in str(record.run.get("signature", "")).split("|"))
 
 
 def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[list["Result"], list[str]]:
-    """The results to show, faults first, then wrong, flips, missing and right ones; and lines that count those left out.
+    """Return the results to show, faults first, then wrong, flips, missing and right ones, and lines that count those left out.
 
-    Of `folded` faults that are word for word the same the first one stands for all.
+    Of `folded` faults with equal text only the first is shown.
     """
 
     def rank(result: "Result") -> int:
@@ -185,10 +185,10 @@ def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[l
         first = {ids[0] for ids in alike.values()}
         ordered = [result for result in ordered if result.status not in FAULTY or result.instance_id in first]
         alike = {key: ids for key, ids in alike.items() if ids[1:]}
-        left_out = [f"...  {len(ids) - 1} more with {fault} as {ids[0]}: {some(ids[1:])}" for (_, fault, _), ids in alike.items()]
+        left_out = [f"...  {len(ids) - 1} more with {fault} as {ids[0]}: {id_list(ids[1:])}" for (_, fault, _), ids in alike.items()]
     if n_absent > ABSENT_IN_FULL:
         ordered = [result for result in ordered if result.status != "missing"]
-        left_out += [f"...  {n_absent} not handed in; -o FILE.csv lists them"]
+        left_out += [f"...  {n_absent} missing; -o FILE.csv lists them"]
     if len(ordered) > ROWS_IN_FULL or failures:
         n_right = sum(rank(result) == 4 for result in ordered)
         ordered = [result for result in ordered if rank(result) < 4]
@@ -200,16 +200,11 @@ def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[l
 
 def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     s = record.summary
-    units = f", {counted(s.n_units, 'record')}" if s.n_units > s.n_gold else ""
-    yield counted(s.n_gold, "instance") + units, counts_line(s)
+    units = f", {count_words(s.n_units, 'record')}" if s.n_units > s.n_gold else ""
+    yield count_words(s.n_gold, "instance") + units, counts_line(s)
     if s.n_gold:
         text = raw_words(s.raw) if s.raw else share(s.chosen)
-        if cause := caused_by(s):
-            text += f" {interval_words((s.chosen.low, s.chosen.high))}: {cause}"
-        if s.interval:
-            text += f"    95 % CI {interval_words(s.interval)}"
-        if s.clusters and s.clusters["interval_95"]:
-            text += f", over {counted(s.clusters['n_clusters'], 'cluster')} {interval_words(s.clusters['interval_95'])}"
+        text += bounds_words(s) + confidence_words(s)
         if s.clusters and s.clusters["note"]:
             text += f" ({s.clusters['note']})"
         yield "score", text
@@ -223,7 +218,7 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
             yield way, flips
     if s.reference_ratio is not None:
         right = round(s.reference_ratio * s.n_reference)
-        yield "reference ratio", f"{right}/{s.n_reference} = {percent(s.reference_ratio)}  (over what was handed in; for comparison only)"
+        yield "reference ratio", f"{right}/{s.n_reference} = {percent(s.reference_ratio)}  (over submitted instances; for comparison only)"
     for label, rows in (("by scorer", s.by_scorer), ("by group", s.by_group)):
         if rows:
             the_score = dict.fromkeys(s.scorers[:1] if rows is s.by_scorer else (), " (the score)")
@@ -235,22 +230,20 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
         yield "judge", judge_words(judge)
     yield "signature", str(record.run["signature"])
     if isolation := str((record.run.get("receipt") or {}).get("isolation", "")):
-        yield "isolation", f"{isolation}: no walls, for submissions you trust" if isolation == "none" else isolation
+        yield "isolation", f"{isolation}: no sandbox, for submissions you trust" if isolation == "none" else isolation
     yield "saved", str(record.folder) if record.folder is not None else "not saved"
 
 
 def _comment_sections(record: "Record") -> Iterator[Section]:
-    """The numbers, the worst groups, and everything else folded away."""
+    """Yield the parts of a Markdown comment: the numbers, the worst groups, and everything else folded."""
     s = record.summary
     if s.n_gold:
-        cause = f" · {interval_words((s.chosen.low, s.chosen.high))}: {caused_by(s)}" if caused_by(s) else ""
-        interval = f" · 95 % CI {interval_words(s.interval)}" if s.interval else ""
         more = [f"{s.other_rules} {share(s.other)} · {flips_line(s)}"] if s.other is not None and s.chosen.n else []
         rest = (("corrected", corrected_words(record)), ("by people", people_words(record)), ("gold reaches", ceiling_words(record)))
         more += [f"{label} {words}" for label, words in rest if words]
         part = f" on {coverage(s)}" if s.is_part else ""
         score = Strong(raw_words(s.raw) if s.raw else share(s.chosen))
-        yield Section(prose=((score, Own(f"{part} under {record.rules} rules{interval}{cause}")), *map(Own, more)))
+        yield Section(prose=((score, Own(f"{part} under {record.rules} rules{bounds_words(s)}{confidence_words(s)}")), *map(Own, more)))
         yield Section(prose=(Own(counts_line(s)),))
     else:
         yield Section(prose=("no instance to score",))
@@ -261,7 +254,7 @@ def _comment_sections(record: "Record") -> Iterator[Section]:
 
 
 def _worst_group_sections(record: "Record") -> Iterator[Section]:
-    """A table of the groups, and of the scorers where the suite has several or has no groups, the worst first."""
+    """Yield a table of the groups, and of the scorers if there are several or no groups, the worst first."""
     s = record.summary
     if len(s.by_scorer) > 1 and (s.scorers or not s.by_group):
         yield _worst_first("scorer", s.by_scorer)
@@ -297,7 +290,7 @@ def _folded_sections(record: "Record") -> Iterator[Section]:
         by_kind.setdefault("fault" if kind in FAULTY else kind, []).append(result)
     faults, wrong, partly = (by_kind.get(name, []) for name in ("fault", "wrong", "partial"))
     hints = [(Own("hint: "), Code(code), " ", Code(text)) for code, text in faults_by_hint(record.results)]
-    yield Section(title=counted(len(faults), "fault"), table=results_table(record, faults), lines=hints, is_folded=True)
+    yield Section(title=count_words(len(faults), "fault"), table=results_table(record, faults), lines=hints, is_folded=True)
     yield Section(title=f"{len(wrong)} wrong", table=results_table(record, wrong), is_folded=True)
     worst_first = sorted(partly, key=lambda result: result.score or 0.0)
     yield Section(title=f"{len(partly)} partly right, worst first", table=results_table(record, worst_first), is_folded=True)
@@ -309,8 +302,8 @@ def _folded_sections(record: "Record") -> Iterator[Section]:
         )
         for flip in record.summary.flips
     ]
-    yield Section(title=counted(len(flips), "flip") + " between the rules", lines=flips, is_folded=True)
+    yield Section(title=count_words(len(flips), "flip") + " between the rules", lines=flips, is_folded=True)
     missing = [Code(result.instance_id) for result in by_kind.get("missing", [])]
-    yield Section(title=f"{len(missing)} not handed in", lines=missing, is_folded=True)
+    yield Section(title=f"{len(missing)} missing", lines=missing, is_folded=True)
     warnings = [Code(warning) for warning in record.run.get("warnings", ())]
-    yield Section(title=counted(len(warnings), "warning"), lines=warnings, is_folded=True)
+    yield Section(title=count_words(len(warnings), "warning"), lines=warnings, is_folded=True)

@@ -1,7 +1,4 @@
-"""A run as a page: its score in large, what came of the instances, pictures, and the list of all instances.
-
-The results of a run as the list of a page: closed rows, what stands in each when it is opened, and what the list is filtered by.
-"""
+"""Build the HTML page of a run: the score, counts, pictures, and the filterable list of instances."""
 
 import json
 from collections import Counter
@@ -18,19 +15,19 @@ from evalsuite.reports.html import environment, json_block
 from evalsuite.reports.instance import is_tree
 from evalsuite.reports.run_columns import field_sections
 from evalsuite.reports.words import (
-    caused_by,
     corrected_words,
-    counted,
+    count_words,
     counts_line,
     coverage,
     faults_by_hint,
     flip_of,
     flips_by_kind,
-    interval_words,
     people_words,
     percent,
+    range_words,
     raw_words,
     share,
+    unjudged_words,
 )
 from evalsuite.runs.signature import clock_in
 
@@ -45,14 +42,14 @@ if TYPE_CHECKING:
 
 N_FIRST = 50
 PER_BLOCK = 100
-# A page of more than this many characters of opened rows would be slow to load; what is left out is said.
+# Most characters of opened rows in a page, because larger pages load slowly; the page notes what is left out.
 MOST_BODIES = 16_000_000
-# Nor does anybody look through more rows than this: of a larger run the worst are listed, and what is left out is said.
+# Most rows of a page; of a larger run the worst are listed, and the page notes what is left out.
 MOST_LISTED = 20_000
 
 LONGEST_WHY = 240
 LONGEST_DETAILS = 6_000
-# Shown in words of their own, so the raw details need not repeat them.
+# Shown elsewhere on the page, so raw details leave them out.
 _SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge", "units", "beside"})
 # What the rows hold that tell of a judge.
 _VERDICT = {"model": str, "value": SHARE, "label": str}
@@ -61,9 +58,9 @@ _SAID = ("unreadable", "why", "reply")
 
 
 def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], evidence: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What the template of the list is filled with; `table` holds all results in gold order, `order` their places, the worst first.
+    """Return the values of the list template; `table` contains all results in gold order, `order` their indexes, the worst first.
 
-    The first rows stand in the document, all that are listed wait as JSON in short lists as `script.js` reads them.
+    The first rows are in the document; all listed rows are JSON lists for `script.js`.
     """
     place_of = {at: place for place, at in enumerate(sorted(order[:MOST_LISTED]))}
     listed, order = [one for at, one in enumerate(table.rows) if at in place_of], [place_of[at] for at in order[:MOST_LISTED]]
@@ -85,7 +82,7 @@ def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], e
         "kinds": KINDS,
         "blank": blank,
         "index": json_block(_script_index(rows, [column.head for column in more])),
-        # Each is made when the template comes to it.
+        # Made lazily by the template.
         "chunks": (json_block(bodies[at : at + PER_BLOCK]) for at in range(0, len(bodies), PER_BLOCK)),
         "choices": _filter_choices(record, rows),
     }
@@ -94,7 +91,7 @@ def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], e
 def _opened_rows(
     results: Sequence["Result"], groups: Mapping[str, Sequence[str]], order: Sequence[int], evidence: Mapping[str, Mapping[str, Any]]
 ) -> list[Any]:
-    """The opened row of each result, as they stand; the least telling ones stay empty where they are too many for one file."""
+    """Return the opened row of each result; the least important ones stay empty if the file would be too large."""
     from markupsafe import Markup
 
     bodies: list[Any] = [""] * len(order)
@@ -111,7 +108,7 @@ def _opened_rows(
 
 
 def _script_index(rows: Sequence[Mapping[str, Any]], more: Sequence[str]) -> dict[str, Any]:
-    """The rows as short lists, as `script.js` reads them; `more` are the titles of the columns that have no place of their own."""
+    """Return the rows as lists for `script.js`; `more` are the titles of the extra columns."""
     scorers = list(dict.fromkeys(one["scorer"] for one in rows))
     groups = list(dict.fromkeys(tag for one in rows for tag in one["groups"]))
     scorer_at, group_at, kind_at = ({name: at for at, name in enumerate(names)} for names in (scorers, groups, KINDS))
@@ -141,7 +138,7 @@ def _script_index(rows: Sequence[Mapping[str, Any]], more: Sequence[str]) -> dic
 
 
 def _filter_choices(record: "Record", rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[str, str]]]:
-    """The options of the three filters: what occurs, with its count."""
+    """Return the options of the three filters with their counts."""
     seen = Counter(one["kind"] for one in rows)
     kinds = [(name, f"{KINDS[name].words} ({seen[name]})") for name in sorted(seen, key=lambda name: RANKS[name])]
     if record.summary.flips:
@@ -155,9 +152,9 @@ def _filter_choices(record: "Record", rows: Sequence[Mapping[str, Any]]) -> dict
 
 
 def closed_row(result: "Result", *, groups: Sequence[str] = (), reason: str = "") -> dict[str, Any]:
-    """The closed row of a result: id, kind, both values with their signs, scorer, groups, flip, and why; made printable.
+    """Return the closed row of a result: id, kind, both values with signs, scorer, groups, flip, reason; all made printable.
 
-    `reason` stands for the scorer's own where more may be said than it does.
+    `reason` replaces the scorer's reason if more may be shown.
     """
     why = clean(flip_of(result) or reason or result.reason)
     return {
@@ -174,7 +171,7 @@ def closed_row(result: "Result", *, groups: Sequence[str] = (), reason: str = ""
 
 
 def opened_facts(result: "Result") -> list[tuple[str, str]]:
-    """(label, text) pairs of an opened row: what both rules say, the flip, the fault and what to do about it, what further scorers say."""
+    """Yield (label, text) of an opened row: both rules' reasons, the flip, the fault and its hint, further scorers."""
     reasons: Mapping[str, Any] = result.details.get("reasons", {})
     rows = [(f"{rule} says", str(text)) for rule, text in reasons.items()] or [("why", result.reason)]
     flip, fault = str(result.details.get("flip", "")), str(result.details.get("fault", ""))
@@ -190,9 +187,9 @@ def opened_facts(result: "Result") -> list[tuple[str, str]]:
 
 
 def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, groups: Sequence[str] = ()) -> "Markup":
-    """The opened row as HTML: facts, what is proved and the difference where they are known, fields, raw details.
+    """Return the opened row as HTML: facts, proved cause and difference if known, fields, raw details.
 
-    `evidence` is one of `explain.instance_evidence.explain_results`, cut to what may be shown.
+    `evidence` is one item of `explain.instance_evidence.explain_results`, already redacted.
     """
     from urllib.parse import quote
 
@@ -214,7 +211,7 @@ def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, g
 
 
 def judge_exchanges(details: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What judges were asked, replied, and were taken to say, of the score, of its parts and of scorers beside it: as lines of text."""
+    """Return the prompts, replies and readings of judges as lines, of the score, its parts and further scorers."""
     found: list[dict[str, Any]] = []
     asked: Sequence[Mapping[str, str]] = ()
     verdicts, transcript = details.get("verdicts"), details.get("transcript")
@@ -239,13 +236,13 @@ def _is_exchange(said: Mapping[str, Any]) -> bool:
 
 
 def proofs(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(standing, cause) pairs of an explanation that the scorer itself confirmed: `proved`, or `fits`."""
+    """Yield (standing, cause) of an explanation that the scorer confirmed: `proved`, or `fits`."""
     explanation = evidence.get("explanation") or {}
     return [(str(cause["standing"]), str(cause.get("says") or cause["general"])) for cause in explanation.get("causes", ())]
 
 
 def fields_picture(details: Mapping[str, Any]) -> "Markup | None":
-    """Precision, recall and F1 of the worst twelve fields of a tree score, None for other scores."""
+    """Draw precision, recall and F1 of the worst twelve fields of a tree score; None for other scores."""
     from markupsafe import Markup
 
     from evalsuite.reports.pictures import draw_bars
@@ -259,7 +256,7 @@ def fields_picture(details: Mapping[str, Any]) -> "Markup | None":
 
 
 def raw_details(details: Mapping[str, Any]) -> list[str]:
-    """The lines of the remaining details as JSON, cut with a count; none where nothing remains."""
+    """Return the remaining details as JSON lines, cut with a count; empty if none remain."""
     rest = {key: value for key, value in details.items() if key not in _SHOWN_APART}
     if not rest:
         return []
@@ -274,7 +271,7 @@ MOST_WARNINGS = 20
 
 
 def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "FindEvidence | None" = None) -> Iterator[Section]:
-    """The parts of the page; `table` holds all results in gold order, and `find_evidence` works out what is shown beside a wrong one."""
+    """Yield the parts of the page; `table` contains all results in gold order, `find_evidence` explains wrong ones."""
     order = sorted(range(len(record.results)), key=lambda at: (RANKS[kind_of(record.results[at]).name], at))
     worth = [record.results[at] for at in order if failing_rule(record.results[at], record.rules) is not None]
     asked = [result.instance_id for result in worth if result.status == "scored"]
@@ -286,7 +283,7 @@ def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "Fin
         look="hero",
         title=record.suite,
         prose=[
-            f"{record.submission} · rules {record.rules}{clock and f' · clock at {clock}'} · {s.n_submitted} of {s.n_gold} handed in",
+            f"{record.submission} · rules {record.rules}{clock and f' · clock at {clock}'} · {s.n_submitted} of {s.n_gold} submitted",
             *score_sentences(record),
         ],
         pictures=[Picture("", score_picture(record))],
@@ -303,25 +300,25 @@ def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "Fin
     yield from field_sections(record, "html")
     yield Section(look="card", title="Faults", pairs=[(Code(code), words) for code, words in faults_by_hint(record.results)])
     yield Section(look="card", title="Warnings", lines=_first_warnings(record))
-    yield Section(below=list(_what_is_not_shown(record, evidence.note if evidence is not None else "")))
+    yield Section(below=list(_hidden_notes(record, evidence.note if evidence is not None else "")))
     yield Section(look="instances", values=instance_list(record, table, order, evidence.found if evidence is not None else {}))
     yield Section(look="foot", pairs=list(receipt_pairs(record)))
 
 
 def score_headline(record: "Record") -> str:
-    """The score; where some are unjudged, of how many it is the mean, and what it may be over all."""
+    """Return the score; if some are unjudged, with the number judged and the bounds over all instances."""
     mean, raw = record.summary.chosen, record.summary.raw
     if raw:
         return f"{raw['mean']:.4g}"
     if not mean.n:
         return "no score" if record.summary.n_gold else "no instance"
     if mean.value is not None and mean.n_ungraded:
-        return f"{share(mean)} {interval_words((mean.low, mean.high))}"
+        return f"{share(mean)} ({range_words((mean.low, mean.high))} % over all {mean.n})"
     return "not judged" if mean.value is None else percent(mean.value)
 
 
 def score_sentences(record: "Record") -> list[str]:
-    """What the score is made of, and of how much of gold."""
+    """Return sentences on how the score is made and how much of gold it covers."""
     s = record.summary
     if not s.n_gold:
         return ["There was nothing to score."]
@@ -329,7 +326,7 @@ def score_sentences(record: "Record") -> list[str]:
     if not s.chosen.n:
         return [*part, raw_words(s.raw) if s.raw else "Measured on scales without a fixed range, of which no score is made"]
     if s.score is None:
-        return [*part, f"None of {s.n_gold} judged: {caused_by(s)}"]
+        return [*part, f"None of {s.n_gold} judged: {unjudged_words(s)}"]
     mean = s.chosen
     points, _, n = share(mean).partition(" = ")[0].partition("/")
     made = f"{points} of {n} points under {record.rules} rules" if s.histogram else f"{points} of {n} right under {record.rules} rules"
@@ -340,10 +337,11 @@ def score_sentences(record: "Record") -> list[str]:
         parts.append(f"95 % interval {percent(s.interval[0], '')} to {percent(s.interval[1])}")
     if s.clusters and s.clusters["interval_95"]:
         low, high = s.clusters["interval_95"]
-        parts.append(f"Over {counted(s.clusters['n_clusters'], 'cluster')} {percent(low, '')} to {percent(high)}")
+        parts.append(f"Over {count_words(s.clusters['n_clusters'], 'cluster')} {percent(low, '')} to {percent(high)}")
     if mean.n_unjudged:
-        least = f"From {percent(mean.low)} up" if mean.n_ungraded else "Up"
-        parts.append(f"{least} to {percent(mean.high)} were everything judged: {caused_by(s)}")
+        them = "the unjudged instance" if mean.n_unjudged == 1 else f"the {mean.n_unjudged} unjudged instances"
+        least = f"{percent(mean.low)} if {them} were wrong, " if mean.n_ungraded else ""
+        parts.append(f"{least}{percent(mean.high)} if {'they' if least else them} were right ({unjudged_words(s)})")
     if corrected := corrected_words(record):
         parts.append(f"Corrected by gold.errata.yaml: {corrected}")
     if people := people_words(record):
@@ -352,7 +350,7 @@ def score_sentences(record: "Record") -> list[str]:
 
 
 def score_picture(record: "Record") -> "Markup":
-    """The score with its interval, and the other rules' beside it."""
+    """Draw the score with its interval, and the other rules' score."""
     from evalsuite.reports.pictures import IntervalRow, draw_intervals
 
     s = record.summary
@@ -363,12 +361,12 @@ def score_picture(record: "Record") -> "Markup":
     if s.other is not None:
         rows.append(IntervalRow(s.other_rules, s.other.value, bound=s.other.high))
     if s.reference_ratio is not None:
-        rows.append(IntervalRow("reference ratio, over what was handed in", s.reference_ratio))
+        rows.append(IntervalRow("reference ratio, over submitted instances", s.reference_ratio))
     return _markup(draw_intervals(rows, title=f"Score: {counts_line(s)}"))
 
 
 def outcome_tiles(record: "Record") -> list[Tile]:
-    """How many of each kind there are, the best first; the totals of the whole run, whatever may be shown of it."""
+    """Return the count of each kind, the best first; totals of the whole run at every reveal level."""
     s = record.summary
     found = {**s.counts, "right": s.n_right, "wrong": s.n_wrong, "partial": s.counts["scored"] - s.n_right - s.n_wrong}
     best = ("right", "partial", "wrong", "missing")
@@ -377,8 +375,8 @@ def outcome_tiles(record: "Record") -> list[Tile]:
     return [*shown, Tile(len(s.flips), "flip")] if s.flips else shown
 
 
-def _what_is_not_shown(record: "Record", note: str) -> Iterator[str]:
-    """What this report does not show, and why."""
+def _hidden_notes(record: "Record", note: str) -> Iterator[str]:
+    """Yield sentences on what this report hides, and why."""
     if record.level != "cells":
         yield f"Gold's values are not shown here (reveal level: {record.level})."
     if note:
@@ -386,7 +384,7 @@ def _what_is_not_shown(record: "Record", note: str) -> Iterator[str]:
 
 
 def run_figures(record: "Record") -> Iterator[Picture]:
-    """The scores of the parts, how scores are distributed, and where the rules part."""
+    """Yield the pictures: scores of the parts, distribution of scores, and flips."""
     from evalsuite.reports.pictures import FlipCounts, draw_bars, draw_flips, draw_histogram
 
     s = record.summary
@@ -430,7 +428,7 @@ def _first_warnings(record: "Record") -> list[str]:
 
 
 def receipt_pairs(record: "Record") -> Iterator[tuple[str, str]]:
-    """What the run was made with: the last lines of the page."""
+    """Yield (label, text) of the last lines of the page: versions and settings of the run."""
     yield "signature", str(record.run["signature"])
     for name, value in record.run.get("metadata", {}).items():
         yield str(name).replace("_", " "), str(value)

@@ -1,4 +1,4 @@
-"""What a scorer says of itself: its docstring taken apart, and laid out as plain text."""
+"""Help of a scorer: its docstring parsed, and formatted as plain text."""
 
 import inspect
 import json
@@ -27,7 +27,7 @@ _ARGUMENT = re.compile(r"(\w+): (.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One key of gold's `parameters`; `default` is JSON text, empty where the key is needed."""
+    """One key of gold's `parameters`; `default` is JSON text, empty for a required key."""
 
     name: str
     type: str
@@ -37,7 +37,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Help:
-    """A scorer's own words. `rules` maps `official` and `strict` to what they mean here; `example` is an entry of `evaluation`."""
+    """The help of a scorer. `rules` maps `official` and `strict` to their meaning; `example` is an entry of `evaluation`."""
 
     name: str
     summary: str
@@ -50,7 +50,7 @@ class Help:
     example: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """The same as a JSON object."""
+        """Return the help as a JSON object."""
         return {
             "name": self.name,
             "summary": self.summary,
@@ -68,10 +68,10 @@ class Help:
 
 
 def help_of(entry: Scorer) -> Help:
-    """The help of a scorer, out of its signature and its docstring."""
+    """Parse the help of a scorer from its signature and docstring."""
     parts = _docstring_sections(inspect.getdoc(entry.function) or "")
     says, _, text = parts[""].partition("\n\n")
-    notes, rules = _said_of_rules(" ".join(text.split()))
+    notes, rules = _rule_meanings(" ".join(text.split()))
     reads, answer_type = READS[entry.marker.reads]
     return Help(
         name=entry.name,
@@ -87,7 +87,7 @@ def help_of(entry: Scorer) -> Help:
 
 
 def scorer_help_text(about: Help, *, command: str = "") -> str:
-    """Everything about one scorer, `WIDTH` columns wide; `command` is the example as a command line."""
+    """Format the help of one scorer, `WIDTH` columns wide; `command` is the example as a command line."""
     lines = [f"{about.name}: {about.summary}", f"reads {about.reads} (answer type: {about.answer_type})", ""]
     lines += wrap(about.says, WIDTH)
     lines += wrap(about.notes, WIDTH)
@@ -106,14 +106,14 @@ def scorer_help_text(about: Help, *, command: str = "") -> str:
 
 
 def scorer_list_text(all_of_them: Iterable[Help]) -> str:
-    """One line a scorer: name, what it reads, what it says."""
+    """Format one line per scorer: name, answer type, summary."""
     rows = [("scorer", "reads", "answer type", "what is judged"), *((a.name, a.reads, a.answer_type, a.summary) for a in all_of_them)]
     sizes = [max(len(row[column]) for row in rows) for column in range(3)]
     return "".join(" " + "  ".join([*(cell.ljust(size) for cell, size in zip(row[:3], sizes, strict=True)), row[3]]) + "\n" for row in rows)
 
 
 def _docstring_sections(text: str) -> dict[str, str]:
-    """The docstring by heading (`Args`, `Example` ...), what stands before the first one under an empty name."""
+    """Split the docstring by heading (`Args`, `Example` ...); the text before the first heading has an empty name."""
     found: dict[str, list[str]] = {"": []}
     heading = ""
     for line in text.splitlines():
@@ -125,8 +125,8 @@ def _docstring_sections(text: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip() for name, lines in found.items()}
 
 
-def _said_of_rules(text: str) -> tuple[str, dict[str, str]]:
-    """(the text before the rules, what it says of each rule)."""
+def _rule_meanings(text: str) -> tuple[str, dict[str, str]]:
+    """Return (the text before the rules, the text of each rule)."""
     notes, *parts = _RULE.split(text)
     rules: dict[str, str] = {}
     for label, said in zip(parts[::2], parts[1::2], strict=True):
@@ -136,7 +136,7 @@ def _said_of_rules(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _argument_meanings(args: str) -> dict[str, str]:
-    """Each argument's text; a line that is further in continues the one before."""
+    """Return the text of each argument; an indented line continues the one before."""
     found: dict[str, str] = {}
     name = ""
     for line in inspect.cleandoc(args).splitlines():
@@ -159,12 +159,12 @@ def _parameters(entry: Scorer, meanings: dict[str, str]) -> Iterable[Parameter]:
 
 
 def _example(text: str) -> dict[str, Any]:
-    """The entry of gold that the docstring shows between backticks; empty where there is none."""
+    """Return the gold entry of the docstring, between backticks; empty if there is none."""
     match = re.search(r"`(\{.*\})`", text, re.DOTALL)
     entry: dict[str, Any] = json.loads(match[1]) if match else {}
     return entry
 
 
 def _hanging(label: str, text: str) -> list[str]:
-    """The label and the text beside it, wrapped below itself."""
+    """Format a label and its text with a hanging indent."""
     return wrap(text, WIDTH, initial_indent=label, subsequent_indent=" " * len(label)) if text else []

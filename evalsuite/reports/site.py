@@ -1,14 +1,7 @@
-"""A board -> its site: only pages whose run or level is new are written, the rest is taken over, and the folder is replaced as a whole.
+"""Write a leaderboard as a folder of static pages: board, archive, a page per submission, an RSS 2.0 feed, JSON.
 
-What became of each submission since a board of before.
-
-A folder that is replaced as a whole: readers see the old one or the new one, and whoever is killed on the way leaves the old one.
-
-The news of a board as RSS 2.0, an item a day.
-
-The pages of a site as documents: the board as it is or was, the archive, and one a submission.
-
-A leaderboard as a folder of static pages, built again and again: board, archive, a page a submission, news as RSS, JSON.
+Only pages of new runs or a new reveal level are written; the others are reused. The folder is replaced as a whole: readers see the old or
+the new one, and a killed build leaves the old one.
 """
 
 import ctypes
@@ -36,9 +29,9 @@ from evalsuite.core.version import __version__
 from evalsuite.reports.document import Column, Document, Section, Table
 from evalsuite.reports.html import as_html
 from evalsuite.reports.leaderboard_document import leaderboard_document
-from evalsuite.reports.record import record_of_entry, revealed
+from evalsuite.reports.record import record_of_entry, redact_record
 from evalsuite.reports.run_document import run_document
-from evalsuite.reports.words import counted, percent
+from evalsuite.reports.words import count_words, percent
 from evalsuite.runs.history import read_run
 from evalsuite.runs.run_files import json_safe, read_json, seal_of, write_atomically
 from evalsuite.runs.run_folder import RUN
@@ -53,24 +46,24 @@ if TYPE_CHECKING:
 ARCHIVE: Final = "archive"
 BOARD: Final = "board.json"
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
-# Of a long list of news the first.
+# Most news items.
 _MOST_NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """The board of before: its day (or what else it is called) and the rank of each name, None for one without."""
+    """The previous board: its day (or other name) and the rank of each submission, None for unranked ones."""
 
     day: str
     ranks: Mapping[str, int | None] = field(default_factory=dict)
 
     def places_up(self, row: "RankedRow") -> int | None:
-        """How many places a row went up, below 0 for down; None where it has no rank now or had none."""
+        """Return how many ranks a row rose, below 0 if it fell; None without two ranks."""
         was = self.ranks.get(row.name)
         return None if was is None or row.rank is None else was - row.rank
 
     def is_new(self, row: "RankedRow") -> bool:
-        """Whether a ranked row was not on the board of before."""
+        """Return whether a ranked row is not in the previous board."""
         return row.rank is not None and row.name not in self.ranks
 
     def words(self, row: "RankedRow") -> str:
@@ -82,15 +75,15 @@ class Before:
 
 
 def days_of(site: Path) -> list[str]:
-    """The days of the archive of a site, oldest first."""
+    """Return the days of a site's archive, oldest first."""
     folder = site / ARCHIVE
     return sorted(file.stem for file in folder.glob("*.json") if _DAY.fullmatch(file.stem)) if folder.is_dir() else []
 
 
 def board_before(site: Path, since: str | None, today: str) -> Before | None:
-    """The board of before: of the newest day on or before `since`, of that file or site, or (None, `last`) of the last day before today.
+    """Return the previous board: of the newest day up to `since`, of a file or site, or of the last day before today (None, `last`).
 
-    None where a site that is built for the first time has none. Raises `UsageError` for what is no board and no day.
+    None if the site is built for the first time. Raises `UsageError` if `since` is neither a board nor a day.
     """
     days = days_of(site)
     if since in (None, "last"):
@@ -100,7 +93,7 @@ def board_before(site: Path, since: str | None, today: str) -> Before | None:
     if _DAY.fullmatch(since):
         if known := [day for day in days if day <= since]:
             return _read(site / ARCHIVE / f"{known[-1]}.json", known[-1])
-        raise UsageError(f"--since {since}: {site} has no board of that day or before", hint=f"it has {counted(len(days), 'board')}"
+        raise UsageError(f"--since {since}: {site} has no board of that day or before", hint=f"it has {count_words(len(days), 'board')}"
                          + (f" from {days[0]} on" if days else ""))  # fmt: skip
     place = Path(since)
     file = place / BOARD if place.is_dir() else place
@@ -120,7 +113,7 @@ def _read(file: Path, day: str) -> Before:
 
 
 def news(board: "Leaderboard", before: Before | None) -> list[str]:
-    """What there is to tell of a board, a sentence each: who leads, who is new, who moved most."""
+    """Return the news of a board as sentences: the leader, new submissions, the largest rank changes."""
     ranked = [row for row in board.rows if row.rank is not None]
     if not ranked:
         return ["Nobody is ranked."]
@@ -128,7 +121,7 @@ def news(board: "Leaderboard", before: Before | None) -> list[str]:
     leaders = [row.name for row in ranked if row.rank == 1]
     found = [f"{_named(leaders)} lead{'s' * (len(leaders) == 1)} with {f'{score:.4g}' if board.is_raw else percent(score)}."]
     if before is None:
-        return [*found, f"{counted(len(ranked), 'submission')} ranked."]
+        return [*found, f"{count_words(len(ranked), 'submission')} ranked."]
     if new := [row.name for row in ranked if before.is_new(row)]:
         found.append(f"New: {_named(new)}.")
     moves: list[tuple[int, str]] = [(up, row.name) for row in ranked if (up := before.places_up(row))]
@@ -145,7 +138,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def moves_of(board: "Leaderboard", before: Before | None) -> dict[str, dict[str, Any]]:
-    """For each name its rank before, how many places it went up, and whether it is new; empty without a board of before."""
+    """Map each submission to its previous rank, its rank change, and whether it is new; empty without a previous board."""
     if before is None:
         return {}
     return {
@@ -159,7 +152,7 @@ _INDEX: Final = "index.html"
 
 
 def check_site(folder: Path) -> None:
-    """Raise `UsageError` where a folder (absolute, without links) cannot become a site, because it holds something else."""
+    """Raise `UsageError` if a folder (absolute, without links) contains anything other than a site."""
     if (folder.exists() and not folder.is_dir()) or Path.cwd().is_relative_to(folder):
         raise UsageError(f"{folder} cannot be a site", hint="a site is a folder of its own, below or beside the current one")
     if (folder / _INDEX).exists() and not (folder / BOARD).exists():
@@ -168,16 +161,16 @@ def check_site(folder: Path) -> None:
 
 @contextmanager
 def new_version(folder: Path) -> Iterator[Path]:
-    """A folder beside this one with all that lies in it, which takes its place where the block ends well.
+    """Yield a copy of the folder that replaces it if the block succeeds.
 
-    Files are shared until they are replaced, never written in place: `write_atomically` does that. Raises what `check_site` does,
-    and `OutputError` where it cannot be written.
+    Files are hard-linked until they are replaced by `write_atomically`, never written in place. Raises what `check_site` raises, and
+    `OutputError` if it cannot be written.
     """
     new, old = (folder.with_name(f".{folder.name}.{what}") for what in ("new", "old"))
     check_site(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # What a killed build left.
+        # Left by a killed build.
         if old.exists() and not folder.exists():
             old.rename(folder)
         for left in (new, old):
@@ -199,8 +192,8 @@ def new_version(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """The block of one builder at a time. Raises `UsageError` where another one builds with this private folder."""
+def build_lock(folder: Path) -> Iterator[None]:
+    """Lock the private folder for one build at a time. Raises `UsageError` if another build uses it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         held = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -222,12 +215,12 @@ def _share(source: str, target: str) -> None:
     try:
         os.link(source, target)
     except OSError:
-        # A file system without links.
+        # The file system has no links.
         shutil.copy2(source, target)
 
 
 def _exchange(new: Path, folder: Path, old: Path) -> None:
-    """Put the new folder in the place of the one that is there: in one step where the system can, else in two."""
+    """Replace the existing folder by the new one: atomically if the system supports it, else in two steps."""
     with suppress(OSError, AttributeError):
         if sys.platform == "linux":
             rename = ctypes.CDLL(None, use_errno=True).renameat2
@@ -245,7 +238,7 @@ MOST_ITEMS = 30
 
 
 def feed_text(title: str, days: Sequence[Mapping[str, Any]], *, url: str) -> str:
-    """The feed of the newest of these days (as the archive lists them, oldest first); without a `url` its links are relative."""
+    """Return the feed of the newest of these days (in archive order, oldest first); without `url` its links are relative."""
     root = ElementTree.Element("rss", version="2.0")
     channel = ElementTree.SubElement(root, "channel")
     for name, text in (("title", title), ("link", f"{url}index.html"), ("description", f"{title}: who leads, who is new, who moved")):
@@ -255,7 +248,7 @@ def feed_text(title: str, days: Sequence[Mapping[str, Any]], *, url: str) -> str
         lines = [clean(str(line)) for line in day["news"]]
         ElementTree.SubElement(item, "title").text = f"{day['day']}: {lines[0] if lines else clean(title)}"
         ElementTree.SubElement(item, "link").text = f"{url}archive/{day['day']}.html"
-        # A reader takes a description for HTML.
+        # Feed readers interpret the description as HTML.
         ElementTree.SubElement(item, "description").text = " ".join(escape(line) for line in lines)
         ElementTree.SubElement(item, "guid", isPermaLink="false").text = clean(f"{title} {day['day']}")
         noon = datetime.strptime(f"{day['day']} 12", "%Y-%m-%d %H").replace(tzinfo=UTC)
@@ -268,7 +261,7 @@ _LONGEST_SLUG = 40
 
 
 def slug_of(name: str) -> str:
-    """The name of a page: letters, digits and hyphens of the submission's name, and a digest that tells equal ones apart."""
+    """Return the name of a page: letters, digits and hyphens of the submission's name, and a digest that makes it unique."""
     plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in name.lower())
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"{plain.strip('-')[:_LONGEST_SLUG].strip('-') or 'submission'}-{digest}"
@@ -284,7 +277,7 @@ def board_document(
     link: "Callable[[RankedRow], str] | None" = None,
     is_archived: bool = False,
 ) -> Document:
-    """The board of a day; as it stands in the archive it leads to no submission, whose pages are those of today."""
+    """Build the board of a day; in the archive it has no links, because the pages of submissions show today's state."""
     moved: list[Column[RankedRow]] = []
     if before is not None:
         moved = [Column(name=f"since {before.day}", words=before.words, forms=frozenset({"html"}))]
@@ -296,7 +289,7 @@ def board_document(
 
 
 def archive_document(days: Sequence[Mapping[str, Any]], *, title: str) -> Document:
-    """A row for each day that has a board, the newest first."""
+    """Build a table with one row per archived day, the newest first."""
     columns: list[Column[Mapping[str, Any]]] = [
         Column(name="day", words=lambda day: str(day["day"]), role="name"),
         Column(name="submissions", words=lambda day: str(day["n"]), is_number=True),
@@ -309,9 +302,9 @@ def archive_document(days: Sequence[Mapping[str, Any]], *, title: str) -> Docume
 
 
 def submission_document(entry: "Entry", row: "RankedRow", level: str, *, places: Sequence[tuple[str, str]]) -> Document | None:
-    """The run of a submission as it may be seen, under the name and with the metadata of the board; None where it is gone.
+    """Build the report of a submission's run with the board's name and metadata; None if the run is gone.
 
-    Neither gold nor the submission is opened for it: what a page shows beside a wrong answer elsewhere is left out.
+    Neither gold nor the submission is opened, so evidence of wrong answers is left out.
     """
     assert entry.scores is not None
     run = read_run(Path(entry.scores.folder))
@@ -320,17 +313,17 @@ def submission_document(entry: "Entry", row: "RankedRow", level: str, *, places:
     record = record_of_entry(run)
     own = {**run.run, "submission": {**run.run["submission"], "folder": row.name}, "metadata": dict(row.metadata)}
     record = replace(record, name=row.name, run=own, tags=())
-    return replace(run_document(revealed(record, level)), links=places)
+    return replace(run_document(redact_record(record, level)), links=places)
 
 
 SUBMISSIONS: Final = "submissions"
-# What the host keeps to itself: when what was taken, and which page was made of what.
+# Private data of the host: submission times, and the inputs of each page.
 RECEIVED, _MADE = "received.json", "pages.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteOrder:
-    """What is to be built: the public `folder`, the `private` one, the board's rules, the `level` of pages, now, and the board before.
+    """Inputs of a site: the public `folder`, the `private` one, board rules, reveal `level`, time, and the previous board.
 
     The folders are absolute, without links.
     """
@@ -346,14 +339,14 @@ class SiteOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What was built: how many pages of submissions there are, and how many of them were written now."""
+    """Result of a build: the number of submission pages, and of those written now."""
 
     n_pages: int
     n_written: int
 
 
 def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrder) -> Built:
-    """Build the site of a board. Raises `UsageError` for a folder that cannot be meant, `OutputError`."""
+    """Build the site of a board. Raises `UsageError` for an unusable folder, `OutputError` for a failed write."""
     day, title = order.now.strftime("%Y-%m-%d"), order.rules.title or board.suite
     before = order.before
     shown = [] if board.anonymous else _with_runs(board, entries)
@@ -385,13 +378,13 @@ def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrde
 
 
 def _with_runs(board: "Leaderboard", entries: "Sequence[Entry]") -> "list[tuple[Entry, RankedRow]]":
-    """The rows that have a page, with their entries: runs of strangers have none, nor models that are several submissions."""
+    """Return the rows with a page and their entries; runs of others and models with several submissions have none."""
     rows = {row.name: row for row in board.rows if not row.fault and row.samples is None}
     return [(entry, rows[entry.name]) for entry in entries if entry.name in rows and entry.scores is not None and not entry.is_foreign]
 
 
 def _about(order: SiteOrder) -> list[tuple[str, str]]:
-    """(label, text) of what the host laid down."""
+    """Yield (label, text) of the board's rules."""
     rules, found = order.rules, []
     for phase in rules.phases:
         ends = [f"from {spelled(phase.opens)}"] * bool(phase.opens) + [f"until {spelled(phase.closes)}"] * bool(phase.closes)
@@ -404,7 +397,7 @@ def _about(order: SiteOrder) -> list[tuple[str, str]]:
 
 
 class _Pages:
-    """The pages of submissions in a site and in the private folder, with the receipts beside them."""
+    """Submission pages of a site and of the private folder, with their receipts."""
 
     def __init__(self, site: Path, order: SiteOrder) -> None:
         self._site, self._order = site / SUBMISSIONS, order
@@ -417,7 +410,7 @@ class _Pages:
         self.n_written = 0
 
     def add(self, entry: "Entry", row: "RankedRow") -> None:
-        """The pages of a submission: written where its run, its name or what may be shown of it is new."""
+        """Write the pages of a submission if its run, name or reveal level is new."""
         assert entry.scores is not None
         slug, run = slug_of(row.name), Path(entry.scores.folder)
         self.received[row.name] = self._order.admission.received(entry.scores.submission_hash)
@@ -454,7 +447,7 @@ class _Pages:
             self._known[name] = key
 
     def _receipt(self, run: Path, row: "RankedRow") -> dict[str, Any]:
-        """What a submitter keeps: what was handed in, when it was taken, what it was scored under, and the digests of the run."""
+        """Return a submitter's receipt: the submission, its time, the scoring signature, and the digests of the run."""
         entry = read_run(run)
         said = entry.run if entry is not None else {}
         return {
@@ -470,13 +463,13 @@ class _Pages:
         }
 
     def drop_others(self) -> None:
-        """Take away the pages of those who are not on the board any more."""
+        """Delete the pages of submissions that left the board."""
         for page in self._site.iterdir():
             if f"{SUBMISSIONS}/{page.stem}" not in self._known:
                 page.unlink()
 
     def remember(self) -> None:
-        """Note what each page was made of; where that is lost they are written anew."""
+        """Save the inputs of each page; if this file is lost, all pages are written again."""
         file = self._order.private / _MADE
         try:
             write_atomically(file, json.dumps(self._known, indent=1) + "\n")
@@ -485,7 +478,7 @@ class _Pages:
 
 
 def _list_of_days(site: Path, today: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What is told of each day of the archive, oldest first; kept in one file, so that no board of before is read again."""
+    """Return the news of each archived day, oldest first, cached in one file so that old boards are not read again."""
     file = site / ARCHIVE / "index.json"
     said = read_json(file)
     known: dict[str, Mapping[str, Any]] = (

@@ -1,7 +1,6 @@
-"""Any document on a terminal of any width, as plain text, and as a picture of the terminal.
+"""Render any document for a terminal of any width, as plain text, and as an SVG picture of the terminal.
 
-Names and numbers stay whole, and nothing is cut away but the end of a reason. All texts pass `clean` and reach rich as `Text`, never as
-markup.
+Names and numbers are never cut, only the end of a reason. All texts pass `clean` and reach rich as `Text`, never as markup.
 """
 
 import re
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
 
 _TITLES = {"quiet": "dim", "warning": "yellow"}
 _INDENT = 3
-# A column of texts may wrap down to this many characters.
+# Narrowest width of a wrapped text column.
 _NARROWEST = 14
 _NUMBER = re.compile(r"[-+<]? ?[\d.]+(?:/\d+)?(?: %)?(?: \[.*\])?|\[.*\]|-")
-# A word with the spaces before it; an interval is one word, and so is a number with its %. What | parts are words, as in a signature.
+# A word with its leading spaces. An interval is one word, and so is a number with its %. A signature is split at |.
 _WORD = re.compile(r" *(?:(?:\[[^\[\] ]+, [^\[\] ]+\]|[^ |])+(?: %(?![^ \],;:)]))?\|?|\|)")
 
 
 def as_text(document: Document, *, width: int | None = None) -> str:
-    """The document as plain text of the given width in columns, by default its own."""
+    """Return the document as plain text of the given width in columns, by default the document's."""
     from io import StringIO
 
     from rich.console import Console
@@ -37,7 +36,7 @@ def as_text(document: Document, *, width: int | None = None) -> str:
 
 
 def as_svg(document: Document) -> str:
-    """An SVG document of what a terminal of at least 150 columns shows: what rich records, with no font fetched from anywhere."""
+    """Return an SVG of the document on a terminal of at least 150 columns, recorded by rich, without remote fonts."""
     from io import StringIO
 
     from rich._export_format import CONSOLE_SVG_FORMAT
@@ -46,13 +45,13 @@ def as_svg(document: Document) -> str:
     width = max(150, document.width)
     console = Console(record=True, width=width, file=StringIO(), force_terminal=True, color_system="truecolor", highlight=False)
     show(document, console)
-    # Its @font-face blocks would load from the network.
+    # rich's @font-face blocks would load from the network.
     template = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
     return console.export_svg(title="evalsuite", code_format=template, unique_id="evalsuite")
 
 
 def show(document: Document, console: "Console", *, last_line: str | None = None) -> None:
-    """Print the document; `last_line` replaces its own, where a gate was set."""
+    """Print the document; `last_line` replaces its last line, for example the result of a gate."""
     if title := text_of(document.title):
         print_line(console, title, "bold")
     for section in document.parts("text"):
@@ -60,7 +59,7 @@ def show(document: Document, console: "Console", *, last_line: str | None = None
     if last := text_of(document.last_line) if last_line is None else last_line:
         if document.last_stands_apart:
             console.print()
-        # One line on a terminal of any width, for whoever reads the last one.
+        # Unwrapped, because scripts read the last line.
         _print(console, "", clean(last), "bold")
 
 
@@ -90,7 +89,7 @@ def _show_section(console: "Console", section: Section) -> None:
 
 
 def _show_lines(console: "Console", section: Section) -> None:
-    """A section whose lines stand as they are: who searches what is printed finds each on one line."""
+    """Print the lines of a section unwrapped, so that a search of the output finds each on one line."""
     if section.look == "part":
         console.print()
     table = section.table
@@ -100,7 +99,7 @@ def _show_lines(console: "Console", section: Section) -> None:
 
 
 def in_lines(text: str, width: int) -> list[str]:
-    """The words of a text in lines of at most `width` cells; only a word that is wider alone is broken, at the end of a line of its own."""
+    """Wrap a text to lines of at most `width` cells; only a word wider than that is broken."""
     from rich.cells import cell_len, chop_cells
 
     lines, taken = [""], 0
@@ -117,7 +116,7 @@ def in_lines(text: str, width: int) -> list[str]:
 
 
 def print_line(console: "Console", text: str, style: str = "") -> None:
-    """Print a text in lines of whole words, those after the first a little farther in where it is indented itself."""
+    """Print a text wrapped at words; continuation lines of an indented text are indented further."""
     words = clean(text)
     margin = len(words) - len(words.lstrip(" "))
     further = margin + _INDENT if margin else 0
@@ -126,9 +125,9 @@ def print_line(console: "Console", text: str, style: str = "") -> None:
 
 
 def print_pairs(console: "Console", pairs: Iterable[tuple[str, str]], *, after_a_line: bool = True) -> None:
-    """An empty line and the pairs as label and text, the text in lines beside its label; nothing where there are none.
+    """Print an empty line and the pairs as label and wrapped text; nothing for no pairs.
 
-    A text with a word that is too long for the room beside the labels begins below its label.
+    A text with a word too long for its column starts below its label.
     """
     from rich.cells import cell_len, set_cell_size
 
@@ -146,9 +145,9 @@ def print_pairs(console: "Console", pairs: Iterable[tuple[str, str]], *, after_a
 
 
 def _print_listed(console: "Console", table: Table[Any]) -> None:
-    """A line for each row: its names whole, its marks, and as much of its reason as there is room for.
+    """Print one line per row: its names in full, its marks, and as much of its reason as fits.
 
-    Where names leave no room for reasons all but the first go, then that one gets a line of its own.
+    If names leave no space for reasons, only the first name is printed, if necessary on its own line.
     """
     rows = list(table.rows)
     columns = {column.name: column for column in table.of("text")}
@@ -190,7 +189,7 @@ def _unmarked_text(words: str) -> "Text":
 
 
 def _print_below(console: "Console", texts: Sequence[tuple[str, str, str]]) -> None:
-    """The texts of a row on one line below it, each cut to its share of the width; where nothing is a terminal, they stand whole."""
+    """Print the texts of a row on one line below it, each cut to its share of the width; in full if not on a terminal."""
     from rich.text import Text
 
     room = console.width - _INDENT - sum(len(label) + 1 for label, *_ in texts) - 3 * (len(texts) - 1)
@@ -209,14 +208,14 @@ def _print_below(console: "Console", texts: Sequence[tuple[str, str, str]]) -> N
 
 
 def _word_alone(word: str) -> str:
-    """A word as it is told from others: in lower case, without the signs around it."""
+    """Normalise a word for comparison: lower case, without surrounding punctuation."""
     return word.casefold().strip(".,;:!?\"'()[]{}")
 
 
 def _print_row(console: "Console", cells: "Mapping[str, Text]", sizes: Mapping[str, int], marks: Sequence[str], style: str = "") -> None:
-    """The cells that have a size, side by side in columns of those sizes, marks centred; a longer one ends in an ellipsis.
+    """Print the cells with a size as one row: marks centred, longer cells cut with an ellipsis.
 
-    Of what is piped the last one stands whole.
+    In a pipe the last cell is not cut.
     """
     from rich.text import Text
 
@@ -233,7 +232,7 @@ def _print_row(console: "Console", cells: "Mapping[str, Text]", sizes: Mapping[s
 
 
 def _print_table(console: "Console", table: Table[Any]) -> None:
-    """The rows side by side where all fits; else each row as a block: its names on a line, or each cell beside its title."""
+    """Print the rows side by side if they fit; otherwise each row as a block of labelled cells."""
     columns = table.of("text")
     styles = [table.style(row) for row in table.rows]
     rows = [[clean(text_of(cell)) for cell in cells] for cells in table.cells("text")]
@@ -258,9 +257,9 @@ def _print_table(console: "Console", table: Table[Any]) -> None:
 
 
 def _print_side_by_side(console: "Console", columns: Sequence[Column[Any]], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> bool:
-    """Print a table in which every cell stands whole, but for columns that wrap; False where the width is too small for that.
+    """Print a table without cutting any cell; return False if the width is too small.
 
-    Titles are short where the whole ones have no room on one line, and wrap between words. Columns of numbers are set to the right.
+    Titles are short, and wrap, if the long ones do not fit on one line. Columns of numbers are aligned right.
     """
     from rich.cells import cell_len
     from rich.table import Table as RichTable
@@ -278,7 +277,7 @@ def _print_side_by_side(console: "Console", columns: Sequence[Column[Any]], rows
     if spare < 0:
         return False
     sizes = list(least)
-    # What is left goes to the cells that wrap, in equal parts, and then to the titles.
+    # Spare width goes to wrapping cells in equal parts, then to titles.
     for at in sorted(range(len(sizes)), key=lambda at: (not wraps[at], longest[at])):
         n_left = max(1, sum(wraps[other] and sizes[other] == least[other] for other in range(len(sizes))))
         more = min(max(longest[at], cell_len(head[at])) - least[at], spare // n_left if wraps[at] else spare)

@@ -1,4 +1,4 @@
-"""`TestSuite` and `TestRun`: suites by name and their runs, with the names of Arthur Bench's classes."""
+"""`TestSuite` and `TestRun`: named suites and their runs, with the interface of Arthur Bench's classes."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.scorer_contract import Scorer
 from evalsuite.core.status import own_value, results_by
 from evalsuite.reports.notebook import Readable
-from evalsuite.reports.words import counted, verdict_line
+from evalsuite.reports.words import count_words, verdict_line
 from evalsuite.runs.history import METADATA_KEYS, find_runs
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import RunFolder, new_folder
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from evalsuite.runs.run_result import Run
 
 
-# Bench gives these on their own scale: hedging 1 where the answer hedges, specificity up to 0.99, the reading ease without bounds.
+# Bench gives these on their own scale: hedging 1 if the answer hedges, specificity up to 0.99, reading ease without bounds.
 ON_THEIR_OWN_SCALE: Final = frozenset({"hedging_language", "readability", "specificity"})
 
 
@@ -60,7 +60,7 @@ class Category(NamedTuple):
 
 
 class ScoreResult(NamedTuple):
-    """What a scorer said of a case, as Bench has it."""
+    """The result of a case, as in Bench."""
 
     score: float | None
     category: Category | None
@@ -68,9 +68,9 @@ class ScoreResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCase:
-    """One case of a run: what was asked, expected and answered, and what that is worth; `score` is None where nobody could judge.
+    """One case of a run: input, reference, output and score; `score` is None if the case could not be judged.
 
-    `scores` has the score of each scorer by name.
+    `scores` maps scorers to scores.
     """
 
     id: str
@@ -90,9 +90,9 @@ class RunCase:
 
 @dataclass(slots=True, kw_only=True, repr=False)
 class TestRun(Readable):
-    """One run of a suite: n cases in the suite's order, and the `Run` behind them.
+    """One run of a suite: n cases in the suite's order, with the underlying `Run`.
 
-    It is read as that is: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one for notebooks.
+    Has the methods of a run: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one for notebooks.
     """
 
     __test__: ClassVar[bool] = False  # not a test class for pytest
@@ -103,7 +103,7 @@ class TestRun(Readable):
     output: tuple[str, ...]
 
     def save(self) -> Path:
-        """The folder of a run that was made with `save=False`, now saved in the history. Raises `SuiteError` where it is saved already."""
+        """Save a run made with `save=False` to the history and return its folder. Raises `SuiteError` if it is already saved."""
         from evalsuite.readers.submission_files import submission_hash
 
         if self.run.folder is not None:
@@ -121,7 +121,7 @@ class TestRun(Readable):
 
     @property
     def id(self) -> str:
-        """The run folder's name, by which `evalsuite runs show` knows it; empty where it is not saved."""
+        """The run folder's name, for `evalsuite runs show`; empty if the run is not saved."""
         return self.run.folder.name if self.run.folder is not None else ""
 
     @property
@@ -131,7 +131,7 @@ class TestRun(Readable):
 
     @property
     def scores(self) -> list[float | None]:
-        """The score of each case; None where nobody could judge, never -1. Hedging, reading ease and specificity are on their own scale."""
+        """The score of each case, None if it could not be judged. Hedging, reading ease and specificity are on their own scale."""
         return [_score_of(result) for result in self.run.results]
 
     @property
@@ -146,7 +146,7 @@ class TestRun(Readable):
 
     @property
     def categories(self) -> list[str | None]:
-        """The category of each case for scorers that have them, else None."""
+        """The category of each case for scorers with categories, else None."""
         return [result.details.get("category") for result in self.run.results]
 
     @property
@@ -169,7 +169,7 @@ class TestRun(Readable):
 
     @property
     def test_case_outputs(self) -> list[RunCase]:
-        """The same under Bench's other name."""
+        """Alias of `test_cases` with Bench's name."""
         return self.test_cases
 
     def _metadata_text(self, key: str) -> str:
@@ -178,27 +178,27 @@ class TestRun(Readable):
 
     @property
     def model_name(self) -> str:
-        """What `run` was told; empty where it was not."""
+        """The argument of `run`; empty by default."""
         return self._metadata_text("model_name")
 
     @property
     def model_version(self) -> str:
-        """What `run` was told; empty where it was not."""
+        """The argument of `run`; empty by default."""
         return self._metadata_text("model_version")
 
     @property
     def foundation_model(self) -> str:
-        """What `run` was told; empty where it was not."""
+        """The argument of `run`; empty by default."""
         return self._metadata_text("foundation_model")
 
     @property
     def prompt_template(self) -> str:
-        """What `run` was told; empty where it was not."""
+        """The argument of `run`; empty by default."""
         return self._metadata_text("prompt_template")
 
     @property
     def description(self) -> str:
-        """What `run` was told; empty where it was not."""
+        """The argument of `run`; empty by default."""
         return self._metadata_text("description")
 
 
@@ -266,7 +266,7 @@ class TestSuite:
         )
 
     def __repr__(self) -> str:
-        return clean(f"<TestSuite {self.name!r}: {counted(len(self.test_cases), 'case')}, {', '.join(self._suite.scorers)}>")
+        return clean(f"<TestSuite {self.name!r}: {count_words(len(self.test_cases), 'case')}, {', '.join(self._suite.scorers)}>")
 
     @property
     def suite(self) -> StoredSuite:

@@ -1,4 +1,4 @@
-"""The sentences that every report shares, so that all of them say the same numbers in the same words."""
+"""Sentences shared by all reports, so that each number has the same wording everywhere."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 
 MOST_IDS = 8
-# Below this the smallest p-values of a report are printed as a bound.
+# Smaller p-values are printed as a bound.
 _LEAST_P = 0.0001
 
 
 def percent(value: float, unit: str = " %") -> str:
-    """A share in [0, 1] as percent with one decimal: `70.8 %`."""
+    """Format a share in [0, 1] as percent with one decimal: `70.8 %`."""
     return f"{value * 100:.1f}{unit}"
 
 
 def points(value: float | None) -> str:
-    """A difference of shares in percentage points with its sign: `+2.5`; a dash for none."""
+    """Format a difference of shares in percentage points with its sign: `+2.5`; a dash for none."""
     return "-" if value is None else f"{value * 100 + 0.0:+.1f}" if round(value, 6) else "0.0"
 
 
 def p_value(value: float | None) -> str:
-    """A p-value with three digits, a bound for the very small."""
+    """Format a p-value with three digits, very small ones as a bound."""
     if value is None:
         return "-"
     return f"< {_LEAST_P}" if value < _LEAST_P else f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
 
 
 def share(mean: "Mean") -> str:
-    """`17/24 = 70.8 %`; a graded mean shows its points with two decimals; `nothing judged (0 of 24)` where nobody judged any.
+    """`17/24 = 70.8 %`; points of graded means have two decimals; `nothing judged (0 of 24)` if no instance was judged.
 
-    Where the grader's side left some unjudged, the mean of the others with their number: `judged 11/20: 80.0 %`.
+    If the grader's side left some unjudged, the mean of the others with their number: `judged 11/20: 80.0 %`.
     """
     if not mean.n:
         return "no score"
@@ -52,7 +52,7 @@ def share(mean: "Mean") -> str:
     return f"{shown}/{mean.n} = {percent(mean.low)}"
 
 
-def counted(n: int, noun: str) -> str:
+def count_words(n: int, noun: str) -> str:
     """`1 row`, `2 rows`."""
     return f"{n} {noun}" + ("" if n == 1 else "s")
 
@@ -62,13 +62,13 @@ def interval_words(ends: Sequence[float] | None) -> str:
     return f"[{percent(ends[0], '')}, {percent(ends[1], '')}]" if ends else ""
 
 
-def why_of(result: "Result") -> str:
-    """Why a result is as it is, in one line: where the rules part, how; else the scorer's reason."""
+def reason_of(result: "Result") -> str:
+    """Return the reason of a result in one line: the flip if the rules differ, else the scorer's reason."""
     return f"flip: {flip}" if (flip := flip_of(result)) else result.reason
 
 
 def flip_of(result: "Result") -> str:
-    """What makes the rules part on this result; empty where they do not."""
+    """Return the cause of a flip; empty if both rules agree."""
     parts = result.official is not None and result.strict is not None and result.official != result.strict
     return str(result.detail("flip") or "") if parts else ""
 
@@ -87,13 +87,42 @@ def counts_line(summary: "Summary") -> str:
     return " · ".join(parts)
 
 
-def caused_by(summary: "Summary") -> str:
-    """What makes the interval: `1 gold fault, 2 unscored`; empty where every instance was judged."""
+def unjudged_words(summary: "Summary") -> str:
+    """The instances without a verdict, by status: `1 gold fault, 2 unscored`; empty if there are none."""
     return ", ".join(KINDS[status].counted(n) for status, n in summary.counts.items() if n and status in UNJUDGED)
 
 
+def bounds_words(summary: "Summary") -> str:
+    """How far the unjudged instances can move the score: ` (up to 70.0 % if 1 gold fault is resolved)`; empty if there are none.
+
+    If the score is the mean of the judged instances only, both ends: ` (44.4-88.9 % over all 9: 4 unscored)`.
+    """
+    mean, unjudged = summary.chosen, unjudged_words(summary)
+    if not unjudged:
+        return ""
+    if not mean.n:
+        return f" ({unjudged})"
+    if mean.n_ungraded:
+        return f" ({range_words((mean.low, mean.high))} % over all {mean.n}: {unjudged})"
+    return f" (up to {percent(mean.high)} if {unjudged} {'is' if mean.n_unjudged == 1 else 'are'} resolved)"
+
+
+def confidence_words(summary: "Summary") -> str:
+    """`, 95 % CI 52.0-79.9`, and the same over clusters if there are any; empty without an interval."""
+    text = f", 95 % CI {range_words(summary.interval)}" if summary.interval else ""
+    if summary.clusters and summary.clusters["interval_95"]:
+        n, ends = summary.clusters["n_clusters"], summary.clusters["interval_95"]
+        text += f", over {count_words(n, 'cluster')} {range_words(ends)}"
+    return text
+
+
+def range_words(ends: Sequence[float]) -> str:
+    """`52.0-79.9`: the two ends of an interval in [0, 1], in percent."""
+    return f"{percent(ends[0], '')}-{percent(ends[1], '')}"
+
+
 def flips_line(summary: "Summary") -> str:
-    """`3 flips: 2 down, 1 up`: seen from official to strict."""
+    """`3 flips: 2 down, 1 up`: from official to strict."""
     if not summary.flips:
         return "no flips" if summary.strict is not None else ""
     down = sum(flip["strict"] < flip["official"] for flip in summary.flips)
@@ -103,16 +132,16 @@ def flips_line(summary: "Summary") -> str:
 
 
 def flips_by_kind(summary: "Summary", *, down: bool) -> str:
-    """`sign (geo_005) · rows scrambled (sales_007)`: the flips that lose (`down`) or gain under strict, the commonest cause first."""
+    """`sign (geo_005) · rows scrambled (sales_007)`: flips that lose (`down`) or gain under strict, the most common cause first."""
     kinds: dict[str, list[str]] = {}
     for flip in summary.flips:
         if (flip["strict"] < flip["official"]) == down:
             kinds.setdefault(flip["kind"] or "other", []).append(clean(flip["instance_id"]))
-    return " · ".join(f"{clean(kind)} ({some(ids)})" for kind, ids in sorted(kinds.items(), key=lambda item: -len(item[1])))
+    return " · ".join(f"{clean(kind)} ({id_list(ids)})" for kind, ids in sorted(kinds.items(), key=lambda item: -len(item[1])))
 
 
 def ceiling_words(record: "Record") -> str:
-    """`22/24 (strict 23/24)`: how far gold's own answers come where gold was checked; empty where nobody knows, or for a part of gold."""
+    """`22/24 (strict 23/24)`: the score of gold's own answers; empty if unknown, or for a part of gold."""
     from evalsuite.runs.gold_self_score import ceiling_of
 
     ceiling = ceiling_of(str(record.run["gold"]["hash"]))
@@ -124,7 +153,7 @@ def ceiling_words(record: "Record") -> str:
 
 
 def corrected_words(record: "Record") -> str:
-    """`22/23 = 95.7 %  (1 waived, 1 patched; 1 stale, not applied)`: the score after gold's errata; empty where gold has none."""
+    """`22/23 = 95.7 %  (1 waived, 1 patched; 1 stale, not applied)`: the score after gold's errata; empty without errata."""
     found = record.run.get("corrections")
     if not found:
         return ""
@@ -143,30 +172,30 @@ def corrected_words(record: "Record") -> str:
 
 
 def people_words(record: "Record") -> str:
-    """`71.2 %  [62.0, 80.4] by 100 labels; the scorer's own mean 78.0 %`: the score that people would give; empty without labels."""
+    """The score estimated from human labels: `71.2 %, 95 % CI 62.0-80.4, by 100 labels and 300 without; uncorrected 78.0 %`, or empty."""
     said = record.run.get("people")
     if not said:
         return ""
-    by = f"by {counted(said['n'], 'label')} and {said['n_others']} without; uncorrected {percent(said['plain'])}"
-    return f"{percent(said['estimate'])}    95 % CI {interval_words((said['low'], said['high']))} {by}"
+    by = f"by {count_words(said['n'], 'label')} and {said['n_others']} without; uncorrected {percent(said['plain'])}"
+    return f"{percent(said['estimate'])}, 95 % CI {range_words((said['low'], said['high']))}, {by}"
 
 
 def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
-    """(code, `ids: hint`) of each fault that kept an instance from a plain verdict, in the order they come."""
+    """Yield (code, `ids: hint`) of each fault, in order of appearance."""
     found: dict[tuple[str, str], list[str]] = {}
     for result in results:
         if result.fault is not None and result.status in FAULTY:
-            # A limit of the machine has another cure than one of the run.
+            # A limit of the machine needs another hint than a limit of the run.
             own = str(result.detail("hint") or "") if result.status == "unscored" else ""
             found.setdefault((result.fault, own or FAULTS[result.fault].hint), []).append(clean(result.instance_id))
     for (code, hint), ids in found.items():
-        yield code, f"{some(ids)}: {hint}"
+        yield code, f"{id_list(ids)}: {hint}"
 
 
 def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
-    """`table_match 10/15 (strict 9/15)`: what counts, and the other rules beside it where they were asked.
+    """`table_match 10/15 (strict 9/15)`: the right answers, and those of the other rules in brackets.
 
-    Graded scores as their mean, `bleu 45.2 %`; a metric without a fixed range as the mean on its own scale; `not judged` where nobody did.
+    Graded scores as their mean, `bleu 45.2 %`; a metric without a fixed range as the mean on its own scale; `not judged` without verdicts.
     """
     other = "strict" if rules == "official" else "official"
     if row["score"] is None and row.get("raw") is not None:
@@ -182,7 +211,7 @@ def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
 
 
 def pair_lines(summary: "Summary") -> Iterator[tuple[str, str]]:
-    """`soft F1  51.2    simple 60.1 · moderate 40.2` of answers that are queries, and the same of R-VES where right ones were timed."""
+    """`soft F1  51.2    simple 60.1 · moderate 40.2` of query answers, and R-VES if right ones were timed."""
     if not summary.pairs:
         return
     groups = {name: row["pairs"] for name, row in summary.by_group.items() if "pairs" in row}
@@ -194,34 +223,34 @@ def pair_lines(summary: "Summary") -> Iterator[tuple[str, str]]:
 
 
 def raw_words(raw: Mapping[str, Any]) -> str:
-    """`readability mean 97.31 [-4.6, 199.2] on its own scale`: what there is in the place of a score."""
-    ends = "[{:.4g}, {:.4g}] ".format(*raw["interval_95"]) if raw.get("interval_95") else ""
+    """`readability mean 97.31 (95 % CI -4.6 to 199.2) on its own scale`: what a report shows if there is no score in [0, 1]."""
+    ends = "(95 % CI {:.4g} to {:.4g}) ".format(*raw["interval_95"]) if raw.get("interval_95") else ""
     few = f"of {raw['n_measured']}/{raw['n']} " if raw.get("n_measured", 0) < raw.get("n", 0) else ""
     return f"{raw['scorer']} mean {raw['mean']:.4g} {ends}{few}on its own scale"
 
 
 def right_words(row: Mapping[str, Any], rules: "Rule") -> str:
-    """`10/15 (strict 9/15)`: how many are right, and under the other rules where they were asked."""
+    """`10/15 (strict 9/15)`: the right answers, and those of the other rules in brackets."""
     other = "strict" if rules == "official" else "official"
     beside = row[f"n_right_{other}"]
     return f"{row['n_right']}/{row['n']}" + (f" ({other} {beside}/{row['n']})" if beside is not None else "")
 
 
-def some(ids: Sequence[str]) -> str:
-    """The first ids, and how many more there are."""
+def id_list(ids: Sequence[str]) -> str:
+    """List the first ids, and how many more there are."""
     shown = ", ".join(ids[:MOST_IDS])
     return shown if len(ids) <= MOST_IDS else f"{shown} and {len(ids) - MOST_IDS} more"
 
 
 def verdict_line(summary: "Summary") -> str:
-    """The last line where nothing stopped the run and no gate was set."""
+    """Return the last line of a run without a gate."""
     return f"done: {score_words(summary)} (no gate set)"
 
 
 def score_words(summary: "Summary") -> str:
-    """`70.8 %`, or why there is no score; of a part of gold `70.8 % on 27 of 40 instances`.
+    """`70.8 %`, or why there is no score; `70.8 % on 27 of 40 instances` for a part of gold.
 
-    Where some were left unjudged `judged 11/20: 80.0 % [44.0, 89.0]`: what it may be over all.
+    If some are unjudged, with the bounds over all: `judged 11/20: 80.0 % (44.0-89.0 % over all 20)`.
     """
     if not summary.n_gold:
         return "no instance to score"
@@ -231,19 +260,23 @@ def score_words(summary: "Summary") -> str:
     else:
         score = share(mean) if mean.value is None or mean.n_ungraded else percent(mean.value)
     if mean.value is not None and mean.n_ungraded:
-        score += f" {interval_words((mean.low, mean.high))}"
+        score += f" ({range_words((mean.low, mean.high))} % over all {mean.n})"
     for limit, n in summary.over_budget.items():
-        score += f", {counted(n, 'instance')} out of the run's budget ({limit})"
+        score += f", {count_words(n, 'instance')} out of the run's budget ({limit})"
     return f"{score} on {coverage(summary)}" if summary.is_part else score
 
 
 def coverage(summary: "Summary") -> str:
-    """`40 instances`, or `27 of 40 instances` where a part of gold was asked for."""
-    return f"{summary.n_gold} of {counted(summary.n_instances, 'instance')}" if summary.is_part else counted(summary.n_gold, "instance")
+    """`40 instances`, or `27 of 40 instances` for a part of gold."""
+    return (
+        f"{summary.n_gold} of {count_words(summary.n_instances, 'instance')}"
+        if summary.is_part
+        else count_words(summary.n_gold, "instance")
+    )
 
 
 def judge_words(judge: Mapping[str, Any]) -> str:
-    """What the judge of a run took: `m: 12 calls, 3 replies known, 3400 + 210 tokens, cost 0.0123`."""
+    """`m: 12 calls, 3 replies known, 3400 + 210 tokens, cost 0.0123`: what the judge of a run used."""
     calls = f"{judge['calls']} call{'' if judge['calls'] == 1 else 's'}"
     text = f"{', '.join(map(str, judge['models']))}: {calls}, {judge['known_replies']} replies known"
     text += f", {judge['prompt_tokens']} + {judge['completion_tokens']} tokens"

@@ -258,7 +258,7 @@ def _recorded(suite: StoredSuite, case_id: str, score: float | None, *, status: 
 
 def _bench_reason(suite: StoredSuite, status: str) -> str:
     if status == "missing":
-        return "not handed in"
+        return "missing"
     return "recorded by Bench: 1 is hedging, less is better" if suite.scorer in LOWER_IS_BETTER else "recorded by Bench"
 
 

@@ -11,7 +11,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.types import METADATA
 from evalsuite.reports.record import record_of_entry
-from evalsuite.reports.viewer.library import handed_in_contexts, handed_in_texts
+from evalsuite.reports.viewer.library import submitted_contexts, submitted_texts
 from evalsuite.runs.history import CONTEXTS, read_run
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -59,7 +59,7 @@ def asked_again(project: Path) -> dict[str, str]:
     """What the viewer shows of the answers of a run, by instance id."""
     entry = read_run(project / "runs" / "a")
     assert entry is not None
-    return dict(handed_in_texts(record_of_entry(entry)))
+    return dict(submitted_texts(record_of_entry(entry)))
 
 
 def test_nothing_of_it_is_parsed_by_the_command(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,10 +98,10 @@ def test_hostile_contexts_cost_themselves(project: Path, capsys: pytest.CaptureF
     turned(project, CONTEXTS, lambda path: path.write_text(json.dumps({"q1": "of old", "q2": 7, "other": "x"})))
     entry = read_run(project / "runs" / "a")
     assert entry is not None
-    assert handed_in_contexts(record_of_entry(entry)) == {"q1": "of old", "q2": "7"}
+    assert submitted_contexts(record_of_entry(entry)) == {"q1": "of old", "q2": "7"}
     for kind in ("a pipe", "deep nesting", "gold itself"):
         turned(project, CONTEXTS, HOSTILE[kind])
-        assert handed_in_contexts(record_of_entry(entry)) == {}, kind
+        assert submitted_contexts(record_of_entry(entry)) == {}, kind
     capsys.readouterr()
     assert main(["runs", "show", "runs/a"]) == 0
     assert "context" not in capsys.readouterr().out

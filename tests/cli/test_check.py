@@ -186,7 +186,7 @@ def test_an_unreadable_file_is_named(capsys: Capture, tables: tuple[Path, Path])
         (["sales_001", "--result_dir", "x", "--gold", "a", "--gold_dir", "b"], "error: the gold folder is given twice"),
         (["--percentage", "number_match"], "error: '--percentage' stands before the name"),
         (["string_match", "--prediction", "x", "--gold", "x", "--jsn"], "hint: did you mean '--json'?"),
-        (["string_match", "--prediction", "x", "--gold", "x", "--fail-under", "2"], "error: --fail-under must lie between 0 and 1"),
+        (["string_match", "--prediction", "x", "--gold", "x", "--fail-under", "2"], "error: --fail-under must be between 0 and 1"),
     ],
 )
 def test_bad_arguments(capsys: Capture, arguments: list[str], message: str) -> None:

@@ -110,7 +110,7 @@ def test_a_small_submission_of_a_large_gold_is_short(place: Path) -> None:
     text_submission(place / "six", **{f"q{number:03}": "Paris" if number < 4 else "Rome" for number in range(6)})
     lines = evalsuite("run", "six", "--gold", "large", "--no-save", cwd=place).stdout.splitlines()
     assert [line.split()[0] for line in lines[3:9]] == ["q004", "q005", "q000", "q001", "q002", "q003"]
-    assert lines[9].strip() == "...  541 not handed in; -o FILE.csv lists them"
+    assert lines[9].strip() == "...  541 missing; -o FILE.csv lists them"
     assert lines[10] == ""
     short = evalsuite("run", "six", "--gold", "large", "--no-save", "--failures", cwd=place).stdout.splitlines()
     assert [line.split()[0] for line in short[3:5]] == ["q004", "q005"]

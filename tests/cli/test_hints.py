@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from evalsuite.cli.commands import COMMANDS
-from evalsuite.cli.gate import fitting, options_in
-from evalsuite.cli.parser import called, load_command
+from evalsuite.cli.gate import applicable_hint, options_in
+from evalsuite.cli.parser import load_command, options_of_call
 from evalsuite.core.errors import FAULTS
 from evalsuite.runs.run_folder import cannot_write_run
 from tests.conftest import ROOT
@@ -62,7 +62,7 @@ def test_hints_are_found(all_hints: list[tuple[str, str]]) -> None:
 
 def test_each_way_out_is_one_of_a_command(all_hints: list[tuple[str, str]]) -> None:
     """The options that one way out names are all of some command: else no command can show it."""
-    everyone = [{*called([name]), *ANYWHERE} for name in COMMANDS]
+    everyone = [{*options_of_call([name]), *ANYWHERE} for name in COMMANDS]
     with_options = [(place, text) for place, text in all_hints if "--" in text]
     assert len(with_options) > 90
     ways = [(place, way) for place, text in with_options for way in text.split(", or ")]
@@ -82,7 +82,7 @@ def test_a_command_in_a_hint_is_there_with_its_options(all_hints: list[tuple[str
         inner = getattr(command, "commands", {})
         assert not inner or not more or more[0] in inner, f"{place}: {name} has no command {more[0]!r}: {text}"
         named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", f"{words} {rest}"))
-        assert named <= {*called([name, *more[:1]]), *ANYWHERE}, f"{place}: {name} lacks one of {sorted(named)}: {text}"
+        assert named <= {*options_of_call([name, *more[:1]]), *ANYWHERE}, f"{place}: {name} lacks one of {sorted(named)}: {text}"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_one_hint_for_many_commands(arguments: list[str], hint: str) -> None:
     from pathlib import Path
 
     error = cannot_write_run(Path("x"), PermissionError(13, "Permission denied"))
-    assert fitting(error.hint, called(arguments)) == hint
+    assert applicable_hint(error.hint, options_of_call(arguments)) == hint
 
 
 def test_reports_name_no_option_of_their_own() -> None:
@@ -110,14 +110,14 @@ def test_reports_name_no_option_of_their_own() -> None:
 
 def test_a_whole_command_is_not_cut() -> None:
     """A command in a hint names options of its own, whoever prints it; ways that name none stay."""
-    assert fitting("`evalsuite run X --resume Y` goes on, or start anew, or --zzz", called(["leaderboard"])) == (
+    assert applicable_hint("`evalsuite run X --resume Y` goes on, or start anew, or --zzz", options_of_call(["leaderboard"])) == (
         "`evalsuite run X --resume Y` goes on, or start anew"
     )
-    assert fitting("give --gold, or --debug", called(["report"])) == "--debug"
+    assert applicable_hint("give --gold, or --debug", options_of_call(["report"])) == "--debug"
 
 
 def test_the_options_of_a_scorer_are_those_of_check() -> None:
     """`check table_match` may be told of --condition-cols, `check number_match` not."""
-    assert {"--condition-cols", "--prediction"} <= set(called(["check", "table_match"]))
-    assert "--condition-cols" not in called(["check", "number_match"])
-    assert called(["--debug", "nonsense"]) == []
+    assert {"--condition-cols", "--prediction"} <= set(options_of_call(["check", "table_match"]))
+    assert "--condition-cols" not in options_of_call(["check", "number_match"])
+    assert options_of_call(["--debug", "nonsense"]) == []

@@ -29,7 +29,7 @@ def test_the_report_names_the_layout(capsys: pytest.CaptureFixture[str]) -> None
     """What gold looks like is found out, and heading, signature and run.json say so."""
     assert main([*RUN, "--out", "one"]) == 0
     out = capsys.readouterr().out
-    assert "gold (4 instances, layout lite) · sub (3 handed in) · rules official-lite" in out
+    assert "gold (4 instances, layout lite) · sub (3 submitted) · rules official-lite" in out
     assert "rules:official-lite|gold:" in out
     assert "other.csv: 'other' is not in gold (UNKNOWN_ID)" in out
     saved = json.loads(Path("one/run.json").read_text())
@@ -50,7 +50,7 @@ def test_strict_rules_have_no_reference(capsys: pytest.CaptureFixture[str]) -> N
     """Strict is one and the same in every layout."""
     assert main([*RUN, "--no-save", "--rules", "strict"]) == 0
     out = capsys.readouterr().out
-    assert "layout lite) · sub (3 handed in) · rules strict" in out
+    assert "layout lite) · sub (3 submitted) · rules strict" in out
     assert "|rules:strict|" in out.replace("evalsuite:0.2.0|", "|")
 
 
@@ -61,7 +61,7 @@ def test_queries_are_refused_without_a_connection(tmp_path: Path, capsys: pytest
     assert "both .csv and .sql" in capsys.readouterr().err
     assert main([*RUN, "--no-save", "--mode", "sql"]) == 0
     out = capsys.readouterr().out
-    assert "sub (1 handed in)" in out
+    assert "sub (1 submitted)" in out
     assert "SQL_NOT_ALLOWED" in out
 
 

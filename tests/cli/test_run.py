@@ -162,7 +162,7 @@ def test_selection(toy: tuple[Path, Path]) -> None:
         (["run"], "error: no submission folder given"),
         (["run", "x", "--result-dir", "y"], "error: the submission folder is given twice"),
         (["run", "sub", "--rules", "lenient"], "error: no rules 'lenient'"),
-        (["run", "sub", "--fail-under", "70"], "error: --fail-under must lie between 0 and 1, found 70"),
+        (["run", "sub", "--fail-under", "70"], "error: --fail-under must be between 0 and 1, found 70"),
         (["run", "sub", "-o", "report.docx"], "error: no report format for 'report.docx'"),
         (["run", "sub", "--isolation", "moon"], "error: --isolation cannot be 'moon'"),
         (["run", "sub", "--nope"], "error: No such option: --nope"),

@@ -44,9 +44,9 @@ def _run(capsys: pytest.CaptureFixture[str], words: str, code: int) -> list[str]
 def test_the_headline_is_the_mean_of_what_was_judged(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """80 % of five of nine, between 4/9 and 8/9 over all; exit 4 unless that is allowed, and a gate that is not met comes first."""
     shown = _run(capsys, "run a --gold gold", 4)
-    assert shown[-1] == "done: judged 5/9: 80.0 % [44.4, 88.9], 4 unscored (exit 4)"
-    assert any("judged 5/9: 80.0 % [44.4, 88.9]: 4 unscored" in line for line in shown)
-    assert _run(capsys, "run a --gold gold -q --allow-unscored", 0) == ["done: judged 5/9: 80.0 % [44.4, 88.9] (no gate set)"]
+    assert shown[-1] == "done: judged 5/9: 80.0 % (44.4-88.9 % over all 9), 4 unscored (exit 4)"
+    assert any("judged 5/9: 80.0 % (44.4-88.9 % over all 9: 4 unscored)" in line for line in shown)
+    assert _run(capsys, "run a --gold gold -q --allow-unscored", 0) == ["done: judged 5/9: 80.0 % (44.4-88.9 % over all 9) (no gate set)"]
     assert _run(capsys, "run a --gold gold -q --fail-under 0.9", 1)[-1].endswith("below the gate of 90.0 % (exit 1)")
     assert _run(capsys, "run a --gold gold -q --fail-under 0.8", 4)[-1].endswith("4 unscored (exit 4)")
 
@@ -93,7 +93,7 @@ def test_rescore_and_merge_end_as_the_run_did(place: Path, capsys: pytest.Captur
     _run(capsys, "run a --gold gold -q", 4)
     (folder,) = (place / ".evalsuite/runs").iterdir()
     shown = _run(capsys, f"rescore {folder.name} -q", 4)
-    assert shown[-1] == "done: judged 5/9: 80.0 % [44.4, 88.9], 0 of 9 verdicts changed, 4 unscored (exit 4)"
+    assert shown[-1] == "done: judged 5/9: 80.0 % (44.4-88.9 % over all 9), 0 of 9 verdicts changed, 4 unscored (exit 4)"
     assert _run(capsys, f"rescore {folder.name} -q --allow-unscored", 0)
     for i in (1, 2):
         _run(capsys, f"run a --gold gold -q --shard {i}/2 --out part{i} --allow-unscored", 0)

@@ -68,7 +68,7 @@ def test_a_good_folder_is_ready(sub: Path, gold: Path, capsys: Capture) -> None:
     assert found(capsys, sub, "--gold_dir", gold / "toy_eval.jsonl") == (0, [])
     assert main(["validate", str(sub)]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out == ["4 answers (1 answer · 2 file · 1 files), 4 ready", "ready to hand in"]
+    assert out == ["4 answers (1 answer · 2 file · 1 files), 4 ready", "ready to submit"]
 
 
 def test_files_are_opened(sub: Path, capsys: Capture) -> None:

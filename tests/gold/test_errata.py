@@ -12,7 +12,7 @@ from evalsuite.core.errors import GoldError
 from evalsuite.gold.errata import ERRATA_FILE, instance_hash, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_hash
-from evalsuite.reports.record import record_of_run, revealed
+from evalsuite.reports.record import record_of_run, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
 from tests.analysis.gold_checks.small import TABLE, scored, write_gold, write_submission
@@ -194,7 +194,7 @@ def test_hidden_gold_keeps_the_words_of_errata(gold: Path, tmp_path: Path) -> No
     write(gold, entry(gold, "total", tail=TAIL.replace("the source says so", "gold says 48, the source 47")))
     record = record_of_run(scored(write_submission(tmp_path / "sub"), gold, errata_day=DAY))
     assert "the source 47" in json.dumps(record.run)
-    assert "the source 47" not in json.dumps(revealed(record, "class").run)
+    assert "the source 47" not in json.dumps(redact_record(record, "class").run)
 
 
 def test_the_command_lists_and_drafts(gold: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -612,3 +612,14 @@ def test_where_tests_go_is_there() -> None:
     """The files and folders that the rows name for tests are there."""
     named = [path for row in ROWS.values() for path in _code(row.test) if "<" not in path]
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_way_of_one_answer_names_what_is_there() -> None:
+    """Each `file`: `name` of the section is a function or class of that file."""
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The way of one answer")[2].partition("\n## ")[0]
+    named = re.findall(r"`(evalsuite/[\w/]+\.py)`:\s+`(\w+)`", section)
+    assert len(named) >= 10
+    lacking = [
+        f"{file}: {name}" for file, name in named if not re.search(rf"^(?:def|class) {name}\b", (ROOT / file).read_text(), re.MULTILINE)
+    ]
+    assert lacking == []

@@ -120,4 +120,4 @@ def test_a_run_of_a_url(memory: Any, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [line.rpartition(', "seconds"')[0] for line in folder] == [line.rpartition(', "seconds"')[0] for line in url]
     assert json.loads((tmp_path / "url" / "run.json").read_text())["submission"]["folder"] == "memory://team"
     assert main(["run", "memory://team", *words, "--watch"]) == 2
-    assert "--watch cannot look at a URL" in capsys.readouterr().err
+    assert "--watch cannot watch a URL" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import OutputError
-from evalsuite.reports.ci_files import MOST_OF_A_KIND, add_to_summary, annotations, fenced, places_of, workflow_command
+from evalsuite.reports.ci_files import MOST_OF_A_KIND, add_to_summary, annotations, fence_commands, submission_lines, workflow_command
 from evalsuite.reports.run_document import run_document
 from tests.conftest import ROOT
 from tests.properties import examples
@@ -36,7 +36,7 @@ def test_annotations_point_at_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each annotation names a file that is there, the line that hands the instance in, and its reason; at most ten of a kind."""
     monkeypatch.chdir(ROOT)
     run, record = made.example(), made.example_record()
-    found = [parse(line) for line in annotations(run_document(record, places=places_of(run)))]
+    found = [parse(line) for line in annotations(run_document(record, places=submission_lines(run)))]
     reasons = {result.instance_id: result.reason for result in record.results}
     places = [(name, *about["title"].split(": "), about, said) for name, about, said in found if name != "notice"]
     for _, instance, _, about, said in places:
@@ -64,7 +64,7 @@ def test_the_report_is_fenced() -> None:
     tokens = set()
     for _ in range(2):
         stream = StringIO()
-        with fenced(stream):
+        with fence_commands(stream):
             print("::error::made up", file=stream)
         first, inside, last = stream.getvalue().splitlines()
         token = first.removeprefix("::stop-commands::")

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 import evalsuite
 from evalsuite.reports.data_files import as_json, schema
-from evalsuite.reports.record import Record, record_of_entry, revealed
+from evalsuite.reports.record import Record, record_of_entry, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.history import read_run
 from evalsuite.runs.submission_reader import saved_exchanges
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 def test_every_report_keeps_to_the_schema(build: "type[Record]", level: str) -> None:
     """The schema of the package is itself valid and holds for runs of every kind at every level."""
     Draft202012Validator.check_schema(schema())
-    Draft202012Validator(schema()).validate(json.loads("".join(as_json(run_document(revealed(build(), level))))))
+    Draft202012Validator(schema()).validate(json.loads("".join(as_json(run_document(redact_record(build(), level))))))
 
 
 @pytest.mark.parametrize(

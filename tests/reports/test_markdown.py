@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from evalsuite.reports.markdown import MOST_BYTES, as_markdown, code
+from evalsuite.reports.markdown import MOST_BYTES, as_markdown, code_span
 from evalsuite.reports.run_document import run_document
 from tests.properties import examples
 from tests.reports import made
@@ -81,11 +81,11 @@ def test_no_text_leaves_its_code_span(text: str) -> None:
     """A code span renders as exactly one `<code>` with the cleaned text, alone and as a cell of a table."""
     from evalsuite.compare.characters import clean
 
-    page = Page(f"before {code(text)} after")
+    page = Page(f"before {code_span(text)} after")
     assert page.outside.split() == ["before", "after"]
     if text:
         assert page.codes[1:] == [clean(text)]
-    table = Page(f"| a | b |\n|--|--|\n| {code(text.replace('|', '¦'), 60)} | end |\n")
+    table = Page(f"| a | b |\n|--|--|\n| {code_span(text.replace('|', '¦'), 60)} | end |\n")
     assert table.tags <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
     assert table.outside.split() == ["a", "b", "end"]
 

@@ -24,7 +24,7 @@ from evalsuite.reports.ci_files import annotations
 from evalsuite.reports.document import Document, text_of
 from evalsuite.reports.explain_documents import bundle_document, explanation_document
 from evalsuite.reports.gold_documents import audit_document, contamination_document, gold_check_document, lint_document, suspects_document
-from evalsuite.reports.record import Record, revealed
+from evalsuite.reports.record import Record, redact_record
 from evalsuite.reports.run_columns import results_table
 from evalsuite.reports.run_page import closed_row
 from evalsuite.runs.gold_self_score import Ceiling
@@ -136,7 +136,7 @@ def test_a_row_reads_the_same_on_a_terminal_and_in_a_file() -> None:
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_result_reads_the_same_on_a_terminal_and_on_a_page(build: Callable[[], Record], level: str) -> None:
     """The same signs and the same reason, whatever of gold may be seen; a page has a tag where a terminal writes `flip:`."""
-    table = results_table(revealed(build(), level))
+    table = results_table(redact_record(build(), level))
     columns = {column.name: column for column in table.of("text")}
     for row in table.rows:
         shown = closed_row(row.result, reason=row.reason)

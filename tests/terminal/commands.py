@@ -46,7 +46,7 @@ COMMANDS = (
     Command(
         f"run '{SPACED}' --gold gold --no-save --fail-under 0.9", 1, "done: 40.0 %, below the gate of 90.0 % (exit 1)", (SPACED,), set=True
     ),
-    Command("run nothing --gold gold --no-save", 5, "nothing to score: none of the 5 instances was handed in (exit 5)", set=True),
+    Command("run nothing --gold gold --no-save", 5, "nothing to score: none of the 5 instances was submitted (exit 5)", set=True),
     Command(f"run {LONG} --gold gold --no-save --json --verbose", whole=(LONG,)),
     Command(f"run {LONG} --gold gold --no-save --failures --verbose --durations 2", last="done: 60.0 %", whole=(FLIPPED, WRONG), set=True),
     Command(f"run {LONG} --gold gold -x --no-save", 1, "done: stopped at"),

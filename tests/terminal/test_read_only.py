@@ -18,7 +18,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.cli.gate import options_in
-from evalsuite.cli.parser import called
+from evalsuite.cli.parser import options_of_call
 from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -153,7 +153,7 @@ def hint_of(shown: Shown, line: str) -> str:
     assert error.startswith("error: "), shown.errors
     assert len(hints) <= 1, shown.errors
     hint = hints[0].removeprefix("hint: ") if hints else ""
-    assert options_in(hint) <= set(called(line.split())), hint
+    assert options_in(hint) <= set(options_of_call(line.split())), hint
     return hint
 
 

@@ -131,7 +131,7 @@ def test_a_slow_reader_of_a_pipe_that_does_not_block(place: Path) -> None:
     """Where the pipe is full and does not block (a parent has set it so), the command waits and nothing is lost."""
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
-    code = "import sys, evalsuite.cli.output_streams as s; s.steady_streams(); [print('x' * 99) for _ in range(5000)]"
+    code = "import sys, evalsuite.cli.output_streams as s; s.make_streams_safe(); [print('x' * 99) for _ in range(5000)]"
     with started([sys.executable, "-c", code], cwd=ROOT, stdout=theirs, stderr=subprocess.PIPE) as process:
         os.close(theirs)
         n_bytes = 0

@@ -14,7 +14,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.cli.gate import options_in
-from evalsuite.cli.parser import called
+from evalsuite.cli.parser import options_of_call
 from tests.cli.test_run import text_gold, text_submission, write_lines
 from tests.terminal.pty_harness import EVALSUITE, piped
 
@@ -46,9 +46,9 @@ run --result_dir                                        | '--result_dir' require
 run sub --rules strickt                                 | no rules 'strickt' | known: official, strict
 run sub --jobs many                                     | --jobs cannot be 'many' | auto
 run sub --jobs 0                                        | --jobs cannot be '0' | a number from 1 to 256, or auto
-run sub --fail-under 70                                 | --fail-under must lie between 0 and 1, found 70 | 0.8 means 80 %
+run sub --fail-under 70                                 | --fail-under must be between 0 and 1, found 70 | 0.8 means 80 %
 run sub --fail-under nan                                | between 0 and 1
-run sub --fail-under high                               | --fail-under | 'high' | 0-1: exit 1 where the score is lower
+run sub --fail-under high                               | --fail-under | 'high' | 0-1: exit 1 if the score is lower
 run sub --limit seconds                                 | --limit cannot be 'seconds' | NAME=VALUE
 run sub --limit secnds=3                                | unknown limit 'secnds' | did you mean 'seconds'?
 run sub --limit seconds=-1                              | limit 'seconds' must be a number above 0, found -1
@@ -57,7 +57,7 @@ run sub --executor spark                                | no executor 'spark' | 
 run sub --scheduler tcp://x:1                           | --scheduler is not used by --executor local | add --executor dask
 run sub --executor dask --scheduler nonsense            | --scheduler cannot be 'nonsense' | such as tcp://10.0.0.5:8786
 run sub --shard 9/3                                     | --shard cannot be '9/3' | --shard 2/8 is the second of eight parts
-run sub --durations -1                                  | --durations | N: also show the N instances that took longest
+run sub --durations -1                                  | --durations | N: also show the N slowest instances
 run sub --as-of yesterday                               | --as-of cannot be 'yesterday' | write a day as
 run sub --layout snowy                                  | no layout 'snowy' | known: bird-ex, lite, original, snow, test-suite
 run sub --layout lite                                   | not of the layout lite | leave --layout out
@@ -286,7 +286,7 @@ def test_a_wrong_guess(
         assert re.match(r"error: [^A-Z\n]?\S|", said.err)
         assert said.err.startswith("error: ") or "failed: " in said.out
     for hint in re.findall("^hint: (.*)", said.err, re.MULTILINE):
-        assert options_in(hint) <= {*called(words_of(line)), "--help", "--debug", "--version"}, hint
+        assert options_in(hint) <= {*options_of_call(words_of(line)), "--help", "--debug", "--version"}, hint
 
 
 @pytest.mark.parametrize("name", ["with spaces", "Übung Straße", "日本語", "a'b\"c", "-minus", "{braces} [x]", CAFE])

@@ -1,4 +1,4 @@
-"""The local viewer: suites, runs and what they compare to, read from run folders and shown in a browser; nothing is ever written.
+"""Local read-only viewer of suites, runs and comparisons in a browser.
 
-`library` finds suites and runs on disk, `views` makes plain objects of them, `api` serves those as JSON and `pages` as HTML.
+`library` finds suites and runs on disk, `views` makes plain objects of them, `app` serves these as JSON and `pages` as HTML.
 """

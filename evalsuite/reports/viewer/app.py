@@ -1,11 +1,7 @@
-"""The application: routes, the walls around them (which hosts may ask, what a page may load), and the server.
+"""The viewer's application: routes, host checks and security headers, the JSON API with its OpenAPI document, and the server.
 
-The JSON API: a table of endpoints, from which come the routes and the OpenAPI document alike.
-
-Names and shapes follow Arthur Bench's API where it has them, under its prefix too, so that its clients go on working; what is not there is
-a 404 and what cannot be meant a 422.
-
-The OpenAPI document of the API, made from the table of endpoints.
+Routes and OpenAPI document come from one table of endpoints. Names and shapes follow Arthur Bench's API, also under its prefix, so that its
+clients keep working. An unknown object is a 404, an invalid request a 422.
 """
 
 import ipaddress
@@ -23,7 +19,7 @@ from evalsuite.core.types import Result
 from evalsuite.core.version import __version__
 from evalsuite.reports.record import Record
 from evalsuite.reports.viewer import pages, views
-from evalsuite.reports.viewer.library import Library, ShownSuite, handed_in_texts, open_library
+from evalsuite.reports.viewer.library import Library, SuiteView, open_library, submitted_texts
 from evalsuite.reports.viewer.live import Journals, progress_events
 from evalsuite.reports.viewer.query import (
     MOST_PER_PAGE,
@@ -51,7 +47,7 @@ PREFIXES = ("/api/v1", "/api/v3/bench")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What every request is answered from."""
+    """Shared state of all requests."""
 
     library: Library
     journals: Journals
@@ -60,7 +56,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One GET of the API. `answer` names a schema of the OpenAPI document; `sorts` and `filters` are its query beside the page."""
+    """One GET of the API. `answer` names a schema of the OpenAPI document; `sorts` and `filters` are further query parameters."""
 
     path: str
     answer: str
@@ -74,7 +70,7 @@ class Endpoint:
     page_size: int = 5
 
     def query(self, request: "Request") -> Query:
-        """The request's query, read strictly."""
+        """Parse the request's query strictly."""
         return read_query(
             request.query_params.multi_items(),
             sorts=self.sorts,
@@ -137,9 +133,9 @@ def _show_case(state: State, request: "Request") -> Any:
     return {**row, "checks": checks, "details": dict(result.details)}
 
 
-def _row_of(suite: ShownSuite, record: Record) -> Callable[[Result], dict[str, Any]]:
-    """What makes a row of a result: its case, groups and the text that was handed in are looked up once for all."""
-    cases, tags, texts = views.case_by_id(suite), record.groups, handed_in_texts(record)
+def _row_of(suite: SuiteView, record: Record) -> Callable[[Result], dict[str, Any]]:
+    """Return a function that makes the row of a result; cases, groups and submitted texts are read once."""
+    cases, tags, texts = views.case_by_id(suite), record.groups, submitted_texts(record)
 
     def row(result: Result) -> dict[str, Any]:
         id_ = result.instance_id
@@ -236,20 +232,20 @@ BY_PATH = {endpoint.path: endpoint for endpoint in ENDPOINTS}
 
 
 def routes(state: State) -> list[Any]:
-    """The routes of the API under each of its prefixes, and the stream of events."""
+    """Return the routes of the API under each of its prefixes, and the event stream."""
     from starlette.responses import StreamingResponse
     from starlette.routing import Route
 
     def answering(endpoint: Endpoint) -> Callable[["Request"], "Response"]:
         def answer(request: "Request") -> "Response":
-            return answered(endpoint.handle(state, request))
+            return json_response(endpoint.handle(state, request))
 
         return answer
 
     def events(_: "Request") -> "Response":
         return StreamingResponse(progress_events(state.journals), media_type="text/event-stream")
 
-    # A case's id may hold slashes; "summary" is no run's id, since the fixed path comes first.
+    # A case id may contain slashes; "summary" cannot be a run id, because the fixed path comes first.
     found = [
         Route(prefix + endpoint.path.replace("{case_id}", "{case_id:path}"), answering(endpoint))
         for prefix in PREFIXES
@@ -258,8 +254,8 @@ def routes(state: State) -> list[Any]:
     return [*found, Route("/events", events)]
 
 
-def answered(value: Any, status: int = 200) -> "Response":
-    """A JSON response: ASCII only, so that no text of a submission can be misread, and null where a number is not finite."""
+def json_response(value: Any, status: int = 200) -> "Response":
+    """Return a JSON response: ASCII only, so that texts of a submission cannot be misread, and null for non-finite numbers."""
     from starlette.responses import Response
 
     text = json.dumps(_without_infinities(value), ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=str)
@@ -285,13 +281,13 @@ SHARE: Schema = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 SPAN: Schema = {"type": ["array", "null"], "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
 
 
-def some(**fields: Schema) -> Schema:
-    """An object with all of these keys, and perhaps others."""
+def obj(**fields: Schema) -> Schema:
+    """Return the schema of an object with all of these keys; others are allowed."""
     return {"type": "object", "required": list(fields), "properties": fields}
 
 
-def many(items: Schema | str) -> Schema:
-    """A list of items, or of what a schema names."""
+def list_of(items: Schema | str) -> Schema:
+    """Return the schema of a list of items, or of a named schema."""
     return {"type": "array", "items": _ref(items) if isinstance(items, str) else items}
 
 
@@ -303,53 +299,53 @@ _PAGE = {"page": {"type": "integer", "minimum": 1}, "page_size": {"type": "integ
 PAGED = {**_PAGE, "total_pages": {"type": "integer", "minimum": 1}, "total_count": WHOLE}
 _SUITE = {
     "id": TEXT, "name": TEXT, "kind": {"enum": ["suite", "gold", "bench"]}, "description": TEXT, "scoring_method": _ref("ScoringMethod"),
-    "scorers": many(TEXT), "created_at": TEXT, "updated_at": TEXT, "last_run_time": MAYBE, "num_runs": WHOLE,
+    "scorers": list_of(TEXT), "created_at": TEXT, "updated_at": TEXT, "last_run_time": MAYBE, "num_runs": WHOLE,
 }  # fmt: skip
 _RUN = {
     "id": TEXT, "name": TEXT, "test_suite_id": TEXT, "created_at": TEXT, "updated_at": TEXT, "avg_score": NUMBER, "interval_95": SPAN,
     "score_high": SHARE, "n_cases": {"type": ["integer", "null"]}, "n_submitted": {"type": ["integer", "null"]}, "rules": MAYBE,
-    "tags": many(TEXT), "model_name": MAYBE, "model_version": MAYBE, "foundation_model": MAYBE, "prompt_template": MAYBE,
+    "tags": list_of(TEXT), "model_name": MAYBE, "model_version": MAYBE, "foundation_model": MAYBE, "prompt_template": MAYBE,
     "description": MAYBE,
 }  # fmt: skip
 _CASE_RUN = {
     "id": TEXT, "status": TEXT, "outcome": TEXT, "input": MAYBE, "reference_output": MAYBE, "output": MAYBE, "score": NUMBER,
-    "score_result": some(score=NUMBER, category={"type": ["object", "null"]}), "official": SHARE, "strict": SHARE, "scorer": MAYBE,
-    "groups": many(TEXT), "reason": TEXT, "fault": MAYBE, "seconds": {"type": "number"},
+    "score_result": obj(score=NUMBER, category={"type": ["object", "null"]}), "official": SHARE, "strict": SHARE, "scorer": MAYBE,
+    "groups": list_of(TEXT), "reason": TEXT, "fault": MAYBE, "seconds": {"type": "number"},
 }  # fmt: skip
 SCHEMAS: dict[str, Schema] = {
-    "Error": some(error=some(status={"type": "integer"}, message=TEXT, hint=TEXT)),
-    "ScoringMethod": some(name=TEXT, type=TEXT, config=OBJECT, output_type=TEXT, categories={"type": ["array", "null"]}),
-    "Check": some(scorer=TEXT, parameters=OBJECT),
-    "TestCase": some(id=TEXT, input=TEXT, reference_output=MAYBE, checks=many("Check")),
-    "TestSuiteMetadata": some(**_SUITE),
-    "TestSuites": some(test_suites=many("TestSuiteMetadata"), **PAGED),
-    "TestSuite": some(**_SUITE, test_cases=many("TestCase"), **PAGED),
-    "TestRunMetadata": some(**_RUN),
-    "TestRuns": some(test_runs=many("TestRunMetadata"), **PAGED),
+    "Error": obj(error=obj(status={"type": "integer"}, message=TEXT, hint=TEXT)),
+    "ScoringMethod": obj(name=TEXT, type=TEXT, config=OBJECT, output_type=TEXT, categories={"type": ["array", "null"]}),
+    "Check": obj(scorer=TEXT, parameters=OBJECT),
+    "TestCase": obj(id=TEXT, input=TEXT, reference_output=MAYBE, checks=list_of("Check")),
+    "TestSuiteMetadata": obj(**_SUITE),
+    "TestSuites": obj(test_suites=list_of("TestSuiteMetadata"), **PAGED),
+    "TestSuite": obj(**_SUITE, test_cases=list_of("TestCase"), **PAGED),
+    "TestRunMetadata": obj(**_RUN),
+    "TestRuns": obj(test_runs=list_of("TestRunMetadata"), **PAGED),
     "HistogramItem": {
-        "oneOf": [some(count=WHOLE, low={"type": "number"}, high={"type": "number"}), some(count=WHOLE, category=some(name=TEXT))]
+        "oneOf": [obj(count=WHOLE, low={"type": "number"}, high={"type": "number"}), obj(count=WHOLE, category=obj(name=TEXT))]
     },
-    "SummaryItem": some(id=TEXT, name=TEXT, avg_score=NUMBER, mean_judged=NUMBER, n_unjudged=WHOLE, histogram=many("HistogramItem")),
-    "TestSuiteSummary": some(summary=many("SummaryItem"), num_test_cases=WHOLE, categorical={"type": "boolean"}, **PAGED),
-    "TestCaseRun": some(**_CASE_RUN),
-    "TestRun": some(
-        **_RUN, signature=TEXT, submission=TEXT, summary=OBJECT, warnings=many(TEXT), test_case_runs=many("TestCaseRun"), **PAGED
+    "SummaryItem": obj(id=TEXT, name=TEXT, avg_score=NUMBER, mean_judged=NUMBER, n_unjudged=WHOLE, histogram=list_of("HistogramItem")),
+    "TestSuiteSummary": obj(summary=list_of("SummaryItem"), num_test_cases=WHOLE, categorical={"type": "boolean"}, **PAGED),
+    "TestCaseRun": obj(**_CASE_RUN),
+    "TestRun": obj(
+        **_RUN, signature=TEXT, submission=TEXT, summary=OBJECT, warnings=list_of(TEXT), test_case_runs=list_of("TestCaseRun"), **PAGED
     ),
-    "TestCaseDetails": some(**_CASE_RUN, checks=many("Check"), details=OBJECT),
-    "LeaderboardRow": some(name=TEXT, run_id=TEXT, rank={"type": ["integer", "null"]}, score=NUMBER, interval=SPAN, coverage=SHARE),
-    "Leaderboard": some(rows=many("LeaderboardRow"), signature=TEXT, other_signatures=many(some(signature=TEXT, num_runs=WHOLE))),
-    "Comparison": some(
-        run_ids=many(TEXT),
+    "TestCaseDetails": obj(**_CASE_RUN, checks=list_of("Check"), details=OBJECT),
+    "LeaderboardRow": obj(name=TEXT, run_id=TEXT, rank={"type": ["integer", "null"]}, score=NUMBER, interval=SPAN, coverage=SHARE),
+    "Leaderboard": obj(rows=list_of("LeaderboardRow"), signature=TEXT, other_signatures=list_of(obj(signature=TEXT, num_runs=WHOLE))),
+    "Comparison": obj(
+        run_ids=list_of(TEXT),
         baseline=TEXT,
         rules=TEXT,
-        warnings=many(TEXT),
-        candidates=many(some(label=TEXT, verdict=TEXT, total=OBJECT, flips=many(OBJECT))),
+        warnings=list_of(TEXT),
+        candidates=list_of(obj(label=TEXT, verdict=TEXT, total=OBJECT, flips=list_of(OBJECT))),
     ),
-    "RunInProgress": some(
+    "RunInProgress": obj(
         id=TEXT, name=TEXT, suite_name=TEXT, state={"enum": ["running", "interrupted"]}, started_at=TEXT, last_result_at=MAYBE,
         n_done=WHOLE, n_total={"type": ["integer", "null"]}, n_right=WHOLE, score=SHARE,
     ),
-    "Progress": some(runs=many("RunInProgress")),
+    "Progress": obj(runs=list_of("RunInProgress")),
 }  # fmt: skip
 _MEANINGS = {
     "name": "the exact name of a suite",
@@ -369,8 +365,8 @@ _MEANINGS = {
 
 
 @cache
-def document() -> Schema:
-    """The whole document, OpenAPI 3.1."""
+def openapi_document() -> Schema:
+    """Return the OpenAPI 3.1 document."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -414,7 +410,7 @@ def _operation(endpoint: Endpoint) -> Schema:
 
 
 def _filter(name: str, *, repeatable: bool) -> Schema:
-    schema = many(TEXT) if repeatable else TEXT
+    schema = list_of(TEXT) if repeatable else TEXT
     return {"name": name, "in": "query", "schema": schema, "description": _MEANINGS[name], **({"explode": True} if repeatable else {})}
 
 
@@ -424,7 +420,7 @@ HEADERS = {
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    # A form of a page without referrer would come from nowhere: its label could not be told from another site's.
+    # Without a referrer, a label form could not be distinguished from another site's.
     "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
@@ -433,7 +429,7 @@ HEADERS = {
 
 
 def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlette":
-    """The application over a folder (see `open_library`), answering to loopback names, addresses and `host`."""
+    """Return the application over a folder (see `open_library`), for loopback names, addresses and `host`."""
     try:
         from starlette.applications import Starlette
         from starlette.routing import Route
@@ -442,16 +438,16 @@ def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlet
     library = open_library(folder, os.environ)
     state = State(library=library, journals=Journals(library), across=Across())
     faults: Any = {EvalsuiteError: _refusal_of_error, 404: _http_fault, 405: _http_fault, 500: _http_fault}
-    described = Route("/openapi.json", lambda _: answered(document()))
+    described = Route("/openapi.json", lambda _: json_response(openapi_document()))
     app = Starlette(routes=[*routes(state), described, *pages.routes(state)], exception_handlers=faults)
-    app.add_middleware(Walls, hosts=frozenset({*LOOPBACK, host.lower(), socket.gethostname().lower()} - {"0.0.0.0", "::"}))
+    app.add_middleware(HostCheck, hosts=frozenset({*LOOPBACK, host.lower(), socket.gethostname().lower()} - {"0.0.0.0", "::"}))
     return app
 
 
 def serve(folder: Path | None, *, host: str, port: int, announce: Callable[[str], None]) -> None:
-    """Serve until interrupted; `announce` is given the address once it is bound. Port 0 takes a free one.
+    """Serve until interrupted; `announce` gets the address after binding. Port 0 is any free port.
 
-    Raises `MissingExtraError`, and `UsageError` where the folder or address cannot be used.
+    Raises `MissingExtraError`, and `UsageError` for an unusable folder or address.
     """
     try:
         import uvicorn
@@ -461,7 +457,7 @@ def serve(folder: Path | None, *, host: str, port: int, announce: Callable[[str]
     listener = _bound(host, port)
     shown = f"[{host}]" if ":" in host else host
     announce(f"http://{shown}:{listener.getsockname()[1]}/")
-    # A stream of events stays open for as long as its page does: the end must not wait for it.
+    # An event stream stays open as long as its page; shutdown must not wait for it.
     config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off")
     with listener:
         uvicorn.Server(config).run(sockets=[listener])
@@ -484,7 +480,7 @@ def _missing() -> MissingExtraError:
     return MissingExtraError("the viewer needs packages that are not installed", extra="view")
 
 
-class Walls:
+class HostCheck:
     """Refuses a Host header that names another machine (DNS rebinding), and sets the headers that keep a page to itself."""
 
     def __init__(self, app: "ASGIApp", hosts: frozenset[str]) -> None:
@@ -503,7 +499,7 @@ class Walls:
 
         given = [value.decode("latin-1") for key, value in scope["headers"] if key == b"host"]
         if len(given) != 1 or not self._is_ours(given[0]):
-            refused = answered(
+            refused = json_response(
                 _error(421, "this viewer does not answer to that host name", "open the address that `evalsuite view` printed"), 421
             )
             await refused(scope, receive, with_headers)
@@ -524,7 +520,7 @@ class Walls:
 
 
 def _refusal_of_error(request: "Request", error: Exception) -> "Response":
-    """An error of ours: 422 for a bad request, 404 for what is not there, 403 for what may not be, 500 for what could not be done."""
+    """Map an error to a response: 422 for a bad request, 404 for an unknown object, 403 for a forbidden one, 500 for a failure."""
     assert isinstance(error, EvalsuiteError)
     by_kind = ((NotThereError, 404), (NotAllowedError, 403), (BadQueryError, 422), (UsageError, 422))
     status = next((number for kind, number in by_kind if isinstance(error, kind)), 500)
@@ -539,7 +535,7 @@ def _http_fault(request: "Request", error: Exception) -> "Response":
 
 def _refusal(request: "Request", status: int, message: str, hint: str) -> "Response":
     if request.url.path.startswith(("/api/", "/openapi.json", "/events")):
-        return answered(_error(status, message, hint), status)
+        return json_response(_error(status, message, hint), status)
     return pages.error_page(status, message, hint)
 
 

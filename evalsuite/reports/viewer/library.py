@@ -1,10 +1,6 @@
-"""What there is to see: the suites and runs under one or several folders, found anew for each request and read only when changed.
+"""Find suites and runs under one or several folders, for each request; files are read again only if they changed.
 
-Suites and runs as the viewer shows them, whatever kind of folder they came from, with the texts that were handed in.
-
-What was read from files is kept in memory until the files change.
-
-An Arthur Bench folder read where it lies: its suites and runs as ours, nothing written.
+Reads evalsuite's own folders and Arthur Bench folders (in place, nothing is written) as the same classes.
 """
 
 from collections import OrderedDict
@@ -18,7 +14,7 @@ from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.types import Result
 from evalsuite.gold.question_texts import question_of, reference_text
 from evalsuite.readers.paths import metadata_name
-from evalsuite.reports.record import Record, record_of_entry, revealed
+from evalsuite.reports.record import Record, record_of_entry, redact_record
 from evalsuite.reports.viewer.query import STAMP, NotThereError, checked_id, made_at, safe_id, utc
 from evalsuite.runs.history import CONTEXTS, LONGEST, TAGS, RunEntry, read_run, read_run_file, submission_folder
 from evalsuite.runs.run_files import read_json, why_no_run
@@ -28,13 +24,13 @@ from evalsuite.suites.stored_suites import Case, ScoringMethod, StoredSuite, dat
 from evalsuite.suites.transfer import bench_run
 
 Kind = Literal["suite", "gold", "bench"]
-# Bench writes -1 where nobody could judge; of what has no bounds only this one truly goes below 0.
+# Bench writes -1 for unjudged; of the unbounded metrics only this one has values below 0.
 _GOES_BELOW_0 = "readability"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownCase:
-    """One question of a suite: its input and reference output where they are texts, and how it is scored."""
+class CaseView:
+    """One question of a suite: input and reference if they are texts, and the scoring."""
 
     id: str
     input: str = ""
@@ -43,8 +39,8 @@ class ShownCase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownRun:
-    """A finished run. `id` names it in addresses, `name` is what people called it; times are ISO 8601 in UTC."""
+class RunView:
+    """A finished run. `id` is its address, `name` its display name; times are ISO 8601 in UTC."""
 
     id: str
     name: str
@@ -59,12 +55,12 @@ class ShownRun:
 
     @property
     def made(self) -> tuple[str, int]:
-        """By what runs are put in order of time: those of one second by when they ended."""
+        """Sort key of time; runs of the same second are ordered by their end."""
         return self.created_at, self.ended_ns
 
     @property
     def label(self) -> str:
-        """The name without the time that a run folder's name begins with: the time stands beside it."""
+        """The name without the time prefix of a run folder."""
         return STAMP.sub("", self.name) or self.name
 
     @property
@@ -75,13 +71,13 @@ class ShownRun:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What was said of the model."""
+        """The metadata of the model."""
         found: Mapping[str, Any] = self.run.get("metadata") or {}
         return found
 
     @property
     def is_bounded(self) -> bool:
-        """Whether there is a score in [0, 1]: what an unbounded metric alone has scored has only raw values."""
+        """Whether there is a score in [0, 1]; an unbounded metric alone has only raw values."""
         by_scorer = self.summary.get("by_scorer") or {}
         if any("raw_interval_95" in row for row in by_scorer.values()):
             return any(row.get("score") is not None for row in by_scorer.values())
@@ -100,7 +96,7 @@ class ShownRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownSuite:
+class SuiteView:
     """A suite with its finished runs, newest first. `scoring_method` is {name, type, config, output_type, categories}."""
 
     id: str
@@ -110,20 +106,20 @@ class ShownSuite:
     scoring_method: Mapping[str, Any]
     created_at: str
     updated_at: str
-    runs: tuple[ShownRun, ...]
+    runs: tuple[RunView, ...]
     scorers: tuple[str, ...]
     folder: Path | None = None
     hidden: bool = False
-    cases: Callable[[], Sequence[ShownCase]] = field(default=tuple)
+    cases: Callable[[], Sequence[CaseView]] = field(default=tuple)
 
     @property
     def last_run_time(self) -> str | None:
-        """When its newest run was made; None where it was never run."""
+        """The time of its newest run; None if there is none."""
         return max((run.created_at for run in self.runs), default=None)
 
 
 def value_of(result: Result) -> float | None:
-    """The number to draw for a result: its score, else the raw value of a metric without bounds; None where nobody judged."""
+    """Return the number to draw for a result: its score, else the raw value of an unbounded metric; None if unjudged."""
     if result.score is not None:
         return result.score
     raw = result.details.get("raw")
@@ -146,8 +142,8 @@ class DamagedRunError(NotThereError):
         self.run, self.suite_id = run, suite_id
 
 
-class Kept:
-    """The last `most` values by key, each with the stamp of the files it came from; safe to ask from several threads."""
+class StampedCache:
+    """Cache of the last `most` values by key, each with the stamp of its files; thread-safe."""
 
     def __init__(self, most: int = 256) -> None:
         self._most = most
@@ -155,7 +151,7 @@ class Kept:
         self._lock = Lock()
 
     def get(self, key: Hashable, stamp: Stamp, make: Callable[[], Value]) -> Value:
-        """The value of that key as it was made under this stamp, made now where there is none."""
+        """Return the cached value of a key if its stamp is unchanged, else make it."""
         with self._lock:
             known = self._values.get(key)
             if known is not None and known[0] == stamp:
@@ -171,7 +167,7 @@ class Kept:
 
 
 def stamp_of(*paths: Path) -> Stamp:
-    """Size, times and inode of each file in turn; an absent one counts as zeros."""
+    """Return size, times and inode of each file; zeros for an absent one."""
     found: list[int] = []
     for path in paths:
         try:
@@ -183,18 +179,18 @@ def stamp_of(*paths: Path) -> Stamp:
     return tuple(found)
 
 
-_outputs_kept, _contexts_kept = Kept(16), Kept(16)
+_outputs_kept, _contexts_kept = StampedCache(16), StampedCache(16)
 
 
 def submission_of(record: Record) -> Path:
-    """The submission's folder: as the run names it, seen from where runs are usually started."""
+    """Return the submission folder of a run, resolved from the usual working directories."""
     if record.folder is None:
         return Path(str(record.run["submission"]["folder"]))
     return submission_folder(record.folder, record.run)
 
 
-def handed_in_texts(record: Record) -> Mapping[str, str]:
-    """Instance id -> the text that was handed in, cut at 20,000 characters; files, and a submission changed since the run, have none."""
+def submitted_texts(record: Record) -> Mapping[str, str]:
+    """Map ids to submitted texts, cut at 20,000 characters; files, and submissions changed since the run, have none."""
     recorded = {r.instance_id: out[:LONGEST] for r in record.results if isinstance(out := r.details.get("output"), str)}
     if recorded or (folder := record.folder) is None:
         return recorded
@@ -202,8 +198,8 @@ def handed_in_texts(record: Record) -> Mapping[str, str]:
     return _outputs_kept.get(folder, stamp, lambda: _read_outputs(record, folder))
 
 
-def handed_in_contexts(record: Record) -> Mapping[str, str]:
-    """Instance id -> the context that a suite's run kept beside its answer, cut at 20,000 characters; empty where it kept none."""
+def submitted_contexts(record: Record) -> Mapping[str, str]:
+    """Map ids to the contexts saved with a suite's run, cut at 20,000 characters; empty if none were saved."""
     if record.folder is None:
         return {}
     from evalsuite.runs.submission_reader import walled_contexts
@@ -224,29 +220,29 @@ INDEX, SUITE, BENCH_RUN = "suite_id_to_name.json", "suite.json", "run.json"
 
 
 def is_bench(folder: Path) -> bool:
-    """Whether a folder looks like Bench's: its index, or a `<suite>/suite.json` without a gold folder beside it."""
+    """Return whether a folder is a Bench folder: its index, or a `<suite>/suite.json` without a gold folder next to it."""
     return (folder / INDEX).is_file() or any(not (path.parent / "gold").is_dir() for path in folder.glob(f"*/{SUITE}"))
 
 
 class BenchFolder:
-    """The suites of one Bench folder; `notes` says what in it could not be read."""
+    """The suites of one Bench folder; `notes` lists unreadable parts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._kept = Kept(2048)
+        self._kept = StampedCache(2048)
 
     def watched(self) -> list[Path]:
-        """The folders and files whose change means that there is something new."""
+        """The files and folders that indicate changes."""
         return [self.folder, *sorted(self.folder.glob("*")), *sorted(self.folder.glob("*/*/run.json"))]
 
-    def suites(self) -> Iterator[ShownSuite]:
-        """Every suite that can be read, in the order of their folders."""
+    def suites(self) -> Iterator[SuiteView]:
+        """Return every readable suite, in folder order."""
         for path in sorted(self.folder.glob(f"*/{SUITE}")):
             stored = self._kept.get(path, stamp_of(path), lambda path=path: _read_suite(path))  # type: ignore[misc]
             if stored is not None:
-                yield shown_suite(stored, "bench", path.parent, self._runs_of_suite(stored, path.parent))
+                yield suite_view(stored, "bench", path.parent, self._runs_of_suite(stored, path.parent))
 
-    def _runs_of_suite(self, suite: StoredSuite, folder: Path) -> tuple[ShownRun, ...]:
+    def _runs_of_suite(self, suite: StoredSuite, folder: Path) -> tuple[RunView, ...]:
         found = []
         for path in sorted(folder.glob(f"*/{BENCH_RUN}")):
             run = self._kept.get((suite.id, path), stamp_of(path), lambda path=path: _read_run(suite, path))  # type: ignore[misc]
@@ -256,7 +252,7 @@ class BenchFolder:
 
 
 def _read_suite(path: Path) -> StoredSuite | None:
-    """The suite as it stands, whatever its scorer; None for a file that is no suite."""
+    """Read a suite with any scorer; None for a file that is not a suite."""
     data = _read_object(path)
     try:
         method = data["scoring_method"]
@@ -287,7 +283,7 @@ def _read_suite(path: Path) -> StoredSuite | None:
     )
 
 
-def _read_run(suite: StoredSuite, path: Path) -> ShownRun | None:
+def _read_run(suite: StoredSuite, path: Path) -> RunView | None:
     data = _read_object(path)
     try:
         run, results = bench_run(suite, data, path)
@@ -298,7 +294,7 @@ def _read_run(suite: StoredSuite, path: Path) -> ShownRun | None:
     record = Record(
         name=str(data["name"]), run=entry.run, results=tuple(results), summary=summarise(results, rules="strict"), folder=None
     )  # fmt: skip
-    return ShownRun(
+    return RunView(
         id=safe_id(str(data.get("id") or f"bench:{path.parent}")),
         name=str(data["name"]),
         suite_id=suite.id,
@@ -311,9 +307,9 @@ def _read_run(suite: StoredSuite, path: Path) -> ShownRun | None:
     )
 
 
-def shown_suite(suite: StoredSuite, kind: Kind, folder: Path, runs: tuple[ShownRun, ...]) -> ShownSuite:
-    """A suite that was made by name, by us or by Bench, whose gold lies in the folder."""
-    return ShownSuite(
+def suite_view(suite: StoredSuite, kind: Kind, folder: Path, runs: tuple[RunView, ...]) -> SuiteView:
+    """Return a named suite, made by evalsuite or Bench, whose gold is in the folder."""
+    return SuiteView(
         id=safe_id(suite.id),
         name=suite.name,
         kind=kind,
@@ -328,10 +324,10 @@ def shown_suite(suite: StoredSuite, kind: Kind, folder: Path, runs: tuple[ShownR
     )
 
 
-def _cases_of(suite: StoredSuite) -> Sequence[ShownCase]:
-    """The cases of a suite that was made by name."""
+def _cases_of(suite: StoredSuite) -> Sequence[CaseView]:
+    """Return the cases of a named suite."""
     checks = tuple({"scorer": name, "parameters": dict(suite.method(name).get("config") or {})} for name in suite.scorers)
-    return [ShownCase(id=case.id, input=case.input, reference_output=case.reference_output, checks=checks) for case in suite.test_cases]
+    return [CaseView(id=case.id, input=case.input, reference_output=case.reference_output, checks=checks) for case in suite.test_cases]
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:
@@ -348,28 +344,28 @@ class Source(Protocol):
 
     folder: Path
 
-    def suites(self) -> Iterator[ShownSuite]:
-        """Its suites with their runs."""
+    def suites(self) -> Iterator[SuiteView]:
+        """Return its suites with their runs."""
         ...
 
     def watched(self) -> list[Path]:
-        """The folders and files whose change means that there is something new."""
+        """The files and folders that indicate changes."""
         ...
 
 
 class RunsFolder:
-    """Our own folders: runs, and the suites made by name beside them (`suites` None: there are none)."""
+    """Evalsuite's own folders: runs, and the named suites next to them (`suites` None: no suites)."""
 
     def __init__(self, runs: Path, suites: Path | None) -> None:
         self.folder = runs
         self._suites = suites
-        # More than people keep: with one less than there are, each look at all would read all of them again.
-        self._kept = Kept(32_768)
-        # A record is all results of a run: a few of them are enough to page through one or compare four.
-        self._records = Kept(12)
+        # More than usual numbers of runs: with a smaller cache each request would read all of them again.
+        self._kept = StampedCache(32_768)
+        # A record contains all results of a run; a few are enough to page through one or compare four.
+        self._records = StampedCache(12)
 
     def run_folders(self) -> list[Path]:
-        """Every folder that is or may become a run."""
+        """Return every folder that is or may become a run."""
         if holds_run(self.folder):
             return [self.folder]
         return sorted(item for item in self.folder.iterdir() if item.is_dir()) if self.folder.is_dir() else []
@@ -379,15 +375,15 @@ class RunsFolder:
         suites = [self._suites, *sorted(self._suites.glob("*/suite.json"))] if self._suites is not None else []
         return [self.folder, *(folder / RUN for folder in self.run_folders()), *suites]
 
-    def suites(self) -> Iterator[ShownSuite]:
-        """Suites made by name, whether they were run or not, then every gold folder that a run names."""
+    def suites(self) -> Iterator[SuiteView]:
+        """Return named suites, with or without runs, then every gold folder that a run names."""
         by_suite: dict[str, list[RunEntry]] = {}
         for entry in self._whole_entries():
             by_suite.setdefault(_suite_id(entry), []).append(entry)
         for path in sorted(self._suites.glob("*/suite.json")) if self._suites is not None else ():
             stored = self._kept.get(path, stamp_of(path), lambda path=path: read_suite_file(path))  # type: ignore[misc]
             if stored is not None:
-                yield shown_suite(stored, "suite", path.parent / "gold", self._shown_runs(stored.id, by_suite.pop(stored.id, [])))
+                yield suite_view(stored, "suite", path.parent / "gold", self._shown_runs(stored.id, by_suite.pop(stored.id, [])))
         for id_, entries in by_suite.items():
             yield self._from_runs(id_, self._shown_runs(id_, entries))
 
@@ -403,12 +399,12 @@ class RunsFolder:
             stamp = stamp_of(folder / RUN, folder / TAGS)
             yield self._kept.get(folder, stamp, lambda folder=folder: _entry_or_fault(folder))  # type: ignore[misc]
 
-    def _shown_runs(self, suite_id: str, entries: Sequence[RunEntry]) -> tuple[ShownRun, ...]:
+    def _shown_runs(self, suite_id: str, entries: Sequence[RunEntry]) -> tuple[RunView, ...]:
         runs = [self._shown_run(entry, suite_id) for entry in entries]
         return tuple(sorted(runs, key=lambda run: (run.made, run.id), reverse=True))
 
-    def _shown_run(self, entry: RunEntry, suite_id: str) -> ShownRun:
-        return ShownRun(
+    def _shown_run(self, entry: RunEntry, suite_id: str) -> RunView:
+        return RunView(
             id=safe_id(entry.name),
             name=str(entry.metadata.get("run_name") or entry.name),
             suite_id=suite_id,
@@ -422,21 +418,21 @@ class RunsFolder:
         )
 
     def _record(self, entry: RunEntry) -> Record:
-        """The record cut to what may be shown: all of it, unless the suite's gold is hidden."""
+        """Return the record at the reveal level of the suite: everything unless its gold is hidden."""
         from evalsuite.runs.submission_reader import saved_exchanges
 
         stamp = stamp_of(entry.folder / RUN, entry.folder / RESULTS, labels_beside(entry.folder))
         try:
-            return self._records.get(entry.folder, stamp, lambda: revealed(record_of_entry(entry, exchanges=saved_exchanges(entry))))
+            return self._records.get(entry.folder, stamp, lambda: redact_record(record_of_entry(entry, exchanges=saved_exchanges(entry))))
         except (OSError, ValueError, TypeError, KeyError, EvalsuiteError) as error:
             raise DamagedRunError(entry.name, "its results cannot be read", _suite_id(entry)) from error
 
-    def _from_runs(self, id_: str, runs: tuple[ShownRun, ...]) -> ShownSuite:
+    def _from_runs(self, id_: str, runs: tuple[RunView, ...]) -> SuiteView:
         newest = runs[0]
         gold = newest.run["gold"]
         folder = self._existing(str(gold.get("folder", "")))
         scorers = tuple(name for name in (newest.summary.get("by_scorer") or {}) if name)
-        return ShownSuite(
+        return SuiteView(
             id=id_,
             name=newest.suite_name,
             kind="gold",
@@ -452,13 +448,13 @@ class RunsFolder:
         )
 
     def _existing(self, folder: str) -> Path | None:
-        """The folder that a run names, seen from where runs are usually started; None where it is gone."""
+        """Return the folder that a run names, resolved from the usual working directories; None if it is gone."""
         starts = [self.folder.resolve().parent.parent, self.folder.resolve().parent, Path.cwd()]
         return next((start / folder for start in starts if folder and (start / folder).is_dir()), None)
 
-    def _gold_cases(self, folder: Path | None, run: ShownRun) -> Sequence[ShownCase]:
+    def _gold_cases(self, folder: Path | None, run: RunView) -> Sequence[CaseView]:
         if folder is None:
-            return [ShownCase(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
+            return [CaseView(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
         return self._kept.get(
             ("cases", folder), stamp_of(*sorted(path for path in folder.iterdir() if path.is_file())), lambda: _read_cases(folder, run)
         )
@@ -470,9 +466,9 @@ class Library:
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
 
-    def suites(self) -> list[ShownSuite]:
-        """Every suite once; where two folders hold the same id the first one counts."""
-        found: dict[str, ShownSuite] = {}
+    def suites(self) -> list[SuiteView]:
+        """Return every suite once; of equal ids the first folder counts."""
+        found: dict[str, SuiteView] = {}
         for source in self.sources:
             for suite in source.suites():
                 found.setdefault(suite.id, suite)
@@ -482,16 +478,16 @@ class Library:
         """The runs of all folders that are in no suite, since their `run.json` cannot be read."""
         return [fault for source in self.sources if isinstance(source, RunsFolder) for fault in source.damaged()]
 
-    def suite(self, id_: str) -> ShownSuite:
-        """The suite of that id. Raises `BadQueryError` for what is no id and `NotThereError` where there is none."""
+    def suite(self, id_: str) -> SuiteView:
+        """Return the suite of an id. Raises `BadQueryError` for an invalid id, `NotThereError` for an unknown one."""
         checked_id(id_)
         for suite in self.suites():
             if suite.id == id_:
                 return suite
         raise NotThereError(f"no suite {id_!r}", hint="the list of suites has their ids")
 
-    def run(self, id_: str, suite_id: str | None = None) -> ShownRun:
-        """The finished run of that id, in that suite. Raises `BadQueryError` and `NotThereError`."""
+    def run(self, id_: str, suite_id: str | None = None) -> RunView:
+        """Return a finished run of a suite. Raises `BadQueryError` and `NotThereError`."""
         checked_id(id_)
         for suite in [self.suite(suite_id)] if suite_id is not None else self.suites():
             for run in suite.runs:
@@ -502,16 +498,16 @@ class Library:
                 raise fault
         raise NotThereError(f"no finished run {id_!r}", hint="the page of its suite has the ids of its runs")
 
-    def suite_of(self, run: ShownRun) -> ShownSuite:
-        """The suite that a run belongs to."""
+    def suite_of(self, run: RunView) -> SuiteView:
+        """Return the suite of a run."""
         return self.suite(run.suite_id)
 
 
 def open_library(folder: Path | None, environ: Mapping[str, str]) -> Library:
-    """The library of a folder: `.evalsuite` or what holds one, a folder of runs, one run, or a Bench folder.
+    """Open a folder: `.evalsuite` or its parent, a folder of runs, one run, or a Bench folder.
 
-    Without a folder: `.evalsuite` here, with the Bench folder that BENCH_FILE_DIR names (or `bench_runs`) where there is one. Raises
-    `UsageError` for a folder that is not there.
+    Without a folder: `.evalsuite` in the working directory, and the Bench folder named by BENCH_FILE_DIR (or `bench_runs`) if it exists.
+    Raises `UsageError` for a folder that does not exist.
     """
     if folder is not None:
         if not folder.is_dir():
@@ -545,22 +541,22 @@ def _entry_or_fault(folder: Path) -> RunEntry | DamagedRunError | None:
 
 
 def _suite_id(entry: RunEntry) -> str:
-    """The id of the suite a run belongs to: the one it was made for by name, else one made of gold's name and folder."""
+    """Return the id of a run's suite: of the named suite, else made from gold's name and folder."""
     given = entry.metadata.get("suite_id")
     gold = entry.run["gold"]
     return safe_id(str(given)) if given else safe_id(f"gold:{gold.get('name')}|{gold.get('folder')}")
 
 
-def _read_cases(folder: Path, run: ShownRun) -> Sequence[ShownCase]:
-    """The cases of a gold folder; only their ids where it cannot be read any more."""
+def _read_cases(folder: Path, run: RunView) -> Sequence[CaseView]:
+    """Return the cases of a gold folder; only their ids if it cannot be read any more."""
     from evalsuite.gold.layouts import read_gold
 
     try:
         gold = read_gold(folder, plugins=False)
     except EvalsuiteError:
-        return [ShownCase(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
+        return [CaseView(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
     return [
-        ShownCase(
+        CaseView(
             id=instance.instance_id,
             input=question_of(instance),
             reference_output=reference_text(instance.checks[0]) if instance.checks else None,
@@ -575,7 +571,7 @@ def _checks_named(scorer: str | None) -> tuple[Mapping[str, Any], ...]:
 
 
 def unfinished(sources: Sequence[Source]) -> Iterator[Path]:
-    """The folders of runs that were begun and have not ended."""
+    """Return the folders of unfinished runs."""
     for source in sources:
         if isinstance(source, RunsFolder):
             yield from (folder for folder in source.run_folders() if (folder / STARTED).is_file())

@@ -1,4 +1,4 @@
-"""Runs in progress: what their journals hold so far, and a stream that says when there is something new."""
+"""Progress of unfinished runs from their journals, and a stream of server-sent events."""
 
 import json
 import os
@@ -14,20 +14,20 @@ from evalsuite.runs.run_files import read_json
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED
 
 LOCKS = Path("/proc/locks")
-# Where the kernel does not list its locks, a journal untouched for so long counts as left alone.
+# Without a list of locks from the kernel, a journal unchanged for this long counts as abandoned.
 QUIET_SECONDS = 60.0
 TICK_SECONDS = 1.0
-# Longer than any proxy's or browser's patience is no use; a comment line keeps the stream open.
+# Below the idle timeouts of proxies and browsers; a comment line keeps the stream open.
 TICKS_TO_PING = 15
-# As much of a journal as is read to count scores: 64 MiB are 200,000 results of the usual size.
+# Most bytes of a journal that are read: 64 MiB are 200,000 results of the usual size.
 MOST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """A run that was begun and has not ended. `n_total` is None where nobody knows it; `score` is the mean of what is judged so far.
+    """An unfinished run. `n_total` is None if unknown; `score` is the mean of the results so far.
 
-    `state` is "running", or "interrupted" where no process holds it any more: `--resume` goes on with it.
+    `state` is "running", or "interrupted" if no process has locked it; `--resume` continues it.
     """
 
     id: str
@@ -43,14 +43,14 @@ class Progress:
 
 
 class Journals:
-    """The progress of unfinished runs; a journal is read on from where it was read last."""
+    """Progress of unfinished runs; each journal is read on from its last position."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._seen: dict[Path, _Journal] = {}
 
     def all(self) -> list[Progress]:
-        """Every unfinished run, newest first."""
+        """Return every unfinished run, newest first."""
         folders = list(unfinished(self._library.sources))
         for gone in set(self._seen) - set(folders):
             del self._seen[gone]
@@ -58,7 +58,7 @@ class Journals:
         return sorted(found, key=lambda progress: (progress.started_at, progress.id), reverse=True)
 
     def fingerprint(self) -> tuple[int, ...]:
-        """A value that changes with the finished runs, and with nothing else."""
+        """Return a value that changes only with the finished runs."""
         return stamp_of(*(path for source in self._library.sources for path in source.watched()))
 
     def _progress_of(self, folder: Path) -> Progress | None:
@@ -83,7 +83,7 @@ class Journals:
         )
 
     def _known_of_suite(self, started: Mapping[str, Any]) -> tuple[str, int | None]:
-        """(suite's name, number of instances) as the run said when it began, else as an earlier whole run over the same gold has them."""
+        """Return (suite name, number of instances) from the start of the run, else from an earlier whole run over the same gold."""
         if isinstance(started.get("n_instances"), int):
             return str(started.get("suite", "")), int(started["n_instances"])
         gold = _gold_hash(str(started.get("signature", "")))
@@ -97,7 +97,7 @@ class Journals:
 
 
 class _Journal:
-    """The counts of one growing `results.jsonl`."""
+    """Counts of one growing `results.jsonl`."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._at, self._inode = path, 0, 0
@@ -109,7 +109,7 @@ class _Journal:
         self.points = 0.0
 
     def read_on(self) -> None:
-        """Count the whole lines that came since the last call; from the start where the file is another or shorter one."""
+        """Count the complete lines since the last call; start again if the file was replaced or truncated."""
         try:
             with self._path.open("rb") as lines:
                 file = os.fstat(lines.fileno())
@@ -143,7 +143,10 @@ def _gold_hash(signature: str) -> str:
 
 
 def _state_of(folder: Path, touched: float) -> str:
-    """Whether a process holds the folder. Looked up and never tried: a lock of ours, however short, could stop a run from starting."""
+    """Return whether a process has locked the folder.
+
+    The lock is looked up, not taken: even a short lock could stop a run from starting.
+    """
     import time
 
     try:
@@ -155,7 +158,7 @@ def _state_of(folder: Path, touched: float) -> str:
 
 
 async def progress_events(journals: Journals) -> AsyncIterator[str]:
-    """Server-Sent Events: `progress` with all unfinished runs when one moved, `changed` when there are other finished runs."""
+    """Yield server-sent events: `progress` with all unfinished runs if one changed, `changed` if finished runs changed."""
     import anyio
 
     last: Sequence[Progress] | None = None

@@ -1,11 +1,4 @@
-"""The pages: each is a plain GET whose query is its state, so that every filter, order and instance has an address.
-
-How a page becomes HTML: the reports' templates and style with the viewer's own beside them, and addresses with changed queries.
-
-The numbers and pictures of pages: averages and distributions of runs, a run's own figures, runs side by side.
-
-One instance of a run: what was asked and handed in, why it has its score, and the difference worked out while the files are there.
-"""
+"""The HTML pages of the viewer. Each is a GET with its state in the query, so every filter, order and instance has an address."""
 
 import asyncio
 import re
@@ -37,15 +30,15 @@ from evalsuite.reports.run_page import (
 )
 from evalsuite.reports.viewer import views
 from evalsuite.reports.viewer.library import (
+    CaseView,
     DamagedRunError,
-    Kept,
-    ShownCase,
-    ShownRun,
-    ShownSuite,
-    handed_in_contexts,
-    handed_in_texts,
+    RunView,
+    StampedCache,
+    SuiteView,
     stamp_of,
     submission_of,
+    submitted_contexts,
+    submitted_texts,
     value_of,
 )
 from evalsuite.reports.viewer.query import (
@@ -65,7 +58,7 @@ from evalsuite.reports.viewer.query import (
     read_own_labels,
     read_query,
 )
-from evalsuite.reports.viewer.views import told_apart
+from evalsuite.reports.viewer.views import unique_labels
 from evalsuite.reports.words import faults_by_hint, percent
 
 if TYPE_CHECKING:
@@ -93,23 +86,23 @@ def page_response(template: str, request: "Request | None", status: int = 200, *
         pairs = [] if request is None else request.query_params.multi_items()
         return own_address + _address(pairs, changes)
 
-    text = templates().get_template(template).render(here=here, kept=kept_query(request), **values)
-    # Surrogates cannot be sent; whatever they came from, they were made printable long before.
+    text = templates().get_template(template).render(here=here, kept=query_suffix(request), **values)
+    # Surrogates cannot be encoded; texts were made printable before, so none are expected.
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
 
 
-def kept_query(request: "Request | None") -> str:
-    """The query of a request as the end of an address."""
+def query_suffix(request: "Request | None") -> str:
+    """Return the query of a request as the end of an address."""
     return "" if request is None or not request.url.query else "?" + request.url.query
 
 
 def part_of_address(text: str) -> str:
-    """The text as a part of an address; ids may hold slashes."""
+    """Quote a text as a part of an address; ids may contain slashes."""
     return quote(text, safe="/", errors="backslashreplace")
 
 
 def static_file(request: "Request") -> "Response":
-    """One of the few files that pages load. Raises a 404 for any other name."""
+    """Serve one of the static files. Raises a 404 for any other name."""
     from starlette.exceptions import HTTPException
     from starlette.responses import Response
 
@@ -121,7 +114,7 @@ def static_file(request: "Request") -> "Response":
 
 @cache
 def templates() -> "Environment":
-    """The reports' environment (printable, then escaped) that also finds the viewer's own templates."""
+    """Return the reports' template environment (printable, then escaped) with the viewer's own templates."""
     from jinja2 import FileSystemLoader
 
     from evalsuite.reports.html import TEMPLATES
@@ -146,7 +139,7 @@ def _static_text(name: str) -> str:
 
 
 def _address(pairs: list[tuple[str, str]], changes: dict[str, Any]) -> str:
-    """A query with some keys set anew (None takes one away); any change but of the page goes back to the first one."""
+    """Return a query with changed keys (None removes one); any change except of the page returns to the first page."""
     dropped = set(changes) | (set() if "page" in changes else {"page"})
     kept = [(key, value) for key, value in pairs if key not in dropped and value]
     kept += [(key, str(value)) for key, value in changes.items() if value is not None]
@@ -158,17 +151,17 @@ def _cut_text(text: str | None, most: int = 160) -> str:
 
 
 def _choice_pairs(items: Iterable[Any], *names: str) -> list[tuple[str, str]]:
-    """(value, words) of choices: two attributes of each item, or the item itself twice."""
+    """Return (value, words) of choices: two attributes of each item, or the item itself twice."""
     return [(getattr(item, names[0]), getattr(item, names[1])) if names else (item, item) for item in items]
 
 
 MOST_DRAWN = 6
 
 
-def averages_picture(runs: Sequence[ShownRun]) -> "Markup":
-    """The averages of the first runs of a list with their 95 % intervals; of unbounded metrics over the span of their values."""
+def averages_picture(runs: Sequence[RunView]) -> "Markup":
+    """Draw the averages of the first runs of a list with 95 % intervals; unbounded metrics over the span of their values."""
     drawn = runs[:MOST_DRAWN]
-    names = told_apart(drawn)
+    names = unique_labels(drawn)
     values = [run.average() for run in drawn]
     known = [value for value, run in zip(values, drawn, strict=True) if value is not None and not run.is_bounded]
     span = (min([0.0, *known]), max([1.0, *known]))
@@ -181,10 +174,10 @@ def averages_picture(runs: Sequence[ShownRun]) -> "Markup":
     return _drawn(draw_intervals(rows, title="Average scores", span=span))
 
 
-def distribution_picture(runs: Sequence[ShownRun]) -> "Markup":
-    """The distribution of the first runs of a list: bins, or categories where the scorer names some."""
+def distribution_picture(runs: Sequence[RunView]) -> "Markup":
+    """Draw the distribution of the first runs of a list: bins, or categories if the scorer has some."""
     drawn = runs[:MOST_DRAWN]
-    names = told_apart(drawn)
+    names = unique_labels(drawn)
     items = [views.summary_item(run) for run in drawn]
     categories = sorted({bar["category"]["name"] for item in items for bar in item["histogram"] if "category" in bar})
     shown = []
@@ -205,8 +198,8 @@ def _scale_ends(items: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     return (f"{min(bar['low'] for bar in bars):.3g}", f"{max(bar['high'] for bar in bars):.3g}") if bars else ("0", "1")
 
 
-def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
-    """What the page of a run shows above its instances: the same numbers, words and pictures as its report."""
+def run_values(run: RunView, record: "Record") -> dict[str, Any]:
+    """Return the values above the instances of a run page: the same numbers, words and pictures as its report."""
     average = run.average()
     if run.is_bounded:
         headline, sentences, overview = score_headline(record), score_sentences(record), score_picture(record)
@@ -230,7 +223,7 @@ def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
 
 
 def result_row(record: "Record", result: "Result") -> dict[str, Any]:
-    """A result as a row of the list, with the number that stands in it, and that of each scorer of a suite of several."""
+    """Return a result as a row of the list, with its number and that of each further scorer."""
     found = closed_row(result, groups=record.groups.get(result.instance_id, ()))
     row = ReportRow(result, record.name)
     return {
@@ -240,9 +233,9 @@ def result_row(record: "Record", result: "Result") -> dict[str, Any]:
     }
 
 
-def texts_of(suite: ShownSuite, record: "Record", results: Sequence["Result"]) -> dict[str, list[tuple[str, str]]]:
-    """Instance id -> what was asked, what is right (unless gold is hidden) and what was answered, with labels; of gold with a question."""
-    cases, answers = views.case_by_id(suite), handed_in_texts(record)
+def exchange_texts(suite: SuiteView, record: "Record", results: Sequence["Result"]) -> dict[str, list[tuple[str, str]]]:
+    """Map instance ids to labelled question, reference (unless gold is hidden) and answer; for gold with questions."""
+    cases, answers = views.case_by_id(suite), submitted_texts(record)
     found = {}
     for result in results:
         case = cases.get(result.instance_id)
@@ -253,11 +246,11 @@ def texts_of(suite: ShownSuite, record: "Record", results: Sequence["Result"]) -
     return found
 
 
-def comparison_values(runs: Sequence[ShownRun], comparison: "Comparison") -> dict[str, Any]:
-    """What the page of a comparison shows above the cases: the sections of its report, and what is drawn of it."""
+def comparison_values(runs: Sequence[RunView], comparison: "Comparison") -> dict[str, Any]:
+    """Return the values above the cases of a comparison page: the sections and pictures of its report."""
     from evalsuite.reports.comparison_document import candidates_in_words, comparison_sections, differences_picture, flips_picture
 
-    names = [told_apart(runs)[run.id] for run in runs]
+    names = [unique_labels(runs)[run.id] for run in runs]
     pictures = [
         ("Averages", averages_picture(runs), "with 95 % intervals"),
         ("Distribution of scores", distribution_picture(runs), "share of the cases"),
@@ -278,18 +271,18 @@ def comparison_values(runs: Sequence[ShownRun], comparison: "Comparison") -> dic
     }
 
 
-def side_by_side(runs: Sequence[ShownRun], suites: Mapping[str, ShownSuite], query: Query) -> Page[dict[str, Any]]:
-    """A page of the cases that any of the runs has, with each run's result; `differing` keeps those whose scores are not all the same."""
+def side_by_side(runs: Sequence[RunView], suites: Mapping[str, SuiteView], query: Query) -> Page[dict[str, Any]]:
+    """Return a page of the cases of any of the runs with each run's result; `differing` keeps those with different scores."""
     found: dict[str, list[Result | None]] = {}
     for at, run in enumerate(runs):
         for result in run.record().results:
             found.setdefault(result.instance_id, [None] * len(runs))[at] = result
-    cases: dict[str, tuple[ShownCase, bool]] = {}
+    cases: dict[str, tuple[CaseView, bool]] = {}
     for suite in suites.values():
         for case in suite.cases():
             cases.setdefault(case.id, (case, suite.hidden))
     text = query.last("q").casefold()
-    texts = [handed_in_texts(run.record()) for run in runs]
+    texts = [submitted_texts(run.record()) for run in runs]
     rows = [
         _case_row(runs, texts, id_, results, *cases.get(id_, (None, False)))
         for id_, results in found.items()
@@ -300,11 +293,11 @@ def side_by_side(runs: Sequence[ShownRun], suites: Mapping[str, ShownSuite], que
 
 
 def _case_row(
-    runs: Sequence[ShownRun],
+    runs: Sequence[RunView],
     texts: Sequence[Mapping[str, str]],
     id_: str,
     results: "Sequence[Result | None]",
-    case: ShownCase | None,
+    case: CaseView | None,
     hidden: bool,
 ) -> dict[str, Any]:
     cells: list[dict[str, Any] | None] = [
@@ -325,16 +318,16 @@ def _drawn(svg: str) -> "Markup":
     return Markup(svg)
 
 
-_evidence = Kept(256)
-# Evidence is worked out by worker processes: one instance at a time is enough for the one person who looks.
+_evidence = StampedCache(256)
+# Workers compute evidence; one instance at a time is enough for a local viewer.
 _one_at_a_time = Lock()
 
 
-def instance_values(suite: ShownSuite, record: "Record", result: "Result") -> dict[str, Any]:
-    """What the page of an instance shows."""
+def instance_values(suite: SuiteView, record: "Record", result: "Result") -> dict[str, Any]:
+    """Return the values of an instance page."""
     case = views.case_by_id(suite).get(result.instance_id)
     shown = views.case_object(case, hidden=suite.hidden) if case is not None else None
-    evidence = _evidence_now(suite, record, result)
+    evidence = _compute_evidence(suite, record, result)
     groups = record.groups.get(result.instance_id, ())
     checks = [
         {
@@ -347,16 +340,16 @@ def instance_values(suite: ShownSuite, record: "Record", result: "Result") -> di
         "row": result_row(record, result),
         "input": shown["input"] if shown else "",
         "reference": shown["reference_output"] if shown else None,
-        "output": handed_in_texts(record).get(result.instance_id),
-        "context": handed_in_contexts(record).get(result.instance_id),
+        "output": submitted_texts(record).get(result.instance_id),
+        "context": submitted_contexts(record).get(result.instance_id),
         "body": opened_row(result, evidence.found.get(result.instance_id), groups=groups),
         "note": evidence.note[:1].upper() + evidence.note[1:] + "." if evidence.note else "",
         "checks": checks,
     }
 
 
-def _evidence_now(suite: ShownSuite, record: "Record", result: "Result") -> RunEvidence:
-    """The evidence of an instance that is not right under both rules; none for recorded scores and for what was not handed in."""
+def _compute_evidence(suite: SuiteView, record: "Record", result: "Result") -> RunEvidence:
+    """Compute the evidence of an instance that is not right under both rules; none for recorded scores and missing answers."""
     settled = result.official == 1 and result.strict in (1, None)
     if settled or result.status == "missing" or suite.kind == "bench" or record.folder is None:
         return RunEvidence()
@@ -367,8 +360,8 @@ def _evidence_now(suite: ShownSuite, record: "Record", result: "Result") -> RunE
         return _evidence.get((record.folder, result.instance_id), stamp, lambda: evidence_of_run(here, [result.instance_id]))
 
 
-def _with_folders(suite: ShownSuite, record: "Record") -> "Record":
-    """The record with the folders that it names as they are seen from here."""
+def _with_folders(suite: SuiteView, record: "Record") -> "Record":
+    """Return the record with its folders resolved from the working directory."""
     gold = suite.folder if suite.folder is not None else Path(str(record.run["gold"]["folder"]))
     submission = submission_of(record)
     sides: Mapping[str, Any] = {
@@ -384,7 +377,7 @@ RESULT_FILTERS = ("status", "scorer", "group", "flip", "field", "q")
 
 
 def routes(state: "State") -> list[Any]:
-    """The routes of the pages and of the files they load."""
+    """Return the routes of the pages and static files."""
     from starlette.routing import Route
 
     def showing(handle: Callable[["State", "Request"], "Response"]) -> Callable[["Request"], "Response"]:
@@ -420,7 +413,7 @@ def routes(state: "State") -> list[Any]:
 
 
 def show_suites(state: "State", request: "Request") -> "Response":
-    """The list of suites, with the runs that are in progress."""
+    """List the suites, with the unfinished runs."""
     query = _query_of(request, sorts=SUITE_SORTS, default="-last_run_time", filters=("q", "scoring_method", "name"), page_size=SUITES)
     every = state.library.suites()
     return page_response(
@@ -472,7 +465,7 @@ def _runs_page(state: "State", request: "Request | None", suite: Any, query: Que
 
 
 def show_suite_cases(state: "State", request: "Request") -> "Response":
-    """A suite's inputs and reference outputs."""
+    """Show a suite's inputs and references."""
     query = _query_of(request, filters=("q",), page_size=CASES)
     suite = state.library.suite(request.path_params["suite_id"])
     text = query.last("q").casefold()
@@ -483,7 +476,7 @@ def show_suite_cases(state: "State", request: "Request") -> "Response":
 
 
 def show_leaderboard(state: "State", request: "Request") -> "Response":
-    """A suite's runs of one signature, ranked."""
+    """Rank a suite's runs of one signature."""
     query = _query_of(request, filters=("signature",), is_paged=False)
     suite = state.library.suite(request.path_params["suite_id"])
     board = state.across.board(suite, query.last("signature"))
@@ -500,7 +493,7 @@ def show_leaderboard(state: "State", request: "Request") -> "Response":
 
 
 def show_run(state: "State", request: "Request") -> "Response":
-    """One run: its numbers, and its instances filtered, sorted and in pages. A run in progress has a page of its own."""
+    """Show a run: its numbers, and its instances filtered, sorted and in pages. An unfinished run has its own page."""
     run_id = request.path_params["run_id"]
     moving = next((one for one in state.journals.all() if one.id == run_id), None)
     if moving is not None:
@@ -519,7 +512,7 @@ def show_run(state: "State", request: "Request") -> "Response":
         query=query,
         found=found,
         rows=[result_row(record, result) for result in found.items],
-        texts=texts_of(suite, record, found.items),
+        texts=exchange_texts(suite, record, found.items),
         about=views.metadata_rows(shown.metadata),
         reports=list(REPORTS),
         n_labels=sum(bool(one.label) for one in read_own_labels(record).values()),
@@ -534,7 +527,7 @@ def show_run(state: "State", request: "Request") -> "Response":
 
 
 def show_instance(state: "State", request: "Request") -> "Response":
-    """One instance of a run with its difference, and its neighbours in the list it was opened from."""
+    """Show an instance with its difference, and links to its neighbours in the list."""
     query = _result_query(request)
     shown = state.library.run(request.path_params["run_id"])
     suite = state.library.suite_of(shown)
@@ -561,18 +554,20 @@ def show_instance(state: "State", request: "Request") -> "Response":
 
 
 def give_label(state: "State", request: "Request", given: OwnLabel) -> "Response":
-    """Keep what a person said of an instance, and go back to its page."""
+    """Save a human label of an instance, and return to its page."""
     from starlette.responses import RedirectResponse
 
     shown = state.library.run(request.path_params["run_id"])
     record = shown.record()
     result = views.one_result(record, request.path_params["instance_id"])
     keep_label(record, result.instance_id, given)
-    return RedirectResponse(f"/runs/{shown.id}/instances/{part_of_address(result.instance_id)}{kept_query(request)}#label", status_code=303)
+    return RedirectResponse(
+        f"/runs/{shown.id}/instances/{part_of_address(result.instance_id)}{query_suffix(request)}#label", status_code=303
+    )
 
 
 def give_report(state: "State", request: "Request") -> "Response":
-    """The run's report as a file to save, in one of the forms of `evalsuite report`."""
+    """Download the run's report in a format of `evalsuite report`."""
     from starlette.responses import Response
 
     from evalsuite.reports import encoded
@@ -586,7 +581,7 @@ def give_report(state: "State", request: "Request") -> "Response":
 
 
 def show_comparison(state: "State", request: "Request") -> "Response":
-    """2 to 4 runs side by side, the first as baseline."""
+    """Show 2 to 4 runs side by side, the first as baseline."""
     query = _query_of(request, sorts=("name",), filters=("run_ids", "q", "differing"), page_size=INSTANCES)
     runs = views.chosen_runs(state.library, query.many("run_ids"), least=2)
     suites = {one.id: one for one in map(state.library.suite_of, runs)}
@@ -607,7 +602,7 @@ def show_comparison(state: "State", request: "Request") -> "Response":
 
 
 def error_page(status: int, message: str, hint: str) -> "Response":
-    """The page of an error, with a way back."""
+    """Render the page of an error, with a link back."""
     return page_response("error.html", None, status, message=message, hint=hint, number=status)
 
 
@@ -620,7 +615,7 @@ def _result_query(request: "Request") -> Query:
 
 
 def _suite_facts(suite: Any) -> dict[str, Any]:
-    """What the heading and the details of a suite show."""
+    """Return the facts of a suite for its heading and details."""
     method = views.method_object(suite)
     facts = [("id", suite.id), ("kind", _KIND_WORDS[suite.kind]), ("description", suite.description), ("created", suite.created_at)]
     facts += [("last run", suite.last_run_time or "never"), ("runs", str(len(suite.runs)))]

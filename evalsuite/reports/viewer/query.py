@@ -1,8 +1,7 @@
-"""Labels that a person gives in the viewer: a CSV beside the run's folder, which `evalsuite agree RUN FILE.csv` reads as a rater.
+"""Parse requests strictly, page and sort lists, check ids, and store human labels given in the viewer.
 
-What a request asks for: its query read strictly, one page of a list, and ids that are safe to stand in an address.
-
-An unknown key, a bad page or a bad sort word is an error and never ignored.
+An unknown key, a bad page or an unknown sort key is an error. Labels are a CSV next to the run's folder, which `evalsuite agree RUN
+FILE.csv` reads as a rater.
 """
 
 import hashlib
@@ -27,27 +26,27 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-# One vocabulary for all lists; a list takes the words that its rows have. A minus in front turns the order round.
+# Common sort keys of all lists; each list accepts those of its rows. A leading minus reverses the order.
 SUITE_SORTS = ("name", "created_at", "score", "last_run_time")
 RUN_SORTS = ("name", "created_at", "score", "last_run_time")
 RESULT_SORTS = ("name", "score")
-# Arthur Bench's word for it, so that its clients go on working.
+# Arthur Bench's name, for its clients.
 ALIASES = {"avg_score": "score"}
 MOST_PER_PAGE = 500
 ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 
 
 class BadQueryError(EvalsuiteError):
-    """A request that cannot be meant: HTTP 422."""
+    """An invalid request: HTTP 422."""
 
 
 class NotThereError(EvalsuiteError):
-    """A suite, run or instance that is not there: HTTP 404."""
+    """An unknown suite, run or instance: HTTP 404."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What a list is asked for. `chosen` holds the filters by name, each with its values; `sort` is a word with or without a minus."""
+    """The parsed query of a list. `chosen` maps filters to their values; `sort` is a sort key, with a minus for reverse order."""
 
     page: int
     page_size: int
@@ -55,11 +54,11 @@ class Query:
     chosen: Mapping[str, tuple[str, ...]]
 
     def last(self, key: str) -> str:
-        """The last value of a filter, empty where it is not set."""
+        """Return the last value of a filter, empty if it is not set."""
         return self.chosen.get(key, ("",))[-1]
 
     def many(self, key: str) -> tuple[str, ...]:
-        """All values of a filter that say something."""
+        """Return all non-empty values of a filter."""
         return tuple(value for value in self.chosen.get(key, ()) if value)
 
 
@@ -72,7 +71,7 @@ def read_query(
     page_size: int = 10,
     is_paged: bool = True,
 ) -> Query:
-    """The query of (key, value) pairs. Raises `BadQueryError` for an unknown key, a bad number, or a sort word the list does not have."""
+    """Parse the query of (key, value) pairs. Raises `BadQueryError` for an unknown key, a bad number, or an unknown sort key."""
     given: dict[str, list[str]] = {}
     for key, value in pairs:
         given.setdefault(key, []).append(value)
@@ -103,14 +102,14 @@ def _number_given(given: Mapping[str, Sequence[str]], key: str, default: int, mo
 
 
 def checked_id(text: str) -> str:
-    """The id of a suite or run. Raises `BadQueryError` for a text that can be none."""
+    """Return the id of a suite or run. Raises `BadQueryError` for an invalid id."""
     if not ID.fullmatch(text) or ".." in text:
         raise BadQueryError(f"not an id: {text[:80]!r}", hint="letters, digits, dot, hyphen and underscore")
     return text
 
 
 def in_order(items: Sequence[Item], sort: str, key: Callable[[Item, str], Any]) -> list[Item]:
-    """The items in the order of a sort word; those without a value stand last either way, equal ones keep their order."""
+    """Sort the items; items without a value come last in both directions, equal items keep their order."""
     if not sort:
         return list(items)
     word = sort.removeprefix("-")
@@ -131,7 +130,7 @@ class Page(Generic[Item]):
 
 
 def paginate(items: Sequence[Item], *, page: int = 1, page_size: int = 5) -> Page[Item]:
-    """Page `page` (from 1) of the items; a page past the end is empty, one below 1 is an error."""
+    """Return page `page` (from 1) of the items; a page past the end is empty, one below 1 is an error."""
     if page < 1 or page_size < 1:
         raise UsageError(f"page {page} of {page_size} items", hint="both count from 1")
     start = (page - 1) * page_size
@@ -148,19 +147,19 @@ STAMP = re.compile(r"^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
 
 
 def safe_id(text: str) -> str:
-    """The text where it can be an id, else 16 hex digits made of it."""
+    """Return the text if it is a valid id, else 16 hex digits of its hash."""
     if ID.fullmatch(text) and ".." not in text:
         return text
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def utc(seconds: float) -> str:
-    """Seconds since 1970 as `2026-11-21T14:03:22+00:00`."""
+    """Format seconds since 1970 as `2026-11-21T14:03:22+00:00`."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def made_at(folder_name: str) -> str | None:
-    """The time that a run folder's name begins with, None where it does not."""
+    """Return the time at the start of a run folder's name, None if there is none."""
     found = STAMP.match(folder_name)
     if found is None:
         return None
@@ -170,7 +169,7 @@ def made_at(folder_name: str) -> str | None:
         return None
 
 
-# What a person may say of an answer; the empty label takes one back and keeps its note.
+# Labels of an answer; the empty label removes one and keeps its note.
 LABELS = {"": "no label", "1": "right", "0.5": "partly right", "0": "wrong"}
 _MOST_BYTES = 64 * 1024
 _LOOPBACK = ("127.0.0.1", "::1")
@@ -178,7 +177,7 @@ _one_at_a_time = Lock()
 
 
 class NotAllowedError(EvalsuiteError):
-    """A request that would write and may not: HTTP 403."""
+    """A write request that is not allowed: HTTP 403."""
 
 
 class OwnLabel(NamedTuple):
@@ -189,12 +188,12 @@ class OwnLabel(NamedTuple):
 
 
 def labels_file(record: "Record") -> Path | None:
-    """Where the labels of a run stand; None for one that lies in no folder of its own."""
+    """Return the path of a run's labels; None for a run without its own folder."""
     return None if record.folder is None else labels_beside(record.folder)
 
 
 def read_own_labels(record: "Record") -> dict[str, OwnLabel]:
-    """Instance id -> what was said of it. A file that somebody broke by hand is none: the run's warnings say why."""
+    """Map instance ids to labels. A damaged file counts as empty; the run's warnings report it."""
     path = labels_file(record)
     try:
         return _in_file(path) if path is not None else {}
@@ -203,9 +202,9 @@ def read_own_labels(record: "Record") -> dict[str, OwnLabel]:
 
 
 def keep_label(record: "Record", instance_id: str, given: OwnLabel) -> None:
-    """Write the label of one instance; the file is whole before and after.
+    """Write the label of one instance atomically.
 
-    Raises `BadQueryError`, `OutputError`, and `UsageError` for a file that somebody broke by hand: what can be mended is not written over.
+    Raises `BadQueryError`, `OutputError`, and `UsageError` for a damaged file, because it may be repairable.
     """
     path = labels_file(record)
     if path is None or given.label not in LABELS:
@@ -219,7 +218,7 @@ def _in_file(path: Path) -> dict[str, OwnLabel]:
 
 
 async def label_of_request(request: "Request") -> OwnLabel:
-    """What a form sent. Raises `NotAllowedError` unless a page of this viewer sent it, from this machine."""
+    """Parse a label form. Raises `NotAllowedError` unless a page of this viewer sent it from this machine."""
     origin = request.headers.get("origin", "")
     is_own = (
         urlsplit(origin).netloc == request.headers.get("host") and request.headers.get("sec-fetch-site", "same-origin") == "same-origin"

@@ -1,7 +1,4 @@
-"""What the API answers, as plain objects: lists with their pages, a suite, a run, its results, and what a suite's runs share.
-
-What several runs of a suite say together: a leaderboard of those that may be ranked, and 2 to 4 runs side by side.
-"""
+"""Plain objects of the API: lists with their pages, a suite, a run, its results, leaderboards, and comparisons of 2 to 4 runs."""
 
 import json
 from collections import Counter
@@ -14,14 +11,14 @@ from evalsuite.core.status import kind_of
 from evalsuite.core.types import Result
 from evalsuite.reports.record import Record
 from evalsuite.reports.viewer.library import (
+    CaseView,
     DamagedRunError,
-    Kept,
     Library,
-    ShownCase,
-    ShownRun,
-    ShownSuite,
-    handed_in_texts,
+    RunView,
+    StampedCache,
+    SuiteView,
     stamp_of,
+    submitted_texts,
     value_of,
 )
 from evalsuite.reports.viewer.query import BadQueryError, NotThereError, Page, Query, in_order, paginate
@@ -38,7 +35,7 @@ MOST_RANKED = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """A leaderboard with the runs behind its rows (`run_ids` in row order), and the signatures that could be ranked instead."""
+    """A leaderboard with the runs of its rows (`run_ids` in row order), and the other signatures that could be ranked."""
 
     signature: str
     board: "Leaderboard"
@@ -46,7 +43,7 @@ class Board:
     others: tuple[tuple[str, int], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The board as plain JSON values, each row with the id of its run."""
+        """Return the board as JSON values, each row with the id of its run."""
         board = self.board.to_json()
         rows = [{**row, "run_id": run_id} for row, run_id in zip(board["rows"], self.run_ids, strict=True)]
         others = [{"signature": signature, "num_runs": count} for signature, count in self.others]
@@ -54,20 +51,20 @@ class Board:
 
 
 class Across:
-    """Rankings and comparisons, kept as long as the runs behind them do not change."""
+    """Cache of rankings and comparisons, valid while their runs do not change."""
 
     def __init__(self) -> None:
-        self._boards = Kept(32)
-        self._comparisons = Kept(32)
+        self._boards = StampedCache(32)
+        self._comparisons = StampedCache(32)
 
-    def board(self, suite: ShownSuite, signature: str = "") -> Board | None:
-        """The leaderboard of the suite's runs under one signature (default: the newest run's), None where there is no run.
+    def board(self, suite: SuiteView, signature: str = "") -> Board | None:
+        """Return the leaderboard of the suite's runs of one signature (default: the newest run's), None without runs.
 
-        Runs of another signature, or of some instances only, are never mixed in. Raises `BadQueryError` for a signature that no run has.
+        Runs of another signature or of a part of gold are never mixed in. Raises `BadQueryError` for a signature without runs.
         """
-        alike: dict[str, list[ShownRun]] = {}
+        alike: dict[str, list[RunView]] = {}
         for run in suite.runs:
-            # The signature, marked where only some instances were scored: such runs share no ranking with whole ones.
+            # The signature, marked for a part of gold: such runs are not ranked with whole ones.
             part = [f"{key}={value}" for key, value in part_asked_for(run.run["options"]).items()]
             alike.setdefault("|".join([str(run.run.get("signature", "")), *part]), []).append(run)
         if not alike:
@@ -80,24 +77,24 @@ class Across:
         key = (suite.id, chosen, tuple(run.id for run in runs))
         return self._boards.get(key, _stamp_of_runs(runs), lambda: _ranked_board(chosen, runs, others))
 
-    def comparison(self, runs: Sequence[ShownRun]) -> "Comparison":
-        """The first run as baseline against the others; runs that are not comparable are compared with a warning."""
+    def comparison(self, runs: Sequence[RunView]) -> "Comparison":
+        """Compare the first run as baseline with the others; incomparable runs are compared with a warning."""
         from evalsuite.analysis.leaderboard import compare
 
         key = tuple(run.id for run in runs)
         return self._comparisons.get(key, _stamp_of_runs(runs), lambda: compare(_sides_of(runs), force=True))
 
 
-def _stamp_of_runs(runs: Sequence[ShownRun]) -> tuple[int, ...]:
+def _stamp_of_runs(runs: Sequence[RunView]) -> tuple[int, ...]:
     return stamp_of(*(run.folder / "run.json" for run in runs))
 
 
-def _ranked_board(signature: str, runs: Sequence[ShownRun], others: tuple[tuple[str, int], ...]) -> Board:
+def _ranked_board(signature: str, runs: Sequence[RunView], others: tuple[tuple[str, int], ...]) -> Board:
     from evalsuite.analysis.leaderboard.ranking import make_leaderboard
     from evalsuite.core.disk_cache import DiskCache
     from evalsuite.runs.leaderboard_entries import Entry
 
-    names = told_apart(runs)
+    names = unique_labels(runs)
     whole, damaged = whole_runs(runs)
     if not whole:
         raise damaged[0]
@@ -108,7 +105,7 @@ def _ranked_board(signature: str, runs: Sequence[ShownRun], others: tuple[tuple[
     return Board(signature=signature, board=board, run_ids=tuple(by_name[row.name] for row in board.rows), others=others)
 
 
-def whole_runs(runs: Sequence[ShownRun]) -> tuple[list[ShownRun], list[DamagedRunError]]:
+def whole_runs(runs: Sequence[RunView]) -> tuple[list[RunView], list[DamagedRunError]]:
     """The runs whose results can be read, and what is wrong with the others."""
     whole, damaged = [], []
     for run in runs:
@@ -121,8 +118,8 @@ def whole_runs(runs: Sequence[ShownRun]) -> tuple[list[ShownRun], list[DamagedRu
     return whole, damaged
 
 
-def _run_scores(run: ShownRun) -> RunScores:
-    """A run in columns; the raw values of an unbounded metric stand for its scores, or nothing could be ranked."""
+def _run_scores(run: RunView) -> RunScores:
+    """Return a run in columns; raw values of an unbounded metric replace its scores for ranking."""
     record = run.record()
     results = record.results
     return RunScores(
@@ -146,18 +143,18 @@ def _run_scores(run: ShownRun) -> RunScores:
     )
 
 
-def _sides_of(runs: Sequence[ShownRun]) -> "list[RunSide]":
+def _sides_of(runs: Sequence[RunView]) -> "list[RunSide]":
     from evalsuite.analysis.leaderboard.pairing import side_of
 
-    names = told_apart(runs)
+    names = unique_labels(runs)
     return [side_of(names[run.id], run.run, run.record().results) for run in runs]
 
 
-def told_apart(runs: Sequence[ShownRun]) -> Mapping[str, str]:
-    """Run id -> its label; its whole name, then its id too, where several share one."""
+def unique_labels(runs: Sequence[RunView]) -> Mapping[str, str]:
+    """Map run ids to unique labels: the whole name, then the id too, if several share one."""
     labels, names = ([getattr(run, what) for run in runs] for what in ("label", "name"))
 
-    def own(run: ShownRun) -> str:
+    def own(run: RunView) -> str:
         if labels.count(run.label) == 1:
             return run.label
         return run.name if names.count(run.name) == 1 else f"{run.name} ({run.id})"
@@ -166,12 +163,12 @@ def told_apart(runs: Sequence[ShownRun]) -> Mapping[str, str]:
 
 
 N_BINS = 20
-_NO_CASE = ShownCase(id="")
+_NO_CASE = CaseView(id="")
 MODEL_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
 
-def find_suites(library: Library, query: Query) -> Page[ShownSuite]:
-    """The page of suites: of one exact `name`, of any of the scorers in `scoring_method`, whose name or description holds `q`."""
+def find_suites(library: Library, query: Query) -> Page[SuiteView]:
+    """Return the page of suites: of one exact `name`, of any scorer in `scoring_method`, with `q` in name or description."""
     name, text, scorers = query.last("name"), query.last("q").casefold(), set(query.many("scoring_method"))
     found = [
         suite
@@ -183,8 +180,8 @@ def find_suites(library: Library, query: Query) -> Page[ShownSuite]:
     return paginate(in_order(found, query.sort, suite_key), page=query.page, page_size=query.page_size)
 
 
-def suite_key(suite: ShownSuite, word: str) -> Any:
-    """What a suite is sorted by; one that was never run by its making."""
+def suite_key(suite: SuiteView, word: str) -> Any:
+    """Return the sort value of a suite; one without runs is sorted by its creation."""
     if word == "last_run_time":
         return suite.last_run_time or suite.created_at
     if word == "score":
@@ -192,30 +189,29 @@ def suite_key(suite: ShownSuite, word: str) -> Any:
     return (suite.name.casefold(), suite.name) if word == "name" else suite.created_at
 
 
-def find_runs(suite: ShownSuite, query: Query) -> Page[ShownRun]:
-    """The page of a suite's runs whose name or model holds `q`."""
+def find_runs(suite: SuiteView, query: Query) -> Page[RunView]:
+    """Return the page of a suite's runs with `q` in name or model."""
     text = query.last("q").casefold()
     found = [run for run in suite.runs if text in f"{run.name}\n{run.metadata.get('model_name', '')}".casefold()]
     return paginate(in_order(found, query.sort, run_key), page=query.page, page_size=query.page_size)
 
 
-def run_key(run: ShownRun, word: str) -> Any:
-    """What a run is sorted by."""
+def run_key(run: RunView, word: str) -> Any:
+    """Return the sort value of a run."""
     if word == "score":
         return run.average()
     return (run.name.casefold(), run.name) if word == "name" else run.made
 
 
-def find_results(suite: ShownSuite, record: Record, query: Query) -> Page[Result]:
-    """The page of a run's results of any of the statuses, scorers, groups, causes of flips and fields that are not whole, in gold order or
-    sorted.
+def find_results(suite: SuiteView, record: Record, query: Query) -> Page[Result]:
+    """Return the page of a run's results, filtered by status, scorer, group, flip cause and incomplete field, in gold order or sorted.
 
-    `q` is looked for in id, reason, question, reference (unless gold is hidden) and answer.
+    `q` is searched in id, reason, question, reference (unless gold is hidden) and answer.
     """
     statuses, scorers, groups, flips = (set(query.many(key)) for key in ("status", "scorer", "group", "flip"))
     fields = set(query.many("field"))
     text, tags = query.last("q").casefold(), record.groups
-    cases, answers = (case_by_id(suite), handed_in_texts(record)) if text else ({}, {})
+    cases, answers = (case_by_id(suite), submitted_texts(record)) if text else ({}, {})
 
     def says_it(result: Result) -> bool:
         case = cases.get(result.instance_id, _NO_CASE)
@@ -242,17 +238,17 @@ def find_results(suite: ShownSuite, record: Record, query: Query) -> Page[Result
 
 
 def result_key(result: Result, word: str) -> Any:
-    """What a result is sorted by."""
+    """Return the sort value of a result."""
     return value_of(result) if word == "score" else (result.instance_id.casefold(), result.instance_id)
 
 
 def page_object(page: Page[Any]) -> dict[str, int]:
-    """The numbers of a page."""
+    """Return the numbers of a page."""
     return {key: getattr(page, key) for key in ("page", "page_size", "total_pages", "total_count")}
 
 
-def suite_object(suite: ShownSuite) -> dict[str, Any]:
-    """A suite in a list."""
+def suite_object(suite: SuiteView) -> dict[str, Any]:
+    """Return a suite in a list."""
     return {
         "id": suite.id,
         "name": suite.name,
@@ -267,8 +263,8 @@ def suite_object(suite: ShownSuite) -> dict[str, Any]:
     }
 
 
-def method_object(suite: ShownSuite) -> dict[str, Any]:
-    """{name, type, config, output_type, categories} of a suite; gold's own parameters are shown per case."""
+def method_object(suite: SuiteView) -> dict[str, Any]:
+    """Return {name, type, config, output_type, categories} of a suite; gold's parameters are shown per case."""
     method = suite.scoring_method
     categories = method.get("categories")
     return {
@@ -280,14 +276,14 @@ def method_object(suite: ShownSuite) -> dict[str, Any]:
     }
 
 
-def case_object(case: ShownCase, *, hidden: bool) -> dict[str, Any]:
-    """A case of a suite; of hidden gold neither the reference nor the parameters that hold it."""
+def case_object(case: CaseView, *, hidden: bool) -> dict[str, Any]:
+    """Return a case of a suite; without reference and parameters if gold is hidden."""
     checks = [{"scorer": check["scorer"], "parameters": {} if hidden else dict(check["parameters"])} for check in case.checks]
     return {"id": case.id, "input": case.input, "reference_output": None if hidden else case.reference_output, "checks": checks}
 
 
-def run_object(run: ShownRun) -> dict[str, Any]:
-    """A run in a list."""
+def run_object(run: RunView) -> dict[str, Any]:
+    """Return a run in a list."""
     summary = run.summary
     return {
         "id": run.id,
@@ -307,8 +303,8 @@ def run_object(run: ShownRun) -> dict[str, Any]:
     }
 
 
-def record_object(run: ShownRun, record: Record) -> dict[str, Any]:
-    """A run with its summary, signature and warnings."""
+def record_object(run: RunView, record: Record) -> dict[str, Any]:
+    """Return a run with its summary, signature and warnings."""
     return {
         **run_object(run),
         "signature": str(record.run.get("signature", "")),
@@ -319,9 +315,9 @@ def record_object(run: ShownRun, record: Record) -> dict[str, Any]:
 
 
 def result_object(
-    result: Result, case: ShownCase | None, groups: Sequence[str], *, hidden: bool, output: str | None = None
+    result: Result, case: CaseView | None, groups: Sequence[str], *, hidden: bool, output: str | None = None
 ) -> dict[str, Any]:
-    """A result with its input, reference and output where they are known; `score_result` is {score, category} as in Bench."""
+    """Return a result with its known input, reference and output; `score_result` is {score, category} as in Bench."""
     category = result.details.get("category")
     return {
         "id": result.instance_id,
@@ -342,23 +338,23 @@ def result_object(
     }
 
 
-def case_by_id(suite: ShownSuite) -> dict[str, ShownCase]:
-    """The cases of a suite by id."""
+def case_by_id(suite: SuiteView) -> dict[str, CaseView]:
+    """Map the cases of a suite by id."""
     return {case.id: case for case in suite.cases()}
 
 
 def one_result(record: Record, instance_id: str) -> Result:
-    """The result of an instance. Raises `NotThereError`."""
+    """Return the result of an instance. Raises `NotThereError`."""
     for result in record.results:
         if result.instance_id == instance_id:
             return result
     raise NotThereError(f"no instance {instance_id[:80]!r} in this run")
 
 
-def summary_item(run: ShownRun) -> dict[str, Any]:
-    """Average and distribution of a run: `N_BINS` bars from 0 (or the least score) to the largest, or counts by category.
+def summary_item(run: RunView) -> dict[str, Any]:
+    """Return average and distribution of a run: `N_BINS` bars from 0 (or the lowest score) to the largest, or counts by category.
 
-    Every score stands in a bar; `n_unjudged` counts the results without one.
+    Every score is in a bar; `n_unjudged` counts the results without one.
     """
     results = run.record().results
     known = [value for value in map(value_of, results) if value is not None]
@@ -374,7 +370,7 @@ def summary_item(run: ShownRun) -> dict[str, Any]:
 
 
 def bars(values: Sequence[float], n_bins: int = N_BINS) -> list[dict[str, Any]]:
-    """`n_bins` equal bars over [min(0, least), max(1, largest)], the last one closed."""
+    """Return `n_bins` equal bars over [min(0, least), max(1, largest)], the last one closed."""
     low, high = min([0.0, *values]), max([1.0, *values])
     counts = [0] * n_bins
     for value in values:
@@ -383,8 +379,8 @@ def bars(values: Sequence[float], n_bins: int = N_BINS) -> list[dict[str, Any]]:
     return [{"count": count, "low": edges[i], "high": edges[i + 1]} for i, count in enumerate(counts)]
 
 
-def chosen_runs(library: Library, ids: Sequence[str], *, least: int = 1, most: int = 4) -> list[ShownRun]:
-    """The runs of these ids, each once. Raises `BadQueryError` for too few or too many, `NotThereError` for one that is not there."""
+def chosen_runs(library: Library, ids: Sequence[str], *, least: int = 1, most: int = 4) -> list[RunView]:
+    """Return the runs of these ids, each once. Raises `BadQueryError` for too few or too many, `NotThereError` for an unknown one."""
     ids = list(dict.fromkeys(ids))
     if not least <= len(ids) <= most:
         raise BadQueryError(f"{len(ids)} runs were chosen", hint=f"choose {least} to {most} runs")
@@ -392,10 +388,10 @@ def chosen_runs(library: Library, ids: Sequence[str], *, least: int = 1, most: i
 
 
 def metadata_rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What was said of the model, as label and text."""
+    """Return the model's metadata as label and text."""
     return [(key.replace("_", " "), str(metadata[key])) for key in MODEL_KEYS if metadata.get(key)]
 
 
 def as_json(value: Any) -> str:
-    """A value as one line of JSON for people."""
+    """Format a value as one line of JSON for people."""
     return json.dumps(value, ensure_ascii=False, default=str)

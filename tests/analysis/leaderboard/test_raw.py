@@ -117,7 +117,7 @@ def test_own_scorers_say_their_range(place: Path, capsys: pytest.CaptureFixture[
     assert (found["bare"]["status"], found["bare"]["score"]) == ("scorer_fault", None)
     assert "bare gave 5, expected a number in [0, 1]; range=None in @scorer keeps its own scale" in found["bare"]["reason"]
     assert any("words mean 5 on its own scale" in line for line in shown)
-    assert shown[-1] == "done: judged 1/2: 50.0 % [25.0, 75.0] (no gate set)"
+    assert shown[-1] == "done: judged 1/2: 50.0 % (25.0-75.0 % over all 2) (no gate set)"
 
 
 @pytest.mark.conformance

@@ -238,11 +238,11 @@ def test_a_system_that_cannot_exchange_folders(place: Path, build: Callable[...,
 
 def test_two_builds_at_once(place: Path, build: Callable[..., str]) -> None:
     """The second one says so and leaves everything as it is."""
-    from evalsuite.reports.site import alone
+    from evalsuite.reports.site import build_lock
 
-    with alone(place / "site.private"):
+    with build_lock(place / "site.private"):
         assert "another build goes on" in build("2026-11-21", code=2)
-    with alone(place / "site.private"), pytest.raises(UsageError), alone(place / "site.private"):
+    with build_lock(place / "site.private"), pytest.raises(UsageError), build_lock(place / "site.private"):
         pass
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.reports.viewer.app import ENDPOINTS, PREFIXES, document
+from evalsuite.reports.viewer.app import ENDPOINTS, PREFIXES, openapi_document
 from tests.reports.viewer.served import Answer, ask
 
 V1, BENCH = PREFIXES
@@ -27,7 +27,7 @@ def run_ids(address: str, suite: str, sort: str = "created_at") -> dict[str, str
 
 def schema_of(name: str) -> dict[str, Any]:
     """A schema of the document that stands alone."""
-    return {"$ref": f"#/components/schemas/{name}", "components": document()["components"]}
+    return {"$ref": f"#/components/schemas/{name}", "components": openapi_document()["components"]}
 
 
 def filled(address: str, path: str) -> str:
@@ -41,7 +41,7 @@ def filled(address: str, path: str) -> str:
 def test_document_is_served_and_names_every_route(address: str) -> None:
     """`/openapi.json` is the document, and has each endpoint once."""
     served = ask(address, "/openapi.json")
-    assert served.json == json.loads(json.dumps(document()))
+    assert served.json == json.loads(json.dumps(openapi_document()))
     assert list(served.json["paths"]) == [endpoint.path for endpoint in ENDPOINTS]
     assert served.json["openapi"].startswith("3.1")
 

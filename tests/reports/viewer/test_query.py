@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.reports.viewer.library import ShownSuite
+from evalsuite.reports.viewer.library import SuiteView
 from evalsuite.reports.viewer.pages import RESULT_FILTERS
 from evalsuite.reports.viewer.query import ID, BadQueryError, checked_id, in_order, made_at, read_query, safe_id
 from evalsuite.reports.viewer.views import find_results
@@ -63,7 +63,7 @@ def test_results_by_a_field_that_is_not_whole() -> None:
         made.result(name, 0.5, details={"fields": [{"path": "city", **city}, {"path": "lines.sum", **lines}]})
         for name, (city, lines) in rows.items()
     ]
-    suite = ShownSuite(id="s", name="s", kind="gold", description="", scoring_method={}, created_at="", updated_at="", runs=(), scorers=())
+    suite = SuiteView(id="s", name="s", kind="gold", description="", scoring_method={}, created_at="", updated_at="", runs=(), scorers=())
 
     def found(*fields: str) -> list[str]:
         query = read_query([("field", field) for field in fields], filters=RESULT_FILTERS)

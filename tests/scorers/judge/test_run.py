@@ -15,7 +15,7 @@ from evalsuite.cli import main
 from evalsuite.core.disk_cache import FILE
 from evalsuite.core.errors import GoldError
 from evalsuite.reports import encoded
-from evalsuite.reports.record import record_of_run, revealed
+from evalsuite.reports.record import record_of_run, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.run_result import Run
@@ -112,7 +112,7 @@ def test_pages_show_what_the_judge_was_asked_and_replied(serve: Serve, folders: 
     assert [len(account[key]) for key in ("verdicts", "transcript")] == [2, 2]
     assert "asked" in account["transcript"][0]
     assert "asked" not in account["transcript"][1]
-    hidden = b"".join(encoded(run_document(revealed(record, "class")), ".html")).decode()
+    hidden = b"".join(encoded(run_document(redact_record(record, "class")), ".html")).decode()
     assert not any(text in hidden for text in ("Question 0?", "Paris or so", "near"))
 
 
