@@ -10,9 +10,10 @@ import copy
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, Final
 
@@ -210,21 +211,60 @@ def _explain_parts(judge: Judge, form: Any) -> list[Cause]:
     schema = json_schema_of(given) if isinstance(given, dict) and is_treeval_schema(given) else as_json_schema(given)
     schema = schema if isinstance(schema, dict) else infer_schema(records, widen=True, notify=lambda _: None)
     parts = _Parts(judge, schema, [])
-    state = _State(form, judge.parameters, score)
+    state = start = _State(form, judge.parameters, score)
     if judge.scorer.name == "tree_match":
         state = parts.aligned(state)
     for find in (parts.exchanged, parts.by_law, parts.synonyms):
         state = find(state)
-    return parts.found
+    return [step.cause for step in parts.necessary(start, state)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One part: its cause, how it changes a state (None where that cannot be scored), and the schema patch that it suggests."""
+
+    cause: Cause
+    apply: Callable[[_State], _State | None]
+    plain: Cause
+    patch: Mapping[str, Keys]
 
 
 @dataclass(slots=True)
 class _Parts:
-    """The search of one answer; what it finds is scored before it stands in `found`."""
+    """The search of one answer; each part is scored before it is added to `found`."""
 
     judge: Judge
     schema: dict[str, Any]
-    found: list[Cause]
+    found: list[_Step]
+
+    def necessary(self, start: _State, end: _State) -> list[_Step]:
+        """The parts without those whose removal leaves the score at the end as it is, each with the scores before and after it."""
+        kept = self.found
+        for step in list(kept):
+            rest = [other for other in kept if other is not step]
+            after = self.replayed(start, rest)
+            if rest and after is not None and after.score >= end.score - _RISE:
+                kept = rest
+        if len(kept) == len(self.found):
+            return kept
+        state, self.found = start, []
+        for step in kept:
+            after = step.apply(state)
+            if after is None:
+                break
+            plain = replace(step.plain, says=_order_says(*step.patch, state, after)) if step.plain.name == "list order" else step.plain
+            state = self.add(plain, state, after, step.apply, step.patch)
+        return self.found
+
+    @staticmethod
+    def replayed(state: _State, steps: Sequence[_Step]) -> _State | None:
+        """The state after some parts, in their order; None where it cannot be scored."""
+        for step in steps:
+            after = step.apply(state)
+            if after is None:
+                return None
+            state = after
+        return state
 
     def scored(self, form: Any, parameters: Keys) -> _State | None:
         """The state, None where it cannot be scored or the budget is spent."""
@@ -247,13 +287,21 @@ class _Parts:
         node.update(copy.deepcopy(dict(keys)))
         return self.scored(state.form, {**state.parameters, "schema": schema})
 
-    def tell(self, cause: Cause, before: _State, after: _State, patch: Mapping[str, Keys] | None = None) -> _State:
-        """The state after, its cause noted with both scores."""
+    def add(
+        self,
+        cause: Cause,
+        before: _State,
+        after: _State,
+        apply: Callable[[_State], _State | None],
+        patch: Mapping[str, Keys] | None = None,
+    ) -> _State:
+        """Add a part with both scores to `found` and return the state after it."""
         words = f"{_short(before.score)} as it is, {_short(after.score)} with it undone"
         if patch:
             words = f"{words}; schema: {json.dumps(patch, ensure_ascii=False)}"
         where = f"{cause.where}; {words}" if cause.where else words
-        self.found.append(replace(cause, where=where, patch=patch or {}, scores=(before.score, after.score)))
+        scored = replace(cause, where=where, patch=patch or {}, scores=(before.score, after.score))
+        self.found.append(_Step(scored, apply, cause, patch or {}))
         return after
 
     def aligned(self, state: _State) -> _State:
@@ -263,11 +311,11 @@ class _Parts:
             after = self.patched(state, path, keys)
             if after is None or after.score <= state.score + _RISE:
                 continue
-            says = f"matching {path!r} in order gives {_short(state.score)}, by Hungarian {_short(after.score)}"
+            says = _order_says(path, state, after)
             rows = [row for _, of in self.compared(after) for row in of if row.schema_path.startswith(f"{path}[]")]
             fitting = sum(row.status == "match" for row in rows)
             cause = Cause("list order", says, chance=0.0 if fitting >= 0.8 * len(rows) else 0.05)
-            state = self.tell(cause, state, after, {path: keys})
+            state = self.add(cause, state, after, partial(self.patched, path=path, keys=keys), {path: keys})
         return state
 
     def compared(self, state: _State) -> list[tuple[Any, list[Any]]]:
@@ -301,7 +349,8 @@ class _Parts:
         wrong, counts = self.wrong(state)
         for path, items in wrong.items():
             for law, some, fixed in _holding(items):
-                after = self.put(state, [(item, value) for item, value in zip(some, fixed.values, strict=True)])
+                values = list(zip(some, fixed.values, strict=True))
+                after = self.put(state, values)
                 if after is None or after.score <= state.score + _RISE:
                     continue
                 first = some[0].pair
@@ -312,7 +361,7 @@ class _Parts:
                 pairs = [item.pair for item in some]
                 cause = Cause(law.name, says, where, law=law, pairs=pairs, column=golds, puts_gold_in=law.name == "value lost")
                 patch = next(self.patches(law, path, state, after), None)
-                state = self.tell(cause, state, after, patch)
+                state = self.add(cause, state, after, partial(self.put, values=values), patch)
                 break
         return state
 
@@ -342,11 +391,13 @@ class _Parts:
             both = [(a, b) for a, b in beside if (a.pair.predicted, b.pair.predicted) == (b.pair.gold, a.pair.gold)]
             if len(both) < max(1, _SHARE * len(wrong[one])):
                 continue
-            after = self.put(state, [(a, b.pair.predicted) for a, b in both] + [(b, a.pair.predicted) for a, b in both])
+            values = [(a, b.pair.predicted) for a, b in both] + [(b, a.pair.predicted) for a, b in both]
+            after = self.put(state, values)
             if after is None or after.score <= state.score + _RISE:
                 continue
             says = f"{one!r} and {other!r} are exchanged in {len(both)} of {plural(counts[one], 'place')}"
-            state = self.tell(Cause("fields exchanged", says, chance=0.0 if len(both) > 1 else 0.05), state, after)
+            cause = Cause("fields exchanged", says, chance=0.0 if len(both) > 1 else 0.05)
+            state = self.add(cause, state, after, partial(self.put, values=values))
         return state
 
     def synonyms(self, state: _State) -> _State:
@@ -366,7 +417,8 @@ class _Parts:
             n = sum(confused[group[0], word] for group in groups.values() for word in group[1:])
             says = f"other words stand for {plural(len(groups), 'text')} of {path!r}, in {n} of {plural(counts[path], 'value')}"
             shown = "; ".join(" = ".join(map(show, group)) for group in list(groups.values())[:5])
-            state = self.tell(Cause("synonyms", says, shown, puts_gold_in=True), state, after, {path: keys})
+            cause = Cause("synonyms", says, shown, puts_gold_in=True)
+            state = self.add(cause, state, after, partial(self.patched, path=path, keys=keys), {path: keys})
         return state
 
 
@@ -382,6 +434,10 @@ def _holding(items: Sequence[_Wrong]) -> Iterator[tuple[ErrorHypothesis, Sequenc
         some = [item for item in items if law.fix([item.pair]) is not None]
         if max(FEWEST, _SHARE * len(items)) <= len(some) < len(items) and (fixed := law.fix([item.pair for item in some])) is not None:
             yield law, some, fixed
+
+
+def _order_says(path: str, before: _State, after: _State) -> str:
+    return f"matching {path!r} in order gives {_short(before.score)}, by Hungarian {_short(after.score)}"
 
 
 def _short(score: float) -> str:

@@ -137,3 +137,20 @@ def test_unrelated_values_have_no_part() -> None:
 
     found = explained(change, n=40)
     assert [cause for cause in found["causes"] if cause["proved"]] == []
+
+
+def test_a_part_that_another_part_makes_needless_is_left_out() -> None:
+    """Reversed lines: pairing the orders by best fit raises the score too, but the pairing of the lines alone makes every record right."""
+
+    def record(i: int, step: int) -> dict[str, Any]:
+        skus = [["p", "q"], ["q", "p"], ["r", "s"]]
+        return {"id": f"r{i}", "orders": [{"lines": [{"sku": f"{sku}{i}"} for sku in of[::step]]} for of in skus]}
+
+    found = explain(
+        SCORERS.load("tree_match"), [record(i, -1) for i in range(20)], {"gold": [record(i, 1) for i in range(20)]}, rules="strict"
+    )
+    (cause,) = found["causes"]
+    assert cause["name"] == "list order"
+    assert list(cause["patch"]) == ["orders[].lines"]
+    assert cause["text"].startswith("matching 'orders[].lines' in order gives .14, by Hungarian 1: .14 as it is, 1 ")
+    assert cause["scores"][0] < cause["scores"][1] == 1
