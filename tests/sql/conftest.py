@@ -2,12 +2,15 @@
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from evalsuite.core.types import Fault
+from evalsuite.sandbox.cpu_clock import WALL_TIMES
 from evalsuite.sql.session import Connection
 from tests.sql import bigquery_stub, postgres_server
 from tests.sql.bigquery_stub import Stub
@@ -34,6 +37,23 @@ class Made:
     def engine(self) -> str:
         """The engine's name."""
         return self.connection.engine
+
+
+class TimeTaken:
+    """The CPU time of this process and the time on the wall, from when it is made."""
+
+    def __init__(self) -> None:
+        self._cpu, self._wall = time.process_time(), time.monotonic()
+
+    def code_of(self, fault: Fault, seconds: float) -> str:
+        """The code of a fault; TIMEOUT too for a LIMIT where the machine gave less CPU time than the limit in many times as long.
+
+        A statement that had its seconds is TIMEOUT on a busy machine as on a quiet one: its own CPU time counts.
+        """
+        cpu, wall = time.process_time() - self._cpu, time.monotonic() - self._wall
+        # What is stopped goes on for a moment, and what came before the statement took CPU time too.
+        is_starved = cpu < 2 * seconds and wall >= WALL_TIMES * seconds
+        return "TIMEOUT" if fault.code == "LIMIT" and is_starved else fault.code
 
 
 def _create(zone: str, raw: str, types: str) -> list[str]:

@@ -16,7 +16,7 @@ from evalsuite.sandbox.cpu_clock import WALL_TIMES
 from evalsuite.sql import open_session
 from evalsuite.sql.execution import run_answer
 from evalsuite.sql.session import Connection, QueryLimits
-from tests.sql.conftest import DUCKDB_SETUP, Made
+from tests.sql.conftest import DUCKDB_SETUP, Made, TimeTaken
 
 CANARY = "CANARY_51c2"
 ALLOWED, ERROR, LIMIT, TIMEOUT = "SQL_NOT_ALLOWED", "SQL_ERROR", "LIMIT", "TIMEOUT"
@@ -113,11 +113,12 @@ def _serve(pipe: Any) -> None:
     gold_df = CANARY  # noqa: F841  a name that a replacement scan would find
     while job := pipe.recv():
         connection, text, limits = job
+        taken = TimeTaken()
         try:
             table = run_answer(text, connection, limits)
             pipe.send(("done", str([list(column) for column in table.columns])))
         except FaultError as error:
-            pipe.send((error.fault.code, error.fault.detail))
+            pipe.send((taken.code_of(error.fault, limits.seconds), error.fault.detail))
 
 
 class Worker:

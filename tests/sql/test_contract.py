@@ -16,7 +16,7 @@ from evalsuite.sql import open_session
 from evalsuite.sql.execution import ResultCache, ask, execute, run_answer, write_result
 from evalsuite.sql.session import REASONS, Connection, QueryLimits, Written
 from evalsuite.sql.statement import only_statement
-from tests.sql.conftest import COLUMNS, ENGINES, Made
+from tests.sql.conftest import COLUMNS, ENGINES, Made, TimeTaken
 from tests.sql.csv_model import csv_form
 
 LIMITS = QueryLimits(seconds=60)
@@ -70,10 +70,11 @@ NO_SELECT = (
 
 
 def refused(text: str, connection: Connection, limits: QueryLimits = LIMITS) -> str:
-    """The code of the fault a text ends in."""
+    """The code of the fault a text ends in (see `TimeTaken`)."""
+    taken = TimeTaken()
     with pytest.raises(FaultError) as caught:
         run_answer(text, connection, limits)
-    return caught.value.fault.code
+    return taken.code_of(caught.value.fault, limits.seconds)
 
 
 def written(sql: str, made: Made, place: Path, cache: ResultCache | None = None, limits: QueryLimits = LIMITS) -> Written:
