@@ -252,7 +252,11 @@ class _Parts:
             after = step.apply(state)
             if after is None:
                 break
-            plain = replace(step.plain, says=_order_says(*step.patch, state, after)) if step.plain.name == "list order" else step.plain
+            plain = (
+                replace(step.plain, says=_order_says(next(iter(step.patch)), state, after))
+                if step.plain.name == "list order"
+                else step.plain
+            )
             state = self.add(plain, state, after, step.apply, step.patch)
         return self.found
 
