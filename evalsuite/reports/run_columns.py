@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.compare.characters import clean
 from evalsuite.core.errors import FAULTS
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, kind_of, raw_value, results_by, sign_under
 from evalsuite.gold.question_texts import NOTHING, Exchange
@@ -145,7 +144,7 @@ def scorer_columns(scorers: Sequence[str]) -> Iterator[Column[ReportRow]]:
             return Own("" if one is None else sign_under(one, one.score) if raw is None else f"{raw:.4g}")
 
         name = f"{scorer}_score" if scorer in taken else scorer
-        return Column(name=name, short=clean(scorer)[:6], type="DOUBLE", value=value, words=words, is_number=True)
+        return Column(name=name, short=scorer[:6], type="DOUBLE", value=value, words=words, is_number=True)
 
     return map(column, scorers)
 

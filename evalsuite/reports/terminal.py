@@ -159,8 +159,8 @@ def _print_listed(console: "Console", table: Table[Any]) -> None:
     def sized(names: Iterable[str], heads: Mapping[str, str]) -> dict[str, int]:
         return {name: max([len(heads[name]), *(row[name].cell_len for row in cells)]) for name in names}
 
-    whole = {name: column.head for name, column in columns.items()}
-    short = {name: column.short or column.head for name, column in columns.items()}
+    whole = {name: clean(column.head) for name, column in columns.items()}
+    short = {name: clean(column.short or column.head) for name, column in columns.items()}
     for heads, names in ((whole, [name for name in columns if name not in last]), (short, [first, *marks]), (short, marks)):
         sizes = sized(names, heads)
         room = console.width - sum(sizes.values()) - 2 * (len(sizes) + 1)
