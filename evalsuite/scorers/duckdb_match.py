@@ -1,4 +1,4 @@
-"""`duckdb_match`: tables of a DuckDB database against a gold database; what compares is imported as in `table_match`."""
+"""`duckdb_match`: compare tables of a DuckDB database with a gold database. The comparison code is imported late, as in `table_match`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ _A_VIEW = Fault(code="NOT_A_TABLE", detail="found a view, expected a table: the 
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
-    """What keeps the parameters from being judged: no table, lists of another length, a name the reference cannot write in SQL."""
+    """Return problems of the parameters: no table, lists of different lengths, a name that the reference cannot write in SQL."""
     tables = parameters.get("condition_tabs")
     if tables is None:
         return
@@ -48,22 +48,24 @@ def duckdb_match(
     labels: Labels = "judge",
     reference: Reference = "original",
 ) -> Score:
-    """1 where each of gold's tables (`condition_tabs`, or all) matches the answer's table of that name, as in `table_match`; else 0.
+    """1 if each of gold's tables (`condition_tabs`, or all) matches the answer's table of that name, as in `table_match`; else 0.
 
-    Names are compared without case. Types decide: a DATE is not the text of a date.
-    Official: columns as in `table_match`, what NULL means depends on its column's type.
+    Names are compared without case. Types count: a DATE does not equal the text of a date.
+    Official: columns as in `table_match`; the meaning of NULL depends on the type of its column.
     Strict: native values, NULL equals NULL, exact decimals, rows stay together.
 
+    Range: 0 or 1. Source: Spider 2.0.
+
     Args:
-        prediction: the DuckDB file handed in.
+        prediction: the submitted DuckDB file.
         gold: the gold DuckDB file.
         condition_tabs: the tables that count; none means all base tables of gold.
         condition_cols: for each table the gold columns that count, from 0; [] means all.
-        ignore_orders: for each table whether rows may stand in any order.
-        abs_tol: strict only, how far a number may be from gold, integers too: one value, or per gold column by header or position.
-        rel_tol: strict only, the same as a share of gold.
-        labels: strict only, `ignore` where columns may bear each other's headers.
-        reference: official only, whose rules these are, as in `table_match`: original, or dbt, the suite as it stands since July 2025.
+        ignore_orders: for each table whether rows may be in any order.
+        abs_tol: strict only, allowed difference from gold, integers too: one value, or per gold column by header or position.
+        rel_tol: strict only, the same as a fraction of gold.
+        labels: strict only, `ignore` if columns may have each other's headers.
+        reference: official only, the reference implementation, as in `table_match`: original, or dbt, its code since July 2025.
 
     Example:
         `{"func": "duckdb_match", "parameters": {"gold": "gold.duckdb", "condition_tabs": ["orders"], "ignore_orders": [true]}}`
@@ -71,7 +73,7 @@ def duckdb_match(
     from evalsuite.compare.column_profiles import Terms
 
     names = list(gold) if condition_tabs is None else condition_tabs
-    # What the digests leave open is asked for once, before anybody judges.
+    # Tables that the digests do not decide are fetched together, before the comparison.
     apart = set(_apart(prediction, gold, names, condition_cols or (), ignore_orders or ()))
     return _score(
         with_rows(prediction, apart),
@@ -91,7 +93,7 @@ def _apart(
     needed: Sequence[Sequence[int]],
     ignore_orders: Sequence[bool],
 ) -> Iterator[str]:
-    """The names, without case, of the tables whose digests do not settle both verdicts."""
+    """Yield the names, without case, of the tables whose digests do not decide both verdicts."""
     from evalsuite.compare.duckdb_fetchdf_compat import turns_into_floats
 
     handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
@@ -103,7 +105,7 @@ def _apart(
             continue
         types, ignore_order = mine.types or (), bool(ignore_orders and ignore_orders[index])
         chosen = [types[i] for i in (needed[index] if needed else ()) if -len(types) <= i < len(types)]
-        # Rows in any order are sorted by the text of their numbers, which other columns have a say in.
+        # Rows in any order are sorted by the text of their numbers, which depends on other columns.
         alike = not (ignore_order and chosen) or turns_into_floats(chosen) == turns_into_floats(types)
         if not alike or agreed(theirs, mine, ignore_order=ignore_order) is None:
             yield name
@@ -119,7 +121,7 @@ def _score(
     terms: "Terms",
     reference: Reference,
 ) -> Score:
-    """Both verdicts on the named tables."""
+    """Return both verdicts on the named tables."""
     from evalsuite.compare.margins import with_margin
     from evalsuite.compare.official_tables import match_database
     from evalsuite.compare.strict_tables import join_verdicts, judge_each
@@ -128,7 +130,7 @@ def _score(
 
     seen = Comparisons()
     views = [name for name, table in prediction.items() if isinstance(table, Table) and table.is_view]
-    # The suite of today reads them, as strict does.
+    # The reference's code since July 2025 reads views, as strict does.
     plain = prediction if reference == "dbt" else {**prediction, **dict.fromkeys(views, _A_VIEW)}
     official = match_database(plain, gold, tables=names, needed=needed, ignore_orders=ignore_orders, reference=reference, comparisons=seen)
     if not names:

@@ -1,4 +1,4 @@
-"""`number_match`: the answer holds the gold number."""
+"""`number_match`: the answer contains the gold number."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -12,14 +12,14 @@ from evalsuite.scorers.string_match import exclude_problems
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
-    """What keeps the parameters from being judged: no gold, or a gold that is no finite number."""
+    """Return problems of the parameters: no gold, or a gold that is not a finite number."""
     gold = parameters.get("gold", 0)
     if gold == []:
         yield Problem(code="BAD_SPEC", message="gold is an empty list", hint="name at least one accepted number")
     try:
         gold_numbers(gold)
     except (ValueError, OverflowError):
-        hint = "numbers may stand as 17.5, '17.5', '1,234' or '17.5%'"
+        hint = "numbers may be written as 17.5, '17.5', '1,234' or '17.5%'"
         yield Problem(code="BAD_SPEC", message="gold is not a finite number", hint=hint)
     numbers = gold if isinstance(gold, list) else []
     if parameters.get("conj") == "and" and len({str(item) for item in numbers}) < len(numbers):
@@ -39,21 +39,23 @@ def number_match(
     abs_tol: float | None = None,
     rel_tol: float | None = None,
 ) -> Score:
-    """1 where a number in the answer lies within 10**-precision of a gold (of each one with `conj: and`), else 0.
+    """1 if a number in the answer is within 10**-precision of a gold (of each one with `conj: and`), else 0.
 
-    Official: with one gold that is text or has decimals the answer must hold exactly one number; signs are not seen; `percentage`
-    accepts 100 times the gold too. Strict: signed numbers, a whole gold exactly, any other but for float noise and rounding to the
-    decimals shown; dates, years beside other numbers and repeats do not disqualify, more different numbers than golds do.
+    Official: if the only gold is text or has decimals, the answer must contain exactly one number; signs are ignored; `percentage`
+    also accepts 100 times the gold. Strict: signed numbers, a whole gold exactly, others up to float noise and rounding to the
+    decimals shown; dates, years next to other numbers and repeats do not disqualify, more different numbers than golds do.
+
+    Range: 0 or 1. Source: Spider 2.0.
 
     Args:
         prediction: the answer.
-        gold: the accepted number or numbers; text may hold `1,234` or `17.5%`.
-        percentage: whether a share may be given as percent or as fraction.
+        gold: the accepted number or numbers; text may contain `1,234` or `17.5%`.
+        percentage: whether a ratio may be given as percent or as fraction.
         precision: decimal places that must agree; a value other than 4 widens the strict tolerance too.
         conj: `or`, one gold is enough; `and`, all are needed.
-        exclude: texts that must not stand in the answer.
-        abs_tol: strict only, how far a number may be from gold, whole golds too.
-        rel_tol: strict only, the same as a share of gold.
+        exclude: texts that must not be in the answer.
+        abs_tol: strict only, allowed difference from gold, whole golds too.
+        rel_tol: strict only, the same as a fraction of gold.
 
     Example:
         `{"func": "number_match", "parameters": {"gold": "17.5", "precision": 2}}`
@@ -62,7 +64,7 @@ def number_match(
     strictly = partial(match_number_strictly, prediction, gold, percentage=percentage, conj=conj, exclude=exclude)
     strict = strictly(precision=precision, abs_tol=abs_tol, rel_tol=rel_tol)
     margin = None
-    # What is excluded, or one of many, is so under any tolerance.
+    # Excluded texts and too many numbers disqualify under any tolerance.
     if strict.value == 1 or strict.kind not in ("exclude", "hedged"):
         margin = number_margin(
             *(prediction, gold),
@@ -75,10 +77,10 @@ def number_match(
 
 
 def _why_refused(official: Official, strict: Strict, *, both_forms: bool) -> Cause:
-    """The cause where only strict accepts; `both_forms` says that the reference asks for each gold as share and as percent."""
+    """Return the cause if only strict accepts; `both_forms`: the reference requires each gold as fraction and as percent."""
     if official.reason.startswith("the answer holds the excluded"):
         return "exclude inside a word"
     if strict.cause != "context numbers" or "takes exactly one" in official.reason:
         return strict.cause
-    # The number is written plainly: what is left are characters that the reference does not read as strict does.
+    # The number is written plainly, so the cause is characters that the two rules read differently.
     return "percent form" if both_forms else "number form"

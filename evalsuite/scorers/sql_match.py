@@ -1,4 +1,4 @@
-"""`sql_match`: an answer that is a query gives what gold's query gives, by the rules of a known evaluator and by our own."""
+"""`sql_match`: compare the results of the answer's query and of gold's query, by the rules of a known evaluator and by strict rules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -14,13 +14,13 @@ from evalsuite.core.types import Problem, Score, Table
 from evalsuite.sql.query_pairs import ordered_by
 
 Name = Literal["bird-ex", "test-suite"]
-# (what the answer gives on each database, what gold's query gives there)
+# (result of the answer on each database, result of gold's query there)
 Results = tuple[Sequence[Table], Sequence[Table]]
 Rows = Sequence[tuple[Any, ...]]
 
 
 def query_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
-    """What keeps a pair from being run: a query or a name of a database that is empty."""
+    """Return problems that prevent running a pair: an empty query or database name."""
     for key, hint in (("gold", "give gold's SQL"), ("database", "the name of a folder or file below --databases")):
         if not str(parameters.get(key, "?")).strip(" \0"):
             yield Problem(code="BAD_SPEC", message=f"{key} is empty", hint=hint)
@@ -28,19 +28,21 @@ def query_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
 
 @scorer(reads="query", validate=query_problems)
 def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name = "bird-ex") -> Score:
-    """1 where the answer's query gives what gold's query gives on the same SQLite database, else 0.
+    """1 if the answer's query has the same result as gold's query on the same SQLite database, else 0.
 
-    Official: as the named evaluator decides. `bird-ex` compares sets of rows on the database alone; `test-suite` takes DISTINCT out of both
-    queries and compares bags of rows under some order of columns, in gold's order where its text says ORDER BY, on each file of the
+    Official: as in the named evaluator. `bird-ex` compares sets of rows on one database; `test-suite` removes DISTINCT from both
+    queries and compares multisets of rows under some order of columns, in gold's order if its text contains ORDER BY, on each file of the
     database's folder.
-    Strict: on each of these files all rows as often as gold has them, each gold column by its own column, kept together in a row; in
-    gold's order where its outermost query says ORDER BY.
+    Strict: on each of these files all rows as often as in gold, each gold column by its own column, kept together in a row; in
+    gold's order if its outermost query has ORDER BY.
+
+    Range: 0 or 1. Source: BIRD and Spider's test suite.
 
     Args:
         prediction: the query.
         gold: gold's query.
         database: the name of the database: `<name>/<name>.sqlite` or `<name>.sqlite` below --databases.
-        evaluator: whose rules the official ones are: `bird-ex` (BIRD) or `test-suite` (Spider).
+        evaluator: the official rules: `bird-ex` (BIRD) or `test-suite` (Spider).
 
     Example:
         `{"func": "sql_match", "parameters": {"gold": "SELECT count(*) FROM sale", "database": "shop"}}`
@@ -65,7 +67,7 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
 def _official(
     predicted: Sequence[Table], expected: Sequence[Table], rows: Sequence[Rows], handed_in: Sequence[Rows], *, gold: str, evaluator: Name
 ) -> Score:
-    """The evaluator's verdict, with the first database that decides it; each table comes with its rows."""
+    """Return the evaluator's verdict, with the first database that decides it; each table comes with its rows."""
     ordered = evaluator == "test-suite" and "order by" in gold.lower()
     for at, (own, others) in enumerate(zip(rows, handed_in, strict=True)):
         is_equal = equal_as_bags(own, others, ordered=ordered) if evaluator == "test-suite" else equal_as_sets(own, others)
@@ -92,7 +94,7 @@ def _difference(gold: Table, predicted: Table, rows: Sequence[Any], handed_in: S
 
 
 def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Sequence[bool], gold: str) -> Strict:
-    """The strict verdict on each database; the first that refuses decides. `are_same` says where both have the very same rows."""
+    """Return the strict verdict; the first database that refuses decides. `are_same` marks databases with identical rows."""
     order = ordered_by(gold, expected[0].header)
     verdicts = []
     for at, (theirs, mine) in enumerate(zip(predicted, expected, strict=True)):

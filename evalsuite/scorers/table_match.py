@@ -1,6 +1,6 @@
-"""`table_match`: a CSV table holds the gold columns; `tables_match`: several tables, each against its own gold.
+"""`table_match`: a CSV table contains the gold columns; `tables_match`: several tables, each with its own gold.
 
-What compares is imported when the first table is: who reads gold needs the signatures alone.
+The comparison code is imported with the first table, because loading gold needs only the signatures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
 
 
 def table_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
-    """What keeps the parameters from being judged; shapes of `condition_cols` that the reference dies of block only the official rules."""
+    """Return problems of the parameters. Shapes of `condition_cols` on which the reference raises block only the official rules."""
     gold = parameters.get("gold", "?")
     if not gold:
         yield Problem(code="BAD_SPEC", message="gold names no file", hint="name the gold table, or a list of accepted ones")
@@ -27,11 +27,11 @@ def table_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     yield from _column_problems(columns, n_golds, reference)
     listed = [] if is_bare(columns) else list(columns or ())
     if n_golds is not None and listed and isinstance(listed[0], list) and n_golds < len(listed) and listed != [[]]:
-        message = f"condition_cols holds {len(listed)} lists for {n_golds} gold tables; the rest is ignored"
+        message = f"condition_cols has {len(listed)} lists for {n_golds} gold tables; the rest is ignored"
         yield Problem(code="BAD_SPEC", message=message, blocks=frozenset())
     order = parameters.get("ignore_order", False)
     if isinstance(order, list) and (n_golds is None or len(order) != n_golds):
-        message = f"ignore_order holds {len(order)} entries for {n_golds or 1} gold tables; the reference takes any list but [] as true"
+        message = f"ignore_order has {len(order)} entries for {n_golds or 1} gold tables; the reference takes any list but [] as true"
         yield Problem(code="BAD_SPEC", message=message, hint="one entry for each gold table", blocks=frozenset())
     by = parameters.get("order_by", ())
     if any(index < 0 for item in by for index in (item if isinstance(item, list) else [item])):
@@ -40,7 +40,7 @@ def table_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _column_problems(columns: Any, n_golds: int | None, reference: Reference) -> Iterator[Problem]:
-    """What keeps a reference from using `condition_cols`: it dies at the first gold that it does not fit, so only a first one blocks."""
+    """Yield why a reference cannot use `condition_cols`. It raises at the first gold that does not fit, so only that one blocks."""
     hint = "[0, 2] for one gold table, [[0, 2], [1]] for a list of two"
     needed = needed_columns(columns, n_golds, reference)
     unfit = next((item for item in needed if isinstance(item, Fault)), None)
@@ -71,25 +71,29 @@ def table_match(
     labels: Labels = "judge",
     reference: Reference = "original",
 ) -> Score:
-    """1 where each needed gold column (`condition_cols`, from 0; none = all) equals some predicted column, of any accepted gold table.
+    """1 if each needed gold column (`condition_cols`, from 0; none = all) equals some predicted column, for any accepted gold table;
+    else 0.
 
-    Headers and further columns do not count. Official: columns are compared one by one within 0.01, sorted apart under `ignore_order`.
-    Strict: each gold column has its own predicted column, whose header does not say otherwise, and rows stay together; numbers are equal
-    but for float noise and rounding to at least two decimals.
+    Headers and further columns do not count. Official: columns are compared one by one within 0.01, each sorted separately with
+    `ignore_order`.
+    Strict: each gold column has its own predicted column, without a contradicting header, and rows stay together; numbers are equal
+    up to float noise and rounding to at least two decimals.
+
+    Range: 0 or 1. Source: Spider 2.0.
 
     Args:
-        prediction: the CSV file handed in.
+        prediction: the submitted CSV file.
         gold: the gold CSV file, or a list of accepted ones.
-        condition_cols: the gold columns that count, from 0; none means all; a list of lists for several golds. A number by itself is that
-            column; under the official rules each reference makes of it what its code does.
-        ignore_order: whether rows may stand in any order; per gold under strict.
+        condition_cols: the gold columns that count, from 0; none means all; a list of lists for several golds. A single number is that
+            column; under the official rules each reference treats it as its code does.
+        ignore_order: whether rows may be in any order; per gold under strict.
         order_by: strict only, the gold columns (from 0) that rows are ordered by: rows equal in all of them may change places.
-        abs_tol: strict only, how far a number may be from gold, integers too: one value, or per gold column by header or position.
-        rel_tol: strict only, the same as a share of gold.
+        abs_tol: strict only, allowed difference from gold, integers too: one value, or per gold column by header or position.
+        rel_tol: strict only, the same as a fraction of gold.
         percentage: strict only, whether a cell like `12.5%` may be 0.125 or 12.5, one of them for a whole column.
-        labels: strict only, `ignore` where columns may bear each other's headers.
-        reference: official only, whose rules these are: those of Spider 2.0 (original), Lite, Snow or dbt. In Lite and Snow an empty cell
-            is 0; in dbt two columns that cannot be compared are not equal, where the original gives up.
+        labels: strict only, `ignore` if columns may have each other's headers.
+        reference: official only, the reference implementation: Spider 2.0 (original), Lite, Snow or dbt. In Lite and Snow an empty cell
+            is 0; in dbt two columns that cannot be compared are not equal, while the original fails.
 
     Example:
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
@@ -107,7 +111,7 @@ def table_match(
     official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order), reference=reference, comparisons=seen)
     report_official(official)
     strict = judge_any(prediction, golds, terms, needed=condition_cols, ignore_order=ignore_order, order_by=order_by, comparisons=seen)
-    # A list of orders is only true or false to the reference.
+    # The reference only tests whether a list of orders is empty.
     own_options = isinstance(ignore_order, list) and any(bool(order) != bool(ignore_order) for order in ignore_order)
     score = join_verdicts(official, strict, own_options=own_options)
     asked: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_order, "order_by": order_by, "terms": terms}
@@ -115,7 +119,7 @@ def table_match(
 
 
 def tables_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
-    """What keeps the parameters from being judged: no gold, or lists that do not have one entry a gold table."""
+    """Return problems of the parameters: no gold, or lists without one entry per gold table."""
     gold = parameters.get("gold", ["?"])
     if not gold:
         yield Problem(code="BAD_SPEC", message="gold names no file", hint="name one gold table for each table of an answer")
@@ -138,20 +142,22 @@ def tables_match(
     labels: Labels = "judge",
     reference: Reference = "original",
 ) -> Score:
-    """1 where the i-th table of the answer matches the i-th gold table for all of them, else 0.
+    """1 if the i-th table of the answer matches the i-th gold table for all of them, else 0.
 
     Official and strict: each pair as in `table_match`, under the same rule.
 
+    Range: 0 or 1. Source: Spider 2.0.
+
     Args:
-        prediction: the CSV files handed in, in gold's order.
+        prediction: the submitted CSV files, in gold's order.
         gold: the gold CSV files.
         condition_cols: for each gold the columns that count, from 0; [] means all.
-        ignore_orders: for each gold whether rows may stand in any order.
-        abs_tol: strict only, how far a number may be from gold, integers too: one value, or per gold column by header or position.
-        rel_tol: strict only, the same as a share of gold.
+        ignore_orders: for each gold whether rows may be in any order.
+        abs_tol: strict only, allowed difference from gold, integers too: one value, or per gold column by header or position.
+        rel_tol: strict only, the same as a fraction of gold.
         percentage: strict only, whether a cell like `12.5%` may be 0.125 or 12.5, one of them for a whole column.
-        labels: strict only, `ignore` where columns may bear each other's headers.
-        reference: official only, whose rules these are, as in `table_match`.
+        labels: strict only, `ignore` if columns may have each other's headers.
+        reference: official only, the reference implementation, as in `table_match`.
 
     Example:
         `{"func": "tables_match", "parameters": {"gold": ["a.csv", "b.csv"], "condition_cols": [[], [0]], "ignore_orders": [true, false]}}`

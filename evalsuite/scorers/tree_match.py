@@ -1,4 +1,4 @@
-"""`tree_match`: extracted JSON records against gold records, field by field along a schema."""
+"""`tree_match`: compare extracted JSON records with gold records, field by field along a schema."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,12 +29,12 @@ _CRASHES = (TypeError, ValueError, KeyError, AttributeError, OverflowError, Recu
 
 
 def _asks(parameters: Mapping[str, Any]) -> bool:
-    """Whether the schema compares a field with the `semantic` comparator."""
+    """Return whether the schema compares a field with the `semantic` comparator."""
     return '"semantic"' in json.dumps(parameters.get("schema"), default=str)
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
-    """Keys and options of the schema that nobody reads, as warnings; what else is wrong with it is said where it is used."""
+    """Return warnings for unknown keys and options of the schema; other errors are reported where the schema is used."""
     schema = parameters.get("schema")
     notices: list[Notice] = []
     if isinstance(schema, dict):
@@ -45,7 +45,7 @@ def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _unread(notices: Sequence[Notice]) -> list[str]:
-    """A sentence for each key and option of the schema that nobody reads."""
+    """Return a sentence for each unknown key and option of the schema."""
     return [f"schema at {one.path or 'its root'}: {one.message}" for one in dict.fromkeys(notices) if one.kind in UNREAD]
 
 
@@ -64,20 +64,22 @@ def tree_match(
 ) -> Score:
     """Mean F1 over records of the fields found against the fields expected; one record, or a list of n.
 
-    Strict is the score unless official rules are asked for.
-    Official: the reference's numbers, records paired by position; 0 where the prediction makes the reference crash.
-    Strict: sound rules, records joined by `id_field`; a record without a partner, or a line that is no record, is 0.
+    Strict is the score unless official rules are requested.
+    Official: the reference's numbers, records paired by position; 0 if the prediction makes the reference raise.
+    Strict: sound rules, records joined by `id_field`; a record without a partner, or a line that is not a record, is 0.
+
+    Range: 0 to 1, higher is better. Source: Struct Extract Eval.
 
     Args:
         prediction: the extracted record or records, as JSON.
-        judge: what the `semantic` comparator asks; a run makes it out of suite.yaml.
+        judge: the judge of the `semantic` comparator; a run takes it from suite.yaml.
         gold: the expected record or records; `{"x-eval-any-of": [...]}` anywhere accepts several values.
-        schema: a JSON Schema with `x-eval-*` keys, or Treeval's types; without one it is inferred from gold, `id_field` left out.
-        id_field: the key that names a record.
+        schema: a JSON Schema with `x-eval-*` keys, or Treeval's types; without one it is inferred from gold, without `id_field`.
+        id_field: the key that identifies a record.
         post_process: `propagate_batch_errors`, `reclassify_nulls` or `{"reclassify_nulls": {"absent_values": [null]}}`, in order.
         compounds: fields that only count together: `{"fields": [...], "primary": ..., "name": ..., "rule": "all_equal"}`.
-        compat: take the reference's numbers as the strict ones too.
-        repair: read JSON in fences or prose, or with a comma too many, as what it says; the report counts such records.
+        compat: use the reference's numbers as the strict ones too.
+        repair: accept JSON in fences or prose, or with an extra comma; the report counts such records.
 
     Example:
         `{"func": "tree_match", "parameters": {"gold": {"method": "CVD", "kelvin": 300}, "schema": null}}`
@@ -130,13 +132,13 @@ def tree_match(
 
 
 def _right(result: RunResult) -> Iterator[tuple[Any, Any]]:
-    """(gold, predicted) of each leaf that is right."""
+    """Yield (gold, predicted) of each right leaf."""
     rows = (row for record in result.records for row in record.field_results)
     return ((row.gold_value, row.extracted_value) for row in rows if row.status == "match" and row.score == 1)
 
 
 def _semantic(schema: Any, judge: Any) -> dict[str, SemanticBatchComparator]:
-    """The `semantic` comparator over the judge, where the schema names it. Raises `FaultError` where there is none to ask."""
+    """Return the `semantic` comparator with the judge, if the schema names it. Raises `FaultError` if there is no judge."""
     if not _asks({"schema": schema}):
         return {}
     from evalsuite.scorers.judge import needed, semantic_comparator
@@ -153,7 +155,7 @@ class _Run:
     notify: Notify
 
     def score(self, gold: list[Any], found: list[Any], *, compat: bool) -> RunResult:
-        """The result; raises the first fault of somebody else's code: what is left without it is no score."""
+        """Return the result. Raises the first fault of plugin code, because a result without that part would not be a score."""
         how: dict[str, Any] = {"compat": compat, "comparators": self.compounds, "notify": _quiet if compat else self.notify}
         result = evaluate(gold, found, self.schema, self.id_field, self.post_process, **how)
         for fault in result.faults:
@@ -162,7 +164,7 @@ class _Run:
 
 
 def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | None, str, Fault | None, list[float | None]]:
-    """(score, why, fault, F1 of each record) of the reference: 0 where the prediction makes it crash, None where gold does."""
+    """Return (score, reason, fault, F1 of each record) of the reference: 0 if the prediction makes it raise, None if gold does."""
     nothing: list[float | None] = [0.0] * len(gold)
     run = replace(run, schema=_annotated(run.schema))
     lost = next((record for record in found if isinstance(record, Lost) and record.cause), None)
@@ -186,7 +188,7 @@ def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | Non
 
 
 def _official_reason(result: RunResult, id_field: str | None) -> str:
-    """What the reference's number rests on: its worst fields, and what it does that the strict rules do not."""
+    """Return the basis of the reference's number: its worst fields, and where it differs from the strict rules."""
     ids = result.per_schema_path.get("*") if id_field is not None else None
     pairs = [(r.gold, r.extracted) for r in result.records if isinstance(r.gold, dict) and isinstance(r.extracted, dict)]
     shuffled = id_field is not None and any(gold.get(id_field) != found.get(id_field) for gold, found in pairs)
@@ -197,7 +199,7 @@ def _official_reason(result: RunResult, id_field: str | None) -> str:
 
 
 def _annotated(schema: Any) -> Any:
-    """The schema as one has to hand it to the reference: annotated, references resolved."""
+    """Return the schema in the form that the reference requires: annotated, references resolved."""
     from evalsuite.trees.eval_schema import annotate_xeval, needs_resolving, resolve_schema_references
 
     plain = as_json_schema(schema)
@@ -207,12 +209,12 @@ def _annotated(schema: Any) -> Any:
         if needs_resolving(plain):
             plain = resolve_schema_references(plain, compat=True, notify=_quiet)
     except (JsonRefError, RecursionError, ValueError):
-        return plain  # what upstream cannot resolve it cannot parse either: the run says so
+        return plain  # a schema that the reference cannot resolve fails when the run parses it
     return annotate_xeval(plain, compat=True)
 
 
 def _inferred(gold: Any, *, widen: bool) -> dict[str, Any]:
-    """The schema that gold shows: by the first value of a field as upstream does, or by all of them."""
+    """Infer the schema from gold: from the first value of a field as the reference does, or from all values."""
     records = gold if isinstance(gold, list) else [gold]
     try:
         return infer_schema(records, widen=widen, notify=_quiet)
@@ -221,23 +223,23 @@ def _inferred(gold: Any, *, widen: bool) -> dict[str, Any]:
 
 
 def _without(id_field: str | None, schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without the id, in place: what records are joined by is no field that can be found or missed."""
+    """Remove the id from the schema, in place: the key by which records are joined is not a field to find."""
     schema.get("properties", {}).pop(id_field, None)
     return schema
 
 
 def _quiet(notice: Notice) -> None:
-    """Remarks on gold belong to `evalsuite schema`, not to each answer."""
+    """Ignore notices about gold; `evalsuite schema` shows them."""
 
 
 def _as_records(value: Any, schema: Any) -> list[Any]:
-    """One record as a list of one; a list is n records, unless the schema says that a record is itself a list."""
+    """Return one record as a list of one; a list is n records, unless the schema says that a record is itself a list."""
     as_list = isinstance(schema, dict) and effective_type(schema)[0] == "array"
     return value if isinstance(value, list) and not as_list else [value]
 
 
 def _steps(names: Sequence[str | dict[str, Any]]) -> PostProcess | None:
-    """The post-processors of a gold file as one."""
+    """Return the post-processors of a gold file as one function."""
     steps: list[PostProcess] = []
     for entry in names:
         name, options = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()), ("", {}))

@@ -1,4 +1,4 @@
-"""`tree_score`: extracted JSON against gold JSON by Treeval."""
+"""`tree_score`: compare extracted JSON with gold JSON by Treeval."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -16,9 +16,9 @@ from evalsuite.trees.treeval import TreevalResult, prepare, treeval_schema_of, t
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
-    """What keeps the parameters from being judged: a schema or metrics that cannot be used."""
+    """Return problems of the parameters: an invalid schema or metrics."""
     schema = parameters.get("schema")
-    if isinstance(schema, str) or schema is None:  # a file is read later, none is inferred from gold
+    if isinstance(schema, str) or schema is None:  # a file is read later, and None is inferred from gold
         return
     metrics = [parameters.get(key) for key in ("metrics", "types_metrics", "leaves_metrics")]
     try:
@@ -44,21 +44,23 @@ def tree_score(
     """How well extracted JSON follows gold: the mean of the leaf metrics times the F1 of nodes times the F1 of leaves (Treeval).
 
     One record, or n records of a JSONL as one batch. Lists have no order. Official: the reference's numbers, records paired by position;
-    0 where it raises. Strict: any JSON is scored by the same rules, records joined by `id_field`; a line that is no record counts as null,
-    an invented record costs precision.
+    0 if it raises. Strict: any JSON is scored by the same rules, records joined by `id_field`; a line that is not a record counts as null,
+    an extra record costs precision.
+
+    Range: 0 to 1, higher is better. Source: Treeval.
 
     Args:
         prediction: the extracted record, or the list of n of them.
         gold: the expected record, or the list of n of them.
         schema: leaf types (string, integer, number, boolean, or your own), [a, b] for a choice, [type] for a list of it; a JSON Schema is
-            read as one, and without one it is inferred from gold.
-        id_field: the key that names a record.
+            converted, and without one it is inferred from gold.
+        id_field: the key that identifies a record.
         metrics: name -> a text metric with its options, `{"near": {"bertscore": {"model": "models/x"}}}`, for the two below.
-        types_metrics: leaf type -> metric or metrics, over exact_match, boolean_accuracy and levenshtein; a choice is "()".
+        types_metrics: leaf type -> metric or metrics, from exact_match, boolean_accuracy and levenshtein; a choice is "()".
         leaves_metrics: metrics for single leaves, in the schema's shape.
         exclusive: whether those replace the type's metrics instead of adding to them.
-        hierarchical: whether each branch counts as one value beside the leaves next to it.
-        repair: read JSON in fences or prose, or with a comma too many, as what it says; the report counts such records.
+        hierarchical: whether each branch counts as one value next to its sibling leaves.
+        repair: accept JSON in fences or prose, or with an extra comma; the report counts such records.
 
     Example:
         `{"func": "tree_score", "parameters": {"gold": {"total": 12}, "schema": {"total": "integer"}}}`
@@ -101,9 +103,9 @@ def tree_score(
 
 
 def _by_position(scored: Callable[..., TreevalResult], answers: Sequence[Any], n: int, lost: Lost | None) -> tuple[float, str, str]:
-    """(value, reason, why the reference raises) under official rules: records by position, null for what is lost or lacking.
+    """Return (value, reason, why the reference raises) under official rules: records by position, null for lost or missing ones.
 
-    The result is let go here, before another is made: of many records each is large.
+    The result is released here before the next is made, because with many records each is large.
     """
     by_position = [None if isinstance(record, Lost) else record for record in answers][:n]
     official = scored([*by_position, *[None] * (n - len(by_position))], [], compat=True)
@@ -114,14 +116,14 @@ def _by_position(scored: Callable[..., TreevalResult], answers: Sequence[Any], n
 
 
 def _right(result: TreevalResult) -> Iterator[tuple[Any, Any]]:
-    """(gold, predicted) of each leaf that is right."""
+    """Yield (gold, predicted) of each right leaf."""
     return ((row.expected, row.got) for row in result.rows if row.status == "match" and row.score == 1)
 
 
 def _paired(references: list[Any], answers: list[Any], id_field: str | None, schema: Any) -> tuple[list[Any], list[Any], list[Any]]:
-    """(references, one predicted record or null for each, the predicted records that gold does not have).
+    """Return (references, one predicted record or null for each, predicted records without a gold record).
 
-    The id is no field of the records, unless the schema has it.
+    The id is not a field of the records, unless the schema has it.
     """
     joined = join_by_id(references, answers, id_field) if id_field is not None else None
     if joined is None:

@@ -163,7 +163,7 @@ def test_a_failing_gold_query_is_golds_fault(place: Place) -> None:
         ("number_match", "SELECT NULL", "gold is not a finite number"),
         ("number_match", "SELECT 'many'", "gold is not a finite number"),
         ("number_match", "SELECT 9e999", "gold is not a finite number"),
-        ("string_match", "SELECT NULL", "gold holds an empty text"),
+        ("string_match", "SELECT NULL", "gold contains an empty text"),
         ("number_match", "SELECT 1, 2", "must give one cell"),
         ("number_match", "SELECT amount FROM sales", "must give one cell"),
         ("number_match", None, "gold.sql is not there"),

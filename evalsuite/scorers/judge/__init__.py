@@ -1,4 +1,4 @@
-"""Judges: models that are asked what an answer is worth, over any OpenAI-compatible chat endpoint."""
+"""Judges: models that rate answers, over any OpenAI-compatible chat endpoint."""
 
 from evalsuite.scorers.judge.judge import Decision, Judge, Question, needed
 from evalsuite.scorers.judge.scorers import semantic_comparator

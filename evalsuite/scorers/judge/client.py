@@ -1,15 +1,10 @@
-"""The client of a model's endpoint: what is known is not asked again, what fails for a moment is asked again.
+"""Client of a model endpoint: caching, rate limits, retries and the provider's batch API.
 
-Threads may share one client. The key is read from the environment at each call's start and appears in nothing that leaves here.
+Known replies are taken from the cache; temporary failures are retried. Threads may share one client. The key is read from the environment
+at the start of each call; it is sent in one header and never shown or stored.
 
-How fast an endpoint is asked: how many calls at once, how many requests and tokens a minute.
-
-The endpoint of a judge, spoken to with its key: which goes out in one header, and into nothing that is shown or kept.
-
-A provider's batch API as a desk: what is asked there waits, goes out together, and is answered when the batch is done.
-
-Who asks first is told to wait, and asks again once `settle` came back. What is under way is noted in a file, so that a run which was killed
-looks for its batches again and sends nothing twice.
+With a batch API, the first request for a reply raises a fault that means "wait"; after `settle` the reply is available. Batches under way
+are recorded in a file, so that a run that was killed finds its batches again and sends nothing twice.
 """
 
 import contextlib
@@ -34,18 +29,18 @@ from evalsuite.scorers.judge.settings import Settings
 from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, Response, TransportError, reply_of, send
 
 _MINUTE = 60.0
-_STEP = 0.5  # seconds after which a waiting call looks again whether it was ended
+_STEP = 0.5  # seconds after which a waiting call checks again whether it was stopped
 
 
 class Pace:
-    """Lets calls out. A refusal for haste (429, 529) halves the number that may be under way; each reply lets half a call more out again.
+    """Rate limiter. A refusal (429, 529) halves the number of parallel calls; each reply allows half a call more.
 
     Args:
-        concurrency: how many may be under way at most.
+        concurrency: the maximum number of parallel calls.
         requests_per_minute: 0 sets no limit.
-        tokens_per_minute: tokens of prompts and replies together, told when a reply is there; 0 sets no limit.
-        wait: waits so many seconds, true where the calls were ended meanwhile.
-        clock: seconds.
+        tokens_per_minute: tokens of prompts and replies together, counted when a reply arrives; 0 sets no limit.
+        wait: waits that many seconds; returns True if the calls were stopped meanwhile.
+        clock: returns seconds.
     """
 
     def __init__(
@@ -67,7 +62,7 @@ class Pace:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """One call, from where it may go out until its reply is there."""
+        """Reserve a slot for one call, until its reply arrives."""
         with self._free:
             while self._under_way >= max(1, int(self.allowed)):
                 self._free.wait(_STEP)
@@ -80,7 +75,7 @@ class Pace:
                 self._free.notify()
 
     def turn(self) -> None:
-        """Wait for this request's turn by the limits of a minute; each try is a request."""
+        """Wait for this request's turn under the limits per minute; each retry counts as a request."""
         if not (self._gap or self._per_token):
             return
         with self._free:
@@ -91,14 +86,14 @@ class Pace:
             self._wait(at - now)
 
     def replied(self, n_tokens: int) -> None:
-        """A reply came: its tokens put the next turn off, and more calls may be under way."""
+        """Record a reply: its tokens delay the next turn, and more parallel calls are allowed."""
         with self._free:
             self._next = max(self._next, self._clock()) + n_tokens * self._per_token if self._per_token else self._next
             self.allowed = min(float(self._most), self.allowed + 0.5)
             self._free.notify()
 
     def refused(self) -> None:
-        """The endpoint says that it is asked too fast."""
+        """Record that the endpoint refused a call because of the rate."""
         with self._free:
             self.allowed = max(1.0, self.allowed / 2)
 
@@ -107,7 +102,7 @@ Wait = Callable[[float], Any]
 
 AGAIN = frozenset({408, 409, 425, 429})
 TOO_FAST = frozenset({429, 503, 529})
-# Every other call would be refused for the same reason.
+# All other calls would be refused for the same reason.
 REFUSED = {401: "the key is not accepted", 403: "the key has no right to this", 404: "no such address or model"}
 LONGEST_BACKOFF, LONGEST_RETRY_AFTER = 30.0, 300.0
 _SHORTEST_SECRET = 8
@@ -116,7 +111,7 @@ _LONGEST_ERROR = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request as it went over the wire, its key aside, and what came back: status 0 says that nothing whole did."""
+    """One HTTP request without its key, and the response; status 0 means no complete response."""
 
     address: str
     headers: Mapping[str, str]
@@ -127,7 +122,7 @@ class Exchange:
 
 
 class Endpoint:
-    """One address with its key, its provider's way of speaking, and how long to wait between tries."""
+    """One address with its key, its provider's protocol, and the time limits."""
 
     def __init__(self, settings: Settings, provider: Provider, wait: Wait | None) -> None:
         self.settings, self.provider = settings, provider
@@ -138,18 +133,18 @@ class Endpoint:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether no further call may go out."""
+        """Return whether further calls are forbidden."""
         return self._stopped.is_set()
 
     def stop(self) -> None:
-        """Let no further call out, and end those under way."""
+        """Forbid further calls and stop those under way."""
         self._stopped.set()
         for held in list(self._held):
             with contextlib.suppress(OSError):
                 held.shutdown(socket.SHUT_RDWR)
 
     def ask(self, model: str, body: Mapping[str, Any]) -> Response:
-        """The response to one body, which is heard with what came back. Raises `TransportError`."""
+        """Send one body and return the response. Raises `TransportError`."""
         headers, keyed = self._headers("application/json")
         address = self.provider.address(self.settings.base_url, model)
         shown = Exchange(address=address, headers={**headers, **dict.fromkeys(keyed, "[key]")}, body=body)
@@ -165,7 +160,7 @@ class Endpoint:
         return response
 
     def call(self, method: str, address: str, data: bytes = b"", *, kind: str = "application/json", most_bytes: int = 8 << 20) -> Response:
-        """The response of another of the provider's addresses, with retries. Raises `FaultError` for any status but 200."""
+        """Call another address of the provider, with retries. Raises `FaultError` for any status but 200."""
         why = ""
         for attempt in range(1 + self.settings.retries):
             if attempt and self.pause(min(LONGEST_BACKOFF, self.settings.backoff_seconds * 2**attempt)):
@@ -188,23 +183,23 @@ class Endpoint:
         raise FaultError("JUDGE_FAILED", why or "the run was ended before the judge replied")
 
     def _headers(self, kind: str) -> tuple[dict[str, str], dict[str, str]]:
-        """(headers without the key, the header that holds it)."""
+        """Return (headers without the key, the header with the key)."""
         key = self.settings.key()
         headers = {"Content-Type": kind, "Accept": "application/json", "User-Agent": "evalsuite", **self.provider.headers}
         name = self.settings.key_header or self.provider.key_header
         return headers, {name: f"Bearer {key}" if name.lower() == "authorization" else key} if key else {}
 
     def read(self, said: object) -> Reply | None:
-        """The reply in the JSON of a response, without the key; None where it is none."""
+        """Return the reply in the JSON of a response, without the key; None if there is none."""
         reply = self.provider.reply_in(said)
         return None if reply is None else replace(reply, text=self.hidden(reply.text))
 
     def pause(self, seconds: float) -> bool:
-        """Wait; true where the calls were ended meanwhile."""
+        """Wait. Returns True if the calls were stopped meanwhile."""
         return bool(self.wait(seconds)) or self._stopped.is_set()
 
     def error_in_words(self, body: bytes) -> str:
-        """What an error's body says, on one line, without the key."""
+        """Return the message in an error body, on one line, without the key."""
         text = body[:_LONGEST_ERROR].decode("utf-8", "replace")
         with contextlib.suppress(ValueError, RecursionError, AttributeError):
             said = json.loads(body[: 16 * _LONGEST_ERROR])
@@ -213,13 +208,13 @@ class Endpoint:
         return " ".join(self.hidden(text).split())[:_LONGEST_ERROR]
 
     def hidden(self, text: str) -> str:
-        """A text without the key: an endpoint may echo what it was sent. A key of a few characters is none to hide."""
+        """Return a text without the key, because an endpoint may echo it. A key of a few characters is not secret."""
         key = self.settings.key()
         return text.replace(key, "[key]") if len(key) >= _SHORTEST_SECRET else text
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """The seconds that `Retry-After` asks for, as a number or a date; 0 without one."""
+    """Return the seconds of `Retry-After`, a number or a date; 0 without one."""
     from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime
 
@@ -235,20 +230,20 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 log = logging.getLogger(__name__)
-# Below what each provider takes in one batch (OpenAI: 50,000 and 200 MB; Anthropic: 100,000 and 256 MB).
+# Below each provider's limits for one batch (OpenAI: 50,000 and 200 MB; Anthropic: 100,000 and 256 MB).
 MOST_REQUESTS, MOST_BYTES = 20_000, 100 << 20
 _LONGEST_RESULTS, _LONGEST_PAUSE = 1 << 30, 60.0
-# What came of a batch whose provider says no more of it.
+# Results of a batch for which the provider gives no reasons.
 _GONE: Final = frozenset({400, 401, 403, 404, 410})
 
 
 class Desk:
-    """Where requests wait for a batch. `n_told_to_wait` counts those who asked for what is not there yet.
+    """Queue of requests for a batch API. `n_told_to_wait` counts requests whose reply is not available yet.
 
     Args:
-        endpoint: whose key, address and retries are used.
-        api: the provider's batches.
-        file: what is under way, a JSON list of {id, keys}; None notes nothing.
+        endpoint: provides key, address and retries.
+        api: the provider's batch API.
+        file: batches under way, a JSON list of {id, keys}; None records nothing.
     """
 
     def __init__(self, endpoint: Endpoint, api: BatchApi, file: Path | None) -> None:
@@ -259,7 +254,7 @@ class Desk:
         self.n_told_to_wait = 0
 
     def reply(self, request: Request) -> Reply:
-        """The reply that a batch brought; `known` from the second time on. Raises `FaultError`: wait, or why there is none."""
+        """Return the reply from a batch; from the second time on it is `known`. Raises `FaultError`: wait, or the reason for no reply."""
         key = request.key()
         if (found := self._replies.get(key)) is not None:
             self._replies[key] = replace(found, known=True)
@@ -271,7 +266,7 @@ class Desk:
         raise FaultError("JUDGE_FAILED", "waits for a batch")
 
     def settle(self) -> None:
-        """Have all that waits answered: with what is under way, the rest by new batches. Takes as long as the provider does."""
+        """Get replies for all waiting requests: from batches under way, the rest from new ones. Takes as long as the provider does."""
         under_way = self._noted()
         sent = {key for batch in under_way for key in batch["keys"]}
         for some in _portions([request for key, request in self._wanted.items() if key not in sent], self._endpoint.provider.body):
@@ -291,7 +286,7 @@ class Desk:
         self._wanted.clear()
 
     def _collected(self, batch: Mapping[str, Any]) -> bool:
-        """Whether there is no more to come of a batch, whose replies are taken in."""
+        """Collect the replies of a batch. Returns whether it is complete."""
         pause, why = self._endpoint.settings.backoff_seconds, ""
         try:
             while not (state := self._api.look(self._endpoint.call, self._endpoint.settings.base_url, batch["id"])).is_over:
@@ -320,7 +315,7 @@ class Desk:
             self._failed[key] = self._endpoint.hidden(why) or f"the reply is none of {self._endpoint.settings.provider}'s"
 
     def _noted(self) -> list[dict[str, Any]]:
-        """What was under way when the run was killed; a file that is broken says nothing."""
+        """Return the batches that were under way when the run was killed; empty if the file is damaged."""
         with suppress(OSError, ValueError, TypeError, KeyError):
             if self._file is not None:
                 return [{"id": str(one["id"]), "keys": list(one["keys"])} for one in json.loads(self._file.read_bytes())]
@@ -338,7 +333,7 @@ class Desk:
 
 
 def _portions(requests: Sequence[Request], body_of: Any) -> Iterator[dict[str, dict[str, Any]]]:
-    """The requests as {key: body}, of one model each and no more than a batch takes."""
+    """Yield the requests as {key: body}, grouped by model and limited to the size of a batch."""
     for model in dict.fromkeys(request.model for request in requests):
         bodies = ((request.key(), body_of(request)) for request in requests if request.model == model)
         while some := dict(islice(bodies, MOST_REQUESTS)):
@@ -363,13 +358,13 @@ PROVIDERS: Final[Mapping[str, ImportRef]] = {
     "gemini": ImportRef("evalsuite.scorers.judge.providers.gemini:PROVIDER", "Gemini's generateContent"),
 }
 
-# After so many calls in a row that failed for good, the judge is held to be down and no more are tried.
+# After this many calls in a row that failed permanently, the judge counts as down and no more calls are made.
 _MOST_FAILURES = 5
 
 
 @dataclass(slots=True)
 class Usage:
-    """What a client did: calls that went out, replies that were known, retries, tokens."""
+    """Counts of a client: calls sent, replies from the cache, retries, tokens."""
 
     n_calls: int = 0
     n_known: int = 0
@@ -379,7 +374,7 @@ class Usage:
 
 
 class Client:
-    """Asks one endpoint; `ask` may be called from any number of threads, `concurrency` calls are under way at once."""
+    """Client of one endpoint. `ask` is thread-safe; at most `concurrency` calls run in parallel."""
 
     def __init__(self, settings: Settings, *, wait: Wait | None = None) -> None:
         self.settings = settings
@@ -398,12 +393,13 @@ class Client:
         self._cassette = RecordedReplies(Path(settings.cassette), settings.cassette_mode) if settings.cassette else None
 
     def ask(self, request: Request, *, says: Callable[[Reply], bool] = lambda _: True) -> Reply:
-        """The reply to a request, out of the cassette, the cache or the endpoint. With a cache the same request goes out once.
+        """Return the reply to a request, from the recorded replies, the cache or the endpoint. With a cache the same request is sent
+        once.
 
-        A reply that `says` nothing is not kept: whoever comes next asks again.
+        Replies for which `says` returns False are not cached.
 
         Raises:
-            FaultError: NO_JUDGE where the settings name none, JUDGE_FAILED where it gave no reply after all retries.
+            FaultError: NO_JUDGE if the settings name none, JUDGE_FAILED if there was no reply after all retries.
         """
         self.settings.require()
         with self._alone(request):
@@ -422,13 +418,13 @@ class Client:
             return reply
 
     def take_batches(self, file: Path | None) -> Desk:
-        """From here on everything waits at this desk for the provider's batches; `file` notes those under way."""
+        """Send all further requests through the provider's batch API; `file` records the batches under way."""
         assert self.endpoint.provider.batches is not None
         self.desk = Desk(self.endpoint, self.endpoint.provider.batches, file)
         return self.desk
 
     def close(self) -> None:
-        """Let no further call out, and end those under way."""
+        """Forbid further calls and stop those under way."""
         self.endpoint.stop()
 
     def _alone(self, request: Request) -> threading.Lock:
@@ -453,7 +449,7 @@ class Client:
                 self.usage.n_completion_tokens += reply.n_completion_tokens
 
     def _post(self, request: Request) -> Reply:
-        """A fresh reply, with retries. Raises `FaultError`."""
+        """Return a new reply, with retries. Raises `FaultError`."""
         why = ""
         n_attempts = 1 + self.settings.retries
         for attempt in range(n_attempts):
@@ -473,7 +469,7 @@ class Client:
                     return reply
                 asked_for = retry_after(response.headers)
                 if asked_for > LONGEST_RETRY_AFTER:
-                    raise FaultError("JUDGE_FAILED", f"{why}: it asks for a pause of {asked_for:.0f} s")
+                    raise FaultError("JUDGE_FAILED", f"{why}: it requests a pause of {asked_for:.0f} s")
                 delay = max(delay, asked_for)
             log.debug("judge call failed (%s), attempt %d of %d", why, attempt + 1, n_attempts)
             if attempt + 1 < n_attempts:
@@ -483,7 +479,7 @@ class Client:
         raise self._failed(f"{why} ({n_attempts} tries)")
 
     def _send(self, request: Request) -> Response:
-        """One response. A model that wants the bound of its reply under the other name gets it so, from then on."""
+        """Return one response. A model that requires the other name for the reply limit gets that from then on."""
         body = self._body(request)
         response = self._sent(request, body)
         usual, other = self.endpoint.provider.limit_key or ("", "")
@@ -504,7 +500,7 @@ class Client:
         return self.endpoint.ask(request.model, body)
 
     def _reply(self, response: Response) -> tuple[Reply | None, str]:
-        """(the reply, "") or (None, why to ask again). Raises `FaultError` where asking again cannot help."""
+        """Return (the reply, "") or (None, the reason to retry). Raises `FaultError` if a retry cannot help."""
         status = response.status
         if status == 200:
             reply = self.endpoint.provider.reply(response.body)
@@ -522,7 +518,7 @@ class Client:
             if status in REFUSED:
                 self._refusal = why = f"{why}: {REFUSED[status]}"
             elif told in self._errors:
-                # The same error for another request: it is the way of asking that is refused, not what was asked.
+                # The same error for a different request: the kind of request is refused, not this one.
                 self._refusal = f"not asked: {why} before"
             self._errors.add(told)
         raise FaultError("JUDGE_FAILED", f"{why}: {told}" if told else why)

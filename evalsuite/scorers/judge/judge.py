@@ -1,6 +1,6 @@
-"""The judge: one question -> one decision, out of one verdict or of several by models and repeats.
+"""The judge: one question gives one decision, from one verdict or several (models, repeats).
 
-What a judge is asked: the messages, how the reply is read, and how it is asked for again where it cannot be read.
+Includes the messages of a question, and the second request after an unreadable reply.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from evalsuite.scorers.judge.settings import Message, Settings
 from evalsuite.scorers.judge.transport import Reply, Request
 
 _LONGEST_REPLY = 4000
-# What providers say of a reply that was ended for the model: it is never a verdict, whatever stands in it.
+# Finish reasons of providers for replies that were cut or blocked: such a reply is never a verdict.
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"})
 _STOPPED = frozenset({
     *("content_filter", "refusal", "safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety", "language"),
@@ -32,9 +32,11 @@ _STOPPED = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a judge is asked and how its reply is read. `choice` says that verdicts are kinds (yes, no) and no points on a scale.
+    """A question for a judge.
 
-    `wanted` names what a second request asks for where the first reply could not be read.
+    Attributes:
+        read: reads the text of a reply as a `Verdict`; `wanted` describes the required reply for a second request.
+        choice: True if verdicts are categories (yes, no) rather than points on a scale.
     """
 
     messages: tuple[Message, ...]
@@ -45,7 +47,7 @@ class Question:
     wanted: str = "the verdict"
 
     def verdict(self, reply: Reply) -> Verdict:
-        """What the reply says: none where it was cut or stopped, else what `read` makes of its text."""
+        """Return the verdict in a reply; None if the reply was cut or blocked."""
         finish = reply.finish.lower()
         if finish in _CUT:
             return Verdict(value=None, why="it was cut at max_tokens")
@@ -54,7 +56,7 @@ class Question:
         return self.read(reply.text)
 
     def again(self, reply: Reply, why: str) -> tuple[Message, ...]:
-        """The messages of a second request: the question with the reply that could not be read, why, and what is wanted alone."""
+        """Return the messages of a second request: the question, the unreadable reply, the problem, and the required form."""
         *before, last = self.messages
         said = reply.text[:_LONGEST_REPLY].strip()
         mark = hashlib.sha256(f"{last['content']}\0{said}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
@@ -65,17 +67,14 @@ class Question:
 
 log = logging.getLogger(__name__)
 
-# How often a reply that cannot be read is asked for again.
+# Number of further requests after an unreadable reply.
 _SECOND_TRIES = 1
 _LONGEST_RAW = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One verdict with the model that gave it, what it was asked, its raw reply, and what it took.
-
-    `unreadable`: a first reply that was asked for again, and why.
-    """
+    """One verdict with its model, messages, raw reply and cost. `unreadable` has unreadable earlier replies and why."""
 
     model: str
     verdict: Verdict
@@ -90,9 +89,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What the verdicts come to: a value in [0, 1] or None, and the share of verdicts that agree with the commonest one.
+    """Combination of verdicts: a value in [0, 1] or None, and the fraction of verdicts that agree with the most frequent one.
 
-    `agreement` is None for a single verdict. `cost` is 0 where no price is set; replies that were known cost nothing.
+    `agreement` is None for a single verdict. `cost` is 0 without prices; cached replies cost nothing.
     """
 
     value: float | None
@@ -103,15 +102,16 @@ class Decision:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict to quote: the first one with the decision's value, else the first that says anything."""
+        """The verdict to quote: the first one with the decision's value, else the first readable one."""
         ranked = sorted(self.asked, key=lambda a: (a.verdict.value != self.value, a.verdict.value is None))
         return ranked[0].verdict
 
     def details(self, prompt: str) -> dict[str, Any]:
-        """The JSON-safe account of it: models, prompt version, verdicts, agreement, tokens, cost; the raw text where nothing was read.
+        """Return JSON-safe details: models, prompt version, verdicts, agreement, tokens, cost; the raw text of unreadable replies.
 
-        `transcript` has what was asked and replied for each verdict, with a first reply that could not be read as
-        `unreadable` and `why`; messages that are those of the verdict before are left out.
+        `transcript` has the messages and the reply of each verdict, with an unreadable first reply as `unreadable` and `why`. Messages that
+        equal
+        those of the previous verdict are left out.
         """
         verdicts, transcript = [], []
         before: tuple[Message, ...] = ()
@@ -138,9 +138,10 @@ class Decision:
 
 
 class Account:
-    """What a judge was asked and what it took: replies paid for, replies known before, tokens, and their cost in the settings' currency.
+    """Usage of a judge: paid replies, cached replies, tokens, and cost in the currency of the settings.
 
-    With a `ledger`, a file, each reply that is paid for is noted there at once, and what an earlier try of the same run noted counts too.
+    With a `ledger` file, each paid reply is recorded there at once, and the replies recorded by an earlier try of the same run are
+    included.
     """
 
     def __init__(self, settings: Settings, ledger: Path | None = None) -> None:
@@ -150,11 +151,11 @@ class Account:
         self._served: dict[str, None] = {}
         with suppress(FileNotFoundError):
             for line in ledger.read_bytes().splitlines() if ledger is not None else []:
-                with suppress(ValueError, TypeError):  # the last line of a killed run may be half a one
+                with suppress(ValueError, TypeError):  # the last line of a killed run may be incomplete
                     self._add_paid(*json.loads(line))
 
     def add(self, reply: Reply) -> None:
-        """Count one reply; what was known costs nothing."""
+        """Count one reply; a cached one costs nothing."""
         with self._lock:
             if reply.served:
                 self._served[reply.served] = None
@@ -172,7 +173,7 @@ class Account:
         self._n_completion_tokens += n_completion_tokens
 
     def to_json(self) -> dict[str, Any]:
-        """The `judge` object of `run.json`; `cost` is None where no price is set."""
+        """Return the `judge` object of `run.json`; `cost` is None without prices."""
         priced = self._settings.price_per_1k_prompt or self._settings.price_per_1k_completion
         return {
             "models": list(self._settings.all_models),
@@ -186,14 +187,24 @@ class Account:
 
     @property
     def cost(self) -> float:
-        """What was paid so far; 0 where no price is set."""
+        """The cost so far; 0 without prices."""
         settings = self._settings
         tokens = self._n_prompt_tokens * settings.price_per_1k_prompt + self._n_completion_tokens * settings.price_per_1k_completion
         return tokens / 1000
 
 
 class Judge:
-    """Asks the models of its settings. Threads may share one; `account` counts what was asked."""
+    """Asks the models of its settings. Thread-safe.
+
+        judge = Judge(read_settings({"base_url": "http://localhost:8000/v1", "model": "m"}))
+        judge.decide(question).value
+
+    Args:
+        settings: the endpoint, models and limits.
+
+    Attributes:
+        account: counts of paid and cached replies, tokens and cost.
+    """
 
     def __init__(self, settings: Settings, *, wait: Wait | None = None, ledger: Path | None = None) -> None:
         self.settings = settings
@@ -201,11 +212,20 @@ class Judge:
         self.client = Client(settings, wait=wait)
 
     def __reduce__(self) -> tuple[type["Judge"], tuple[Settings]]:
-        """A copy for another process: the settings, and a client of its own."""
+        """Pickle the settings only; the copy creates its own client."""
         return Judge, (self.settings,)
 
     def ask(self, question: Question, *, model: str = "", sample: int = 0) -> Asked:
-        """One verdict. A reply that cannot be read is asked for once more, saying why; then the verdict is None. Raises `FaultError`."""
+        """Return one verdict. After an unreadable reply the judge is asked once more; then the verdict is None.
+
+        Args:
+            question: what to ask and how to read the reply.
+            model: by default the first model of the settings.
+            sample: distinguishes repeats of the same question.
+
+        Raises:
+            FaultError: NO_JUDGE or JUDGE_FAILED.
+        """
         self.settings.require()
         model = model or self.settings.all_models[0]
         parameters = {**question.parameters, **self.settings.parameters}
@@ -226,7 +246,7 @@ class Judge:
             verdict = question.verdict(replies[-1])
             if verdict.is_read or attempt == _SECOND_TRIES:
                 break
-            log.debug("the judge's reply holds no verdict (%s): %r", verdict.why, replies[-1].text)
+            log.debug("the judge's reply contains no verdict (%s): %r", verdict.why, replies[-1].text)
             why = verdict.why
             messages = question.again(replies[-1], why)
         paid = [reply for reply in replies if not reply.known]
@@ -243,7 +263,16 @@ class Judge:
         )
 
     def decide(self, question: Question, *, models: Sequence[str] = (), repeats: int | None = None) -> Decision:
-        """The decision over all models and repeats. Raises `FaultError` where no model could be asked; one that could not has no vote."""
+        """Return the decision over all models and repeats. A model that cannot be reached has no vote.
+
+        Args:
+            question: what to ask and how to read the reply.
+            models: by default those of the settings.
+            repeats: verdicts per model, by default as in the settings.
+
+        Raises:
+            FaultError: no model could be reached.
+        """
         self.settings.require()
         asked: list[Asked] = []
         failure: FaultError | None = None
@@ -262,16 +291,17 @@ class Judge:
         return self._settle(asked, majority=how == "majority" or (how == "auto" and question.choice))
 
     def pairwise(self, ask_in: Callable[[bool], Question]) -> tuple[Decision, bool]:
-        """(the decision for the second thing shown, whether the judge contradicts itself when the order is swapped).
+        """Return (the decision for the second item, whether the judge contradicts itself when the order is swapped).
 
-        `ask_in(swapped)` makes the question; its verdicts are 1.0 for what stands second in it, 0.0 for what stands first, 0.5 for
-        equal. The value is the mean of both orders, so that a liking for one place cancels out; without both it is None.
+        `ask_in(swapped)` makes the question. Its verdicts are 1.0 if the second item is better, 0.0 if the first is, 0.5 if they are equal.
+        The
+        value is the mean of both orders, so that a position bias cancels out; it is None unless both orders have a verdict.
         """
         try:
             straight = self.decide(ask_in(False))
         except FaultError:
             if self.client.desk is not None:
-                # Both orders wait for the same batch.
+                # Both orders go into the same batch.
                 self.decide(ask_in(True))
             raise
         crossed = self.decide(ask_in(True))
@@ -285,11 +315,11 @@ class Judge:
         return Decision(value=sum(values) / 2, asked=asked, agreement=_agreement([a.verdict.value for a in asked]), cost=cost), disagrees
 
     def close(self) -> None:
-        """Let no further call out."""
+        """Forbid further calls."""
         self.client.close()
 
     def _settle(self, asked: Sequence[Asked], *, majority: bool) -> Decision:
-        """Several verdicts as one: silent ones have no vote, and less than half of them heard is no decision."""
+        """Combine verdicts. Unreadable ones have no vote; if fewer than half are readable there is no decision."""
         values = [a.verdict.value for a in asked if a.verdict.value is not None]
         agreement = _agreement([a.verdict.value for a in asked]) if len(asked) > 1 else None
         price = sum(a.n_prompt_tokens for a in asked) * self.settings.price_per_1k_prompt
@@ -298,7 +328,7 @@ class Judge:
         if 2 * len(values) < len(asked) or not values:
             return replace(decision, why=_why_silent(asked))
         if not majority:
-            # Exact, so that three times 0.8 is 0.8.
+            # Exact arithmetic, so that three times 0.8 is 0.8.
             return replace(decision, value=mean(values))
         ranked = Counter(values).most_common(2)
         if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
@@ -307,14 +337,14 @@ class Judge:
 
 
 def needed(judge: Judge | None) -> Judge:
-    """The judge, able to be asked. Raises `FaultError` NO_JUDGE, saying which key is missing."""
+    """Return the judge if it is configured. Raises `FaultError` NO_JUDGE that names the missing key."""
     judge = judge or Judge(Settings())
     judge.settings.require()
     return judge
 
 
 def _agreement(values: Sequence[float | None]) -> float | None:
-    """The share of the commonest verdict among those that were given, None below two."""
+    """Return the fraction of the most frequent verdict among the readable ones; None for fewer than two."""
     given = [value for value in values if value is not None]
     return Counter(given).most_common(1)[0][1] / len(given) if len(given) > 1 else None
 
@@ -325,7 +355,7 @@ def _why_silent(asked: Sequence[Asked]) -> str:
         return f"{len(silent)} of {len(asked)} verdicts could not be read"
     if silent[0].declines:
         return "the judge says that it cannot decide"
-    return f"the judge's reply holds no verdict: {silent[0].why}" if silent[0].why else "the judge's reply holds no verdict"
+    return f"the judge's reply contains no verdict: {silent[0].why}" if silent[0].why else "the judge's reply contains no verdict"
 
 
 def _mirrored(asked: Asked) -> Asked:

@@ -1,6 +1,6 @@
-"""What a judge leans to: cases of which is known what a fair judge says, and how far this one is from it.
+"""Bias probe: cases with a known fair verdict, and how far a judge is from it.
 
-Every case is a short text with a right summary, one that says the same in other words, and a wrong one; the rest is made of them.
+Each case is a short text with a right summary, a paraphrase of it, and a wrong summary; all questions are built from these.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _BOTTOM, _TOP = 1.0, 5.0
 
 
 class Case(NamedTuple):
-    """A text with a right summary, the same in other words, and a wrong one."""
+    """A text with a right summary, its paraphrase, and a wrong summary."""
 
     text: str
     right: str
@@ -75,7 +75,7 @@ CASES: Final = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lean:
-    """A mean over n cases in points, -100 to 100, with its standard error; what a fair judge has is 0, of `retest` 100."""
+    """A mean over n cases in points, -100 to 100, with its standard error. An unbiased judge has 0, for `retest` 100."""
 
     points: float
     standard_error: float
@@ -85,14 +85,14 @@ class Lean:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What a judge leans to.
+    """Biases of a judge, each in points.
 
     Args:
-        position: to what stands first, of two summaries that say the same: the share of firsts less that of seconds, both orders asked.
-        length: to the longer of two that say the same, one padded with words that add nothing.
-        verbosity: how often a wrong summary with many words is preferred to a right one; an equal counts half.
-        self_preference: to its own summary rather than one of ours that says the same.
-        injection: by how much an instruction in a wrong answer raises its score, in hundredths of the scale.
+        position: towards the first of two equivalent summaries: fraction of firsts minus fraction of seconds over both orders.
+        length: towards the longer of two equivalent summaries, one padded with empty words.
+        verbosity: how often a long wrong summary is preferred to a right one; a tie counts half.
+        self_preference: towards its own summary over an equivalent one of ours.
+        injection: how much an instruction in a wrong answer raises its score, in hundredths of the scale.
         retest: how often the same question gets the same verdict twice.
     """
 
@@ -104,7 +104,7 @@ class Probe:
     retest: Lean
 
     def to_json(self) -> dict[str, Any]:
-        """As it is kept."""
+        """Return the stored form."""
         return asdict(self)
 
 
@@ -112,7 +112,7 @@ NAMES: Final = tuple(one.name for one in fields(Probe))
 
 
 def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
-    """What the first model of a judge leans to, by about 15 questions a case. Raises `FaultError` where it cannot be asked."""
+    """Measure the biases of a judge's first model, with about 15 questions per case. Raises `FaultError` if it cannot be reached."""
     with ThreadPoolExecutor(judge.settings.concurrency) as threads:
 
         def over(values_of: Callable[[Case], Iterable[float | None]], scale: float = 100.0) -> Lean:
@@ -152,7 +152,7 @@ def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
 
 
 def keep_probe(settings: Settings, found: Probe) -> Path | None:
-    """Where it is kept for the runs that ask the same judge from now on: beside its known replies; None where none are kept."""
+    """Store the result for later runs with the same judge, next to its cached replies. Returns the file, None without a cache."""
     if not settings.cache:
         return None
     path = Path(settings.cache) / FILE
@@ -165,7 +165,7 @@ def keep_probe(settings: Settings, found: Probe) -> Path | None:
 
 
 def kept_probe(settings: Settings) -> dict[str, dict[str, float]]:
-    """What was found of a judge's models before, in points by name; without the models that were never probed."""
+    """Return stored results of a judge's models, points by name; models that were never probed are left out."""
     known = _known(Path(settings.cache) / FILE) if settings.cache else {}
     by_model = {model: known.get(_name(replace(settings, model=model, models=()))) for model in settings.all_models}
     return {model: {name: round(said[name]["points"], 1) for name in NAMES} for model, said in by_model.items() if said}
@@ -179,7 +179,7 @@ def _known(path: Path) -> dict[str, Any]:
 
 
 def _name(settings: Settings) -> str:
-    """What of a judge moves its verdicts, and the probe's own cases: other ones are another probe."""
+    """Return a key of everything that affects the judge's verdicts, and of the probe's cases."""
     return f"{settings.verdict_line}|{hashlib.sha256(repr(CASES).encode()).hexdigest()[:8]}"
 
 
@@ -190,7 +190,7 @@ def _lean(values: Sequence[float | None], scale: float) -> Lean:
 
 
 def _preferred(judge: Judge, text: str, first: str, second: str) -> float | None:
-    """-1 where the first of two summaries is preferred, 1 for the second, 0 for neither, None without a verdict."""
+    """Return -1 if the first of two summaries is preferred, 1 for the second, 0 for neither, None without a verdict."""
     prompt = read_prompt("summary_quality", judge.settings.prompts_folder)
     shown = {"text": text, "first": first, "second": second}
     asked = judge.ask(question_of(prompt, shown, choice_reading(SUMMARY_CHOICES), judge.settings, wanted=WANTED_CHOICE, max_tokens=100))
@@ -198,7 +198,7 @@ def _preferred(judge: Judge, text: str, first: str, second: str) -> float | None
 
 
 def _rated(judge: Judge, case: Case, text: str, *, sample: int = 0) -> float | None:
-    """The score in [0, 1] of an answer to what the text says, the right summary as reference."""
+    """Return the score in [0, 1] of an answer about the text, with the right summary as reference."""
     prompt = read_prompt("llm_judge", judge.settings.prompts_folder)
     shown = {"question": f"What happened? {case.text}", "reference": case.right, "prediction": text, "bottom": "1", "top": "5"}
     read = score_reading(scale=(_BOTTOM, _TOP))
@@ -207,7 +207,7 @@ def _rated(judge: Judge, case: Case, text: str, *, sample: int = 0) -> float | N
 
 
 def _own(judge: Judge, case: Case) -> str:
-    """The judge's own summary of the text; empty where it gives none."""
+    """Return the judge's own summary of the text; empty if there is none."""
     asking = f"Summarise the following text in one sentence. Reply with the sentence only.\n\n{case.text}"
 
     def any_text(text: str) -> Verdict:

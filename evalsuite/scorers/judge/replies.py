@@ -1,18 +1,14 @@
-"""A judge's reply -> a verdict. What cannot be read is None and never a number: silence is neither praise nor blame.
+"""Read a judge's reply as a verdict. An unreadable reply is None, never a number.
 
-JSON is what is asked for; fences, text around it and statements in words (`[[4]]`, `Score: 4`, `4/5`, a lone `4`) are read too. Where a
-reply says two different things it says nothing. Thoughts (`<think>`) are removed first. The named variants give what earlier tools made
-of the same text, faults included.
+The requested form is JSON; fences, text around it and statements in words (`[[4]]`, `Score: 4`, `4/5`, a single `4`) are read too. A reply
+with two different verdicts is unreadable. Thoughts (`<think>`) are removed first. The named variants reproduce earlier tools, including
+their errors.
 
-What a reply says in words: its text without thoughts, markup and quotations, whether it refuses, and the yes or no that it states.
+Yes and no: only a statement of the judge counts. `No problem`, `no errors` and `the answer says yes` state nothing about the answer; a yes
+and a no in one reply, a refusal and an incomplete reply are not verdicts.
 
-Only a statement counts. `No problem`, `no errors` and `the answer says yes` state nothing about the answer; a yes and a no in one reply,
-a refusal and a reply that breaks off are no verdict. `stated_scores` reads numbers out of the same text.
-
-The score that a reply states in words: `Score: 4`, `Rating (1-5): 4`, `I would give it a 4`, `4/5`, a line that is the number alone.
-
-A number counts where it stands in the place of a verdict and nothing takes that back. One that counts something else (`3 errors`,
-`item 3`, `3 out of 5 facts`), a range, an arrow, a guess, and one on another scale are no verdict, and two different verdicts are none.
+Scores in words: `Score: 4`, `Rating (1-5): 4`, `I would give it a 4`, `4/5`, a line with only the number. A number that counts something
+else (`3 errors`, `item 3`, `3 out of 5 facts`), a range, an arrow, a guess, or one on another scale is not a verdict.
 """
 
 import ast
@@ -24,7 +20,7 @@ from typing import Any
 
 from evalsuite.core import plugin_calls
 
-# A verdict is short; a longer reply is not read.
+# Verdicts are short; longer replies are not read.
 LONGEST = 20_000
 UNFINISHED = "its thoughts do not end"
 BREAKS_OFF = "it breaks off"
@@ -45,7 +41,7 @@ _MARKUP = (
     (re.compile(r"[^\S\n]+"), " "),
     (re.compile(r" ?\n[ \n]*"), "\n"),
 )
-# A quotation of more than one word says what somebody else said.
+# A quotation of more than one word is not the judge's own statement.
 _QUOTED = re.compile(r"\"[^\"\n]*\s[^\"\n]*\"|\u201c[^\u201d\n]*\s[^\u201d\n]*\u201d|\u00ab[^\u00bb\n]*\s[^\u00bb\n]*\u00bb")
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]*>.*$")
 _UNABLE = (
@@ -66,7 +62,7 @@ _REFUSAL = re.compile(
 )
 _ECHO = re.compile(r"\b(?:yes\s*(?:/|or|\|)\s*no|no\s*(?:/|or|\|)\s*yes)\b", re.IGNORECASE)
 _WORD = re.compile(r"(?<![\w'-])([Yy][Ee][Ss]|[Nn][Oo])(?![\w']|-\w)", re.ASCII)
-# What stands before a yes or no that is the judge's own: a begin of a clause, or words that announce it.
+# Text before a yes or no that is the judge's own: the beginning of a clause, or an introduction.
 _ANNOUNCED = re.compile(
     r"(?:^|[.!?:;,\n\u2014\u2013(\[{|>\"\u201c=]|(?:^|\s)-|\b(?:so|thus|hence|therefore|well|then|again|still|but|and|actually|wait|rather)"
     r"|\b(?:answer|verdict|judge?ment|conclusion|decision|result|this|that|it|final)\s*(?:is|'s|would be|=)"
@@ -80,7 +76,7 @@ _NEGATED = re.compile(
     r"(?:\bnot|n't|\bcannot|\bnever|\bneither|\bnor|\bif|\bwhether|\bno way|\bno reason|\bmaybe|\bperhaps|\bprobably)\b[^.!?\n;]{0,25}$",
     re.IGNORECASE,
 )
-# `no` before another word is its article ("no errors"), unless a clause of its own begins there ("no it is not").
+# `no` before another word is a determiner ("no errors"), unless a new clause begins there ("no it is not").
 _CLAUSE = re.compile(
     r"[ \t]+(?:it|its|the|this|that|these|those|they|he|she|there|because|since|as|i|we|you|"
     r"and|but|so|sorry|both|not|does|from me|wait|actually|hold on)\b",
@@ -114,7 +110,7 @@ _OPEN_END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a text states: `number` or `word`, or why it states nothing that can be read. `is_silent`: it does not touch the verdict."""
+    """The statement in a text: `number` or `word`, or the reason why it is unreadable. `is_silent`: the text does not mention a verdict."""
 
     number: float | None = None
     word: str = ""
@@ -123,9 +119,9 @@ class Stated:
 
 
 def without_thoughts(text: str) -> str | None:
-    """The text without its finished `<think>...</think>`; None where one does not end.
+    """Return the text without complete `<think>...</think>` parts; None if one is incomplete.
 
-    An end without a begin is the end of thoughts that began in the prompt, as some chat templates have it.
+    An end without a beginning ends thoughts that began in the prompt, as in some chat templates.
     """
     kept: list[str] = []
     depth = begin = 0
@@ -142,7 +138,7 @@ def without_thoughts(text: str) -> str | None:
 
 
 def plain(text: str) -> str:
-    """The text without markup, and without quotations where more than these is said."""
+    """Return the text without markup, and without quotations unless these are everything."""
     for pattern, by in _MARKUP:
         text = pattern.sub(by, text)
     for pattern in (_QUOTED, _QUOTED_LINE):
@@ -152,7 +148,7 @@ def plain(text: str) -> str:
 
 
 def unreadable(text: str) -> str:
-    """Why a whole text gives no verdict whatever it names: it refuses, or breaks off; empty where neither is so."""
+    """Return why a whole text is not a verdict: it refuses, or is incomplete; empty if neither."""
     if len(text) > LONGEST:
         return "it is too long"
     if _REFUSAL.search(text):
@@ -162,7 +158,7 @@ def unreadable(text: str) -> str:
 
 
 def stated_answer(text: str) -> Stated:
-    """The yes or no of a text, out of the places where it is the judge's own answer."""
+    """Return the yes or no of a text, from the places where it is the judge's own answer."""
     text = plain(text)
     if why := unreadable(text):
         return Stated(why=why)
@@ -246,7 +242,7 @@ _OF = re.compile(
     rf"(?P<top>{_DIGITS})(?![\w%]|[.,]\d|\s*/)){{0,1}}{_UNIT}",
     re.IGNORECASE,
 )
-# A range, an arrow, a second number: what stands before is not the verdict, or not all of it.
+# A range, an arrow or a second number: the number before it is not the verdict, or not all of it.
 _AND_MORE = re.compile(
     rf"[ \t]*(?:(?P<tight>[-\u2013\u2014\u2212/]|\u2192|->|=>|\u27f6|\u21d2|\u2794|~|\u00b1|\.\.+|\u2026|\bto\b|\bthrough\b)[ \t]*"
     rf"|(?:[,;(&|]|\.(?=[ \t])|[ \t][-\u2013\u2014][ \t]|\band\b|\b)[ \t]*"
@@ -255,7 +251,7 @@ _AND_MORE = re.compile(
     rf"(?P<noun>\s+(?!(?:or|and|to|out|of|points?|stars?|pts|marks?)\b)[^\W\d_]{{2,}})?",
     re.IGNORECASE,
 )
-# What may follow a verdict in its clause; any other word makes the number a count or part of another sentence.
+# Words that may follow a verdict in its clause; after any other word the number is a count or part of another sentence.
 _MAY_FOLLOW = re.compile(
     r"\s*(?:\Z|[.,;:!)\]}|\"'\u201d\n\u3002\uff0c]|[-\u2013\u2014](?=\s)|\(|=\s*\d"
     r"|(?:because|since|as|but|with|due|given|overall|while|though|although|which|from me|"
@@ -263,7 +259,7 @@ _MAY_FOLLOW = re.compile(
     r"and (?:the|it|this|that|i|not))\b)",
     re.IGNORECASE,
 )
-# What stands right before `4/5` in a sentence where it is the verdict and no page or count.
+# Words before `4/5` in a sentence that make it the verdict rather than a page or count.
 _GIVES = re.compile(
     r"(?:\b(?:is|are|be|an?|at|as|makes|it|this|that|worth|say|with|of|solid|stars?|gets?|scores?)|[,=(\u2605\u2606\u2b50\u2013\u2014-])\s*$",
     re.I,
@@ -278,7 +274,7 @@ _DOUBTED_SCORE = re.compile(
     r"at least|at most|above|below|up to|almost|nearly|around|about|approximately|roughly|between|somewhere|closer)\b|n't\b",
     re.IGNORECASE,
 )
-# Who says or gets the number, where it is not the judge of this answer.
+# Persons or things that give or receive a number other than the judge's score of this answer.
 _OTHERS = re.compile(
     r"\b(?:reference|gold|expected|maximum|max|confidence|other|says|said|"
     r"(?:demand|ask|request|claim|want|tell|instruct|order|insist)(?:s|ed|ing)?)\b",
@@ -323,7 +319,7 @@ _SENTENCE_END = re.compile(r"[.!?;\n](?=\s|$)|\n")
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """One number in the place of a verdict; `rank`: 0 is called final, 1 is the reply's own, 2 is one of several kinds."""
+    """A number that may be the verdict; `rank`: 0 is marked as final, 1 is the judge's own, 2 is one of several kinds."""
 
     value: float
     top: float | None
@@ -332,7 +328,7 @@ class _Found:
 
 
 def stated_score(text: str, low: float, high: float) -> Stated:
-    """The one number that a text gives as its verdict on the scale from `low` to `high`; it may lie off the scale."""
+    """Return the only number that a text gives as its verdict on the scale from `low` to `high`; it may be outside the scale."""
     text = plain(text)
     if why := unreadable(text):
         return Stated(why=why)
@@ -356,7 +352,7 @@ def stated_score(text: str, low: float, high: float) -> Stated:
 
 
 def _without_scales(text: str, low: float, high: float) -> tuple[str, bool]:
-    """(the text with mentions of the scale blanked out, whether it names another one)."""
+    """Return (the text with mentions of the scale blanked out, whether it names another scale)."""
     other = False
     for pattern in _SCALES:
         for match in list(pattern.finditer(text)):
@@ -401,7 +397,7 @@ def _found(text: str) -> Iterator[_Found]:
 
 
 def _kept(text: str, match: re.Match[str], rank: int, *, is_line: bool = False) -> Iterator[_Found]:
-    """The number of a match, unless what follows makes it something else than a verdict."""
+    """Yield the number of a match, unless the text after it shows that it is not a verdict."""
     end = match.end("n")
     of = _OF.match(text, end)
     end = of.end() if of is not None else end
@@ -418,7 +414,7 @@ def _kept(text: str, match: re.Match[str], rank: int, *, is_line: bool = False) 
 
 
 def _more(text: str, end: int) -> bool:
-    """Whether a second number follows that makes a range, a change or a choice of the first."""
+    """Return whether a second number follows that makes the first part of a range, a change or a choice."""
     match = _AND_MORE.match(text, end)
     if match is None:
         return False
@@ -426,21 +422,21 @@ def _more(text: str, end: int) -> bool:
 
 
 def _clause(text: str, start: int) -> str:
-    """What stands before a place in its sentence."""
+    """Return the text before a position in its sentence."""
     begin = max(0, start - _LONGEST_CLAUSE)
     ends = [match.end() for match in _SENTENCE_END.finditer(text, begin, start)]
     return text[ends[-1] if ends else begin : start]
 
 
 def _rest(text: str, end: int) -> str:
-    """What stands behind a place in its sentence."""
+    """Return the text after a position in its sentence."""
     match = _SENTENCE_END.search(text, end, end + _LONGEST_CLAUSE)
     return text[end : match.start() if match else end + _LONGEST_CLAUSE]
 
 
 _MOST_OBJECTS = 200
 _ASCII_SPACE = " \t\n\v\f\r\0"
-# Keys are compared in lower case without spaces and underscores; where an object has several, the first one here is the verdict.
+# Keys are compared in lower case without spaces and underscores; if an object has several, the first one in this list counts.
 _SCORE_KEYS = ("score", "rating", "finalscore", "finalrating", "overallscore", "overallrating", "overall", "grade", "verdict")
 _VERDICT_KEYS = ("verdict", "answer", "finalverdict", "finalanswer", "decision", "judgment", "judgement", "score", "result")
 _SCALE_KEYS = ("max", "maxscore", "maximum", "outof", "scale", "top", "scalemax", "scoremax", "maxrating", "range")
@@ -448,9 +444,15 @@ _SCALE_KEYS = ("max", "maxscore", "maximum", "outof", "scale", "top", "scalemax"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a reply says: a value in [0, 1] or None, its label, and the judge's own reason. `details` is JSON-safe.
+    """The verdict in a reply.
 
-    `why` says what could not be read. `declines`: the judge says, in the form that was offered, that it cannot decide.
+    Attributes:
+        value: in [0, 1], or None.
+        label: the verdict in words.
+        reason: the judge's own reason.
+        why: why the reply is unreadable.
+        declines: whether the judge said, in the offered form, that it cannot decide.
+        details: JSON-safe details.
     """
 
     value: float | None
@@ -462,7 +464,7 @@ class Verdict:
 
     @property
     def is_read(self) -> bool:
-        """Whether the reply could be read, so that it is kept and not asked for again."""
+        """Whether the reply is readable, so that it is cached and not requested again."""
         return self.value is not None or self.declines
 
 
@@ -471,9 +473,9 @@ NOTHING = Verdict(value=None, why="it is not the JSON that was asked for")
 
 
 def json_objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """(begin, end, object) of each JSON object in a text, outermost first; the ones inside an object follow it.
+    """Yield (begin, end, object) of each JSON object in a text, outermost first, followed by its inner objects.
 
-    A key that an object gives two different values counts as null. A flat Python dict counts as an object.
+    A key with two different values in an object counts as null. A flat Python dict counts as an object.
     """
     decoder = json.JSONDecoder(object_pairs_hook=_object)
     text = text[:LONGEST]
@@ -505,7 +507,7 @@ def _same(values: Sequence[Any]) -> bool:
 
 @dataclass(slots=True)
 class _Fields:
-    """What the JSON objects with one of some keys say: `values` of each one's first key, `others` of its further keys, its scale."""
+    """Contents of the JSON objects with one of some keys: `values` of each one's first key, `others` of its further keys, its scale."""
 
     values: list[Any] = field(default_factory=list)
     others: list[Any] = field(default_factory=list)
@@ -515,7 +517,7 @@ class _Fields:
 
 
 def _fields(text: str, keys: Sequence[str]) -> _Fields:
-    """The fields of a text. An object inside one that has a key is part of it and says nothing of its own."""
+    """Return the fields of a text. An object inside one that has a key is part of it and is not read separately."""
     found, passed = _Fields(), 0
     for begin, end, entry in json_objects(text):
         if begin < passed:
@@ -535,7 +537,9 @@ def _fields(text: str, keys: Sequence[str]) -> _Fields:
 
 
 def field_of(text: str, keys: Sequence[str]) -> tuple[bool, Any, str]:
-    """(whether a JSON object of the text has one of the keys, its value, the object's `reason`); two different values count as null."""
+    """Return (whether a JSON object of the text has one of the keys, its value, the object's `reason`); two different values count as
+    null.
+    """
     found = _fields(text, keys)
     return bool(found.values), found.values[0] if found.values and _same(found.values) else None, found.reason
 
@@ -543,10 +547,15 @@ def field_of(text: str, keys: Sequence[str]) -> tuple[bool, Any, str]:
 def score_reading(
     *, scale: tuple[float, float] = (1, 5), from_zero: bool = False, variant: str = "tolerant", extractor: str | Callable[[str], Any] = ""
 ) -> Reading:
-    """A reading of scores on a scale: n becomes n/top as the seed has it, or (n - bottom)/(top - bottom) with `from_zero`.
+    """Return a reader of scores on a scale: n becomes n/top as in the Desiru issue, or (n - bottom)/(top - bottom) with `from_zero`.
 
-    A number off the scale is no verdict. `extractor` is a regular expression whose first group (or the whole match) is the number, or a
-    function of the reply. `variant` issue_default: the first lone digit from 1 to 5, by 5; 0.0 where there is none.
+    A number outside the scale is not a verdict.
+
+    Args:
+        scale: bottom and top.
+        from_zero: whether the bottom is worth 0.
+        variant: `tolerant`, or `issue_default`: the first single digit from 1 to 5, divided by 5; 0.0 if there is none.
+        extractor: a regular expression whose first group (or the whole match) is the number, or a function of the reply.
     """
     low, high = scale
 
@@ -586,7 +595,14 @@ def score_reading(
 
 
 def yes_no_reading(*, variant: str = "tolerant") -> Reading:
-    """A reading of yes and no: 1.0, 0.0, or None. `variant` issue_literal: 1.0 for a bare YES in any case, 0.0 for all else."""
+    """Return a reader of yes and no as 1.0, 0.0 or None.
+
+    Args:
+        variant: `tolerant`, or `issue_literal`: 1.0 for a bare YES in any case, 0.0 for everything else.
+
+    Returns:
+        A function from the text of a reply to a `Verdict`.
+    """
 
     def read(text: str) -> Verdict:
         if variant == "issue_literal":
@@ -609,10 +625,10 @@ def yes_no_reading(*, variant: str = "tolerant") -> Reading:
 
 
 def choice_reading(choices: Mapping[str, tuple[float | None, str]], *, upstream_length: int | None = None) -> Reading:
-    """A reading of one word out of `choices`: word -> (value, label), compared without case, quotes and a closing dot.
+    """Return a reader of one word of `choices`: word -> (value, label), compared without case, quotes and a final dot.
 
-    In words it is the whole reply, or a line of its own. A word without a value declines. `upstream_length` compares the reply's first n
-    characters (0: all of them) exactly, and what is no choice is -1.0 `invalid`.
+    In words it must be the whole reply or a line. A word without a value means that the judge declines. `upstream_length` compares the
+    reply's first n characters (0: all of them) exactly; anything else is -1.0 `invalid`.
     """
 
     def read(text: str) -> Verdict:
@@ -638,7 +654,7 @@ def choice_reading(choices: Mapping[str, tuple[float | None, str]], *, upstream_
 
 
 def claims_reading() -> Reading:
-    """A reading of claims: 1.0 where each is supported, 0.0 where one is not. An overall verdict that contradicts them is none."""
+    """Return a reader of claims: 1.0 if each is supported, 0.0 if one is not. An overall verdict that contradicts them is unreadable."""
 
     def read(text: str) -> Verdict:
         said = without_thoughts(text)
@@ -664,7 +680,7 @@ def claims_reading() -> Reading:
 
 
 def read_results(text: str) -> list[float | None] | None:
-    """The list `results` of a reply with each entry as 1.0, 0.0 or None; None where there is no such list."""
+    """Return the list `results` of a reply with each entry as 1.0, 0.0 or None; None if there is no such list."""
     _, results, _ = field_of(without_thoughts(text) or "", ("results",))
     return [_zero_or_one(value) for value in results] if isinstance(results, list) else None
 
@@ -677,7 +693,7 @@ def _zero_or_one(value: Any) -> float | None:
 
 
 def _spoilt(stated: Stated, same: object) -> str:
-    """Why the text around a JSON verdict takes it back; empty where it says nothing or `same`. It may end where the JSON begins."""
+    """Return why the text around a JSON verdict contradicts it; empty if it states nothing or `same`. It may end at the JSON."""
     if stated.is_silent or stated.why == BREAKS_OFF:
         return ""
     return stated.why or ("" if same else "its text contradicts its JSON")

@@ -1,4 +1,4 @@
-"""The scorers that are a question to a judge: what each asks, and what it makes of the decision. `llm_judge` is a metric of its own."""
+"""Scorers that ask a judge one question: the question, and the score of the decision. `llm_judge` is a separate metric."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from evalsuite.scorers.judge.settings import Prompt, Settings, read_prompt
 Choices = Mapping[str, tuple[float | None, str]]
 QA_CHOICES: Final[Choices] = {"0": (0.0, "incorrect"), "1": (1.0, "correct"), "na": (None, "")}
 SUMMARY_CHOICES: Final[Choices] = {"0": (0.0, "reference"), "1": (1.0, "candidate"), "tie": (0.5, "equal")}
-# The same with the reference in the second place.
+# The same with the reference as the second item.
 _SWAPPED_CHOICES: Final[Choices] = {"0": (0.0, "candidate"), "1": (1.0, "reference"), "tie": (0.5, "equal")}
 WANTED_CHOICE: Final = "0, 1 or tie"
 _CATEGORIES = {0.0: "reference", 0.5: "equal", 1.0: "candidate"}
@@ -22,17 +22,17 @@ _LONGEST_REASON = 200
 
 @scorer(reads="batch")
 def qa_correctness(prediction: str, judge: Judge | None = None, *, context: str, question: str = "") -> Score:
-    """1 where the context bears the answer to the question out, 0 where it does not. NA (the context does not say) is no score.
+    """1 if the context supports the answer to the question, 0 if it does not. NA (the context does not say) is no score.
 
-    As in Arthur Bench there is no reference; unlike there, an NA or an unreadable reply is left out and counted, not a -1 in the mean.
+    As in Arthur Bench there is no reference. Unlike there, an NA or an unreadable reply is left out and counted, not a -1 in the mean.
 
-    Official and strict: the same verdict.
+    Official and strict: the same verdict. Range: 0 or 1. Source: Arthur Bench.
 
     Args:
         prediction: the answer.
-        judge: the judge to ask; a run makes it out of suite.yaml.
-        context: what the answer must rest on.
-        question: what was asked; by default the `question` or `instruction` of the gold instance.
+        judge: the judge; a run takes it from suite.yaml.
+        context: the text that must support the answer.
+        question: the question; by default the `question` or `instruction` of the gold instance.
 
     Example:
         `{"func": "qa_correctness", "parameters": {"question": "When was it built?", "context": "The mill was built in 1870."}}`
@@ -46,19 +46,19 @@ def qa_correctness(prediction: str, judge: Judge | None = None, *, context: str,
 
 @scorer(reads="batch")
 def summary_quality(prediction: str, judge: Judge | None = None, *, gold: str, text: str = "", question: str = "") -> Score:
-    """1 where the summary is better than the reference summary, 0.5 where they are equal, 0 where the reference is better.
+    """1 if the summary is better than the reference summary, 0.5 if they are equal, 0 if the reference is better.
 
-    Asked twice with the order swapped, so that a liking for the first place cancels out; a judge that contradicts itself
+    Asked twice with the order swapped, so that a position bias cancels out; a judge that contradicts itself
     gives 0.5 and `details.order_disagreement`. Unlike Arthur Bench, an unreadable reply is left out and counted, not a -1 in the mean.
 
-    Official and strict: the same verdict.
+    Official and strict: the same verdict. Range: 0, 0.5 or 1. Source: Arthur Bench.
 
     Args:
         prediction: the summary.
-        judge: the judge to ask; a run makes it out of suite.yaml.
+        judge: the judge; a run takes it from suite.yaml.
         gold: the reference summary.
-        text: what is summarised.
-        question: stands in for an empty text; by default the `question` or `instruction` of the gold instance.
+        text: the text to summarise.
+        question: replaces an empty text; by default the `question` or `instruction` of the gold instance.
 
     Example:
         `{"func": "summary_quality", "parameters": {"text": "Rain fell all day, and the match was off.", "gold": "Rain stopped play."}}`
@@ -82,16 +82,16 @@ def summary_quality(prediction: str, judge: Judge | None = None, *, gold: str, t
 
 @scorer(reads="batch")
 def hallucination(prediction: str, judge: Judge | None = None, *, context: str) -> Score:
-    """1 where the context supports every claim of the answer (no hallucination), 0 where it does not support one (hallucination).
+    """1 if the context supports every claim of the answer (no hallucination), 0 if it does not support one (hallucination).
 
-    Higher is better: 1 is the good end. A verdict that contradicts the judge's own list of claims is no verdict.
+    Higher is better. A verdict that contradicts the judge's own list of claims is unreadable.
 
-    Official and strict: the same verdict.
+    Official and strict: the same verdict. Range: 0 or 1. Source: Arthur Bench.
 
     Args:
         prediction: the answer.
-        judge: the judge to ask; a run makes it out of suite.yaml.
-        context: what the answer may say.
+        judge: the judge; a run takes it from suite.yaml.
+        context: the text that must support every claim.
 
     Example:
         `{"func": "hallucination", "parameters": {"context": "The mill was built in 1870."}}`
@@ -118,9 +118,12 @@ def question_of(
     temperature: float = 0.0,
     max_tokens: int | None,
 ) -> Question:
-    """The question that a prompt with its fields filled in is.
+    """Return a prompt with its fields filled in as a question.
 
-    `choice` and `read` say what is made of the reply, `wanted` what a second request asks for.
+    Args:
+        read: reads the reply.
+        wanted: describes the required reply for a second request.
+        choice: True if the verdicts are categories.
     """
     return Question(
         messages=prompt.messages(fields, most_chars=settings.most_chars),
@@ -133,7 +136,7 @@ def question_of(
 
 
 def score_of(decision: Decision, *, prompt: str, says: str = "", details: Mapping[str, Any] | None = None) -> Score:
-    """The score of a decision, the same under both rules; one without a value is unscored and never 0."""
+    """Return the score of a decision, the same under both rules; without a value it is unscored, never 0."""
     account = {**(details or {}), "judge": decision.details(prompt)}
     if decision.value is None:
         fault = Fault(code="NO_VERDICT", detail=decision.why)
@@ -145,7 +148,7 @@ def score_of(decision: Decision, *, prompt: str, says: str = "", details: Mappin
 
 
 class Pair(Protocol):
-    """What is compared: two values of a field, and the field's path."""
+    """Two values of a field to compare, and the field's path."""
 
     @property
     def path(self) -> str: ...
@@ -156,13 +159,13 @@ class Pair(Protocol):
 
 
 class SemanticJudge:
-    """`judge_batch(pairs)` -> 1.0, 0.0 or None for each; also callable. At most `most_pairs` go into one call."""
+    """`judge_batch(pairs)` returns 1.0, 0.0 or None for each; also callable. At most `most_pairs` go into one call."""
 
     def __init__(self, judge: Judge, *, most_pairs: int = 25) -> None:
         self._judge, self._most_pairs = judge, most_pairs
 
     def judge_batch(self, items: Sequence[Pair]) -> list[float | None]:
-        """n verdicts in the order of the n pairs; equal pairs are asked once. None where the judge gave no verdict.
+        """Return n verdicts in the order of the n pairs; equal pairs are asked once. None if the judge gave no verdict.
 
         Raises:
             FaultError: there is no judge, or it could not be reached.
@@ -178,7 +181,7 @@ class SemanticJudge:
     __call__ = judge_batch
 
     def _ask(self, lines: Sequence[str]) -> list[float | None]:
-        """One call; a list of another length is no verdict on any pair, because nobody knows which one was left out."""
+        """Send one call. A list of another length gives no verdict for any pair, because it is unknown which one is missing."""
         settings = self._judge.settings
         prompt = read_prompt("semantic", settings.prompts_folder)
         pairs = "\n".join(f"{n}. {line}" for n, line in enumerate(lines, start=1))
@@ -194,7 +197,12 @@ class SemanticJudge:
 
 
 def semantic_comparator(judge: Judge, *, most_pairs: int = 25) -> SemanticJudge:
-    """The judge as the semantic comparator of the trees takes it: an object with `judge_batch`."""
+    """Return the judge as the `semantic` comparator of trees: an object with `judge_batch`.
+
+    Args:
+        judge: the judge.
+        most_pairs: the maximum number of pairs in one call.
+    """
     return SemanticJudge(judge, most_pairs=most_pairs)
 
 

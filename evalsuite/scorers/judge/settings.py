@@ -1,4 +1,4 @@
-"""How a judge is asked: the `judge:` section of suite.yaml checked key by key, and the prompts, filled in one pass."""
+"""Settings of a judge, checked key by key (the `judge:` section of suite.yaml), and its prompts."""
 
 import hashlib
 import os
@@ -23,14 +23,14 @@ _CUT = " [... cut]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A prompt's text. What stands before a line `[user]` is the system message; without such a line all is the user's."""
+    """Text of a prompt. The part before a line `[user]` is the system message; without such a line all of it is the user message."""
 
     name: str
     text: str
 
     @property
     def version(self) -> str:
-        """`name@` and 8 digits of the text's hash: another text is another judge."""
+        """`name@` and 8 digits of the text's hash: another text makes another judge."""
         return f"{self.name}@{hashlib.sha256(self.text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
     @property
@@ -39,19 +39,19 @@ class Prompt:
         return set(_PLACEHOLDER.findall(self.text))
 
     def messages(self, fields: Mapping[str, str], *, most_chars: int = 60_000) -> tuple[Message, ...]:
-        """The chat messages with every placeholder filled in; a field longer than `most_chars` is cut, visibly.
+        """Return the chat messages with every placeholder filled in; a field longer than `most_chars` is cut, visibly.
 
-        `{{boundary}}` is a mark that no field holds, the same for the same fields.
+        `{{boundary}}` is a mark that no field contains, the same for the same fields.
 
         Raises:
-            FaultError: the text has a placeholder that is no field.
+            FaultError: the text has a placeholder without a field.
         """
         unknown = sorted(self.placeholders - {*fields, "boundary"})
         if unknown:
             known = ", ".join(sorted(fields))
             raise FaultError("BAD_SPEC", f"the prompt {self.name!r} has the unknown placeholder {unknown[0]!r}; known: {known}")
         shown = {name: value if len(value) <= most_chars else value[:most_chars] + _CUT for name, value in fields.items()}
-        # A mark out of the hash of all fields: an answer cannot hold it, because whoever wrote it does not know the reference.
+        # A mark from the hash of all fields. An answer cannot contain it, because its author does not know the reference.
         everything = "\0".join(shown[name] for name in sorted(shown))
         shown["boundary"] = hashlib.sha256(everything.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         system, user = self._parts()
@@ -64,7 +64,7 @@ class Prompt:
 
 
 def read_prompt(name: str, folder: Path | None = None) -> Prompt:
-    """The prompt `<name>.txt` of the user's folder where it is there, else the bundled one.
+    """Return the prompt `<name>.txt` of the user's folder if it exists, else the bundled one.
 
     Raises:
         FaultError: there is no such file, or it is not UTF-8.
@@ -84,31 +84,31 @@ def read_prompt(name: str, folder: Path | None = None) -> Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Which judge to ask and how. Only `base_url` and a model are needed.
+    """Endpoint, models and limits of a judge. Only `base_url` and a model are required.
 
     Args:
         base_url: the endpoint up to `/chat/completions`, for example `https://api.example.org/v1`.
-        provider: whose protocol it speaks; `openai` is its chat completions, which most servers have.
-        model: the model to ask; `models` names several, each gives its own verdict.
-        key_env: the environment variable that holds the key; empty: no key is sent. The key itself is never written anywhere.
-        key_header: the header of the key, the provider's own if empty: `Authorization` sends `Bearer KEY`, any other one the bare key.
-        timeout_seconds: how long one call may take, from connecting to the last byte.
-        concurrency: how many calls may be under way at once; fewer while the endpoint says that it is asked too fast.
-        batch: whether a run asks by the provider's batch API (openai, responses, anthropic): cheaper, and within a day.
-        requests_per_minute: how many requests may go out in a minute, retries too; 0 sets no limit.
+        provider: the protocol; `openai` is its chat completions, which most servers support.
+        model: the model to ask; `models` names several, each of which gives its own verdict.
+        key_env: the environment variable with the key; empty: no key is sent. The key itself is never written anywhere.
+        key_header: the header of the key, by default the provider's: `Authorization` sends `Bearer KEY`, any other one only the key.
+        timeout_seconds: the time limit of one call, from connecting to the last byte.
+        concurrency: the maximum number of parallel calls; fewer while the endpoint refuses calls because of the rate.
+        batch: whether a run uses the provider's batch API (openai, responses, anthropic): cheaper, and within a day.
+        requests_per_minute: the maximum number of requests per minute, retries too; 0 sets no limit.
         tokens_per_minute: the same for the tokens of prompts and replies.
-        retries: how often a call is tried again after 408, 409, 425, 429, 5xx, a time-out or a cut connection.
-        backoff_seconds: the wait before the first retry; it doubles each time, up to 30 s, with jitter. A `Retry-After` goes first.
-        repeats: how many verdicts each model gives on one answer.
-        aggregate: how several verdicts become one; `auto` is majority for yes and no, mean for scales.
-        parameters: more keys of the request's body, for example `{seed: 7}`; null takes a key out.
+        retries: the number of retries after 408, 409, 425, 429, 5xx, a time-out or a lost connection.
+        backoff_seconds: the wait before the first retry; it doubles each time, up to 30 s, with jitter. A `Retry-After` takes precedence.
+        repeats: the number of verdicts of each model on one answer.
+        aggregate: how verdicts are combined; `auto` is majority for yes and no, mean for scales.
+        parameters: further keys of the request's body, for example `{seed: 7}`; null removes a key.
         prompts: a folder of `<name>.txt` that replace the bundled prompts, below the gold folder.
-        most_chars: how much of each field goes into a prompt; what is longer is cut, visibly.
-        cache: the folder of known replies; empty: none is kept.
-        cassette: a file of recorded replies; `cassette_mode` says whether it is written or is all there is.
-        price_per_1k_prompt: what 1,000 prompt tokens cost, in any currency.
-        price_per_1k_completion: what 1,000 completion tokens cost.
-        max_cost: what a run may cost at most; what is left then is unscored. 0 sets no limit.
+        most_chars: the maximum length of each field in a prompt; a longer one is cut, visibly.
+        cache: the folder of cached replies; empty: no cache.
+        cassette: a file of recorded replies; `cassette_mode` says whether it is written or only replayed.
+        price_per_1k_prompt: the price of 1,000 prompt tokens, in any currency.
+        price_per_1k_completion: the price of 1,000 completion tokens.
+        max_cost: the maximum cost of a run; further answers are unscored. 0 sets no limit.
     """
 
     base_url: str = ""
@@ -143,13 +143,13 @@ class Settings:
 
     @property
     def signature(self) -> str:
-        """What of these settings moves a verdict, beside the models: in the signature of metrics. No address and no path."""
+        """Settings that affect a verdict, without the models, for the signature of metrics. Contains no address and no path."""
         more = ",".join(f"{key}={value}" for key, value in sorted(self.parameters.items()))
         return ",".join([self.aggregate, str(self.repeats), *([more] if more else [])])
 
     @property
     def verdict_line(self) -> str:
-        """What of these settings moves a verdict, models first, as a part of a run's signature: no address, path, retry or price."""
+        """Settings that affect a verdict, models first, for a run's signature: no address, path, retry or price."""
         more = [f"{key}={self.parameters[key]!r}" for key in sorted(self.parameters)]
         if self.prompts_folder is not None:
             texts = [file.name.encode() + b"\0" + file.read_bytes() for file in sorted(self.prompts_folder.glob("*.txt"))]
@@ -160,14 +160,14 @@ class Settings:
 
     @property
     def prompts_folder(self) -> Path | None:
-        """Where the user's own prompts lie, None where there are none."""
+        """The folder with the user's own prompts, or None."""
         return Path(self.prompts) if self.prompts else None
 
     def require(self) -> None:
-        """Nothing, where a judge can be asked.
+        """Check that a judge is configured.
 
         Raises:
-            FaultError: NO_JUDGE, naming the key that is missing or cannot be meant.
+            FaultError: NO_JUDGE, naming the missing or invalid key.
         """
         if not self.all_models:
             raise FaultError("NO_JUDGE", "judge.model is not set")
@@ -183,30 +183,30 @@ class Settings:
         if not usable:
             raise FaultError("NO_JUDGE", "judge.base_url is no http or https address")
         if held := secret_in(self.base_url):
-            raise FaultError("NO_JUDGE", f"judge.base_url holds {held}; name an environment variable in judge.key_env")
+            raise FaultError("NO_JUDGE", f"judge.base_url contains {held}; name an environment variable in judge.key_env")
         self.key()
 
     def key(self) -> str:
-        """The key out of the environment; empty where none is wanted.
+        """Return the key from the environment; empty if none is needed.
 
         Raises:
-            FaultError: NO_JUDGE where the variable is not set or holds what no header can carry.
+            FaultError: NO_JUDGE if the variable is not set or is not valid in a header.
         """
         if not self.key_env:
             return ""
         if not self.key_env.isidentifier():
-            # Somebody may have written the key itself here, so it is not quoted.
-            raise FaultError("NO_JUDGE", "judge.key_env is no name of an environment variable")
+            # Not quoted, because a user may have written the key itself here.
+            raise FaultError("NO_JUDGE", "judge.key_env is not the name of an environment variable")
         key = os.environ.get(self.key_env, "").strip()
         if not key:
             raise FaultError("NO_JUDGE", f"the environment variable {self.key_env} (judge.key_env) is not set")
         if not key.isascii() or not key.isprintable():
-            raise FaultError("NO_JUDGE", f"the environment variable {self.key_env} (judge.key_env) holds no usable key")
+            raise FaultError("NO_JUDGE", f"the environment variable {self.key_env} (judge.key_env) contains no usable key")
         return key
 
 
 def secret_in(base_url: str) -> str:
-    """What of an address should not stand there, in words that do not quote it: `a user name or password`, `a key`; empty for nothing."""
+    """Return what kind of secret an address contains, without quoting it: `a user name or password`, `a key`; empty for none."""
     with suppress(ValueError):
         parts = urlsplit(base_url)
         if parts.username is not None or parts.password is not None:
@@ -216,10 +216,10 @@ def secret_in(base_url: str) -> str:
     return ""
 
 
-# Names of parameters of an address whose values are keys.
+# Names of address parameters with keys.
 _SECRET = re.compile(r"(?i)key|token|secret|password|^sig|^code$|^auth")
 _KEYS_STAY_OUTSIDE = "a key is written nowhere: export it, and name the variable: key_env: MY_KEY"
-# The providers whose batch API is known.
+# Providers with a batch API.
 BATCHES = ("openai", "responses", "anthropic")
 _TYPES = typing.get_type_hints(Settings)
 _AT_LEAST = {
@@ -238,10 +238,17 @@ _AT_LEAST = {
 
 
 def read_settings(section: Mapping[str, Any], *, folder: Path | None = None) -> Settings:
-    """The settings behind a `judge:` section; relative `prompts` and `cassette` lie below `folder`, the gold folder.
+    """Return the settings of a `judge:` section.
+
+    Args:
+        section: key -> value, the fields of `Settings`.
+        folder: the gold folder; relative `prompts` and `cassette` are below it.
+
+    Returns:
+        The checked settings. A missing model is only an error when the judge is asked.
 
     Raises:
-        UsageError: an unknown key, or a value that cannot be meant. A missing model is no error until somebody asks.
+        UsageError: an unknown key or an invalid value.
     """
     known = [f.name for f in fields(Settings)]
     given: dict[str, Any] = {}
@@ -259,12 +266,12 @@ def read_settings(section: Mapping[str, Any], *, folder: Path | None = None) -> 
         if key in _AT_LEAST and not _AT_LEAST[key] <= value < float("inf"):
             raise UsageError(f"judge.{key} must be at least {_AT_LEAST[key]:g}, found {value!r}")
         if (key == "key_env" and value and not value.isidentifier()) or (key == "base_url" and secret_in(value)):
-            # Not quoted: what reads the section writes it down, too.
-            held = "is no name of an environment variable" if key == "key_env" else f"holds {secret_in(value)}"
+            # Not quoted, because readers of the section may store the message.
+            held = "is not the name of an environment variable" if key == "key_env" else f"contains {secret_in(value)}"
             raise UsageError(f"judge.{key} {held}", hint=_KEYS_STAY_OUTSIDE)
         given[key] = tuple(value) if isinstance(value, list) else value
     if given.get("batch") and given.get("provider", "openai") not in BATCHES:
-        raise UsageError(f"judge.batch: {given['provider']} is asked without batches", hint=f"they are known of {', '.join(BATCHES)}")
+        raise UsageError(f"judge.batch: {given['provider']} has no batch API here", hint=f"supported for {', '.join(BATCHES)}")
     for key in ("prompts", "cassette"):
         if given.get(key) and folder is not None:
             given[key] = str(folder / given[key])

@@ -1,7 +1,7 @@
-"""One POST with a deadline over everything, on the standard library.
+"""One POST with a deadline for the whole call, on the standard library.
 
-No client library: httpx has a time limit per read, so that a server which sends a byte a minute holds a call for ever, and redirects and
-pools that one POST a verdict does not need. `http.client` on a socket that knows its deadline is shorter than the adapter would be.
+httpx is not used: its time limit applies to each read, so that a server that sends one byte per minute keeps a call open for ever, and
+redirects and connection pools are not needed. `http.client` on a socket with a deadline is shorter than an adapter.
 """
 
 import hashlib
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from http.client import HTTPConnection
 
 
-# Part of every key: raised where the same request would be sent otherwise.
+# Part of every cache key: increased if the same request would be sent differently.
 _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One chat request. `sample` tells repeats of the same request apart."""
+    """One chat request. `sample` distinguishes repeats of the same request."""
 
     model: str
     messages: tuple[Mapping[str, str], ...]
@@ -37,19 +37,19 @@ class Request:
     prompt: str = ""
 
     def body(self) -> dict[str, Any]:
-        """The JSON body; a parameter that is null is left out."""
+        """Return the JSON body, without null parameters."""
         extra = {key: value for key, value in self.parameters.items() if value is not None}
         return {"model": self.model, "messages": [dict(message) for message in self.messages], **extra}
 
     def key(self, base_url: str = "") -> str:
-        """A digest of everything that can move the reply; without `base_url` it holds wherever the model is served."""
+        """Return a digest of everything that can affect the reply; without `base_url` it is valid for any server of the model."""
         parts = [_VERSION, base_url.rstrip("/"), self.body(), self.sample, self.prompt]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The text of a reply with its token counts, and which model says that it gave it. `known`: nobody was asked for it now."""
+    """Text of a reply with its token counts and the model named in it. `known`: it comes from a cache."""
 
     text: str
     n_prompt_tokens: int = 0
@@ -59,12 +59,12 @@ class Reply:
     known: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """What is kept of it."""
+        """Return the stored form."""
         return {key: value for key, value in asdict(self).items() if key != "known"}
 
 
 def reply_of(entry: object) -> Reply | None:
-    """A kept reply, None where the entry is none (half-written, of another version)."""
+    """Return a stored reply; None if the entry is not valid (incomplete, of another version)."""
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         return None
     counts = {key: entry.get(key, 0) for key in ("n_prompt_tokens", "n_completion_tokens")}
@@ -74,7 +74,7 @@ def reply_of(entry: object) -> Reply | None:
 
 
 class RecordedReplies:
-    """Replies by request, without the address they came from. `replay` never asks; `record` adds what it lacks."""
+    """Recorded replies by request, independent of the address. `replay` never calls the endpoint; `record` adds missing replies."""
 
     def __init__(self, path: Path, mode: Literal["replay", "record"] = "replay") -> None:
         self.mode = mode
@@ -82,20 +82,20 @@ class RecordedReplies:
         self._replies: dict[str, Reply] | None = None
 
     def get(self, request: Request) -> Reply | None:
-        """The recorded reply.
+        """Return the recorded reply.
 
         Raises:
-            FaultError: nothing is recorded for it and `replay` allows no asking, or the file cannot be read.
+            FaultError: nothing is recorded for the request and `replay` forbids calls, or the file cannot be read.
         """
         if self._replies is None:
             self._replies = self._kept_replies()
         reply = self._replies.get(request.key())
         if reply is None and self.mode == "replay":
-            raise FaultError("JUDGE_FAILED", f"the cassette {self._path.name} holds no reply to this request")
+            raise FaultError("JUDGE_FAILED", f"the cassette {self._path.name} contains no reply to this request")
         return reply
 
     def put(self, request: Request, reply: Reply) -> None:
-        """Add a reply, as one whole line. Raises `FaultError` where the file cannot be written."""
+        """Append a reply as one line. Raises `FaultError` if the file cannot be written."""
         line = json.dumps({"key": request.key(), "model": request.model, "reply": reply.to_json()}) + "\n"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,7 +130,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What came back: status, headers by lower-case name, the body."""
+    """An HTTP response: status, headers by lower-case name, body."""
 
     status: int
     headers: Mapping[str, str]
@@ -138,7 +138,7 @@ class Response:
 
 
 class TransportError(Exception):
-    """No whole response: `kind` says why in a few words that hold nothing of the request."""
+    """No complete response. `kind` is the reason in a few words, without content of the request."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
@@ -155,12 +155,12 @@ def send(
     method: str = "POST",
     most_bytes: int = _LONGEST,
 ) -> Response:
-    """The response to one request; redirects are not followed, so a key never travels to another host.
+    """Send one request and return the response. Redirects are not followed, so that a key never reaches another host.
 
-    `held` has the socket while the call is under way, for whoever wants to end it.
+    `held` contains the socket during the call, so that another thread can end it.
 
     Raises:
-        TransportError: there was no whole response.
+        TransportError: there was no complete response.
     """
     import http.client
 
@@ -191,7 +191,7 @@ def send(
 
 
 def _connect(parts: SplitResult, timeout_seconds: float) -> tuple["HTTPConnection", str]:
-    """(an open connection, the request's target), through the proxy of the environment where there is one."""
+    """Return (an open connection, the request's target), through the proxy of the environment if there is one."""
     import ssl
     from http.client import HTTPConnection, HTTPSConnection
 
@@ -235,7 +235,7 @@ def _kind(error: OSError) -> str:
 
 
 class _DeadlineSocket:
-    """The part of a socket that `http.client` uses, each call of it bounded by one deadline."""
+    """The part of a socket that `http.client` uses, with one deadline for all calls."""
 
     def __init__(self, sock: Any, deadline: float) -> None:
         self._sock, self._deadline = sock, deadline
@@ -252,7 +252,7 @@ class _DeadlineSocket:
         return int(self._sock.recv_into(buffer))
 
     def close(self) -> None:
-        """Nothing: `http.client` lets go of the socket before the reply is read; `post` closes it."""
+        """Do nothing: `http.client` closes the socket before the reply is read; `post` closes it later."""
 
     def _arm(self) -> None:
         left = self._deadline - time.monotonic()

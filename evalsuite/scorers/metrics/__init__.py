@@ -1,6 +1,6 @@
-"""Text metrics by name, or as a plain value out of YAML or gold. A new metric is one file in this folder and one line in this table.
+"""Text metrics by name, or from a plain value of YAML or gold. A new metric is one file in this folder and one entry in this table.
 
-A line that says what is judged is a scorer of the same name too; its parameters, checks and help are the metric's own.
+An entry that says what is judged is also a scorer of the same name; its parameters, checks and help are the metric's own.
 
 composite:
   parts: [{exact_match: {ignore_case: true}, weight: 0.3}, {f1: {}, weight: 0.3}, {llm_judge: {model: m}, weight: 0.4}]
@@ -50,12 +50,22 @@ METRICS: dict[str, ImportRef] = {
 
 __all__ = ["METRICS", "Aggregate", "Composite", "Measure", "Metric", "MetricError", "Part", "composite", "get_metric", "metric_from"]
 _PART_KEYS = ("weight", "name", "scale")
-# The metrics that run an answer as a program.
+# Metrics that run an answer as a program.
 _PROGRAMS = ("python_unit_testing", "pass_at_k")
 
 
 def get_metric(name: str, /, **options: Any) -> Metric:
-    """The metric of that name with these options; raises `MetricError` for an unknown name or option."""
+    """Return the metric of that name with these options.
+
+        get_metric("f1", variant="multiset").evaluate("a b", "a c")  # 0.5
+
+    Args:
+        name: a key of `METRICS`.
+        **options: the fields of the metric.
+
+    Raises:
+        MetricError: an unknown name or option, or an invalid value.
+    """
     if name not in METRICS:
         raise MetricError(f"unknown metric {name!r}", code="unknown_metric", hint=did_you_mean(name, METRICS))
     factory: Callable[..., Metric] = METRICS[name].load()
@@ -69,7 +79,7 @@ def get_metric(name: str, /, **options: Any) -> Metric:
 
 
 def runs_programs(spec: object) -> bool:
-    """Whether a check's scorer and parameters, as gold or YAML writes them, ask for answers to be run as programs anywhere."""
+    """Return whether a check's scorer and parameters, as gold or YAML writes them, run answers as programs in any part."""
     if isinstance(spec, str):
         return spec in _PROGRAMS
     if isinstance(spec, Mapping):
@@ -78,7 +88,14 @@ def runs_programs(spec: object) -> bool:
 
 
 def metric_from(spec: str | Mapping[str, Any]) -> Metric:
-    """The metric a plain value names: `f1`, `{f1: {variant: multiset}}` or `{composite: {parts: [...]}}`."""
+    """Return the metric of a plain value: `f1`, `{f1: {variant: multiset}}` or `{composite: {parts: [...]}}`.
+
+    Args:
+        spec: a name, or an object with one name and its options.
+
+    Raises:
+        MetricError: an unknown name or option, or an invalid value.
+    """
     if isinstance(spec, str):
         return get_metric(spec)
     if not isinstance(spec, Mapping) or len(spec) != 1:
@@ -95,14 +112,16 @@ def metric_from(spec: str | Mapping[str, Any]) -> Metric:
 def composite(
     *, parts: Sequence[str | Mapping[str, Any]], aggregation: Aggregation = "weighted_mean", on_missing: OnMissing = "null"
 ) -> Composite:
-    """Several metrics of the same answer combined to one score; every part's value stands in `details.parts`.
+    """Several metrics of the same answer combined to one score; every part's value is in `details.parts`.
 
     min, max, geometric_mean and median ignore the weights.
+
+    Range: 0 to 1, higher is better.
 
     Args:
         gold: the reference or references of the parts that need one.
         parts: metric names, or objects of one metric with its options and `weight`, `scale` and `name`.
-        aggregation: how the parts become one.
+        aggregation: how the parts are combined.
         on_missing: for a part without a value: no score (`null`), leave it out, or count 0.
 
     Example:

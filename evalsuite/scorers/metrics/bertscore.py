@@ -1,6 +1,6 @@
-"""BERTScore: greedy cosine matching of token vectors, without idf weights and without rescaling; negative is 0.
+"""BERTScore: greedy cosine matching of token vectors, without idf weights and without rescaling; negative values count 0.
 
-The vectors come from a transformers model in a local folder, or from anything with `embed`.
+The vectors come from a transformers model in a local folder, or from any object with `embed`.
 """
 
 import re
@@ -23,22 +23,22 @@ MODEL_HINT: Final = "nothing is downloaded: config={'model': FOLDER} of a suite,
 
 
 class Embedder(Protocol):
-    """Anything that turns a text into token vectors and names itself for the signature."""
+    """Object that converts a text to token vectors and has a signature."""
 
     @property
     def signature(self) -> str:
-        """A name that changes whenever the vectors may."""
+        """A name that changes whenever the vectors may change."""
 
     def embed(self, text: str) -> "NDArray[Any]":
-        """n tokens x d numbers; 0 x d for a text without tokens."""
+        """Return n tokens x d numbers; 0 x d for a text without tokens."""
 
 
 @dataclass(frozen=True)
 class TransformersEmbedder:
-    """The last hidden layer of a model in a local folder; nothing is ever downloaded. Needs the extra `bertscore`.
+    """The last hidden layer of a model in a local folder; nothing is downloaded. Needs the extra `bertscore`.
 
-    Special tokens are left out and texts are cut at the model's longest input. bert-score lets them be matched and takes an inner layer
-    for some models: name it by `layer`.
+    Special tokens are left out and texts are cut at the model's maximum input. bert-score matches special tokens and uses an inner layer
+    for some models: set it by `layer`.
     """
 
     folder: str
@@ -50,7 +50,7 @@ class TransformersEmbedder:
         return f"{Path(self.folder).name}-L{self.layer}"
 
     def embed(self, text: str) -> "NDArray[Any]":
-        """One vector for each token that is not special."""
+        """Return one vector for each token that is not special."""
         tokenizer, model = self._loaded
         import numpy as np
         import torch  # type: ignore[import-not-found, unused-ignore]
@@ -78,7 +78,7 @@ class TransformersEmbedder:
 
 @dataclass(frozen=True)
 class TinyEmbedder:
-    """Vectors out of the letters of each word, without any model: to try things out. It knows spellings and no meaning."""
+    """Vectors from the letters of each word, without a model, for trying things out. It compares spellings, not meanings."""
 
     size: int = 256
 
@@ -88,7 +88,7 @@ class TinyEmbedder:
         return f"{TINY}-{self.size}"
 
     def embed(self, text: str) -> "NDArray[Any]":
-        """One vector for each word, which counts its runs of three letters."""
+        """Return one vector per word, with counts of its runs of three letters."""
         import numpy as np
 
         words = re.findall(r"\w+", text.casefold())
@@ -102,21 +102,21 @@ class TinyEmbedder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Greedy:
-    """How well two sets of token vectors cover each other, as mean best cosines; usually 0 to 1, at the lowest -1."""
+    """Mean best cosines of two sets of token vectors in both directions; usually 0 to 1, at least -1."""
 
     precision: float
     recall: float
     f1: float
 
     def weighted(self, precision_weight: float | None) -> float:
-        """`w * precision + (1 - w) * recall`, which is Arthur Bench's score at 0.1; F1 for None."""
+        """Return `w * precision + (1 - w) * recall`, which is Arthur Bench's score at 0.1; F1 for None."""
         return self.f1 if precision_weight is None else precision_weight * self.precision + (1 - precision_weight) * self.recall
 
 
 def greedy_match(prediction: Any, reference: Any) -> Greedy:
-    """Each row of one n x d matrix with its nearest of the other: the mean over rows is precision, over columns recall.
+    """Match each row of one n x d matrix with its nearest row of the other: the mean over rows is precision, over columns recall.
 
-    Nothing against nothing is 1, nothing against something 0; a zero vector is near to nothing.
+    Two empty matrices give 1, one empty matrix 0; a zero vector is similar to nothing.
     """
     import numpy as np
 
@@ -134,13 +134,15 @@ def greedy_match(prediction: Any, reference: Any) -> Greedy:
 class BertScore(Metric):
     """`w * precision + (1 - w) * recall` of greedily matched token vectors, the best over several references.
 
-    Nothing is downloaded; needs the extra `bertscore`, but for the model `tiny`, which compares spellings and is there to try things out.
+    Nothing is downloaded. Needs the extra `bertscore`, except for the model `tiny`, which compares spellings and is for trying things out.
+
+    Range: 0 to 1, higher is better. Source: BERTScore (Zhang et al. 2020); the weighting is Arthur Bench's.
 
     Args:
         model: the folder of a local model, or `tiny`.
-        layer: the hidden layer whose vectors are taken.
+        layer: the hidden layer with the vectors.
         precision_weight: w; null scores F1.
-        embedder: anything with `embed`, in the place of a model.
+        embedder: any object with `embed`, instead of a model.
 
     Example:
         `{"func": "bertscore", "parameters": {"gold": "the cat is on the mat", "model": "models/deberta-v3-base"}}`
@@ -154,35 +156,35 @@ class BertScore(Metric):
     embedder: Embedder | None = field(default=None, metadata=IN_PYTHON)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The options alone: no model travels to another process."""
+        """Pickle the options only, not the model."""
         return {option.name: getattr(self, option.name) for option in fields(self)}
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The score, with precision, recall and F1 in the details."""
+        """Return the score, with precision, recall and F1 in the details."""
         rows = self._embedded(prediction)
         matches = [greedy_match(rows, self._embedded(reference)) for reference in references]
         return best([Measure(value=min(1.0, max(0.0, m.weighted(self.precision_weight))), details=asdict(m)) for m in matches])
 
     @cached_property
     def _embedded(self) -> Callable[[str], Any]:
-        # A text that stands against many others goes through the model once.
+        # A text that is compared with many others goes through the model once.
         return lru_cache(maxsize=256)(self.vectors.embed)
 
     @cached_property
     def vectors(self) -> Embedder:
-        """The embedder in use; raises `MetricError` where none was given."""
+        """The embedder in use. Raises `MetricError` if none was set."""
         if self.embedder is not None:
             return self.embedder
         return embedder_of(self.model, self.layer)
 
     @property
     def label(self) -> str:
-        """The name, and that no meaning was compared where that is so."""
+        """The name, with a note if meanings are not compared."""
         return f"{self.name} ({TINY}: spellings only)" if self.embedder is None and self.model == TINY else self.name
 
 
 def embedder_of(model: str | None, layer: int = -1) -> Embedder:
-    """The embedder of a model's name. Raises `MetricError` where there is none."""
+    """Return the embedder of a model's name. Raises `MetricError` if there is none."""
     if model is None:
         raise MetricError("bertscore needs `model`, the folder of a local model", code="no_model", hint=MODEL_HINT)
     return TinyEmbedder() if model == TINY else TransformersEmbedder(model, layer)

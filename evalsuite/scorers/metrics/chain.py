@@ -1,4 +1,4 @@
-"""Metrics put together as a chain in Python, and a metric out of any function.
+"""Build a composite metric step by step in Python, and make a metric of any function.
 
 MetricBuilder().exact_match(weight=0.3).f1(weight=0.3).llm_judge(weight=0.4, model="m").custom(fn).build()
 """
@@ -18,9 +18,9 @@ Function = Callable[[Any, Any], float | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Custom(Metric):
-    """What `function(prediction, reference)` returns: a number in [0, 1] where more is better, or None for undefined.
+    """The return value of `function(prediction, reference)`: a number in [0, 1] where more is better, or None for undefined.
 
-    The function sees prediction and reference as they were given, records and lists of references too; it may ignore the reference.
+    The function gets prediction and reference unchanged, including records and lists of references; it may ignore the reference.
     """
 
     name: ClassVar[str] = "custom"
@@ -35,11 +35,11 @@ class Custom(Metric):
 
     @property
     def signature(self) -> str:
-        """`custom|function:module.name|version:...`: of the function only the name is known."""
+        """`custom|function:module.name|version:...`; only the name of the function is known, not its code."""
         return "|".join([self.name, f"function:{getattr(self.function, '__module__', '?')}.{self.label}", *self.versions()])
 
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
-        """The function's value; raises `MetricError` where it is no number in [0, 1], `FaultError` where the function fails."""
+        """Return the function's value. Raises `MetricError` if it is not a number in [0, 1], `FaultError` if the function fails."""
         value = plugin_calls.call_plugin(self.label, self.function, prediction, reference)
         if value is None:
             return Measure(value=None, reason=f"{self.label} gave no value")
@@ -48,12 +48,12 @@ class Custom(Metric):
         return Measure(value=float(value))
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The function's value for a plain text against all references."""
+        """Return the function's value for a plain text with all references."""
         return self.detailed_evaluate(prediction, list(references) or None)
 
 
 class MetricBuilder:
-    """Collects parts in order; `build` makes one metric of them. One part is that metric itself, several are a `Composite`."""
+    """Collects parts in order; `build` combines them. One part gives that metric itself, several a `Composite`."""
 
     def __init__(self) -> None:
         self._parts: list[Part] = []
@@ -61,40 +61,59 @@ class MetricBuilder:
     def add(
         self, metric: str | Metric, /, *, weight: float = 1.0, as_name: str = "", scale: tuple[float, float] | None = None, **options: Any
     ) -> Self:
-        """A part by name with its options, or a metric made before; `as_name` shows it under another name."""
+        """Add a part.
+
+        Args:
+            metric: a name, with its options as keywords, or a metric object.
+            weight: the raw weight; weights are normalised to a sum of 1.
+            as_name: the name in the details, by default the metric's.
+            scale: (low, high), the ends that map to 0 and 1; required for an unbounded metric.
+            **options: the fields of the named metric.
+
+        Raises:
+            MetricError: an unknown name or option.
+        """
         made = get_metric(metric, **options) if isinstance(metric, str) else metric
         self._parts.append(Part(metric=made, weight=weight, name=as_name, scale=scale))
         return self
 
     def exact_match(self, *, weight: float = 1.0, **options: Any) -> Self:
-        """An `exact_match` part."""
+        """Add an `exact_match` part."""
         return self.add("exact_match", weight=weight, **options)
 
     def f1(self, *, weight: float = 1.0, **options: Any) -> Self:
-        """An `f1` part."""
+        """Add an `f1` part."""
         return self.add("f1", weight=weight, **options)
 
     def bleu(self, *, weight: float = 1.0, **options: Any) -> Self:
-        """A `bleu` part, counted as score / 100."""
+        """Add a `bleu` part, counted as score / 100."""
         return self.add("bleu", weight=weight, **options)
 
     def rouge(self, *, weight: float = 1.0, kind: str = "rougeL", **options: Any) -> Self:
-        """A ROUGE part: `rouge1`, `rouge2`, `rougeL` or `rougeLsum`."""
+        """Add a ROUGE part: `rouge1`, `rouge2`, `rougeL` or `rougeLsum`."""
         return self.add(kind, weight=weight, **options)
 
     def llm_judge(self, *, weight: float = 1.0, **options: Any) -> Self:
-        """An `llm_judge` part; raises `MetricError` where the judge is not there."""
+        """Add an `llm_judge` part. Raises `MetricError` if there is no judge."""
         return self.add("llm_judge", weight=weight, **options)
 
     def custom(self, function: Function, *, weight: float = 1.0, as_name: str = "") -> Self:
-        """A part out of a function (prediction, reference) -> number in [0, 1]; shown under the function's name."""
+        """Add a function (prediction, reference) -> number in [0, 1] as a part, by default under its own name."""
         made = Custom(function=function)
         return self.add(made, weight=weight, as_name=as_name or made.label)
 
     def build(self, *, aggregation: str = "weighted_mean", on_missing: OnMissing = "null") -> Metric:
-        """The metric; raises `MetricError` where there is no part, or for weights and an aggregation that cannot be meant."""
+        """Return the metric.
+
+        Args:
+            aggregation: how the parts are combined.
+            on_missing: for a part without a value: no score (`null`), leave it out (`renormalise`), or count 0 (`zero`).
+
+        Raises:
+            MetricError: no parts, invalid weights, or an unknown aggregation.
+        """
         if not self._parts:
-            raise MetricError("the builder holds no metric", code="empty")
+            raise MetricError("the builder has no metric", code="empty")
         normalised([part.weight for part in self._parts], len(self._parts))
         if len(self._parts) == 1 and self._parts[0].scale is None:
             return self._parts[0].metric

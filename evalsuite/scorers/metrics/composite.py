@@ -1,4 +1,4 @@
-"""A composite: several metrics of one pair combined to one score on [0, 1], each part visible; and the arithmetic of combining."""
+"""Composite metric: several metrics of one pair combined to one score on [0, 1], with each part in the details."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ OnMissing = Literal["null", "renormalise", "zero"]
 
 
 def normalised(weights: Sequence[float], n: int) -> list[float]:
-    """The weights over their sum; raises `MetricError` (length, negative, zero_sum, empty) for n weights that cannot be meant."""
+    """Return the weights divided by their sum. Raises `MetricError` (length, negative, zero_sum, empty) for invalid ones."""
     if not n:
         raise MetricError("there is nothing to combine", code="empty")
     if len(weights) != n:
@@ -32,7 +32,7 @@ def normalised(weights: Sequence[float], n: int) -> list[float]:
 
 
 def check_aggregation(aggregation: str) -> None:
-    """Raise `MetricError` for a name that is no aggregation."""
+    """Raise `MetricError` for an unknown aggregation."""
     if aggregation not in AGGREGATIONS:
         raise MetricError(
             f"unknown aggregation {aggregation!r}", code="unknown_aggregation", hint=did_you_mean(str(aggregation), AGGREGATIONS)
@@ -40,9 +40,9 @@ def check_aggregation(aggregation: str) -> None:
 
 
 def combine(scores: Sequence[float], weights: Sequence[float] | None = None, aggregation: str = "weighted_mean") -> float:
-    """One score out of n, equal weights by default; the weights are always normalised.
+    """Combine n scores to one, by default with equal weights; weights are always normalised.
 
-    min, max, geometric_mean and median ignore the weights. harmonic_mean is sum(w) / sum(w/x); it and both geometric means are 0 where a
+    min, max, geometric_mean and median ignore the weights. harmonic_mean is sum(w) / sum(w/x); it and both geometric means are 0 if a
     score is 0 (a score of weight 0 does not count in the weighted ones) and raise `MetricError` (negative_score) below 0.
     """
     check_aggregation(aggregation)
@@ -65,14 +65,20 @@ def combine(scores: Sequence[float], weights: Sequence[float] | None = None, agg
     if any(score == 0 for score, _ in counted):
         return 0.0
     if aggregation == "harmonic_mean":
-        low = min(score for score, _ in counted)  # in units of the smallest, whose own reciprocal may be beyond every float
+        low = min(score for score, _ in counted)  # in units of the smallest score, because its reciprocal may overflow
         return low / math.fsum(share * (low / score) for score, share in counted)
     return math.exp(math.fsum(share * math.log(score) for score, share in counted))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One metric of a composite with its raw weight. `scale` is the (low, high) that maps its values to [0, 1], by default its range."""
+    """One metric of a composite.
+
+    Attributes:
+        metric: the metric.
+        weight: the raw weight.
+        scale: (low, high), the ends that map to 0 and 1; by default the metric's range.
+    """
 
     metric: Metric
     weight: float = 1.0
@@ -81,12 +87,12 @@ class Part:
 
     @property
     def signature(self) -> str:
-        """The metric's signature in brackets, with weight, name and scale where they were given."""
+        """The metric's signature in brackets, with weight, name and scale if they were set."""
         scale = f" scale {self.scale[0]:g}..{self.scale[1]:g}" if self.scale else ""
         return f"{self.weight:g}*{self.name}[{self.metric.signature}]{scale}"
 
     def unit(self, value: float | None) -> float | None:
-        """The part's value on [0, 1] where more is better."""
+        """Return the part's value on [0, 1] where more is better."""
         if value is None or self.scale is None:
             return self.metric.unit(value)
         return on_unit(value, *self.scale, self.metric.direction)
@@ -94,14 +100,14 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Composite(Metric):
-    """Parts on [0, 1], more is better, combined by `aggregation`; each part is scored once.
+    """Metrics mapped to [0, 1], more is better, combined by `aggregation`; each part is scored once.
 
     `on_missing`, for a part without a value: `null` makes the composite undefined, `renormalise` leaves the part out, `zero` counts it 0.
-    An unbounded part (TER, readability) needs a `scale`. A part of the same name as an earlier one becomes `name#2`.
+    An unbounded part (TER, readability) needs a `scale`. A part with the name of an earlier one becomes `name#2`.
     """
 
     name: ClassVar[str] = "composite"
-    # A reference is asked for by the parts that need one.
+    # The parts that need a reference check for it.
     needs_reference: ClassVar[bool] = False
 
     parts: tuple[Part, ...]
@@ -109,7 +115,7 @@ class Composite(Metric):
     on_missing: OnMissing = "null"
 
     def __post_init__(self) -> None:
-        """Name the parts apart; raise `MetricError` for weights, an aggregation or a part that cannot be meant."""
+        """Make the names of parts unique. Raises `MetricError` for invalid weights, parts or an unknown aggregation."""
         check_aggregation(self.aggregation)
         super().__post_init__()
         object.__setattr__(self, "parts", _named_apart(self.parts))
@@ -123,13 +129,13 @@ class Composite(Metric):
                 raise MetricError(f"{part.name}: the scale's low must be below its high", code="no_scale")
 
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
-        """The composite with, for each part in `details.parts`, its raw value, its value on [0, 1], both weights and its details."""
+        """Return the composite. For each part `details.parts` has its raw value, its value on [0, 1], both weights and its details."""
         shares = normalised([part.weight for part in self.parts], len(self.parts))
         shown: dict[str, dict[str, Any]] = {}
         for part, share in zip(self.parts, shares, strict=True):
             measure = part.metric.detailed_evaluate(prediction, reference)
             if measure.fault is not None:
-                # Not this answer's lack but the grader's: nothing stands in for such a part, whatever `on_missing` says.
+                # The grader's side, not the answer, lacks something: the composite is undefined, whatever `on_missing` says.
                 return Measure(value=None, reason=f"{part.name}: {measure.reason}", fault=measure.fault)
             seen = {"value": part.unit(measure.value), "raw": measure.value, "weight": part.weight, "share": share}
             note = {"reason": measure.reason} if measure.reason else {}
@@ -150,15 +156,15 @@ class Composite(Metric):
 
     @property
     def at_once(self) -> int:
-        """As many as the part that waits most."""
+        """The highest number of the parts."""
         return max(part.metric.at_once for part in self.parts)
 
     def asking(self, judge: "Judge") -> "Composite":
-        """The composite with this judge for every part that asks one."""
+        """Return the composite with this judge in every part that asks one."""
         return replace(self, parts=tuple(replace(part, metric=part.metric.asking(judge)) for part in self.parts))
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The composite of a plain text."""
+        """Return the composite of a plain text."""
         return self.detailed_evaluate(prediction, list(references) or None)
 
 

@@ -14,32 +14,34 @@ from evalsuite.scorers.judge.replies import score_reading, yes_no_reading
 from evalsuite.scorers.judge.scorers import question_of, score_of
 from evalsuite.scorers.judge.settings import Prompt, Settings, read_prompt
 
-# The placeholders a prompt may hold, beside the mark `boundary`.
+# Placeholders that a prompt may contain in addition to `boundary`.
 FIELDS: Final = ("question", "reference", "prediction", "top", "bottom")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlmJudge(Metric):
-    """What a judge model gives the answer: a score of 1 to 5 by 5, or yes and no as 1 and 0. No verdict is no score, never a 0.
+    """Rating by a judge model: a score of 1 to 5 divided by 5, or yes and no as 1 and 0. No verdict is no score, never a 0.
 
-    The judge is asked over the network as the `judge` section of suite.yaml says.
+    The judge is reached over the network as configured in the `judge` section of suite.yaml.
+
+    Range: 0 to 1, higher is better. Source: Desiru.
 
     Args:
         gold: the reference, or several accepted ones.
-        question: what was asked; by default the `question` or `instruction` of the gold instance.
+        question: the question; by default the `question` or `instruction` of the gold instance.
         prompt: another prompt: its text with {{question}}, {{reference}}, {{prediction}}, {{top}}, {{bottom}}, or the name of its file.
-        reply: what is asked for.
-        scale: bottom and top of the scores; a number off the scale is no verdict.
+        reply: the requested form of the reply.
+        scale: bottom and top of the scores; a number outside the scale is not a verdict.
         from_zero: whether the bottom of the scale is worth 0; else n is worth n/top, so that 1 of 5 is 0.2.
         extractor: a regular expression whose first group is the score in the reply; by default JSON and the usual forms are read.
         variant: how the reply is read: tolerant, or as earlier tools did (issue_default: first digit 1-5, else 0; issue_literal: bare YES).
         temperature: the sampling temperature.
-        max_tokens: the longest reply; null sends no limit.
+        max_tokens: the maximum length of the reply; null sends no limit.
         model: another model than the suite's.
-        repeats: how many verdicts each model gives; the suite's number where not set.
+        repeats: the number of verdicts of each model; by default the suite's.
         base_url: another endpoint than the settings'.
         key_env: the environment variable of its key.
-        settings: which judge and how, or a judge that is there already.
+        settings: the settings of a judge, or an existing judge.
 
     Example:
         `{"func": "llm_judge", "parameters": {"question": "Who wrote Faust?", "gold": "Johann Wolfgang von Goethe"}}`
@@ -65,7 +67,7 @@ class LlmJudge(Metric):
     settings: Settings | Judge | None = field(default=None, metadata=IN_PYTHON)
 
     def __post_init__(self) -> None:
-        """Raise `MetricError` for a scale that is none, a placeholder that nothing fills, a broken extractor."""
+        """Raise `MetricError` for an invalid scale, an unknown placeholder, or an invalid extractor."""
         super().__post_init__()
         if len(self.scale) != 2 or not self.scale[0] < self.scale[1] or self.scale[1] <= 0:
             message = "scale must be two numbers, bottom and top, with a top above 0"
@@ -84,7 +86,7 @@ class LlmJudge(Metric):
 
     @cached_property
     def judge(self) -> Judge:
-        """The judge behind the metric."""
+        """The judge of the metric."""
         if isinstance(self.settings, Judge):
             return self.settings
         settings = self.settings or Settings()
@@ -94,20 +96,20 @@ class LlmJudge(Metric):
 
     @property
     def asks(self) -> bool:
-        """Always."""
+        """Always True."""
         return True
 
     @property
     def at_once(self) -> int:
-        """As many as the judge's settings let be under way."""
+        """The number of parallel calls in the judge's settings."""
         return self.judge.settings.concurrency
 
     def asking(self, judge: Judge) -> "LlmJudge":
-        """The metric asking this judge, one for all metrics of a run; one with settings or an address of its own keeps it."""
+        """Return the metric with the run's judge; one with its own settings or address keeps its own judge."""
         return self if self.settings is not None or self.base_url else replace(self, settings=judge)
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The rating, with the judge's account in the details; None where it gave no verdict, with a fault where it could not be asked."""
+        """Return the rating, with the judge's details; None if it gave no verdict, with a fault if the request failed."""
         try:
             decision, version = self._decide(prediction, references)
         except FaultError as error:
@@ -115,7 +117,7 @@ class LlmJudge(Metric):
         return Measure(value=decision.value, reason=decision.why, details=decision.details(version))
 
     def score(self, prediction: str, gold: str | Sequence[str] | None, *, scale: Sequence[float] | None = None) -> Score:
-        """The score with the judge's own reason. Raises `FaultError` where the request to the judge failed."""
+        """Return the score with the judge's own reason. Raises `FaultError` if the request failed."""
         del scale
         decision, version = self._decide(prediction, self.references_of(gold))
         label = decision.verdict.label
@@ -123,7 +125,7 @@ class LlmJudge(Metric):
         return score_of(decision, prompt=version, says=says)
 
     def _decide(self, prediction: str, references: Sequence[str]) -> tuple[Decision, str]:
-        """(the decision, the version of the prompt it was asked with). Raises `FaultError`."""
+        """Return (the decision, the version of its prompt). Raises `FaultError`."""
         self.judge.settings.require()
         question = self._question(prediction, references)
         return self.judge.decide(question, models=(self.model,) if self.model else (), repeats=self.repeats), question.prompt
@@ -158,5 +160,5 @@ class LlmJudge(Metric):
         )
 
     def versions(self) -> list[str]:
-        """The models, then what every signature ends with."""
+        """Return the models, then the parts that end every signature."""
         return ["models:" + ",".join(self.judge.settings.all_models), *super().versions()]

@@ -1,4 +1,4 @@
-"""Whether a program passes tests, run in a jail; and pass@k, the chance that one of k does."""
+"""Metrics for programs: whether one passes its tests in a sandbox, and pass@k, the chance that one of k does."""
 
 import json
 import math
@@ -12,25 +12,27 @@ from evalsuite.core.plugin_calls import PROGRAM_BUDGET, PROGRAMS_ALLOWED
 from evalsuite.core.types import Fault
 from evalsuite.sandbox.program_sandbox import Ended, can_jail, run_program
 
-# Less than this no interpreter needs to start.
+# The least memory with which an interpreter starts.
 _LEAST_SECONDS = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class PythonUnitTesting(Metric):
-    """1 where the answer is a Python program that passes every test, else 0.
+    """1 if the answer is a Python program that passes every test, else 0.
 
-    Program and test run in two processes of one jail (`walls.jail`), with the interpreter's installed packages; the test reads the names
-    of the program as if it stood behind it in one file. The program's values reach the asserts as data: an object of the program's own
-    class equals no plain value. All programs of one answer share the answer's seconds; what they do not reach fails. The answer is
-    `unscored` (NO_JAIL) where the machine has no jail, unless the run has `--allow-programs`, and where a test uses what cannot leave
-    its process.
+    Program and test run in two processes of one sandbox, with the interpreter's installed packages. The test uses the names
+    of the program as if it followed it in one file. The program's values reach the asserts as data: an object of the program's own
+    class equals no plain value. All programs of one answer share the answer's time limit; tests that it does not reach fail. The answer is
+    `unscored` (NO_JAIL) if the machine has no sandbox, unless the run has `--allow-programs`, and if a test uses values that cannot be sent
+    to another process.
+
+    Range: 0 or 1. Source: Arthur Bench.
 
     Args:
         gold: the code of one test, or of several.
-        timeout_seconds: the longest one test may run.
-        memory_mib: the most memory one test may take.
-        allow_programs: run the program where there is no jail, without being asked from outside.
+        timeout_seconds: the time limit of one test.
+        memory_mib: the memory limit of one test.
+        allow_programs: run the program without a sandbox if there is none, even if the run does not allow it.
 
     Example:
         `{"func": "python_unit_testing", "parameters": {"gold": "assert add(1, 2) == 3"}}`
@@ -49,7 +51,7 @@ class PythonUnitTesting(Metric):
             raise MetricError("python_unit_testing: timeout_seconds must be positive and memory_mib at least 64", code="bad_option")
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """1.0 or 0.0, with the category, and how the first failing test ended."""
+        """Return 1.0 or 0.0, with the category, and how the first failing test ended."""
         if not can_jail() and not (self.allow_programs or PROGRAMS_ALLOWED.get()):
             fault = Fault(code="NO_JAIL")
             return Measure(value=None, reason=describe(fault), fault=fault)
@@ -58,8 +60,8 @@ class PythonUnitTesting(Metric):
             try:
                 ended = self._run_program(prediction, test)
             except OSError:
-                # Behind the walls of a worker no process starts, jailed or not.
-                unknown = "behind the walls of a worker no program is started: --allow-programs asks for --isolation none here"
+                # A sandboxed worker cannot start processes.
+                unknown = "a sandboxed worker cannot start programs: --allow-programs needs --isolation none here"
                 break
             if ended.how == "unrun":
                 fault = machine_fault(f"this machine did not run test {place} to its end: {ended.why}")
@@ -75,7 +77,7 @@ class PythonUnitTesting(Metric):
         return Measure(value=1.0, details={"category": "pass"})
 
     def _run_program(self, program: str, test: str) -> Ended:
-        """How the program ends, within its own seconds and what is left for all programs of the answer."""
+        """Run the program within its own time limit and the time left for all programs of the answer."""
         budget = PROGRAM_BUDGET.get()
         seconds = self.timeout_seconds if budget is None else min(self.timeout_seconds, budget.seconds)
         if seconds < _LEAST_SECONDS:
@@ -87,7 +89,9 @@ class PythonUnitTesting(Metric):
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """`1 - C(n-c, k) / C(n, k)`, the unbiased estimate of Chen et al. (2021); raises `MetricError` unless 0 <= c <= n and 1 <= k <= n."""
+    """Return `1 - C(n-c, k) / C(n, k)`, the unbiased estimate of Chen et al. (2021). Raises `MetricError` unless 0 <= c <= n and 1 <= k
+    <= n.
+    """
     if not (0 <= c <= n and 1 <= k <= n):
         raise MetricError(f"pass@k needs 0 <= c <= n and 1 <= k <= n, found n={n}, c={c}, k={k}", code="bad_counts")
     return 1.0 - math.comb(n - c, k) / math.comb(n, k)
@@ -97,15 +101,17 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 class PassAtK(Metric):
     """The chance that one of k programs passes: `1 - C(n-c, k) / C(n, k)` for n programs of which c pass every test.
 
-    The answer is a JSON list of programs; any other text is one program. Fewer than k programs count as if the missing ones failed.
-    Each program runs in a jail, as in `python_unit_testing`.
+    The answer is a JSON list of programs; any other text is one program. Missing programs, if there are fewer than k, count as failed.
+    Each program runs in a sandbox, as in `python_unit_testing`.
+
+    Range: 0 to 1, higher is better. Source: Chen et al. (2021).
 
     Args:
         gold: the code of one test, or of several.
-        k: how many one may draw.
-        timeout_seconds: the longest one test may run.
-        memory_mib: the most memory one test may take.
-        allow_programs: run the programs where there is no jail, without being asked from outside.
+        k: the number of programs drawn.
+        timeout_seconds: the time limit of one test.
+        memory_mib: the memory limit of one test.
+        allow_programs: run the programs without a sandbox if there is none, even if the run does not allow it.
 
     Example:
         `{"func": "pass_at_k", "parameters": {"gold": "assert add(1, 2) == 3", "k": 5}}`
@@ -119,14 +125,14 @@ class PassAtK(Metric):
     allow_programs: bool = field(default=False, metadata=IN_PYTHON)
 
     def __post_init__(self) -> None:
-        """Raise `MetricError` for a k or limits that cannot be meant."""
+        """Raise `MetricError` for an invalid k or limits under which nothing can run."""
         super().__post_init__()
         if self.k < 1:
             raise MetricError("pass_at_k: k must be at least 1", code="bad_option")
         self._one_program()
 
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
-        """The estimate over a text, a list of programs, or counts `{"n": 10, "c": 6}`, with n and c in the details."""
+        """Return the estimate for a text, a list of programs, or counts `{"n": 10, "c": 6}`, with n and c in the details."""
         if isinstance(prediction, Mapping) and {"n", "c"} <= set(prediction):
             return self._estimate(int(prediction["n"]), int(prediction["c"]))
         if isinstance(prediction, str):
@@ -141,9 +147,9 @@ class PassAtK(Metric):
         return self._estimate(len(programs), n_passed)
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The estimate for a text as it is handed in."""
+        """Return the estimate for a submitted text."""
         programs = _programs(prediction)
-        # A submission cannot raise its chance, nor make the estimate undefined, by handing in fewer programs than k.
+        # With fewer programs than k, a submission can neither raise its chance nor make the estimate undefined.
         programs += ["raise SystemExit"] * (self.k - len(programs))
         return self.detailed_evaluate(programs, list(references))
 

@@ -1,9 +1,9 @@
-"""What a text is like by its words: its length beside a reference, reading ease, specificity, hedging (Arthur Bench).
+"""Metrics of the words of a text: length compared with a reference, reading ease, specificity, hedging (Arthur Bench).
 
-Words, sentences and syllables are counted as textstat 0.7.3 does (pyphen, no download). Reading ease is 206.835 - 1.015 words per
+Words, sentences and syllables are counted as in textstat 0.7.3 (pyphen, no download). Reading ease is 206.835 - 1.015 words per
 sentence - 84.6 syllables per word: about 0 (hard) to 121 (easy), without bounds; `upstream` rounds both ratios to one decimal, halves up,
-and the result to two, as Arthur Bench's textstat did, where the empty text has 206.84. Names and numbers are capitalised words that do
-not begin a sentence, and words with a digit; the source asked an nltk tagger for NNP and CD, which needs a download.
+and the result to two, as Arthur Bench's textstat does; there the empty text has 206.84. Names and numbers are capitalised words that do
+not begin a sentence, and words with a digit; the source uses an nltk tagger for NNP and CD, which needs a download.
 """
 
 import math
@@ -17,12 +17,12 @@ from evalsuite.core.errors import MissingExtraError
 from evalsuite.core.metric import IN_PYTHON, Direction, Measure, Metric, best
 from evalsuite.scorers.metrics.bertscore import Embedder, embedder_of, greedy_match
 
-# Apostrophes of contractions stay, every other sign goes (textstat 0.7.3, remove_punctuation).
+# Apostrophes of contractions are kept, all other punctuation is removed (textstat 0.7.3, remove_punctuation).
 _APOSTROPHE: Final = re.compile(r"\'(?![tsd]\b|ve\b|ll\b|re\b)")
 _SIGN: Final = re.compile(r"[^\w\s\']")
 _SENTENCE: Final = re.compile(r"\b[^.!?]+[.!?]*")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
-# "most" stands twice, as in the source: it counts double.
+# "most" is listed twice, as in the source: it counts double.
 VAGUE: Final = (
     "around", "about", "almost", "basically", "approximately", "nearly", "roughly", "some", "most", "least", "good", "bad", "nice",
     "great", "may", "could", "certain", "most", "might", "usually", "typically", "like", "sure",
@@ -37,15 +37,17 @@ PHRASES: Final = (
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as textstat 0.7.3 counts them: letters, digits, `_` and apostrophes, so that a hyphenated word is one."""
+    """Return the words of a text as in textstat 0.7.3: letters, digits, `_` and apostrophes, so that a hyphenated word is one."""
     return _SIGN.sub("", _APOSTROPHE.sub("", text)).split()
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordCountMatch(Metric):
-    """1 - |difference in words| / words of the reference, not below 0; the best over several references.
+    """1 - |difference in words| / words of the reference, at least 0; the best over several references.
 
-    A hyphenated word is one; nothing against nothing is 1.
+    A hyphenated word is one word; two empty texts give 1.
+
+    Range: 0 to 1, higher is better. Source: Arthur Bench.
 
     Example:
         `{"func": "word_count_match", "parameters": {"gold": "a summary of about this length"}}`
@@ -54,7 +56,7 @@ class WordCountMatch(Metric):
     name: ClassVar[str] = "word_count_match"
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The share, with both word counts in the details."""
+        """Return the ratio, with both word counts in the details."""
         n = len(words(prediction))
         measures = []
         for n_reference in (len(words(reference)) for reference in references):
@@ -65,13 +67,15 @@ class WordCountMatch(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class Readability(Metric):
-    """The Flesch reading ease on `scale`, 1 at its high end; null without a scale, because it has no ends, and for a text without words.
+    """The Flesch reading ease mapped by `scale`, 1 at its high end; null without a scale, because it is unbounded, and without words.
 
     With `scale: [0, 100]` an ease of 60 is 0.6. English.
 
+    Range: unbounded, about 0 to 121, higher is easier; 0 to 1 with `scale`. Source: Arthur Bench, textstat 0.7.3.
+
     Args:
-        variant: `upstream` rounds as Arthur Bench did.
-        scale: the eases that count as 0 and as 1.
+        variant: `upstream` rounds as Arthur Bench does.
+        scale: the values that count as 0 and as 1.
 
     Example:
         `{"func": "readability", "parameters": {"scale": [0, 100]}}`
@@ -85,7 +89,7 @@ class Readability(Metric):
     variant: Literal["unrounded", "upstream"] = "unrounded"
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The reading ease, with the three counts in the details."""
+        """Return the reading ease, with the three counts in the details."""
         n_words, n_sentences, n_syllables = counts(prediction)
         details = {"words": n_words, "sentences": n_sentences, "syllables": n_syllables}
         upstream = self.variant == "upstream"
@@ -99,7 +103,7 @@ class Readability(Metric):
 
 
 def counts(text: str) -> tuple[int, int, int]:
-    """(words, sentences, syllables). Sentences of at most two words are not counted, but there is at least one."""
+    """Return (words, sentences, syllables). Sentences of at most two words are not counted, but there is at least one."""
     n_sentences = sum(len(words(sentence)) > 2 for sentence in _SENTENCE.findall(text))
     plain = words(text.lower())
     breaks = sum(len(_hyphenation().positions(word)) + 1 for word in plain)
@@ -107,7 +111,7 @@ def counts(text: str) -> tuple[int, int, int]:
 
 
 def _legacy_round(value: float, digits: int) -> float:
-    # floor with the sign's half: textstat's Python 2 rounding, which comes out .01 low for negative values.
+    # floor with the sign's half: textstat's Python 2 rounding, which is .01 too low for negative values.
     scale = 10**digits
     rounded: float = math.floor(value * scale + math.copysign(0.5, value)) / scale
     return rounded
@@ -122,9 +126,11 @@ def _hyphenation() -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Specificity(Metric):
-    """0.33 (vague + rare + proper) over its highest value, 0.99; null for a text without words.
+    """0.33 (vague + rare + proper) divided by its maximum, 0.99; null for a text without words.
 
     English; needs the extra `wordfreq`.
+
+    Range: 0 to 1, higher is better; `details.raw` has Arthur Bench's 0 to 0.99. Source: Arthur Bench.
 
     Args:
         match: `substring` counts "some" in "something" as vague, as Arthur Bench does; `word` counts whole words.
@@ -140,7 +146,7 @@ class Specificity(Metric):
     match: Literal["substring", "word"] = "substring"
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The value, with its three parts in the details."""
+        """Return the value, with its three parts in the details."""
         if not words(prediction):
             return Measure(value=None, reason="a text without words has no specificity")
         parts = {"vague": vague(prediction, match=self.match), "rare": rare(prediction), "proper": proper(prediction)}
@@ -148,7 +154,7 @@ class Specificity(Metric):
 
 
 def vague(text: str, *, match: Literal["substring", "word"] = "substring") -> float:
-    """1 without a vague word, falling to 0 where a fifth of the words are vague."""
+    """Return 1 without vague words, falling to 0 if a fifth of the words are vague."""
     lowered = text.lower()
     n_words = len(words(text))
     if match == "word":
@@ -160,7 +166,7 @@ def vague(text: str, *, match: Literal["substring", "word"] = "substring") -> fl
 
 
 def rare(text: str) -> float:
-    """1 for words rarer than 4 in 10,000 of English on average, 0 for common ones; raises `MissingExtraError` without wordfreq."""
+    """Return 1 for words rarer than 4 in 10,000 of English on average, 0 for common ones. Raises `MissingExtraError` without wordfreq."""
     try:
         from wordfreq import word_frequency
     except ImportError as error:
@@ -171,7 +177,7 @@ def rare(text: str) -> float:
 
 
 def proper(text: str) -> float:
-    """1 where at least a fifth of the words are names or numbers."""
+    """Return 1 if at least a fifth of the words are names or numbers."""
     hits = sum(
         any(character.isdigit() for character in word) or (place > 0 and word[0].isupper())
         for sentence in _SENTENCE_END.split(text)
@@ -182,16 +188,18 @@ def proper(text: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class HedgingLanguage(Metric):
-    """1 - likeness to the disclaimer "As an AI language model, ...": 1 is no hedging. The likeness stands in `details.raw`.
+    """1 - similarity to the disclaimer "As an AI language model, ...": 1 is no hedging. The similarity is in `details.raw`.
 
     Without a model a list of phrases decides, 0 or 1.
 
+    Range: 0 to 1, higher is better. Source: Arthur Bench.
+
     Args:
-        threshold: the likeness from which on the category is `hedging`.
-        model: the folder of a local model (extra `bertscore`), or `tiny`; then the likeness is BERTScore F1.
-        layer: the hidden layer whose vectors are taken.
+        threshold: the similarity from which the category is `hedging`.
+        model: the folder of a local model (extra `bertscore`), or `tiny`; then the similarity is BERTScore F1.
+        layer: the hidden layer with the vectors.
         hedging_language: another disclaimer.
-        embedder: anything with `embed`, in the place of a model.
+        embedder: any object with `embed`, instead of a model.
 
     Example:
         `{"func": "hedging_language", "parameters": {}}`
@@ -208,7 +216,7 @@ class HedgingLanguage(Metric):
     embedder: Embedder | None = field(default=None, metadata=IN_PYTHON)
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The likeness, with the category in the details."""
+        """Return the similarity, with the category in the details."""
         vectors = self.vectors
         if vectors is None:
             plain = " ".join(prediction.lower().replace("’", "'").split())
@@ -221,5 +229,5 @@ class HedgingLanguage(Metric):
 
     @cached_property
     def vectors(self) -> Embedder | None:
-        """The embedder in use, None where the phrase list decides."""
+        """The embedder in use; None if the phrase list decides."""
         return self.embedder or (embedder_of(self.model, self.layer) if self.model else None)

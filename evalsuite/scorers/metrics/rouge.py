@@ -1,4 +1,4 @@
-"""ROUGE-1, ROUGE-2, ROUGE-L and ROUGE-Lsum, equal to rouge-score 0.1.2 where its tokenizer is chosen."""
+"""ROUGE-1, ROUGE-2, ROUGE-L and ROUGE-Lsum, equal to rouge-score 0.1.2 with its tokenizer."""
 
 import re
 from collections import Counter, defaultdict
@@ -19,7 +19,9 @@ Kind = Literal["rouge1", "rouge2", "rougeL", "rougeLsum"]
 class Rouge(Metric):
     """ROUGE of the answer against the reference with the best F.
 
-    The tokenizer `rouge` keeps a-z and 0-9 only, as rouge-score does: for any other script name `unicode`.
+    The tokenizer `rouge` keeps a-z and 0-9 only, as rouge-score does: for any other script use `unicode`.
+
+    Range: 0 to 1, higher is better. Source: Lin (2004), as in rouge-score 0.1.2.
 
     Args:
         kind: `rouge1` words, `rouge2` word pairs, `rougeL` longest common subsequence, `rougeLsum` the same line by line.
@@ -40,16 +42,16 @@ class Rouge(Metric):
 
     @property
     def label(self) -> str:
-        """Its kind."""
+        """The kind."""
         return self.kind
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The chosen part, with precision, recall and F in the details."""
+        """Return the chosen part, with precision, recall and F in the details."""
         measures = [self._against(prediction, reference) for reference in references]
         return best(measures, key=[m.details["fmeasure"] for m in measures])
 
     def tokens_of(self, text: str) -> list[str]:
-        """The tokens of a text."""
+        """Return the tokens of a text."""
         tokens = unicode_tokens(text) if self.tokenizer == "unicode" else _ASCII_TOKEN.findall(text.lower())
         return [stem(token) if len(token) >= MIN_STEMMED else token for token in tokens] if self.use_stemmer else tokens
 
@@ -62,7 +64,7 @@ class Rouge(Metric):
         return Measure(value=details[self.part], details=details)
 
     def _overlap(self, prediction: str, reference: str) -> Overlap:
-        """(hits, size of the prediction, size of the reference) as the kind counts them."""
+        """Return (matches, size of the prediction, size of the reference) for the kind."""
         if self.kind == "rougeLsum":
             return _line_by_line(*([self.tokens_of(line) for line in text.split("\n") if line] for text in (prediction, reference)))
         own, other = self.tokens_of(prediction), self.tokens_of(reference)
@@ -74,7 +76,9 @@ class Rouge(Metric):
 
 
 def _line_by_line(own: list[list[str]], other: list[list[str]]) -> Overlap:
-    """For each line of the reference the union of its common subsequences with every line; a word at most as often as in either text."""
+    """Match each line of the reference with the union of its common subsequences with all lines; a word counts at most as often as in
+    either text.
+    """
     left = [Counter(token for line in lines for token in line) for lines in (own, other)]
     hits = 0
     for line in other:
@@ -120,7 +124,7 @@ class RougeLsum(Rouge):
 
 
 def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """The length of the longest common subsequence, by rapidfuzz over small numbers that stand for the tokens."""
+    """Return the length of the longest common subsequence, by rapidfuzz over integer ids of the tokens."""
     from rapidfuzz.distance import LCSseq
 
     number: dict[str, int] = {}
@@ -129,10 +133,10 @@ def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def lcs_places(first: Sequence[str], second: Sequence[str]) -> list[int]:
-    """The places in `first` of one longest common subsequence with `second`, ascending; of several the one rouge-score takes.
+    """Return the positions in `first` of a longest common subsequence with `second`, ascending; with ties the one of rouge-score.
 
-    Columns of the dynamic programme are big integers (Hyyro 2004): bit i of column j is 0 where row i adds one to the length. The walk
-    back prefers a match, then left where this row adds, else up: the ties of rouge-score's own walk, which decide Lsum.
+    Columns of the dynamic programme are big integers (Hyyro 2004): bit i of column j is 0 if row i adds one to the length. The
+    backtracking prefers a match, then left if this row adds, else up: the tie-breaking of rouge-score, which affects Lsum.
     """
     matches: defaultdict[str, int] = defaultdict(int)
     for i, token in enumerate(first):

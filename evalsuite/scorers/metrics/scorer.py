@@ -1,4 +1,4 @@
-"""A metric as the scorer it is: its options are gold's parameters, its docstring is the help, its range maps the value to [0, 1]."""
+"""Make a scorer of a metric: options become gold's parameters, the docstring the help, and the range maps the value to [0, 1]."""
 
 import inspect
 import json
@@ -23,9 +23,9 @@ _HEADING = re.compile(r"^(?=[A-Z]\w+:$)", re.MULTILINE)
 
 
 def metric_scorer(metric: Callable[..., Metric] | Mapping[str, Any]) -> Callable[..., Score]:
-    """The scorer function of a metric's class, of a function that makes one, or of a plain value (`{composite: {parts: [...]}}`).
+    """Return the scorer function of a metric class, of a function that makes one, or of a plain value (`{composite: {parts: [...]}}`).
 
-    Its parameters are `gold`, the options, and for an unbounded metric `scale`. Raises `MetricError` where a plain value means no metric.
+    Its parameters are `gold`, the options, and for an unbounded metric `scale`. Raises `MetricError` if a plain value is not a metric.
     """
     if isinstance(metric, Mapping):
         fixed = metric_from(metric)
@@ -57,7 +57,7 @@ def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options
             yield Problem(code="BAD_SPEC", message=error.message, hint=error.hint)
 
     def asks(parameters: Mapping[str, Any]) -> bool:
-        # Where something cannot be meant, gold's check says so and nobody is asked.
+        # Invalid parameters are reported by the check of gold; then no judge is needed.
         if not all(fits(parameters.get(name, option.default), option.annotation) for name, option in options.items()):
             return False
         try:
@@ -85,7 +85,7 @@ def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options
 
 
 def _options(make: Callable[..., Metric]) -> Options:
-    """The options that a gold file may give, by name, with the types they have there."""
+    """Return the options that a gold file may set, by name, with their types there."""
     hints = get_type_hints(make)
     metadata: dict[str, Mapping[str, Any]] = {option.name: option.metadata for option in fields(make)} if isinstance(make, type) else {}
     options = {}
@@ -102,7 +102,7 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 
 def _help(doc: str, parameters: Options, kind: type[Metric]) -> str:
-    """A metric's docstring as a scorer's: `gold` and `scale` are explained where it does not, and both rules are the same."""
+    """Return a metric's docstring as a scorer's, with `gold` and `scale` explained if it does not, and a note that both rules agree."""
     says, *sections = _HEADING.split(doc)
     texts = {section.partition(":\n")[0]: section.partition(":\n")[2].rstrip() for section in sections}
     meanings = {

@@ -1,16 +1,16 @@
-"""Measures of a short answer: exact match, token F1, edit distance and Jaro-Winkler; each variant repeats somebody's numbers.
+"""Metrics of a short answer: exact match, token F1, edit distance and Jaro-Winkler. Each variant reproduces a known implementation.
 
-Exact match: 1 where both are equal after normalisation. `recommended`: NFC, casefold with `ignore_case`, punctuation dropped with
+Exact match: 1 if both are equal after normalisation. `recommended`: NFC, casefold with `ignore_case`, punctuation dropped with
 `ignore_punctuation`, Unicode spaces collapsed and stripped with `normalize_whitespace`. `issue_literal`: the order of the Desiru issue,
 ASCII spaces, always stripped: "hello !" keeps its blank. `squad`: lower case, no ASCII punctuation, no a/an/the. `arthur`: plain equality,
-lower-cased with `ignore_case` (Arthur Bench's code has that flag inverted; this is what it documents).
+lower-cased with `ignore_case` (Arthur Bench's code inverts that flag; this is what it documents).
 
-Token F1: the words both share. `squad`: SQuAD's normal form, multiset overlap; no tokens on both sides 1, on one side 0. `multiset`: lower
-case, split on spaces. `issue_set`: the Desiru issue's set overlap over list lengths, so "a a" against itself is 0.5. `desiru_repo`: the
-same over runs of ASCII letters and digits, nothing against nothing 0.
+Token F1: the words that both share. `squad`: SQuAD's normal form, multiset overlap; no tokens on both sides 1, on one side 0. `multiset`:
+lower case, split on spaces. `issue_set`: the Desiru issue's set overlap over list lengths, so "a a" against itself is 0.5. `desiru_repo`:
+the same over runs of ASCII letters and digits; two empty texts give 0.
 
-Edits are of code points. `damerau` swaps neighbours without restriction; `indel` is `rapidfuzz.fuzz.ratio / 100` and difflib's ratio on
-its best day. Two empty texts are equal.
+Edits count code points. `damerau` swaps neighbours without restriction; `indel` is `rapidfuzz.fuzz.ratio / 100` and at most difflib's
+ratio. Two empty texts are equal.
 """
 
 import re
@@ -26,15 +26,17 @@ from evalsuite.core.metric import Direction, Measure, Metric, MetricError, best
 from evalsuite.scorers.metrics.tokens import squad, unicode_tokens
 
 ASCII_SPACES: Final = " \t\n\v\f\r\0"
-# What Ruby's [[:punct:]] holds beside Unicode's category P.
+# Characters of Ruby's [[:punct:]] outside Unicode's category P.
 RUBY_SYMBOLS: Final = frozenset("$+<=>^`|~")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExactMatch(Metric):
-    """1 where the answer equals a reference after normalisation, else 0.
+    """1 if the answer equals a reference after normalisation, else 0.
 
     With no flag "Paris " equals "Paris" but "paris" does not.
+
+    Range: 0 or 1. Source: the variants name it.
 
     Args:
         gold: the reference or references, the best one counts.
@@ -55,12 +57,12 @@ class ExactMatch(Metric):
     normalize_whitespace: bool = True
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """1.0 or 0.0, with the category `match` or `non match`."""
+        """Return 1.0 or 0.0, with the category `match` or `non match`."""
         own = self.normal(prediction)
         return best([self._against(own, prediction, reference) for reference in references])
 
     def normal(self, text: str) -> str:
-        """The text as it is compared."""
+        """Return the normalised text."""
         if self.variant == "squad":
             return squad(text)
         if self.variant == "arthur":
@@ -78,7 +80,7 @@ class ExactMatch(Metric):
     def _against(self, own: str, prediction: str, reference: str) -> Measure:
         other = self.normal(reference)
         equal = own == other
-        # Two texts of nothing but punctuation are equal once it is dropped: said, because nobody means it.
+        # Two texts of punctuation only are equal after dropping it; the reason says so, because it is rarely intended.
         empty = equal and not own and prediction != reference
         note = {"note": "both texts are empty after normalisation"} if empty else {}
         reason = f"the answer is {'' if equal else 'not '}{shorten(reference)}"
@@ -86,7 +88,7 @@ class ExactMatch(Metric):
 
 
 def without_punctuation(text: str) -> str:
-    """The text without Unicode punctuation and ``$+<=>^`|~``, which is what Ruby calls punctuation."""
+    """Return the text without Unicode punctuation and ``$+<=>^`|~``, which Ruby counts as punctuation."""
     return "".join(character for character in text if not _is_punctuation(character))
 
 
@@ -101,12 +103,14 @@ class TokenF1(Metric):
 
     "the Eiffel Tower" against "Eiffel Tower" is 1: `squad` drops articles.
 
+    Range: 0 to 1, higher is better. Source: SQuAD's evaluation script; the other variants name theirs.
+
     Args:
         variant: `squad`, `multiset` (lower case, split on spaces), `issue_set` or `desiru_repo` (both set overlap).
         tokens: `char` for scripts without spaces, `regex` for Unicode words; `squad` and `multiset` only.
-        ignore_case: whether case counts for nothing, null as the variant has it (`squad` and `multiset` fold it); those two only.
-        ignore_punctuation: whether punctuation is dropped first, null as the variant has it (`squad` drops ASCII's); those two only.
-        normalize_whitespace: whether a run of white space parts words as one blank does; without it each blank parts two.
+        ignore_case: whether case is ignored, null as the variant does (`squad` and `multiset` fold it); those two only.
+        ignore_punctuation: whether punctuation is dropped first, null as the variant does (`squad` drops ASCII's); those two only.
+        normalize_whitespace: whether a run of white space separates words like one blank; without it each blank separates two.
 
     Example:
         `{"func": "f1", "parameters": {"gold": "in the Eiffel Tower"}}`
@@ -121,23 +125,23 @@ class TokenF1(Metric):
     normalize_whitespace: bool = True
 
     def __post_init__(self) -> None:
-        """Raise `MetricError` for a choice that is none, or for other tokens in a variant that fixes them."""
+        """Raise `MetricError` for an unknown choice, or for other tokens in a variant with fixed tokens."""
         super().__post_init__()
         own = (self.tokens, self.ignore_case, self.ignore_punctuation, self.normalize_whitespace) != ("word", None, None, True)
         if own and self.variant in ("issue_set", "desiru_repo"):
             raise MetricError(f"f1: the variant {self.variant} fixes its tokens", code="bad_option")
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """F1 with precision and recall in the details."""
+        """Return F1, with precision and recall in the details."""
         own = self.tokens_of(prediction)
         return best([self._against(own, self.tokens_of(reference)) for reference in references])
 
     def tokens_of(self, text: str) -> list[str]:
-        """The tokens of a text under this variant."""
+        """Return the tokens of a text under this variant."""
         if self.variant == "desiru_repo":
             return [token for token in re.split(r"\W+", text.lower(), flags=re.ASCII) if token]
         if self.variant == "issue_set":
-            # Ruby's `split(/\s+/)`: a leading empty token stays, trailing ones go.
+            # Ruby's `split(/\s+/)` keeps a leading empty token and drops trailing ones.
             tokens = re.split(r"\s+", text.lower(), flags=re.ASCII)
             while tokens and not tokens[-1]:
                 tokens.pop()
@@ -150,7 +154,7 @@ class TokenF1(Metric):
         return normal.split() if self.normalize_whitespace else re.split(r"\s", normal)
 
     def _normal(self, text: str) -> str:
-        """The text before it is cut into tokens; SQuAD's form is left as it is where no option asks for another."""
+        """Return the text before tokenisation; SQuAD's form is unchanged if no option differs from it."""
         is_squad = self.variant == "squad"
         if is_squad and (self.ignore_case, self.ignore_punctuation, self.normalize_whitespace) == (None, None, True):
             return squad(text)
@@ -192,6 +196,8 @@ class Levenshtein(Metric):
 
     "kitten" against "sitting" is 1 - 3/7.
 
+    Range: 0 to 1, higher is better.
+
     Args:
         edits: `damerau` also swaps neighbours; `indel` has no substitution and divides by both lengths.
 
@@ -204,7 +210,7 @@ class Levenshtein(Metric):
     edits: Edits = "levenshtein"
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The similarity, with the distance in the details."""
+        """Return the similarity, with the distance in the details."""
         how = _module(self.edits)
         measures = [
             Measure(value=float(how.normalized_similarity(prediction, other)), details={"distance": int(how.distance(prediction, other))})
@@ -215,7 +221,9 @@ class Levenshtein(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class LevenshteinDistance(Metric):
-    """The number of edits on `scale`, 1 at its low end; null without a scale, because it has no upper end.
+    """The number of edits mapped by `scale`, 1 at its low end; null without a scale, because it is unbounded.
+
+    Range: 0 or more edits, lower is better; 0 to 1 with `scale`.
 
     Args:
         gold: the reference or references, the nearest counts.
@@ -233,7 +241,7 @@ class LevenshteinDistance(Metric):
     edits: Edits = "levenshtein"
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The distance as a float."""
+        """Return the distance as a float."""
         how = _module(self.edits)
         return Measure(value=float(min(how.distance(prediction, other) for other in references)))
 
@@ -248,8 +256,10 @@ def _module(edits: Edits) -> Any:
 class JaroWinkler(Metric):
     """The Jaro-Winkler similarity, the best over several references.
 
+    Range: 0 to 1, higher is better.
+
     Args:
-        prefix_weight: what each of the first 4 common characters adds, 0 to 0.25.
+        prefix_weight: the bonus of each of the first 4 common characters, 0 to 0.25.
 
     Example:
         `{"func": "jaro_winkler", "parameters": {"gold": "MARTHA"}}`
@@ -260,13 +270,13 @@ class JaroWinkler(Metric):
     prefix_weight: float = 0.1
 
     def __post_init__(self) -> None:
-        """Raise `MetricError` for a prefix weight outside [0, 0.25], where the value could leave [0, 1]."""
+        """Raise `MetricError` for a prefix weight outside [0, 0.25], which could give values outside [0, 1]."""
         super().__post_init__()
         if not 0 <= self.prefix_weight <= 0.25:
-            raise MetricError("jaro_winkler: prefix_weight lies in [0, 0.25]", code="bad_option")
+            raise MetricError("jaro_winkler: prefix_weight must be in [0, 0.25]", code="bad_option")
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The similarity, with the plain Jaro value in the details."""
+        """Return the similarity, with the plain Jaro value in the details."""
         from rapidfuzz.distance import Jaro
         from rapidfuzz.distance import JaroWinkler as Winkler
 

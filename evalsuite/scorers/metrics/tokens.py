@@ -1,7 +1,7 @@
-"""Normal forms and tokens that several metrics share, and Porter's stemmer.
+"""Normal forms and tokens shared by several metrics, and Porter's stemmer.
 
-The stemmer is the one rouge-score uses, with nltk's departures from M. F. Porter (1980), "An algorithm for suffix stripping": an irregular
-list, short words left alone, "ies" and "ied" of four letters, y after a consonant only.
+The stemmer is that of rouge-score, with nltk's differences from M. F. Porter (1980), "An algorithm for suffix stripping": an irregular
+list, short words unchanged, "ies" and "ied" of four letters, y after a consonant only.
 """
 
 import re
@@ -12,14 +12,14 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-# One token each: scripts written without spaces.
+# Scripts without spaces: each character is a token.
 _UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 UNICODE_TOKEN: Final = rf"[{_UNSPACED}]\p{{M}}*|(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}])+"
 _NO_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 
 
 def squad(text: str) -> str:
-    """Lower case, ASCII punctuation and the words a, an, the dropped, spaces collapsed: "The Eiffel Tower." -> "eiffel tower".
+    """Lower-case the text, drop ASCII punctuation and the words a, an, the, collapse spaces: "The Eiffel Tower." -> "eiffel tower".
 
     Source: the evaluation script of SQuAD 1.1 and 2.0. English articles only.
     """
@@ -28,7 +28,9 @@ def squad(text: str) -> str:
 
 
 def unicode_tokens(text: str) -> list[str]:
-    """Runs of letters, marks and digits, NFC and case-folded; each character of an unspaced script (Han, Kana, Thai ...) alone."""
+    """Return runs of letters, marks and digits, NFC and case-folded; each character of an unspaced script (Han, Kana, Thai ...) is a
+    token.
+    """
     import regex
 
     tokens: list[str] = regex.findall(UNICODE_TOKEN, unicodedata.normalize("NFC", text).casefold())
@@ -58,7 +60,7 @@ _STEP_4: Final = (
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of a lower-case word: "relational" -> "relat", "skies" -> "sky"; words of one or two letters stay."""
+    """Return the stem of a lower-case word: "relational" -> "relat", "skies" -> "sky"; words of one or two letters are unchanged."""
     if word in IRREGULAR:
         return IRREGULAR[word]
     if len(word) <= 2:
@@ -69,13 +71,13 @@ def stem(word: str) -> str:
 
 
 def _measure(stem: str) -> int:
-    """How often a vowel is followed by a consonant."""
+    """Return how often a consonant follows a vowel."""
     kinds = _kinds(stem)
     return sum(a and not b for a, b in pairwise(kinds))
 
 
 def _kinds(stem: str) -> list[bool]:
-    """For each letter whether it is a vowel; in one pass, because a run of y would make the definition quadratic."""
+    """Return for each letter whether it is a vowel, in one pass, because a run of y would make the definition quadratic."""
     is_vowel: list[bool] = []
     for place, letter in enumerate(stem):
         is_vowel.append(letter in VOWELS or (letter == "y" and place > 0 and not is_vowel[-1]))
@@ -105,7 +107,7 @@ def _past(word: str) -> str:
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
         if word.endswith(suffix) and any(_kinds(short := word[: -len(suffix)])):
-            # What is left after -ed or -ing, made a word again: "hopp" -> "hop", "fil" -> "file".
+            # Repair a stem after removal of -ed or -ing: "hopp" -> "hop", "fil" -> "file".
             if short.endswith(("at", "bl", "iz")):
                 return short + "e"
             if short[-1:] == short[-2:-1] and short and not _kinds(short)[-1]:
@@ -121,7 +123,7 @@ def _final_y(word: str) -> str:
 
 
 def _step_2(word: str) -> str:
-    # "-alli" becomes "-al" and the step begins anew: "hopefulli".
+    # "-alli" becomes "-al" and the step starts again: "hopefulli".
     if word.endswith("alli") and _measure(word[:-4]) > 0:
         return _step_2(word[:-4] + "al")
     return _replaced(word, _STEP_2, lambda suffix: word[:-3] if suffix == "logi" else word[: -len(suffix)])
@@ -132,7 +134,7 @@ def _step_3(word: str) -> str:
 
 
 def _replaced(word: str, rules: tuple[Rule, ...], measured: Callable[[str], str]) -> str:
-    """The word with the first fitting suffix replaced, where the part `measured` gives holds a syllable."""
+    """Return the word with the first matching suffix replaced, if the part before it contains a syllable."""
     for suffix, new in rules:
         if word.endswith(suffix):
             return word[: -len(suffix)] + new if _measure(measured(suffix)) > 0 else word

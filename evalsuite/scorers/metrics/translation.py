@@ -1,4 +1,4 @@
-"""BLEU, chrF and TER, by sacrebleu: a metric of its behind this room's base, for one segment and for a corpus."""
+"""BLEU, chrF and TER by sacrebleu, for one segment and for a corpus."""
 
 import os
 import tempfile
@@ -13,9 +13,9 @@ from evalsuite.core.metric import Direction, Measure, Metric, MetricError, text_
 
 
 def sacrebleu_metrics() -> Any:
-    """The module `sacrebleu.metrics`, also behind walls where nothing can be written.
+    """Import `sacrebleu.metrics`, also in a sandbox without a writable folder.
 
-    A package below sacrebleu asks for the temporary folder when it is imported, and finding none is an error there.
+    A dependency of sacrebleu requires a temporary folder at import, and fails without one.
     """
     try:
         tempfile.gettempdir()
@@ -30,42 +30,42 @@ def sacrebleu_metrics() -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class SacreMetric(Metric):
-    """A metric that sacrebleu computes. The corpus score is not the mean of the segments' scores: see `evaluate_corpus`."""
+    """A metric computed by sacrebleu. The corpus score is not the mean of the segments' scores: see `evaluate_corpus`."""
 
     def build(self, *, corpus: bool) -> Any:
-        """The sacrebleu object with these options, for single segments or for a corpus."""
+        """Return the sacrebleu object with these options, for single segments or for a corpus."""
         del corpus
         return getattr(sacrebleu_metrics(), self.name.upper())(**self.options)
 
     def details_of(self, score: Any) -> dict[str, Any]:
-        """What the details show of a sacrebleu score: nothing beside it."""
+        """Return details of a sacrebleu score; by default none."""
         del score
         return {}
 
     @property
     def options(self) -> dict[str, Any]:
-        """What sacrebleu is told, in its own words."""
+        """Return the options under sacrebleu's names."""
         return {option.name: getattr(self, option.name) for option in fields(self) if option.name != "field"}
 
     @cached_property
     def sentence_scorer(self) -> Any:
-        """The sacrebleu object for single segments, made once."""
+        """The sacrebleu object for single segments, created once."""
         return self.build(corpus=False)
 
     @cached_property
     def corpus_scorer(self) -> Any:
-        """The sacrebleu object for a corpus, made once."""
+        """The sacrebleu object for a corpus, created once."""
         return self.build(corpus=True)
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
-        """The segment's score on sacrebleu's scale."""
+        """Return the segment's score on sacrebleu's scale."""
         score = self.sentence_scorer.sentence_score(prediction, list(references))
         return Measure(value=float(score.score), details=self.details_of(score))
 
     def evaluate_corpus(self, predictions: Sequence[Any], references: Sequence[Any]) -> Measure:
-        """The score of n segments together; each reference is one text or a list, as long as the longest where they differ.
+        """Return the score of n segments together. Each reference is one text or a list; lists may have different lengths.
 
-        Raises `MetricError` where there is no segment or the lengths differ.
+        Raises `MetricError` if there is no segment or the lengths differ.
         """
         pairs = self.pairs(predictions, references)
         if not pairs:
@@ -74,13 +74,13 @@ class SacreMetric(Metric):
         if not all(lists):
             raise MetricError(f"{self.name} needs a reference for every segment", code="no_reference")
         most = max(map(len, lists))
-        # sacrebleu wants one stream a reference position; None stands for a segment that has fewer.
+        # sacrebleu needs one stream per reference position; None fills in for a segment with fewer.
         streams = [[texts[i] if i < len(texts) else None for texts in lists] for i in range(most)]
         score = self.corpus_scorer.corpus_score([text_of(p, self.field) for p, _ in pairs], streams)
         return Measure(value=float(score.score), details=self.details_of(score))
 
     def versions(self) -> list[str]:
-        """sacrebleu's version beside our own."""
+        """Return sacrebleu's version and our own."""
         from importlib.metadata import version
 
         return [f"sacrebleu:{version('sacrebleu')}", *super().versions()]
@@ -88,14 +88,16 @@ class SacreMetric(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class Bleu(SacreMetric):
-    """The answer's sentence BLEU divided by 100; the raw 0..100 stands in `details.raw`.
+    """The answer's sentence BLEU divided by 100; `details.raw` has the raw 0 to 100.
 
     The mean over instances is not the corpus BLEU, which `metrics.bleu` gives.
+
+    Range: 0 to 1, higher is better. Source: sacrebleu.
 
     Args:
         tokenize: sacrebleu's tokenizer; `13a` takes a Chinese sentence as one token.
         lowercase: lower-case both sides.
-        smooth_method: what to do with an n-gram order without a match.
+        smooth_method: the smoothing of n-gram orders without a match.
         smooth_value: its constant for `floor` and `add-k`.
         max_ngram_order: the longest n-gram.
         effective_order: leave out orders longer than the answer, so that "the cat" against itself is 1.
@@ -115,23 +117,25 @@ class Bleu(SacreMetric):
     effective_order: bool = True
 
     def build(self, *, corpus: bool) -> Any:
-        """A sacrebleu `BLEU`; as in sacrebleu, a corpus never uses the effective order."""
+        """Return a sacrebleu `BLEU`; as in sacrebleu, a corpus never uses the effective order."""
         try:
             return sacrebleu_metrics().BLEU(**self.options | {"effective_order": self.effective_order and not corpus})
         except RuntimeError as error:
-            # The two mecab tokenizers are packages of their own.
+            # The two mecab tokenizers are separate packages.
             hint = f"pip install 'sacrebleu[{self.tokenize[:2]}]'"
             raise MissingExtraError(f"bleu needs a package for the tokenizer {self.tokenize}", other=hint) from error
 
     def details_of(self, score: Any) -> dict[str, Any]:
-        """Precisions, brevity penalty and both lengths in tokens."""
+        """Return precisions, brevity penalty and both lengths in tokens."""
         precisions = [float(p) for p in score.precisions]
         return {"precisions": precisions, "bp": float(score.bp), "sys_len": int(score.sys_len), "ref_len": int(score.ref_len)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chrf(SacreMetric):
-    """The answer's chrF divided by 100; the raw 0..100 stands in `details.raw`.
+    """The answer's chrF divided by 100; `details.raw` has the raw 0 to 100.
+
+    Range: 0 to 1, higher is better. Source: sacrebleu.
 
     Args:
         char_order: the longest character n-gram.
@@ -158,14 +162,16 @@ class Chrf(SacreMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class Ter(SacreMetric):
-    """The translation edit rate on `scale`, 1 at its low end; null without a scale, because the rate has no upper end.
+    """The translation edit rate mapped by `scale`, 1 at its low end; null without a scale, because the rate is unbounded.
 
     With `scale: [0, 100]` a rate of 25 is 0.75.
+
+    Range: 0 or more, in percent of the reference's words, lower is better; 0 to 1 with `scale`. Source: sacrebleu.
 
     Args:
         normalized: split punctuation off first.
         no_punct: drop punctuation.
-        asian_support: take characters of Asian scripts one by one.
+        asian_support: treat characters of Asian scripts as words.
         case_sensitive: keep case.
         scale: the rates that count as 1 and as 0.
 
@@ -183,5 +189,5 @@ class Ter(SacreMetric):
     case_sensitive: bool = False
 
     def details_of(self, score: Any) -> dict[str, Any]:
-        """Edits and the mean length of the references in words."""
+        """Return edits and the mean length of the references in words."""
         return {"num_edits": int(score.num_edits), "ref_length": float(score.ref_length)}

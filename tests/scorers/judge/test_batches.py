@@ -146,7 +146,7 @@ def test_a_killed_run_looks_for_its_batch_again(batches: Any) -> None:
 def test_a_provider_without_batches_is_refused(batches: Any) -> None:
     """`batch: true` with one that has none known is an error with file and line, before anything is scored."""
     _folders(batches(_five), provider="gemini")
-    with pytest.raises(EvalsuiteError, match=r"suite\.yaml:1: judge\.batch: gemini is asked without batches"):
+    with pytest.raises(EvalsuiteError, match=r"suite\.yaml:1: judge\.batch: gemini has no batch API here"):
         _scored()
 
 

@@ -115,8 +115,8 @@ def test_max_cost_ends_the_asking(place: Path, serve: Serve) -> None:
         ("modle: m", "unknown key 'modle'", "did you mean 'model'"),
         ("api_key: sk-abcdefgh12345678", "unknown key 'api_key'", "a key is written nowhere"),
         ("key_env: sk-abcdefgh12345678", "judge.key_env is no name", "a key is written nowhere"),
-        ("base_url: https://x/v1?api_key=sk-abcdefgh12345678", "judge.base_url holds a key", "a key is written nowhere"),
-        ("base_url: https://me:sk-abcdefgh12345678@x/v1", "judge.base_url holds a user name", "a key is written nowhere"),
+        ("base_url: https://x/v1?api_key=sk-abcdefgh12345678", "judge.base_url contains a key", "a key is written nowhere"),
+        ("base_url: https://me:sk-abcdefgh12345678@x/v1", "judge.base_url contains a user name", "a key is written nowhere"),
     ],
 )
 def test_what_cannot_be_meant_has_file_and_line_and_no_key_is_shown_or_kept(

@@ -1,4 +1,4 @@
-"""Anthropic's messages: the system text stands apart, the reply's length must be bounded, and the key has a header of its own."""
+"""Anthropic's messages API: a separate system text, a required reply limit, and its own key header."""
 
 import json
 from collections.abc import Mapping
@@ -9,17 +9,17 @@ from evalsuite.scorers.judge.providers import BatchApi, BatchState, Call, Provid
 from evalsuite.scorers.judge.transport import Reply, Request
 
 API_VERSION = "2023-06-01"
-_MOST_TOKENS = 1024  # where the request bounds nothing
+_MOST_TOKENS = 1024  # used if the request has no limit
 _RENAMED = {"max_completion_tokens": "max_tokens", "stop": "stop_sequences"}
 
 
 def address(base_url: str, _: str) -> str:
-    """The messages under a base address."""
+    """Return the address of the messages API."""
     return below(base_url, "/messages")
 
 
 def body(request: Request) -> dict[str, Any]:
-    """Model, messages, the system text and the parameters."""
+    """Return model, messages, system text and parameters."""
     system = "\n\n".join(message["content"] for message in request.messages if message["role"] == "system")
     messages = [dict(message) for message in request.messages if message["role"] != "system"]
     given = {"max_tokens": _MOST_TOKENS, **parameters_of(request, _RENAMED)}
@@ -27,7 +27,7 @@ def body(request: Request) -> dict[str, Any]:
 
 
 def read(said: Any) -> Reply | None:
-    """The text of all its parts; what it thinks is none."""
+    """Return the text of all parts, without thinking."""
     usage = said.get("usage")
     stop = word(said.get("stop_reason"))
     return Reply(
@@ -40,20 +40,20 @@ def read(said: Any) -> Reply | None:
 
 
 def start_batch(call: Call, base_url: str, bodies: Mapping[str, Mapping[str, Any]]) -> str:
-    """The id of a batch of these bodies by key."""
+    """Start a batch of these bodies by key and return its id."""
     requests = [{"custom_id": key, "params": params} for key, params in bodies.items()]
     return str(json.loads(call("POST", _batches(base_url), json.dumps({"requests": requests}).encode()).body)["id"])
 
 
 def look_at_batch(call: Call, base_url: str, id_: str) -> BatchState:
-    """Where a batch stands; its results come from the address that was asked, whatever the answer names."""
+    """Return the state of a batch. Results are fetched from the configured address, whatever the response names."""
     place = f"{_batches(base_url)}/{quote(id_, safe='')}"
     is_over = json.loads(call("GET", place).body)["processing_status"] == "ended"
     return BatchState(is_over=is_over, places=(f"{place}/results",) if is_over else ())
 
 
 def line_of_batch(said: Any) -> tuple[str, object, str]:
-    """(key, the message, why there is none) of a line of results: succeeded, errored, canceled, expired."""
+    """Return (key, the message, the reason if there is none) of a result line: succeeded, errored, canceled, expired."""
     result = said["result"]
     if result["type"] == "succeeded":
         return said["custom_id"], result["message"], ""

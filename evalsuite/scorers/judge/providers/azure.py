@@ -1,4 +1,4 @@
-"""Azure OpenAI: chat completions of a deployment, whose name is the model; the key has a header of its own."""
+"""Azure OpenAI: chat completions of a deployment, whose name is the model, with its own key header."""
 
 from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 
@@ -9,9 +9,9 @@ API_VERSION = "2024-10-21"
 
 
 def address(base_url: str, model: str) -> str:
-    """The deployment's chat completions: of a resource (`https://NAME.openai.azure.com`), or of what the address names further.
+    """Return the address of the deployment's chat completions, from a resource (`https://NAME.openai.azure.com`) or a longer address.
 
-    A version stands in the address or is the last stable one; the newer `/openai/v1` knows none.
+    The API version is taken from the address, by default the last stable one; the newer `/openai/v1` has no version.
     """
     parts = urlsplit(base_url)
     path = parts.path.rstrip("/")

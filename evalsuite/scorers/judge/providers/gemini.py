@@ -1,4 +1,4 @@
-"""Gemini's generateContent: the model stands in the address, the parameters below `generationConfig`."""
+"""Gemini's generateContent: the model is in the address, the parameters are in `generationConfig`."""
 
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -19,14 +19,14 @@ _BESIDE = ("safetySettings", "tools", "toolConfig", "cachedContent")
 
 
 def address(base_url: str, model: str) -> str:
-    """`models/MODEL:generateContent` under a base address."""
+    """Return `models/MODEL:generateContent` under a base address."""
     parts = urlsplit(base_url)
     path = f"{parts.path.rstrip('/').removesuffix('/models')}/models/{quote(model.removeprefix('models/'), safe='')}:generateContent"
     return urlunsplit(parts._replace(path=path, fragment=""))
 
 
 def body(request: Request) -> dict[str, Any]:
-    """The messages as contents, the system text apart."""
+    """Return the messages as contents, with a separate system text."""
     system = [{"text": message["content"]} for message in request.messages if message["role"] == "system"]
     contents = [
         {"role": "model" if message["role"] == "assistant" else "user", "parts": [{"text": message["content"]}]}
@@ -39,7 +39,7 @@ def body(request: Request) -> dict[str, Any]:
 
 
 def read(said: Any) -> Reply | None:
-    """The first candidate's text, its thoughts left aside; a prompt that was blocked is a reply without text."""
+    """Return the first candidate's text without thoughts; a blocked prompt is a reply without text."""
     usage = said.get("usageMetadata")
     if not said.get("candidates"):
         blocked = word(said["promptFeedback"].get("blockReason"))

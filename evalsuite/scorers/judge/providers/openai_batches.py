@@ -1,4 +1,4 @@
-"""OpenAI's batches: a file of requests goes up, a batch is made of it, and files of replies and of errors come down."""
+"""OpenAI's batch API: upload a file of requests, start a batch, download files of replies and errors."""
 
 import json
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ _BOUNDARY: Final = "evalsuite-lines-of-requests-7d41"
 
 
 def openai_batches(endpoint: str) -> BatchApi:
-    """The batches of one endpoint: `/chat/completions` or `/responses`."""
+    """Return the batch API of one endpoint: `/chat/completions` or `/responses`."""
 
     def start(call: Call, base_url: str, bodies: Mapping[str, Mapping[str, Any]]) -> str:
-        """The id of a batch of these bodies by key."""
+        """Start a batch of these bodies by key and return its id."""
         root, url = base_url.rstrip("/").removesuffix(endpoint), f"/v1{endpoint}"
         lines = [{"custom_id": key, "method": "POST", "url": url, "body": body} for key, body in bodies.items()]
         data = _form("".join(json.dumps(line) + "\n" for line in lines).encode())
@@ -25,7 +25,7 @@ def openai_batches(endpoint: str) -> BatchApi:
         return str(json.loads(call("POST", below(root, "/batches"), json.dumps(wanted).encode()).body)["id"])
 
     def look(call: Call, base_url: str, id_: str) -> BatchState:
-        """Where a batch stands; what is done of one that failed or expired is there all the same."""
+        """Return the state of a batch; a failed or expired one may have partial results."""
         root = base_url.rstrip("/").removesuffix(endpoint)
         said = json.loads(call("GET", below(root, f"/batches/{quote(id_, safe='')}")).body)
         files = [said.get(key) for key in ("output_file_id", "error_file_id")]
@@ -41,7 +41,7 @@ def openai_batches(endpoint: str) -> BatchApi:
 
 
 def _form(lines: bytes) -> bytes:
-    """The upload as a form of two parts."""
+    """Return the upload as a form with two parts."""
     purpose = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
     file = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="requests.jsonl"\r\n'
     file += "Content-Type: application/jsonl\r\n\r\n"
@@ -49,7 +49,7 @@ def _form(lines: bytes) -> bytes:
 
 
 def _line(said: Any) -> tuple[str, object, str]:
-    """(key, the reply's body, why there is none) of a line of a file that came down."""
+    """Return (key, the reply's body, the reason if there is none) of a line of a result file."""
     response = said.get("response") or {}
     body = response.get("body")
     if response.get("status_code") == 200:

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, the protocol that most servers speak: vLLM, llama.cpp, Ollama, LM Studio, gateways."""
+"""OpenAI's chat completions, the protocol of most servers: vLLM, llama.cpp, Ollama, LM Studio, gateways."""
 
 from typing import Any
 
@@ -8,17 +8,17 @@ from evalsuite.scorers.judge.transport import Reply, Request
 
 
 def address(base_url: str, _: str) -> str:
-    """The chat completions under a base address."""
+    """Return the address of the chat completions."""
     return below(base_url, "/chat/completions")
 
 
 def body(request: Request) -> dict[str, Any]:
-    """Model, messages and parameters as they are."""
+    """Return model, messages and parameters unchanged."""
     return request.body()
 
 
 def read(said: Any) -> Reply | None:
-    """The first choice's text with its counts. A refusal is a reply without text; a text may come in parts."""
+    """Return the first choice's text with its token counts. A refusal is a reply without text; a text may consist of parts."""
     choice = said["choices"][0]
     content = choice["message"].get("content")
     if isinstance(content, list):

@@ -1,4 +1,4 @@
-"""OpenAI's responses: the messages are its `input`, the texts of its output's messages the reply; what it reasons is left aside."""
+"""OpenAI's responses API: the messages are its `input`; the reply is the text of the output messages, without reasoning."""
 
 from typing import Any
 
@@ -10,18 +10,18 @@ _RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_out
 
 
 def address(base_url: str, _: str) -> str:
-    """The responses under a base address."""
+    """Return the address of the responses API."""
     return below(base_url, "/responses")
 
 
 def body(request: Request) -> dict[str, Any]:
-    """Model, messages and parameters; nothing is stored there unless the parameters say `store: true`."""
+    """Return model, messages and parameters; nothing is stored on the server unless the parameters say `store: true`."""
     messages = [dict(message) for message in request.messages]
     return {"model": request.model, "input": messages, "store": False, **parameters_of(request, _RENAMED)}
 
 
 def read(said: Any) -> Reply | None:
-    """The text of all messages in the output."""
+    """Return the text of all messages in the output."""
     messages = [item for item in said["output"] if item.get("type") == "message"]
     cut = said.get("incomplete_details")
     reason = word(cut.get("reason")) if isinstance(cut, dict) else ""
