@@ -1,8 +1,8 @@
-"""What lies around gold in a checkout of Spider 2.0: files of questions, which say on which database a query runs, and credentials.
+"""Files around gold in a checkout of Spider 2.0: files of questions, which name the database of a query, and credentials.
 
-`spider2-lite.jsonl` and `spider2-snow.jsonl` lie beside the gold folder, or beside the folder `evaluation_suite` that holds it, as in a
-checkout. What they say stands in `GoldInstance.asked`, with the engine that the id's prefix tells: local* is SQLite, bq* and ga* are
-BigQuery, sf* is Snowflake, and in Snow every instance is.
+`spider2-lite.jsonl` and `spider2-snow.jsonl` are next to the gold folder, or next to its parent folder `evaluation_suite`, as in a
+checkout. Their contents go to `GoldInstance.asked`, with the engine by the id's prefix: local* is SQLite, bq* and ga* are
+BigQuery, sf* is Snowflake; in Snow every instance is Snowflake.
 """
 
 import json
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 
 FILES = {"lite": "spider2-lite.jsonl", "snow": "spider2-snow.jsonl"}
-# The folder of a checkout that holds the gold folder; the file of questions and the credentials of the engines lie around it.
+# The folder of a checkout with the gold folder; the file of questions and the credentials of the engines are around it.
 SUITE_FOLDER = "evaluation_suite"
-# The credentials of engines: name of the connection -> file.
+# Credentials of engines: name of the connection -> file.
 CREDENTIALS = {"bigquery": "bigquery_credential.json", "snowflake": "snowflake_credential.json"}
 _PREFIXES = {"local": "sqlite", "bq": "bigquery", "ga": "bigquery", "sf": "snowflake"}
-# What a key of a credential contains until somebody fills it in, as in the templates of Spider 2.0; their account is a real one.
+# Placeholder texts in a key of a credential file, as in the templates of Spider 2.0; the account in them is a real one.
 _PLACEHOLDER = re.compile(
     r"""|<.*>|x{3,}|x{3,}@x{3,}\.iam\.gserviceaccount\.com
     |your[_ -](user(name)?|password|account|token|email|client[_ -]email|private[_ -]key([_ -]id)?|project([_ -]id)?)""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
-# The options of a connection that are no part of a login.
+# Options of a connection that are not part of a login.
 _NO_LOGIN = frozenset({"database", "schema", "version", "functions", "location"})
-# Our word for it -> the words of the files, Lite's first.
+# Our word -> the words of the files, Lite's first.
 _KEYS = {"db": ("db", "db_id"), "question": ("question", "instruction")}
 
 
 def with_questions(gold: Gold, given: Path | None, limits: Limits) -> Gold:
-    """The gold with what the file of questions says of each instance: the one `given`, else that of its layout where it is found.
+    """Return the gold with the entries of a file of questions: the `given` one, else that of its layout if it is found.
 
-    Raises `UsageError` for a file that is given and cannot be read, and for a line of either that is no object with an id.
+    Raises `UsageError` if the given file cannot be read, or if a line of either file is not an object with an id.
     """
     place = given or next((place for place in _places(gold) if place.is_file()), None)
     if place is None:
@@ -53,7 +53,7 @@ def with_questions(gold: Gold, given: Path | None, limits: Limits) -> Gold:
 
 
 def nearby_folders(gold: Path) -> list[Path]:
-    """The folders round a gold folder in which what belongs to it may lie, itself first; links are followed."""
+    """Return the folders around a gold folder that may contain its further files, itself first; links are followed."""
     folder = gold.resolve()
     return [folder, folder.parent, *([folder.parent.parent] if folder.parent.name == SUITE_FOLDER else [])]
 
@@ -81,16 +81,18 @@ def _read_questions(place: Path, layout: str, limits: Limits) -> Iterator[tuple[
 
 
 def credential_file(name: str, folders: Sequence[Path], gold: Path | None) -> Path | None:
-    """The reference's file for an engine: in the last of the folders that has it, else beside the gold folder in a checkout."""
+    """Return the reference's credential file for an engine: from the last folder that has it, else next to the gold folder in a
+    checkout.
+    """
     beside = nearby_folders(gold) if gold is not None else []
     beside = [folder for folder in beside if folder.name == SUITE_FOLDER or (folder / SUITE_FOLDER).is_dir()]
     return next((place for folder in (*reversed(folders), *beside) if (place := folder / CREDENTIALS[name]).is_file()), None)
 
 
 def with_login(connection: "Connection") -> "Connection":
-    """A connection without the options that are empty or placeholders, which count as absent; that to a file as it is.
+    """Return a connection without empty and placeholder options, which count as absent; a connection to a file is unchanged.
 
-    Raises `UsageError`, with keys and no values, where what is left is no login: nothing has to be asked to know that.
+    Raises `UsageError`, with keys and no values, if the rest is not a complete login. No server is contacted for that.
     """
     from evalsuite.sql import ENGINES
 
@@ -105,7 +107,7 @@ def with_login(connection: "Connection") -> "Connection":
     elif engine == "bigquery":
         lacking = _lacking_of_service(held, where)
     else:
-        # Without one of these a server would be asked in another name.
+        # Without one of these, the server would be contacted under another name.
         lacking = [key for key in options if key not in held and str(options[key]).strip()]
     if lacking:
         said = f"absent, empty or a placeholder: {', '.join(sorted(lacking))}"
@@ -118,7 +120,7 @@ def _is_placeholder(value: Any) -> bool:
 
 
 def _lacking_of_service(options: Mapping[str, Any], where: str) -> list[str]:
-    """The keys that the file of a BigQuery service account lacks; none where this machine's own login, or an emulator, is asked for."""
+    """Return the missing keys of a BigQuery service account file; none if the machine's own login, or an emulator, is used."""
     named = options.get("credentials")
     if named is None:
         return [] if options.get("endpoint") else ["credentials"]
@@ -133,12 +135,12 @@ def _lacking_of_service(options: Mapping[str, Any], where: str) -> list[str]:
 
 
 def credential_options(name: str, file: Path, known: Mapping[str, str]) -> tuple[dict[str, Any], UsageError | None]:
-    """(the options of a connection behind one of the reference's files, as far as they are `known`; why it cannot be read)."""
+    """Return (the `known` options of a connection in one of the reference's files, the error if it cannot be read)."""
     if name == "bigquery":
         return {"credentials": file.name}, None
     try:
         values = json.loads(file.read_text(encoding="utf-8-sig"))
-        # The file as it is handed out has empty texts in it.
+        # The template file contains empty texts.
         return {key.lower(): item for key, item in values.items() if key.lower() in known and item and isinstance(item, str)}, None
     except (OSError, ValueError, AttributeError):
         return {}, UsageError(f"{file.name} cannot be read", hint='a JSON object: {"user": ..., "password": ..., "account": ...}')

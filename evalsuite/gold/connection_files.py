@@ -1,6 +1,6 @@
-"""Where databases are: `connections.yaml`, the `connections` of suite.yaml and the reference's credential files -> `Connection`s by name.
+"""Database connections by name, from `connections.yaml`, the `connections` of suite.yaml and the reference's credential files.
 
-Nothing of a submission is ever read for it, and no value that may be secret is shown: errors name keys, not values.
+No file of a submission is read for this, and no value that may be secret is shown: errors name keys, not values.
 """
 
 import os
@@ -27,7 +27,7 @@ _FROM_FILE = "_from"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A connection as it is configured, and the instances it is for; its secrets are still names of variables and files."""
+    """A configured connection and its instances; secrets are still names of variables and files."""
 
     name: str
     engine: str
@@ -37,11 +37,11 @@ class Entry:
     instances: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
-    # Why it cannot be used, which costs those alone that ask it.
+    # The error if the connection cannot be used; it affects only the instances that need it.
     problem: UsageError | None = None
 
     def fits(self, instance: GoldInstance) -> int:
-        """How closely the entry names the instance: 0 not at all, more for longer prefixes, most for its id."""
+        """Return how closely the entry names the instance: 0 not at all, more for longer prefixes, most for its id."""
         if instance.instance_id in self.instances:
             return 1 << 30
         said = {**instance.asked, **instance.extra}
@@ -52,16 +52,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connections:
-    """All connections known to a run; `databases` is the folder of --databases, from the root of the file system on."""
+    """All connections of a run; `databases` is the absolute path of the --databases folder."""
 
     entries: Mapping[str, Entry]
     databases: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def get(self, name: str, instance: GoldInstance | None = None) -> Connection:
-        """The connection of that name with its secrets filled in, and a pattern in its `database` by what is said of the instance.
+        """Return the connection of that name, with its secrets and the pattern in its `database` filled in for the instance.
 
-        Raises `UsageError` for an unknown one, an unset variable, and a pattern that cannot be filled in.
+        Raises `UsageError` for an unknown name, an unset variable, and a pattern that cannot be filled in.
         """
         if name not in self.entries:
             raise UsageError(f"no connection {name!r}", hint=did_you_mean(name, self.entries) if self.entries else "none is configured")
@@ -81,19 +81,20 @@ class Connections:
             folders = [folder for folder in (self.databases, entry.folder) if folder is not None]
             places = [_seen_from(folder, database, said) for folder in folders]
             database = str(next((place for place in places if is_there(place)), places[-1]))
-        # Each database of a pattern is one of its own.
+        # Each database of a pattern is a separate connection.
         own = name if not _PATTERN.search(pattern) else f"{name}: {_of_pattern(pattern, instance, said)}"
         return Connection(name=own, engine=entry.engine, database=database, options=options)
 
     def of_instance(self, instance: GoldInstance, parameters: Mapping[str, Any] | None = None) -> Connection | None:
-        """The connection the suite maps an instance to, None where it maps none.
+        """Return the connection of an instance, None if there is none.
 
-        One to a server has a login. First the check's own parameters: `connection`, or `database` (a connection's name, else a file) with
-        `engine`; then the gold line's key `connection`; then the entry that names the instance most closely: by id, by metadata, by the
-        longest prefix; at last the engine and database that a file of questions gives it.
+        A connection to a server has a login. In order: the check's own parameters (`connection`, or `database`, a connection's name or a
+        file,
+        with `engine`); the gold line's key `connection`; the entry that names the instance most closely, by id, by metadata or by the
+        longest prefix; the engine and database in a file of questions.
 
         Raises:
-            UsageError: the connection that is named is not configured, or has no login.
+            UsageError: the named connection is not configured, or has no login.
             GoldError: `engine` and `database` do not fit together.
         """
         return with_login(found) if (found := self._mapped(instance, parameters)) is not None else None
@@ -111,7 +112,7 @@ class Connections:
         return self._of_question(instance) if instance.asked.get("engine") else None
 
     def _of_question(self, instance: GoldInstance) -> Connection:
-        """The connection that the file of questions means: a file of --databases, or the server that is configured by its engine's name."""
+        """Return the connection named in the file of questions: a file of --databases, or the server configured under its engine's name."""
         engine, name = instance.asked["engine"], instance.asked.get("db", "")
         if engine == "sqlite":
             if self.databases is None:
@@ -122,10 +123,10 @@ class Connections:
                 raise UsageError(f"{instance.where}: no {name}.sqlite in the folder of --databases", hint="put the file there")
             return Connection(name=f"{name}.sqlite", engine=engine, database=str(place))
         if engine not in self.entries:
-            hint = f"{CREDENTIALS[engine]} beside gold, or a connection {engine!r} in {CONNECTIONS_FILE}"
+            hint = f"{CREDENTIALS[engine]} next to gold, or a connection {engine!r} in {CONNECTIONS_FILE}"
             raise UsageError(f"{instance.where}: no connection to {engine} is configured", hint=hint)
         found = self.get(engine, instance)
-        # A Snowflake account holds all databases of the benchmark.
+        # A Snowflake account contains all databases of the benchmark.
         return replace(found, name=f"{engine}: {name}", database=name) if engine == "snowflake" and name else found
 
     def _of_parameters(self, engine: str, database: str, where: str) -> Connection:
@@ -139,14 +140,14 @@ class Connections:
         if not ENGINES[engine].embedded:
             raise GoldError(f"{where}: {engine} needs a configured connection", hint=f"add it to {CONNECTIONS_FILE}")
         if self.databases is None:
-            raise UsageError(f"{where}: where does the database {database!r} lie?", hint="--databases DIR, or a connection of that name")
-        # Gold names the file; where a link in the folder leads is up to whoever put it there.
+            raise UsageError(f"{where}: the database {database!r} was not found", hint="--databases DIR, or a connection of that name")
+        # Gold names the file; a link in the folder is trusted, because the user made the folder.
         if database.startswith("~") or Path(database).is_absolute() or ".." in Path(database).parts:
             raise GoldError(f"{where}: the database {database!r} leaves the folder of --databases", hint="name a file in it")
         return Connection(name=database, engine=engine, database=str(_seen_from(self.databases, database, f"connection {database!r}")))
 
     def _filled(self, value: Any, key: str, entry: Entry) -> Any:
-        """A value with each `${NAME}` in it replaced from the environment."""
+        """Return a value with each `${NAME}` replaced from the environment."""
         if not isinstance(value, str):
             return value
 
@@ -166,10 +167,10 @@ def read_connections(
     databases: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Connections:
-    """All connections: of suite.yaml, then connections.yaml beside it, then in the working folder; of one name the last counts.
+    """Return all connections, from suite.yaml, connections.yaml next to it, and connections.yaml in the working folder; later ones win.
 
-    The reference's `bigquery_credential.json` and `snowflake_credential.json`, in the working folder, beside suite.yaml or as they lie in a
-    checkout, give connections named `bigquery` and `snowflake` where none is configured. No folder inside the submission is looked into.
+    The reference's `bigquery_credential.json` and `snowflake_credential.json`, in the working folder, next to suite.yaml or where a
+    checkout has them, give connections named `bigquery` and `snowflake` if none is configured. Folders inside the submission are not read.
 
         sales: {engine: duckdb, database: sales.duckdb, prefix: local_}
         warehouse:
@@ -180,9 +181,9 @@ def read_connections(
           instances: [q7, q9]
 
     Raises:
-        UsageError or GoldError: a file is no mapping of names to connections; the message names file and line, or connection and key.
+        UsageError or GoldError: a file is not a mapping of names to connections; the message names file and line, or connection and key.
     """
-    # Who opens a database may stand elsewhere, as workers do: every place is told from the root on.
+    # Paths are absolute, because workers may run in another folder.
     here, environment = Path.cwd(), os.environ if environment is None else environment
     gold = here / gold if gold is not None else None
     hostile = submission.resolve() if submission is not None else None
@@ -208,17 +209,17 @@ def read_connections(
 
 
 def databases_folder(given: Path) -> Path:
-    """The folder of --databases from the root on, links followed; raises `UsageError` where there is none."""
+    """Return the absolute --databases folder, links followed. Raises `UsageError` if there is none."""
     folder = _seen_from(Path.cwd(), given, "--databases")
     if not is_there(folder):
-        raise UsageError(f"--databases {given}: no such folder", hint="name the folder that the database files lie in")
+        raise UsageError(f"--databases {given}: no such folder", hint="name the folder with the database files")
     if not folder.is_dir():
-        raise UsageError(f"--databases {given}: not a folder", hint=f"name the folder it lies in: {given.parent}")
+        raise UsageError(f"--databases {given}: not a folder", hint=f"name its folder: {given.parent}")
     return folder
 
 
 def _of_pattern(pattern: str, instance: GoldInstance | None, whose: str) -> str:
-    """A text with each `{key}` in it replaced by what gold or a file of questions says of the instance under this key."""
+    """Return a text with each `{key}` replaced from the instance's gold entry or its file of questions."""
     said = {**instance.asked, **instance.extra} if instance is not None else {}
 
     def filled(found: re.Match[str]) -> str:
@@ -233,7 +234,7 @@ def _of_pattern(pattern: str, instance: GoldInstance | None, whose: str) -> str:
 
 
 def _seen_from(folder: Path, written: str | Path, whose: str) -> Path:
-    """Where a path leads that somebody in `folder` wrote, links followed; `~` is the home. Raises `UsageError` for what is no path."""
+    """Return a path written in a file of `folder`, links followed; `~` is the home. Raises `UsageError` for an invalid path."""
     try:
         return (folder / Path(written).expanduser()).resolve()
     except (OSError, RuntimeError, ValueError):
@@ -241,7 +242,7 @@ def _seen_from(folder: Path, written: str | Path, whose: str) -> Path:
 
 
 def _top_level_of(file: Path) -> Iterable[tuple[str, Any, str]]:
-    """(key, value, "file:line") of a YAML mapping; nothing where there is no file."""
+    """Yield (key, value, "file:line") of a YAML mapping; nothing if there is no file."""
     return top_level(file, f"{file.resolve().parent.name}/{file.name}") if file.is_file() else ()
 
 
@@ -253,7 +254,7 @@ def _described_connections(value: Any, where: str, folder: Path) -> Iterable[Ent
 
 
 def _described_connection(name: str, value: Any, where: str, folder: Path) -> Entry:
-    """One connection, each key checked; errors tell keys and never values, any of which could be a secret."""
+    """Return one connection, each key checked. Errors name keys and never values, which could be secret."""
     if not isinstance(value, dict) or not isinstance(value.get("engine"), str):
         raise GoldError(f"{where}: connection {name!r} must be a mapping with an engine", hint="engines: " + ", ".join(ENGINES))
     options = {str(key): item for key, item in value.items() if key not in ("engine", *_MAPPING_KEYS)}
@@ -291,7 +292,7 @@ def _text_or_texts(value: Any, what: str) -> tuple[str, ...]:
 
 
 def _content(entry: Entry, key: str, file: str) -> str:
-    """The first line of a file that holds a secret."""
+    """Return the first line of a file with a secret."""
     try:
         return _seen_from(entry.folder, file, entry.where).read_text(encoding="utf-8").partition("\n")[0].strip()
     except (OSError, UnicodeDecodeError):

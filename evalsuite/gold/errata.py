@@ -1,4 +1,4 @@
-"""The optional `gold.errata.yaml` of a gold folder -> `Errata`: corrections of gold that change no file of it.
+"""Errata of gold: the optional `gold.errata.yaml`, with corrections that change no gold file.
 
     - id: sales_004
       gold: 3f9c1e20ab47           # `evalsuite gold errata GOLD --entry sales_004` prints it
@@ -8,8 +8,8 @@
       evidence: https://example.org/issues/12
       expires: 2027-06-30
 
-Files that a patch names lie in `.errata/<id>/`, or among gold's own. An entry holds for the gold it was written for: one whose gold has
-changed is stale, one whose day has passed is expired, and neither is applied.
+Files named in a patch are in `.errata/<id>/`, or among gold's own. An entry applies to the gold it was written for: it is stale if its gold
+has changed, and expired after its last day; neither is applied.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ State = Literal["applied", "stale", "expired"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erratum:
-    """One entry. `instance` is the patched instance, None for one that is waived or not applied; `gold_now` is today's hash of its gold."""
+    """One entry. `instance` is the patched instance, None for a waived or unapplied one; `gold_now` is the current hash of its gold."""
 
     id: str
     gold: str
@@ -54,7 +54,7 @@ class Erratum:
     instance: GoldInstance | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The entry as `run.json` holds it."""
+        """Return the entry as in `run.json`."""
         return {
             "instance_id": self.id,
             "action": "waive" if self.waives else "patch",
@@ -75,7 +75,7 @@ class Erratum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errata:
-    """The n entries of a gold folder in file order, as they stand on a day; `hash` is over the file and the files of `.errata`."""
+    """The n entries of a gold folder in file order, with their states on a day; `hash` is over the file and the files of `.errata`."""
 
     entries: tuple[Erratum, ...]
     day: date
@@ -83,14 +83,14 @@ class Errata:
     inodes: frozenset[Inode]
 
     def of_state(self, state: State) -> tuple[Erratum, ...]:
-        """The entries that are applied, stale or expired."""
+        """Return the entries that are applied, stale or expired."""
         return tuple(entry for entry in self.entries if entry.state == state)
 
 
 def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
-    """The errata beside a gold's spec, judged on a day (default: today, UTC); None where there is no such file.
+    """Return the errata next to a gold's spec, with states on a day (default: today, UTC); None if there is no file.
 
-    An entry that is stale and expired is stale. Raises `GoldError` with file and line for an entry that cannot be meant.
+    An entry that is stale and expired is stale. Raises `GoldError` with file and line for an invalid entry.
     """
     folder = gold.spec_file.parent
     file = folder / ERRATA_FILE
@@ -104,7 +104,7 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
         entry = _entry_of(fields, lines, gold, known, day)
         if (first := entries.get(entry.id)) is not None:
             line = first.where.rpartition(":")[2]
-            raise GoldError(f"{entry.where}: {entry.id!r} stands twice, first on line {line}", hint="keep one entry for each instance")
+            raise GoldError(f"{entry.where}: {entry.id!r} is repeated, first on line {line}", hint="keep one entry for each instance")
         entries[entry.id] = entry
     files = [file, *sorted(place for place in (folder / ERRATA_FOLDER).rglob("*") if place.is_file())]
     inodes = frozenset((found.st_dev, found.st_ino) for found in map(Path.stat, files))
@@ -112,9 +112,9 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
 
 
 def instance_hash(gold: Gold, instance: GoldInstance) -> str:
-    """12 hex digits over what gold says of one instance: its entry in the spec, with the suite's defaults, and its gold files.
+    """Return 12 hex digits over the gold of one instance: its entry in the spec, with the suite's defaults, and its gold files.
 
-    Its files are those in its own folder and those elsewhere that a check names. Blanks in the spec, hidden files and compiled Python do
+    Its files are those in its own folder and others named in a check. White space in the spec, hidden files and compiled Python do
     not count.
     """
     said = {
@@ -135,7 +135,7 @@ def instance_hash(gold: Gold, instance: GoldInstance) -> str:
 
 
 def _hash_of(files: list[Path], folder: Path) -> str:
-    """12 hex digits over names and contents."""
+    """Return 12 hex digits over names and contents."""
     digest = hashlib.sha256()
     for file in files:
         name = file.relative_to(folder).as_posix().encode("utf-8", "surrogateescape")
@@ -144,7 +144,7 @@ def _hash_of(files: list[Path], folder: Path) -> str:
 
 
 def _mappings(file: Path, name: str) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
-    """(the entry, key -> "file:line" with "" for the entry itself) of each entry in the file."""
+    """Yield (the entry, key -> "file:line" with "" for the entry itself) of each entry in the file."""
     with yaml_nodes(file, name) as (loader, node):
         if node is None:
             return
@@ -157,14 +157,14 @@ def _mappings(file: Path, name: str) -> Iterator[tuple[dict[str, Any], dict[str,
             fields = {}
             for key, value in item.value:
                 lines[str(key.value)] = f"{name}:{key.start_mark.line + 1}"
-                # A hash of digits alone is a number to YAML, and 12e456789012 too: ids and hashes are taken as they are written.
+                # YAML would read hashes like 123456789012 and 12e456789012 as numbers; ids and hashes are taken as texts.
                 raw = key.value in ("id", "gold") and value.id == "scalar"
                 fields[str(key.value)] = value.value if raw else loader.construct_object(value, deep=True)
             yield fields, lines
 
 
 def _entry_of(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, known: Mapping[str, GoldInstance], day: date) -> Erratum:
-    """One entry, checked key by key."""
+    """Return one entry, checked key by key."""
     where = lines[""]
     for key in fields:
         if key not in KEYS:
@@ -195,7 +195,7 @@ def _entry_of(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, k
 
 
 def _judged(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, instance: GoldInstance, action: str, day: date) -> Erratum:
-    """The entry with its state, and with the patched instance where it is to be applied."""
+    """Return the entry with its state, and with the patched instance if it is to be applied."""
     now = instance_hash(gold, instance)
     state: State = "stale" if now != fields["gold"] else "expired" if day > fields["expires"] else "applied"
     patched = None
@@ -218,7 +218,7 @@ def _judged(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, ins
 
 
 def _patched(value: Any, where: str, gold: Gold, instance: GoldInstance, action: str) -> GoldInstance:
-    """The instance with its check's parameters changed (`patch`), or with other checks (`evaluation`)."""
+    """Return the instance with its check's parameters changed (`patch`), or with other checks (`evaluation`)."""
     if action == "patch":
         if len(instance.own_checks) != 1:
             hint = "write the whole `evaluation` instead"
@@ -238,7 +238,7 @@ def _patched(value: Any, where: str, gold: Gold, instance: GoldInstance, action:
 
 
 def _moved(check: Check, gold: Gold, instance_id: str) -> Check:
-    """The check with the names of files that lie in `.errata/<id>/` leading there."""
+    """Return the check with the names of files in `.errata/<id>/` changed to paths there."""
 
     def moved(value: Any) -> Any:
         if isinstance(value, list):

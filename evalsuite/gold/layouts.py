@@ -1,24 +1,18 @@
-"""Gold of Lite or Snow -> the same gold in the original layout: every entry, every file, the same verdicts under both rules.
+"""Layouts of gold and submissions: `original` (and dbt), Spider 2.0-Lite and Snow, and query pairs; conversion to `original`.
 
-Each entry's `evaluation` is the one its layout's reader makes of it, with `reference` saying whose official rules hold.
+A layout is an object with `detect(spec, entry)` (whether a spec file with this first entry has the layout), `maker(spec)` (returns a
+function that makes an instance of an entry) and `read_submission(folder, limits, mode, ids)`. The results are the same for all layouts, so
+that later code knows only one kind of gold. A layout whose spec does not consist of JSON objects also has
+`read_entries(handle, limits=, layout=)`.
 
-The layouts of Spider 2.0-Lite (`spider2lite_eval.jsonl`) and Snow (`spider2snow_eval.jsonl`).
+Lite and Snow (`spider2lite_eval.jsonl`, `spider2snow_eval.jsonl`): gold is `exec_result/<id>.csv` or `<id>_a.csv ...`, a submission is a
+folder of `<id>.csv` or `<id>.sql`. An entry is read as one `table_match` with the layout's own reference. The gold files that count are
+those of the reference (spider2-lite `evaluate.py`, `resolve_gold_paths`): the file without a letter alone if it exists, else all with one
+letter, sorted.
 
-Gold is `exec_result/<id>.csv` or `<id>_a.csv ...`, a submission a folder of `<id>.csv` or `<id>.sql`. An entry is read as the `evaluation`
-it stands for, one `table_match` under the layout's own reference, so that nothing after the reader knows a second kind of gold. Which gold
-files count is the reference's choice (spider2-lite `evaluate.py`, `resolve_gold_paths`): the file without a letter alone where it is there,
-else all with one letter, sorted.
-
-The layouts of pairs of queries, named after the evaluators whose rules they ask for: `bird-ex` and `test-suite`.
-
-Gold is one file with a query and its database a line, a submission one file with a query for each line of gold (`readers.query_files`).
-An entry is read as the `evaluation` it stands for, one `sql_match`; the difficulty that a file of questions gives is the instance's group.
-
-How gold and submissions are laid out: `original` (and dbt), those of Spider 2.0 Lite and Snow, and pairs of queries.
-
-A layout is a module or object with `detect(spec, entry)` (does this spec file, whose first entry is given, have the layout?),
-`maker(spec)` (what makes an instance of an entry) and `read_submission(folder, limits, mode, ids)`. What they give is the same for all, and
-so is everything after them. One whose spec is no file of JSON objects also has `read_entries(handle, limits=, layout=)`.
+Query pairs (`bird-ex`, `test-suite`, named after the evaluators): gold is one file with a query and its database per line, a submission is
+one file with a query per line of gold (`readers.query_files`). An entry is read as one `sql_match`; the difficulty in a file of questions
+is the instance's group.
 """
 
 import json
@@ -42,46 +36,46 @@ from evalsuite.readers.jsonl import read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import FromRoot, inside, metadata_like, open_trusted, why_no_folder
 
-# What the answers of a submission without metadata are: queries, or tables that queries gave.
+# The kinds of answers of a submission without metadata: queries, or their result tables.
 MODES = ("sql", "exec_result")
 OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
 RESULTS, QUERIES = "exec_result", "sql"
 ENDINGS = {"exec_result": ".csv", "sql": ".sql"}
 TYPES = {"exec_result": "file", "sql": "sql"}
 _LETTERED = re.compile(r"(.+)_[a-z]\.csv")
-# The keys of an entry that its `evaluation` takes up.
+# Keys of an entry that become part of its `evaluation`.
 KEYS = ("instance_id", "condition_cols", "ignore_order")
 
 
 @dataclass(frozen=True, slots=True)
 class ResultsLayout:
-    """One of the two layouts; they differ in their reference, which the name says."""
+    """One of the two layouts; they differ in their reference, which has the same name."""
 
     name: str
 
     def detect(self, spec: Path, entry: Obj, /) -> bool:
-        """Whether a spec with this first entry has what these entries have in place of an `evaluation`; Snow says so in its name too."""
+        """Return whether the first entry has the keys that replace an `evaluation`; Snow is recognised by its file name too."""
         if not entry or "evaluation" in entry or (self.name == "snow" and "snow" not in spec.name.lower()):
             return False
         return "condition_cols" in entry or "ignore_order" in entry or (spec.parent / RESULTS).is_dir()
 
     def maker(self, spec: Path, /) -> MakeInstance:
-        """What makes an instance of an entry of the spec; the gold tables are listed once."""
+        """Return a function that makes an instance of an entry of the spec; the gold tables are listed once."""
         return partial(_instance, GoldFiles(spec.parent), self.name)
 
     def read_submission(self, folder: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
-        """The answers in a folder of `<id>.csv` or `<id>.sql`, sorted by id; one that has metadata instead is read by that.
+        """Return the answers in a folder of `<id>.csv` or `<id>.sql`, sorted by id; a folder with metadata is read by that.
 
-        `mode` None takes the kind of file that is there.
+        `mode` None takes the kind of file that exists.
 
         Raises:
-            SubmissionError: no such folder, nothing to score in it, or metadata that cannot be read.
+            SubmissionError: no such folder, no answers in it, or unreadable metadata.
             UsageError: no such mode, or both kinds of file and no mode.
         """
         if mode is not None and mode not in MODES:
             raise UsageError(f"--mode cannot be {mode!r}", hint="known: " + ", ".join(MODES))
         if why := why_no_folder(folder, "submission folder"):
-            raise SubmissionError(f"{folder}: {why}", hint="give the folder that holds the <id>.csv or <id>.sql files")
+            raise SubmissionError(f"{folder}: {why}", hint="give the folder with the <id>.csv or <id>.sql files")
         names = sorted(place.name for place in folder.iterdir())
         found = [kind for kind, ending in ENDINGS.items() if any(_is_answer(name, ending) for name in names)]
         if metadata_like(folder) and mode is None and not found:
@@ -90,7 +84,7 @@ class ResultsLayout:
             return read_metadata(folder, limits, ids)
         if mode is None and len(found) == 2:
             raise UsageError(
-                f"{folder.name} holds both .csv and .sql files", hint="say which are the answers: --mode exec_result or --mode sql"
+                f"{folder.name} contains both .csv and .sql files", hint="choose the answers: --mode exec_result or --mode sql"
             )
         chosen = mode or next(iter(found), None)
         if chosen is None or chosen not in found:
@@ -128,17 +122,19 @@ class GoldFiles:
                 self._lettered.setdefault(match[1], []).append(name)
 
     def of(self, id_: str) -> str | list[str]:
-        """The gold of an instance as a check names it: one file, or the list of those with a letter; an empty list where none is there."""
+        """Return the gold of an instance as a check names it: one file, or the list of those with a letter; an empty list if there is
+        none.
+        """
         if f"{id_}.csv" in self._names:
             return f"{id_}.csv"
         return list(self._lettered.get(id_, ()))
 
     def beside(self, id_: str) -> list[str]:
-        """The files with a letter that do not count, because the one without is there."""
+        """Return the files with a letter that do not count, because the one without exists."""
         return list(self._lettered.get(id_, ())) if f"{id_}.csv" in self._names else []
 
     def query(self, id_: str) -> str | None:
-        """The name of the instance's gold query below `sql/`, None where there is none."""
+        """Return the name of the instance's gold query below `sql/`, None if there is none."""
         return f"{id_}.sql" if f"{id_}.sql" in self._queries else None
 
 
@@ -147,7 +143,7 @@ def _names_in(folder: Path) -> set[str]:
 
 
 def evaluation_of(entry: Obj, gold: str | list[str], layout: str) -> tuple[dict[str, Any], list[str]]:
-    """(the `evaluation` an entry stands for, what keeps the reference from using it). `gold` is as the check shall name it."""
+    """Return (the `evaluation` of an entry, reasons why the reference cannot use it). `gold` is its value in the check."""
     parameters: dict[str, Any] = {"gold": gold}
     unusable: list[str] = []
     for key in ("condition_cols", "ignore_order"):
@@ -160,7 +156,7 @@ def evaluation_of(entry: Obj, gold: str | list[str], layout: str) -> tuple[dict[
 
 
 def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suite) -> GoldInstance:
-    """One instance out of one entry of the spec."""
+    """Return the instance of one entry of the spec."""
     id_ = id_of(entry, where)
     found = files.of(id_)
     names = found or f"{id_}.csv"
@@ -180,7 +176,7 @@ def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suit
 
 
 def _no_gold(id_: str, entry: Obj, files: GoldFiles, where: str) -> Problem:
-    """The problem of an instance without a gold table: one that only a query can make, or one that was forgotten."""
+    """Return the problem of an instance without a gold table: only a query can make it, or it is missing."""
     if entry.get("temporal") or files.query(id_) is not None:
         message = f"no {RESULTS}/{id_}.csv: its gold query has to be run"
         return Problem(code="NEEDS_CONNECTION", message=message, hint="configure a connection for this instance", where=where)
@@ -193,12 +189,12 @@ def _is_answer(name: str, ending: str) -> bool:
 
 
 def holds_answers(folder: Path) -> bool:
-    """Whether a folder has files that are answers by their names."""
+    """Return whether a folder has files with names of answers."""
     return any(_is_answer(place.name, ending) for place in folder.iterdir() for ending in ENDINGS.values())
 
 
 def _notes_on_strays(names: list[str], ending: str, most: int) -> Iterator[str]:
-    """A note for each file that nobody reads, as far as many are told."""
+    """Yield a note for each ignored file, at most `most`."""
     others = [name for name in names if not _is_answer(name, ending) and not name.startswith(".")]
     yield from (f"{name} is not read: answers are <id>{ending}" for name in others[:most])
     if len(others) > most:
@@ -208,25 +204,25 @@ def _notes_on_strays(names: list[str], ending: str, most: int) -> Iterator[str]:
 LITE, SNOW = ResultsLayout("lite"), ResultsLayout("snow")
 
 
-# What is shown of a question, besides its difficulty.
+# Keys of an entry in a file of questions that the instance keeps.
 _KEPT = ("question_id", "question", "evidence", "difficulty")
 
 
 @dataclass(frozen=True, slots=True)
 class PairsLayout:
-    """One of the two layouts; they read the same files and differ in the evaluator, which the name says, and the ending of a spec."""
+    """One of the two layouts; they read the same files and differ in the evaluator, which has the same name, and the ending of a spec."""
 
     name: str
     ending: str
 
     def detect(self, spec: Path, _entry: Obj, /) -> bool:
-        """Whether a spec file is one of pairs by its name: `.sql` as BIRD's, `.txt` as Spider's."""
+        """Return whether a spec file is one of pairs by its name: `.sql` for BIRD, `.txt` for Spider."""
         return spec.suffix.lower() == self.ending
 
     read_entries = staticmethod(read_gold_pairs)
 
     def maker(self, spec: Path, /) -> MakeInstance:
-        """What makes an instance of a pair; the file about the questions is read once."""
+        """Return a function that makes an instance of a pair; the file of questions is read once."""
         try:
             with open_trusted(spec, limit_bytes=DEFAULT_LIMITS["metadata_bytes"]) as handle:
                 pairs = [entry.value for entry in read_gold_pairs(handle, limits=DEFAULT_LIMITS) if entry.value is not None]
@@ -237,7 +233,7 @@ class PairsLayout:
         return partial(_pair_instance, self.name, about, note)
 
     def read_submission(self, path: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
-        """The queries in a file. Raises `UsageError` where a mode is given, and `SubmissionError` for what is no such file."""
+        """Return the queries in a file. Raises `UsageError` if a mode is given, and `SubmissionError` for any other file."""
         if mode is not None:
             raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="leave it out: every answer is a query")
         if path.is_dir():
@@ -246,7 +242,7 @@ class PairsLayout:
 
 
 def _pair_instance(evaluator: str, about: Mapping[str, Obj], note: str, entry: Obj, where: str, suite: Suite) -> GoldInstance:
-    """One instance out of one pair; the first one tells the note on the file about the questions."""
+    """Return the instance of one pair; the first one carries the note about the file of questions."""
     id_, known = str(entry["instance_id"]), about.get(str(entry["instance_id"]), {})
     parameters = {"gold": entry["gold"], "database": entry["database"], "evaluator": evaluator}
     check = check_of({"func": "sql_match", "parameters": parameters}, id_, where, suite)
@@ -262,9 +258,9 @@ def _pair_instance(evaluator: str, about: Mapping[str, Obj], note: str, entry: O
 BIRD, TEST_SUITE = PairsLayout("bird-ex", ".sql"), PairsLayout("test-suite", ".txt")
 
 
-# The mode of one sample of several: the i-th of the k lines of each id.
+# Mode of one sample of several: the i-th of the k lines of each id.
 SAMPLE = re.compile(r"sample ([1-9]\d*) of ([1-9]\d*)")
-# name -> module; the first one that knows the spec as its own reads it.
+# name -> layout; the first one that recognises a spec reads it.
 LAYOUTS: dict[str, ImportRef] = {
     "snow": ImportRef("evalsuite.gold.layouts:SNOW"),
     "lite": ImportRef("evalsuite.gold.layouts:LITE"),
@@ -275,37 +271,42 @@ LAYOUTS: dict[str, ImportRef] = {
 
 
 class Layout(Protocol):
-    """What a layout gives."""
+    """Interface of a layout."""
 
     def detect(self, spec: Path, entry: Obj, /) -> bool:
-        """Whether a spec file with this first entry has the layout."""
+        """Return whether a spec file with this first entry has the layout."""
 
     def maker(self, spec: Path, /) -> MakeInstance:
-        """What makes an instance of an entry of the spec."""
+        """Return a function that makes an instance of an entry of the spec."""
 
     def read_submission(self, folder: Path, limits: Limits, mode: str | None, ids: Collection[str] | None, /) -> Submission:
-        """The submission in a folder."""
+        """Return the submission in a folder."""
 
 
 def read_gold(
     folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | None = None, questions: Path | None = None, plugins: bool = True
 ) -> Gold:
-    """The gold in `folder` (or beside the spec file given in its place), instances in file order; `hash` is left empty.
+    """Read the gold in `folder` (or next to the given spec file), instances in file order; `hash` is left empty.
 
-    `layout` says how the folder is laid out (a key of `LAYOUTS`); None looks at the first entry of the spec. Hashing reads every
-    gold file, so it is a step of its own: `gold_hash`. `questions` is the file of questions, None for one that lies around the folder.
-    Without `plugins` gold is read although it brings some that may not be executed: their checks hold a problem, see `read_suite`.
+    Hashing reads every gold file and is a separate step: `gold_hash`.
+
+    Args:
+        folder: the gold folder or its spec file.
+        limits: the limits of a run.
+        layout: a key of `LAYOUTS`; None detects it from the first entry of the spec.
+        questions: the file of questions; None looks for one around the folder.
+        plugins: False reads gold even if its plugins may not run; their checks then have a problem, see `read_suite`.
 
     Raises:
-        GoldError: no such folder, not exactly one spec file, or the spec or suite.yaml cannot be meant.
-        UsageError: no such layout, a file of questions that cannot be read, or (`UntrustedPluginError`) plugins of a folder that the user
+        GoldError: no such folder, not exactly one spec file, or an invalid spec or suite.yaml.
+        UsageError: no such layout, an unreadable file of questions, or (`UntrustedPluginError`) plugins of a folder that the user
             did not name.
     """
     spec = find_spec(folder)
     name = layout_of(spec, layout, limits)
     found = layout_named(name)
     gold = read_spec(spec, limits, found.maker(spec), layout=name, entries=entries_of(found), plugins=plugins)
-    # Gold that is one file is no folder: what lies beside it is none of it.
+    # If gold is a single file, other files next to it are not part of it.
     if is_alone(spec):
         return replace(gold, folder=spec)
     judge = spec.parent / JUDGE_FILE
@@ -313,7 +314,7 @@ def read_gold(
 
 
 def entries_of(layout: Layout) -> ReadEntries:
-    """What reads the entries of a layout's spec: a JSON object each, unless the layout has a `read_entries` of its own."""
+    """Return the function that reads the entries of a layout's spec: JSON objects, unless the layout has its own `read_entries`."""
     return getattr(layout, "read_entries", read_objects)
 
 
@@ -325,31 +326,36 @@ def read_submission(
     mode: str | None = None,
     ids: Collection[str] | None = None,
 ) -> Submission:
-    """The submission in `folder`: one Answer an instance id in file order, a broken one with its `fault`, and notes.
+    """Return the submission in `folder`: one Answer per instance id in file order, a broken one with its `fault`, and notes.
 
-    An empty file is a submission without answers. An id that stands in several entries gets one Answer with fault DUPLICATE_ID. `layout`
-    is that of the gold it is meant for, a key of `LAYOUTS`; `mode` (sql or exec_result) says which files of a folder without
-    metadata are the answers, or which sample of several (`sample 2 of 5`: the second line of each id). `ids` are those of the gold it is
-    read for: answers to others are counted, not kept.
+    An empty file is a submission without answers. An id in several entries gets one Answer with fault DUPLICATE_ID.
+
+    Args:
+        folder: the submission.
+        limits: the limits of a run.
+        layout: the layout of its gold, a key of `LAYOUTS`.
+        mode: the kind of answers of a folder without metadata (sql or exec_result), or one sample of several (`sample 2 of 5`: the second
+            line of each id).
+        ids: the ids of gold; answers to others are counted, not kept.
 
     Raises:
         SubmissionError: no such folder, or it cannot be read as a whole.
-        UsageError: no such layout, or a mode that cannot be meant.
+        UsageError: no such layout, or an invalid mode.
     """
     return layout_named(layout).read_submission(folder, limits, mode, ids)
 
 
 def layout_named(name: str) -> Layout:
-    """The layout of that name; raises `UsageError` where there is none."""
+    """Return the layout of that name. Raises `UsageError` if there is none."""
     if name not in LAYOUTS:
         raise UsageError(f"no layout {name!r}", hint="known: " + ", ".join(sorted(LAYOUTS)))
     return cast(Layout, LAYOUTS[name].load())
 
 
 def layout_of(spec: Path, name: str | None = None, limits: Limits = DEFAULT_LIMITS) -> str:
-    """That name, or where it is None the name of the layout that the spec file's first entry shows.
+    """Return that name, or for None the name of the layout detected from the spec file's first entry.
 
-    Raises `UsageError` for an unknown name, and for one whose entries say by their files what the spec says by itself.
+    Raises `UsageError` for an unknown name, and for a name that contradicts the entries.
     """
     entry = _first_entry(spec, limits)
     if name is None:
@@ -362,25 +368,25 @@ def layout_of(spec: Path, name: str | None = None, limits: Limits = DEFAULT_LIMI
 
 
 class Original:
-    """The layout of Spider 2.0 and its dbt suite: an `evaluation` in each entry, a folder an instance, `results_metadata.jsonl`."""
+    """The layout of Spider 2.0 and its dbt suite: an `evaluation` in each entry, a folder per instance, `results_metadata.jsonl`."""
 
     @staticmethod
     def detect(_spec: Path, _entry: Obj, /) -> bool:
-        """True: whatever no other layout knows as its own is read as this one, which says what is wrong with it."""
+        """Return True: a spec that no other layout recognises is read as this one, which reports its errors."""
         return True
 
     @staticmethod
     def maker(_spec: Path, /) -> MakeInstance:
-        """What makes an instance of an entry."""
+        """Return a function that makes an instance of an entry."""
         return instance_of
 
     @staticmethod
     def read_submission(folder: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
-        """What the folder's metadata describes, or where it has none the databases of its dbt projects.
+        """Return the answers in the folder's metadata, or without it the databases of its dbt projects.
 
-        Of a mode such as `sample 2 of 5` it is the second line of each id.
+        With a mode such as `sample 2 of 5`, the second line of each id.
 
-        Raises `UsageError` where another mode is given, for each line says its type.
+        Raises `UsageError` for any other mode, because each line contains its type.
         """
         from evalsuite.readers.submission import read_metadata
 
@@ -397,7 +403,7 @@ class Original:
 
 
 def _first_entry(spec: Path, limits: Limits) -> Obj:
-    """The first object of a spec file, empty where there is none: what is wrong with the file its reader will say."""
+    """Return the first object of a spec file, empty if there is none; errors in the file are reported by its reader."""
     try:
         with open_trusted(spec, limit_bytes=limits["metadata_bytes"]) as handle:
             first = next(iter(read_objects(handle, limits=limits)), None)
@@ -408,7 +414,9 @@ def _first_entry(spec: Path, limits: Limits) -> Obj:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Converted:
-    """What was written: the folder, how many instances and files, and notes on what the original layout has no words for."""
+    """Result of a conversion: the folder, the numbers of instances and files, and notes on contents that the original layout cannot
+    express.
+    """
 
     folder: Path
     layout: str
@@ -418,13 +426,13 @@ class Converted:
 
 
 def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Converted:
-    """Write gold in the layout `lite` or `snow` to the folder `out`, which is made, in the original layout.
+    """Write gold in the layout `lite` or `snow` to the new folder `out` in the original layout.
 
-    Keys of an entry that the layout does not know stay in it. A gold query becomes `<id>/gold.sql`; files of no instance stay behind with
-    a note.
+    Unknown keys of an entry are kept. A gold query becomes `<id>/gold.sql`; files of no instance are left out, with a note. Each entry's
+    `evaluation` is the one that its layout's reader makes, with `reference` naming the official rules, so that verdicts stay the same.
 
     Raises:
-        GoldError: gold cannot be read, or an id is no folder name.
+        GoldError: gold cannot be read, or an id is not a valid folder name.
         UsageError: gold is in the original layout already, or `out` is not empty.
         OutputError: a file cannot be written.
     """
@@ -432,7 +440,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
     if read.layout == "original":
         raise UsageError(f"{gold} is in the original layout already", hint="what is converted is gold of the layouts lite and snow")
     if is_alone(find_spec(gold)):
-        raise UsageError(f"{gold} holds pairs of queries", hint="what is converted is gold of the layouts lite and snow")
+        raise UsageError(f"{gold} contains pairs of queries", hint="only gold of the layouts lite and snow can be converted")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is not an empty folder", hint="name a new folder: --out DIR")
     spec = find_spec(gold)
@@ -441,7 +449,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
     plan = {source: target for id_, _ in entries for source, target in _copies(files, id_)}
     lines = []
     for id_, entry in entries:
-        # Where gold has no file, the entry names the one that is missing.
+        # If gold has no file, the entry names the missing one.
         evaluation, _ = evaluation_of(entry, files.of(id_) or f"{entry['instance_id']}.csv", read.layout)
         rest = {key: value for key, value in entry.items() if key not in KEYS}
         lines.append(json.dumps({"instance_id": entry["instance_id"], "evaluation": evaluation, **rest}, ensure_ascii=False))
@@ -466,7 +474,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
 
 
 def _entries_of_spec(spec: Path, limits: Limits) -> Iterator[tuple[str, Obj]]:
-    """(id, entry) of a spec file that is known to be readable."""
+    """Yield (id, entry) of a spec file that is known to be readable."""
     with open_trusted(spec, limit_bytes=limits["metadata_bytes"]) as handle:
         for found in read_objects(handle, limits=limits):
             entry = found.value or {}
@@ -479,7 +487,7 @@ def _entries_of_spec(spec: Path, limits: Limits) -> Iterator[tuple[str, Obj]]:
 
 
 def _copies(files: GoldFiles, id_: str) -> Iterator[tuple[str, str]]:
-    """(where a file of an instance lies, where it goes), both below gold's folder."""
+    """Yield (path of an instance's file, its new path), both relative to gold's folder."""
     found = files.of(id_)
     for name in [*([found] if isinstance(found, str) else found), *files.beside(id_)]:
         yield f"{RESULTS}/{name}", f"{id_}/{name}"

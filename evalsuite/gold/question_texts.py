@@ -1,4 +1,4 @@
-"""What was asked, what is right and what was answered, of each instance whose answer is a text: what a row needs to be read."""
+"""Question, reference and answer texts of instances, for display next to a result."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,23 +9,23 @@ from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.types import Check, Gold, GoldInstance, Submission
 from evalsuite.scorers import SCORERS
 
-# Gold keys whose text is the question, the likeliest first.
+# Gold keys that may contain the question, the likeliest first.
 _QUESTION_KEYS: Final = ("input", "question", "instruction", "prompt")
-# Nobody reads on in a report.
+# Longer texts are cut in reports.
 LONGEST: Final = 20_000
-# What scorers read whose gold names files.
+# Values of `reads` of scorers whose gold names files.
 _FILES: Final = frozenset({"table", "tables", "database"})
 
 
 class Exchange(NamedTuple):
-    """The question, the reference and the answer of an instance; an empty text where there is none, or where it is a file."""
+    """Question, reference and answer of an instance; an empty text if there is none, or if it is a file."""
 
     question: str = ""
     reference: str = ""
     answer: str = ""
 
     def told(self, reason: str) -> str:
-        """A reason with the gold text itself in the place of "the gold text", where it may be seen."""
+        """Return a reason with the gold text itself in place of "the gold text", if it may be shown."""
         from evalsuite.compare.text_rules import LACKED, shorten
 
         return reason.replace(f"lacks {LACKED}", f"lacks {shorten(self.reference)}") if self.reference else reason
@@ -35,7 +35,7 @@ NOTHING: Final = Exchange()
 
 
 class Exchanges:
-    """The exchange of each instance by id, `NOTHING` for one without; gold and submission are asked for when the first is."""
+    """The texts of each instance by id, `NOTHING` for one without; gold and submission are loaded at the first access."""
 
     def __init__(self, open_sides: Callable[[], tuple[Gold | None, Submission | None]]) -> None:
         self._open_sides = open_sides
@@ -46,7 +46,7 @@ class Exchanges:
         return {instance.instance_id: instance for instance in gold.instances} if gold is not None else {}, submission
 
     def of(self, instance_id: str) -> Exchange:
-        """What is known of an instance, each text cut at 20,000 characters; nothing of one that was answered by a file."""
+        """Return the texts of an instance, each cut at 20,000 characters; nothing for an answer that is a file."""
         instances, submission = self._sides
         instance = instances.get(instance_id)
         given = submission.answers.get(instance_id) if submission is not None else None
@@ -55,7 +55,7 @@ class Exchanges:
         reference = reference_text(instance.checks[0], between=" | ") if instance is not None and instance.checks else None
         question = question_of(instance) if instance is not None else ""
         if not question or (reference is None and given is None):
-            # Gold without a question is for machines: its values are not spread in reports.
+            # Gold without a question is not meant for reading, so its values are left out of reports.
             return NOTHING
         texts = (
             question,
@@ -66,18 +66,18 @@ class Exchanges:
 
 
 def exchanges_of(gold: Gold, submission: Submission) -> Exchanges:
-    """Those of a run that has just ended."""
+    """Return the texts for a run that has just ended."""
     return Exchanges(lambda: (gold, submission))
 
 
 def question_of(instance: GoldInstance) -> str:
-    """The question among the further keys of a gold entry, else that of the file of questions; empty where none is one."""
+    """Return the question among the further keys of a gold entry, else that of the file of questions; empty if there is none."""
     said = (text for key in _QUESTION_KEYS if isinstance(text := instance.extra.get(key), str) and text)
     return next(said, instance.asked.get("question", ""))
 
 
 def reference_text(check: Check, *, between: str = "") -> str | None:
-    """Gold as text; None where there is none, and where the parameter only names a file. Of several the JSON, or they with `between`."""
+    """Return gold as text; None if there is none, or if the parameter only names a file. Several are JSON, or joined with `between`."""
     gold = check.parameters.get("gold")
     try:
         if SCORERS.load(check.scorer).marker.reads in _FILES:

@@ -1,4 +1,4 @@
-"""A gold folder made of nothing but tables: a table check a CSV, its question where one is known, and a template to hand in by."""
+"""Make a gold folder from tables: one table check per CSV, its question if known, and a template for submissions."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewGold:
-    """What was made: the gold folder, the template, and the n instances in their order; `unasked` have no question."""
+    """The new gold folder, the template, and the n instances in order; `unasked` have no question."""
 
     folder: Path
     template: Path
@@ -29,7 +29,7 @@ class NewGold:
 
 
 def gold_tables(source: Path) -> dict[str, Path]:
-    """Instance id -> its CSV, for the CSV files that lie in a folder. Raises `UsageError` where there is none."""
+    """Return instance id -> CSV for the CSV files in a folder. Raises `UsageError` if there are none."""
     if not source.is_dir():
         raise UsageError(
             f"{source}: {'not a folder' if source.exists() else 'no such folder'}", hint="--gold-from names a folder of CSV files"
@@ -47,7 +47,7 @@ def gold_tables(source: Path) -> dict[str, Path]:
 
 
 def read_questions(path: Path, ids: Sequence[str]) -> dict[str, str]:
-    """Instance id -> its question. Raises `UsageError` with the line of an id that is unknown or stands twice."""
+    """Return instance id -> question. Raises `UsageError` with the line of an unknown or repeated id."""
     header, rows = read_named_rows(path, delimiters=",;\t")
     places = [next((header.index(name) for name in names if name in header), None) for names in (ID_COLUMNS, QUESTION_COLUMNS)]
     id_at, question_at = places
@@ -60,7 +60,7 @@ def read_questions(path: Path, ids: Sequence[str]) -> dict[str, str]:
         if id_ not in ids:
             raise UsageError(f"{path}:{line}: no gold file for the id {id_!r}", hint=did_you_mean(id_, ids))
         if id_ in found:
-            raise UsageError(f"{path}:{line}: the id {id_!r} stands twice", hint="one line a question")
+            raise UsageError(f"{path}:{line}: the id {id_!r} is repeated", hint="one line a question")
         found[id_] = question
     return found
 
@@ -74,9 +74,9 @@ def make_gold(
     parameters: Mapping[str, Mapping[str, Any]],
     rules: Rule = "official",
 ) -> NewGold:
-    """The new gold folder and the template beside it; `parameters` are further ones of each table check, `rules` those of the suite.
+    """Write the new gold folder and the template next to it; `parameters` go into each table check, `rules` into the suite.
 
-    All of gold is written beside and renamed at the end. Raises `UsageError` where the folder is there, `OutputError`.
+    Gold is written to a temporary folder and renamed at the end. Raises `UsageError` if the folder exists, `OutputError`.
     """
     if target.exists():
         raise UsageError(f"{target} is there already", hint="--to names another folder")

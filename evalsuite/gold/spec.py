@@ -1,4 +1,4 @@
-"""A gold folder -> `Gold`: the instances of its one `*_eval.jsonl`, each with its checks, under its suite.
+"""Read the spec of a gold folder: the instances of its only `*_eval.jsonl`, each with its checks, and the suite.
 
 A spec that cannot be read as a whole is a GoldError with file and line. Bad parameters of one check are data: `Check.problems`.
 """
@@ -21,17 +21,17 @@ from evalsuite.scorers import SCORERS
 
 # The gold query of an instance, in its folder.
 GOLD_QUERY = "gold.sql"
-# What a scorer reads whose gold can be a query: tables from gold's files, or texts and numbers, whose gold stands in the parameters.
+# Values of `reads` of scorers whose gold can be a query: tables from gold's files, or texts and numbers in the parameters.
 TABLES, TEXTS = frozenset({"table", "tables"}), frozenset({"text", "number"})
 CHECK_KEYS = ("func", "parameters", "temporal")
-# The parameters that say what a case is: all scorers of a suite get the same.
+# Parameters that define a case: all scorers of a suite get the same ones.
 CASE_KEYS = frozenset({"gold", "question", "input", "context", "text"})
-# How many ids of gold a word is compared with to find the one that was meant.
+# Number of gold ids that are compared with an unknown id for a suggestion.
 MOST_COMPARED = 2000
-# What a person meant who gave a file without evaluations.
+# Hint for a file without evaluations.
 EVALUATION_HINT = 'write "evaluation": {"func": "string_match", "parameters": {"gold": "..."}}'
 PAIRS_HINT = "a file of questions and references becomes a suite: `evalsuite suite create NAME --from FILE`"
-# Nearly every instance has no key of its own: one empty object stands for all.
+# Nearly every instance has no further keys: all share one empty object.
 _NONE: dict[str, Any] = {}
 
 
@@ -50,7 +50,7 @@ def read_spec(
     entries: ReadEntries = read_objects,
     plugins: bool = True,
 ) -> Gold:
-    """The gold of one spec file, each entry made an instance by `make(entry, where, suite)`; raises as `read_gold` does."""
+    """Return the gold of one spec file, with `make(entry, where, suite)` for each entry. Raises as `read_gold` does."""
     make = make or instance_of
     suite = read_suite(spec.parent, plugins=plugins)
     name = f"{spec.resolve().parent.name}/{spec.name}"
@@ -69,7 +69,7 @@ def read_spec(
             instance = make(entry.value or {}, where, suite)
             if (first := instances.get(instance.instance_id)) is not None:
                 line = first.where.rpartition(":")[2]
-                _refuse(where, f"instance {instance.instance_id!r} stands twice, first on line {line}", "give each instance its own id")
+                _refuse(where, f"instance {instance.instance_id!r} is repeated, first on line {line}", "give each instance its own id")
             instances[instance.instance_id] = instance
     notes = (*(f"{name}:{line}: {text}" for text, line in met.notes.items()), *_check_clusters(suite, instances))
     return Gold(folder=spec.parent, spec_file=spec, instances=tuple(instances.values()), suite=suite, notes=notes, layout=layout)
@@ -80,7 +80,7 @@ def _refuse(where: str, problem: str, hint: str = "") -> NoReturn:
 
 
 def instance_of(entry: Obj, where: str, suite: Suite) -> GoldInstance:
-    """One instance out of one object of the spec."""
+    """Return the instance of one object of the spec."""
     id_ = id_of(entry, where)
     if "evaluation" not in entry:
         near = next((key for key in entry if did_you_mean(key, ["evaluation"]).startswith("did")), None)
@@ -97,7 +97,7 @@ def instance_of(entry: Obj, where: str, suite: Suite) -> GoldInstance:
 
 
 def id_of(entry: Obj, where: str) -> str:
-    """The instance id of a spec's entry; raises GoldError where it has none that can be used."""
+    """Return the instance id of a spec's entry. Raises GoldError if it has no usable one."""
     id_ = entry.get("instance_id")
     if "instance_id" not in entry:
         near = next((key for key in entry if did_you_mean(key, ["instance_id"]).startswith("did")), None)
@@ -116,7 +116,7 @@ def check_ids(gold: Gold, ids: Iterable[str]) -> None:
 
 
 def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iterator[str]:
-    """Notes on clusters of suite.yaml: ids that gold lacks, one cluster alone. Raises `GoldError` for an instance in none or several."""
+    """Yield notes on clusters of suite.yaml: unknown ids, a single cluster. Raises `GoldError` for an instance in none or several."""
     tags, place = suite.extra.get("clusters", ()), suite.extra.get("clusters_at", "")
     for instance in instances.values() if tags else ():
         own = [tag for tag in instance.groups if tag in tags]
@@ -131,14 +131,14 @@ def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iter
 
 
 def groups_of(instance_id: str, suite: Suite) -> tuple[str, ...]:
-    """The tags suite.yaml gives an instance, by name or by prefix, in the order of the file."""
+    """Return the tags of an instance in suite.yaml, by name or by prefix, in the order of the file."""
     return tuple(
         tag for tag, ids in suite.groups.items() if instance_id in ids or instance_id.startswith(suite.group_prefixes.get(tag, ()))
     )
 
 
 def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
-    """One check out of one `{func, parameters}`; the suite's defaults stand under its own parameters."""
+    """Return the check of one `{func, parameters}`; its own parameters override the suite's defaults."""
     if not isinstance(evaluation, dict):
         _refuse(where, f"{id_}: evaluation must be an object {{func, parameters}} or a list of them, found {type(evaluation).__name__}")
     func = evaluation.get("func")
@@ -170,7 +170,7 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
 
 
 def _as_text(parameters: dict[str, Any]) -> Any:
-    """The parameters as the JSON text that `Check` takes; as they are where they would not come back the same. Paths are not told apart."""
+    """Return the parameters as JSON text for `Check`; unchanged if JSON would not preserve them. Paths become texts."""
     from msgspec import MsgspecError
     from msgspec.json import decode, encode
 
@@ -182,10 +182,11 @@ def _as_text(parameters: dict[str, Any]) -> Any:
 
 
 def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite: Suite) -> tuple[Check, ...]:
-    """The checks with one of each further scorer that suite.yaml lists, beside the score.
+    """Return the checks, and one check of each further scorer in suite.yaml, which does not change the score.
 
-    One that the instance does not give itself gets what those it gives hold of the case: gold, question, context. An instance that none
-    of the listed scorers scores stays as it is.
+    A scorer without its own check gets gold, question and context of the existing checks. An instance that none of the listed scorers
+    scores is
+    unchanged.
     """
     names = tuple(name for name in suite.extra.get("scorers", ()) if name not in suite.extra.get("unexecuted", ()))
     given = next((check.scorer for check in checks if check.scorer in names), None)
@@ -203,7 +204,7 @@ def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite:
 
 
 def names_queries(check: Check) -> bool:
-    """Whether a check has nothing but queries for gold: `.sql` files, for tables, and for texts and numbers that are `temporal`."""
+    """Return whether all gold of a check is queries: `.sql` files, for tables, and for texts and numbers that are `temporal`."""
     reads = SCORERS.load(check.scorer).marker.reads
     if reads not in TABLES and not (reads in TEXTS and check.extra.get("temporal") is True):
         return False
@@ -213,7 +214,7 @@ def names_queries(check: Check) -> bool:
 
 
 def _misplaced(evaluation: Obj, where: str) -> list[Problem]:
-    """A warning for each key beside `func` and `parameters` that nobody reads."""
+    """Return a warning for each ignored key next to `func` and `parameters`."""
     found = []
     for key in evaluation:
         if key in CHECK_KEYS:

@@ -1,8 +1,7 @@
-"""Which judge a run asks: the `judge` section of suite.yaml, over it `judge.yaml` beside it, over both the file of `--judge`.
+"""Read the optional `suite.yaml` of a gold folder as a `Suite`, checked key by key with file and line, and the judge of a run.
 
-YAML files of a grader as values that know where they stand: a fault is told with file and line.
-
-The optional `suite.yaml` of a gold folder -> `Suite`, checked key by key with file and line.
+The judge is the `judge` section of suite.yaml, overridden by `judge.yaml` next to it, overridden by the file of `--judge`. YAML mappings
+know the line of each key, so that errors name file and line.
 """
 
 import math
@@ -24,20 +23,20 @@ from evalsuite.scorers import SCORERS
 
 
 class Placed(dict[str, Any]):
-    """A mapping of a file that knows the line of each of its keys."""
+    """A mapping of a file with the line of each of its keys."""
 
     lines: dict[str, int]
 
 
 def place_of_fault(section: Any, place: str, message: str) -> str:
-    """The "file:line" of the key of a section that a message names, quoted or as `judge.key`; else that of the section, `place`."""
+    """Return the "file:line" of the key that a message names, quoted or as `judge.key`; else that of the section, `place`."""
     lines = section.lines if isinstance(section, Placed) else {}
     named = (line for key, line in lines.items() if repr(key) in message or f".{key} " in message)
     return f"{place.rpartition(':')[0]}:{line}" if (line := next(named, None)) is not None else place
 
 
 def top_level(file: Path, where: str) -> Iterator[tuple[str, Any, str]]:
-    """(key, value, "file:line") of the mapping the file holds. Raises `GoldError` with the line."""
+    """Yield (key, value, "file:line") of the mapping in a file. Raises `GoldError` with the line."""
     with yaml_nodes(file, where) as (loader, node):
         if node is None:
             return
@@ -54,9 +53,9 @@ def top_level(file: Path, where: str) -> Iterator[tuple[str, Any, str]]:
 
 @contextmanager
 def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
-    """(the loader, the top node) of a YAML file in which no key stands twice; the node is None for an empty one.
+    """Yield (the loader, the top node) of a YAML file without repeated keys; the node is None for an empty file.
 
-    Inside, whatever YAML cannot make a value of becomes a `GoldError` with the line.
+    Inside the block, YAML errors become a `GoldError` with the line.
     """
     import yaml
 
@@ -70,7 +69,7 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
         yield loader, node
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise GoldError(f"{where}{line}: not valid YAML", hint="quote texts that hold ': ' or begin with a special character") from None
+        raise GoldError(f"{where}{line}: not valid YAML", hint="quote texts that contain ': ' or begin with a special character") from None
     except EvalsuiteError:
         raise
     except (yaml.YAMLError, UnicodeDecodeError, ValueError):
@@ -80,7 +79,7 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
 
 
 def refuse_twice(node: Any, where: str) -> None:
-    """Raise where a key stands twice in one mapping, at any depth: YAML itself would let the last one win."""
+    """Raise if a key is repeated in a mapping, at any depth; YAML itself would keep the last one."""
     import yaml
 
     nodes, known = [node], set()
@@ -97,26 +96,26 @@ def refuse_twice(node: Any, where: str) -> None:
         for key_node, value_node in node.value:
             key = str(key_node.value)
             if key in keys:
-                raise GoldError(f"{where}:{key_node.start_mark.line + 1}: the key {key!r} stands twice", hint="keep each key once")
+                raise GoldError(f"{where}:{key_node.start_mark.line + 1}: the key {key!r} is repeated", hint="keep each key once")
             keys.add(key)
             nodes.append(value_node)
 
 
-# The scorers whose official rules `reference` names.
+# Scorers whose official rules depend on `reference`.
 TABLE_SCORERS = ("table_match", "tables_match", "duckdb_match")
-# What a scorer reads that can stand beside others in a list.
+# Values of `reads` of scorers that can be in a list with others.
 TEXT_FORMS = frozenset({"text", "number", "batch"})
 
 
 def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
-    """The suite of a gold folder; without a `suite.yaml` it is named after the folder and all else has its default.
+    """Return the suite of a gold folder; without a `suite.yaml` it has the folder's name and defaults.
 
-    Plugin files are executed only where the user named the folder (`registry.trusting_plugins`). Elsewhere a suite that brings some is
-    refused, or, without `plugins`, read with the names of their scorers in `extra["unexecuted"]`.
+    Plugin files run only if the user named the folder (`registry.trusting_plugins`). Otherwise a suite with plugins is
+    refused, or, with `plugins` False, read with the names of their scorers in `extra["unexecuted"]`.
 
         name: sales questions
         rules: strict
-        reference: dbt          # whose official rules hold for tables: original, lite, snow, dbt
+        reference: dbt          # the official rules of tables: original, lite, snow, dbt
         limits: {seconds: 20}
         groups: {hr: {prefix: hr_}, hard: [q7, q9]}
         defaults: {table_match: {ignore_order: true}}
@@ -127,7 +126,7 @@ def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
         score: f1               # which of them is the score; else the first
 
     Raises:
-        GoldError: the file is no YAML mapping, or a key or value cannot be meant; the message names file and line.
+        GoldError: the file is not a YAML mapping, or a key or value is invalid; the message names file and line.
         UntrustedPluginError: it names a plugin file, and the user did not name the folder.
     """
     name = folder.resolve().name
@@ -153,7 +152,7 @@ def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
         listed = (score, *(other for other in listed if other != score))
     if listed[1:]:
         fields["scorers"] = listed
-    # What has no field of its own is for later rooms.
+    # Sections without their own field are used by later code.
     for key in [key for key in fields if key not in Suite.__dataclass_fields__ and key != "reference"]:
         fields["extra"][key] = fields.pop(key)
     for tag in fields["extra"].get("clusters", ()):
@@ -167,11 +166,11 @@ def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
 
 
 def _bring_scorers(value: Any, where: str, folder: Path, unexecuted: set[str] | None) -> tuple[str, ...]:
-    """The scorers that every instance has a column of, where `scorers` is a list; those that a suite brings are loaded.
+    """Return the scorers in the list `scorers`, each a column of every instance; scorers that a suite defines are loaded.
 
-    Brought is one as `{shout: "python:my.py:shout"}`, files relative to the gold folder, or with a metric's options:
+    A suite defines one as `{shout: "python:my.py:shout"}`, with files relative to the gold folder, or as a metric with options:
     `{quality: {composite: {parts: [{f1: {}, weight: 0.3}, {llm_judge: {}, weight: 0.7}]}}}`; in a list such an entry stands for its name.
-    Of a folder that is not trusted `unexecuted` gets the names of scorers that plugin files would bring; None refuses them.
+    For an untrusted folder, `unexecuted` gets the names of scorers in plugin files; None refuses them.
     """
     names = []
     for entry in value if isinstance(value, list) else [value]:
@@ -275,7 +274,7 @@ def _limits(value: Any, where: str) -> dict[str, Any]:
     limits = _mapping(value, "limits", where)
     try:
         if isinstance(clock := limits.get(CLOCK), str | date):
-            # YAML reads `2026-05-31` as a day, and a time as one too where it is written in full.
+            # YAML reads `2026-05-31` as a date, and a complete time as one too.
             limits = {**limits, CLOCK: clock_of(str(clock))}
         resolve_limits(limits)
     except EvalsuiteError as error:
@@ -284,7 +283,7 @@ def _limits(value: Any, where: str) -> dict[str, Any]:
 
 
 def _groups(value: Any, where: str) -> dict[str, Any]:
-    """`tag: [ids]` or `tag: {ids: [...], prefix: text or list of text}`."""
+    """Read `tag: [ids]` or `tag: {ids: [...], prefix: text or list of text}`."""
     groups: dict[str, tuple[str, ...]] = {}
     prefixes: dict[str, tuple[str, ...]] = {}
     for tag, entry in _mapping(value, "groups", where).items():
@@ -307,14 +306,14 @@ def _list_of_texts(value: Any, what: str) -> tuple[str, ...]:
 
 
 def _clusters(value: Any, where: str) -> dict[str, Any]:
-    """The tags that part the instances into clusters, and the place where they stand."""
+    """Return the tags that divide the instances into clusters, and their place in the file."""
     if not (tags := _list_of_texts(value, f"{where}: clusters")):
         raise GoldError(f"{where}: clusters names no group", hint="name groups, or leave the key out where instances are independent")
     return {"clusters": tags, "clusters_at": where}
 
 
 def _defaults(value: Any, where: str) -> dict[str, Any]:
-    """Parameters by scorer name; each must be one the scorer knows."""
+    """Return parameters by scorer name; each must be a parameter of the scorer."""
     defaults = _mapping(value, "defaults", where)
     for name, parameters in defaults.items():
         entry = _known(name, where)
@@ -354,11 +353,11 @@ _FILES: Final = ("prompts", "cassette")
 
 
 def judge_section(file: Path) -> dict[str, Any]:
-    """The judge's keys in a `judge.yaml`, or below `judge:` in any file such as suite.yaml; what they name lies beside it.
+    """Return the judge's keys in a `judge.yaml`, or below `judge:` in another file such as suite.yaml; paths are relative to the file.
 
     Raises:
-        UsageError: no such file, no judge in it, or a key or value that cannot be meant, with file and line.
-        GoldError: the file is no YAML.
+        UsageError: no such file, no judge in it, or an invalid key or value, with file and line.
+        GoldError: the file is not YAML.
     """
     if not file.is_file():
         raise UsageError(f"{file}: no such file", hint=_HINT)
@@ -368,10 +367,10 @@ def judge_section(file: Path) -> dict[str, Any]:
 
 
 def judge_of(file: Path | None, folder: Path) -> dict[str, Any]:
-    """The judge's keys that a file says over those of a gold folder, over those of a `judge.yaml` here where there is no such folder.
+    """Return the judge's keys of a file, which override those of a gold folder, or of a `judge.yaml` in the working folder.
 
     Raises:
-        UsageError: no judge is said anywhere, or a key or value that cannot be meant.
+        UsageError: no judge is configured, or an invalid key or value.
     """
     places = [folder / SUITE_FILE, folder / JUDGE_FILE] if folder.is_dir() else [Path(JUDGE_FILE)]
     section: dict[str, Any] = {}
@@ -397,7 +396,7 @@ def _said_in(file: Path) -> dict[str, Any]:
 
 
 def with_judge(gold: Gold, file: Path | None) -> Gold:
-    """Gold whose judge is what the file says, over what was said before. Raises `UsageError` for a file that cannot be meant."""
+    """Return gold with the judge keys of a file, which override the others. Raises `UsageError` for an invalid file."""
     if file is None:
         return gold
     judge = {**gold.suite.extra.get("judge", {}), **judge_section(file)}
@@ -405,12 +404,12 @@ def with_judge(gold: Gold, file: Path | None) -> Gold:
 
 
 def judge_line(gold: Gold) -> str:
-    """What of the judge moves a verdict, for the signature; empty where none is set."""
+    """Return the judge settings that affect a verdict, for the signature; empty if there are none."""
     return _verdict_line(gold.suite.extra.get("judge") or {}, gold.folder)
 
 
 def judge_line_in(folder: Path | None, file: Path | None = None) -> str:
-    """The `judge_line` of the gold in a folder, of which nothing else is read, under the file that goes before it."""
+    """Return the `judge_line` of the gold in a folder, without reading anything else of it; `file` overrides it."""
     places = [folder / name for name in (SUITE_FILE, JUDGE_FILE)] if folder is not None else []
     section = {key: value for place in places if place.is_file() for key, value in _said_in(place).items()}
     section |= judge_section(file) if file is not None else {}

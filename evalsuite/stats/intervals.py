@@ -137,7 +137,7 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
     values = checked(scores)
     share(confidence, "confidence")
     if not low < high or min(values) < low or max(values) > high:
-        raise StatsError(f"scores from {min(values)} to {max(values)} do not lie in {low}..{high}")
+        raise StatsError(f"scores from {min(values)} to {max(values)} are not in {low}..{high}")
     n, centre, sd = len(values), mean(values), sample_sd(values)
     part = (centre - low) / (high - low)
     # What rounding alone makes is no spread.

@@ -83,7 +83,7 @@ def is_binary(values: Sequence[float]) -> bool:
 def share(value: float, name: str) -> float:
     """The value itself; raises `StatsError` unless it lies strictly between 0 and 1."""
     if not 0 < value < 1:
-        raise StatsError(f"{name} must lie between 0 and 1, not {value}")
+        raise StatsError(f"{name} must be between 0 and 1, not {value}")
     return value
 
 

@@ -563,7 +563,7 @@ def interval_note(low: float | None, high: float | None, *, p: float, adjusted: 
     if excludes and not shown:
         return "the interval is approximate and leaves 0 out, the exact test does not: the test decides"
     if shown and not excludes:
-        return "the interval is approximate and holds 0, the exact test does not: the test decides"
+        return "the interval is approximate and contains 0, the exact test excludes it: the test decides"
     return ""
 
 

@@ -277,11 +277,9 @@ def oneof(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
     if any(_holds(group, extracted) for group in with_gold):
         return ComparatorResult(1.0, "oneof")
     if any(_holds(group, extracted) for group in groups):
-        reason = (
-            f"no match in values: {_short(extracted)} is of another group; put it in the list of {_short(gold)} if one stands for the other"
-        )
+        reason = f"no match in values: {_short(extracted)} is in another group; add it to the list of {_short(gold)} if they are equivalent"
     else:
-        reason = f"no match in values: {_short(extracted)} is not listed; add it beside {_short(gold)} if it may stand for it"
+        reason = f"no match in values: {_short(extracted)} is not listed; add it next to {_short(gold)} if they are equivalent"
     return ComparatorResult(0.0, "oneof", reason)
 
 

@@ -515,7 +515,7 @@ class Scoring:
             value = None
         alternatives = inspect(value, self.limits, where=f"record {label!r}")
         rows = self.walk(alternatives).sides(self.plan, value, "omission" if missing else "hallucination", "", ())
-        reason = "no record was handed in" if missing else "gold has no such record"
+        reason = "no record was submitted" if missing else "gold has no such record"
         reason = extracted.reason if isinstance(extracted, Lost) else reason
         shown = (gold, None) if missing else (None, extracted)
         precision, recall, f1 = totals.add(rows, failed=True)

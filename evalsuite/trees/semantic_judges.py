@@ -118,7 +118,7 @@ class PromptJudge:
 
     def __init__(self, ask: Callable[[str], str], *, template: str = PROMPT, model: str = "") -> None:
         if "{pairs}" not in template:
-            raise ValueError("the template must hold {pairs}")
+            raise ValueError("the template must contain {pairs}")
         self.ask = ask
         self.template = template
         self.model = model

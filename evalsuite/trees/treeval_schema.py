@@ -113,7 +113,7 @@ def check_schema(schema: Any) -> Mapping[str, Any]:
             todo.append((path + "[]", node[0], depth + 1))
         elif is_choice(node):
             if any(isinstance(option, dict | list) for option in node):
-                raise ValueError(f"the choice at {_shorten(path)} holds a container; write one element for an array")
+                raise ValueError(f"the choice at {_shorten(path)} contains a container; write one element for an array")
             if not node:
                 raise ValueError(f"an empty list at {_shorten(path)}: write one element for an array, two or more for a choice")
     return schema

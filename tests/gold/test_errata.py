@@ -130,7 +130,7 @@ MALFORMED = [
     ("- id: total\n  gold: '000000000000'\n  waive: true\n" + TAIL.replace("https://example.org/1", "talk"), 6, "evidence must be a link"),
     ("- id: total\n  gold: '000000000000'\n  waive: true\n" + TAIL.replace("2027-06-30", "soon"), 7, "expires must be a day"),
     ("- id: total\n  gold: '000000000000'\n  waive: true\n" + TAIL.replace("A. Person", "''"), 4, "author must be a text"),
-    ("- id: total\n  id: total\n", 2, "the key 'id' stands twice"),
+    ("- id: total\n  id: total\n", 2, "the key 'id' is repeated"),
     ("- id: [total\n", 2, "not valid YAML"),
 ]  # fmt: skip
 
@@ -166,7 +166,7 @@ def test_a_patch_is_checked_like_gold(gold: Path, action: str, message: str) -> 
 def test_an_instance_stands_once(gold: Path) -> None:
     """Two entries about one instance cannot both be meant."""
     write(gold, entry(gold, "total"), entry(gold, "total", "patch: {gold: 1}"))
-    with pytest.raises(GoldError, match=r":8: 'total' stands twice, first on line 1"):
+    with pytest.raises(GoldError, match=r":8: 'total' is repeated, first on line 1"):
         read_errata(read_gold(gold), day=DAY)
 
 

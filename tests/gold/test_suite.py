@@ -66,10 +66,10 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
     ("text", "message", "hint"),
     [
         ("name: x\nlimit: {}\n", "2: unknown key 'limit'", "did you mean 'limits'?"),
-        ("name: x\n\nname: y\n", "3: the key 'name' stands twice", "keep each key once"),
-        ("limits:\n  rows: 1\n  rows: 2\n", "3: the key 'rows' stands twice", "keep each key once"),
+        ("name: x\n\nname: y\n", "3: the key 'name' is repeated", "keep each key once"),
+        ("limits:\n  rows: 1\n  rows: 2\n", "3: the key 'rows' is repeated", "keep each key once"),
         ("- a\n- b\n", "1: not a mapping", "write `key: value` lines"),
-        ("name: x\ngroups: [a\n", "3: not valid YAML", "quote texts that hold ': ' or begin with a special character"),
+        ("name: x\ngroups: [a\n", "3: not valid YAML", "quote texts that contain ': ' or begin with a special character"),
         ("name: 2024\n", "1: name must be text, found 2024", "put quotes round it"),
         ("rules: lenient\n", "1: rules must be official or strict, found 'lenient'", "known: official, strict"),
         ("reference: dtb\n", "1: reference must be original or lite or snow or dbt, found 'dtb'", "did you mean 'dbt'?"),
@@ -84,7 +84,11 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
         ("fail_under: true\n", "1: fail_under must be a number from 0 to 1, found True", "0.8 means 80 %"),
         ("defaults: {table_mach: {}}\n", "1: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
         ("judge: {since: 2026-13-45}\n", " not readable as UTF-8 text", "save the file as UTF-8; dates are written 2027-06-30"),
-        ("name: !!python/object/apply:os.getcwd []\n", "1: not valid YAML", "quote texts that hold ': ' or begin with a special character"),
+        (
+            "name: !!python/object/apply:os.getcwd []\n",
+            "1: not valid YAML",
+            "quote texts that contain ': ' or begin with a special character",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_named_with_its_line(tmp_path: Path, text: str, message: str, hint: str) -> None:

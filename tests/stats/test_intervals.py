@@ -83,7 +83,7 @@ def test_bounded_interval_knows_its_scale() -> None:
     unit = bounded_interval(SKEWED)
     mapped = bounded_interval([1 + 4 * score for score in SKEWED], low=1, high=5)
     assert (mapped.low, mapped.high) == pytest.approx((1 + 4 * unit.low, 1 + 4 * unit.high))
-    with pytest.raises(StatsError, match="do not lie in"):
+    with pytest.raises(StatsError, match="are not in"):
         bounded_interval([0.5, 1.5])
 
 

@@ -259,7 +259,7 @@ _CODES = (
     ("quoted-name", re.compile("needs quotes")),
     (
         "list-length",
-        re.compile(r"condition_cols (holds|must be)|ignore_order holds|(condition_cols|ignore_orders) has \d+ entr"),
+        re.compile(r"condition_cols (has|holds|must be)|ignore_order has|(condition_cols|ignore_orders) has \d+ entr"),
     ),
 )
 

@@ -32,7 +32,7 @@ WRONG = {
     "reveal: everything": (1, "reveal must be one of none, status"),
     "url: javascript:alert(1)": (1, "url must be an address"),
     "titel: x": (1, "unknown key 'titel'"),
-    "title: x\ntitle: y": (2, "the key 'title' stands twice"),
+    "title: x\ntitle: y": (2, "the key 'title' is repeated"),
     "- a": (1, "not a mapping"),
     "title: x: y": (1, "not valid YAML"),
 }

@@ -214,7 +214,7 @@ def test_the_address_and_the_key_are_sent_as_configured(serve: Serve, judge_at: 
         ({"model": "m", "base_url": "ftp://x"}, "no http"),
         ({"model": "m", "base_url": "https://me:pass@x/v1"}, "user name or password"),
         ({"model": "m", "base_url": "http://x/v1", "key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE"),
-        ({"model": "m", "base_url": "http://x/v1", "key_env": "sk-proj-abc"}, "no name of an environment variable"),
+        ({"model": "m", "base_url": "http://x/v1", "key_env": "sk-proj-abc"}, "not the name of an environment variable"),
     ],
 )
 def test_what_is_missing_is_named(settings: dict[str, str], says: str) -> None:

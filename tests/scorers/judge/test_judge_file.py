@@ -82,7 +82,7 @@ def test_only_what_moves_a_verdict_makes_runs_incomparable(place: Path, serve: S
         ("judge: {concurency: 2}", "did you mean 'concurrency'"),
         ("[]", "not a mapping"),
         ("", "no `judge` section"),
-        ("model: m\nmodel: n", "stands twice"),
+        ("model: m\nmodel: n", "is repeated"),
     ],
 )
 def test_a_judge_yaml_that_cannot_be_meant(place: Path, capsys: pytest.CaptureFixture[str], text: str, says: str) -> None:
@@ -114,7 +114,7 @@ def test_max_cost_ends_the_asking(place: Path, serve: Serve) -> None:
         ("provider: opnai", "judge.provider must be", "did you mean 'openai'"),
         ("modle: m", "unknown key 'modle'", "did you mean 'model'"),
         ("api_key: sk-abcdefgh12345678", "unknown key 'api_key'", "a key is written nowhere"),
-        ("key_env: sk-abcdefgh12345678", "judge.key_env is no name", "a key is written nowhere"),
+        ("key_env: sk-abcdefgh12345678", "judge.key_env is not the name", "a key is written nowhere"),
         ("base_url: https://x/v1?api_key=sk-abcdefgh12345678", "judge.base_url contains a key", "a key is written nowhere"),
         ("base_url: https://me:sk-abcdefgh12345678@x/v1", "judge.base_url contains a user name", "a key is written nowhere"),
     ],
