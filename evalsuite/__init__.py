@@ -1,18 +1,18 @@
-"""evalsuite scores a folder of answers against a folder of gold.
+"""Score a folder of answers against a folder of gold.
 
     import evalsuite
     run = evalsuite.evaluate("example_submission_folder", "gold")
     run.summary.score
     evalsuite.score("number_match", "about 17.5%", gold=0.175, percentage=True).official
 
-Importing the package is cheap: pandas, duckdb and the like are imported when a file needs them.
+Importing the package is fast: pandas, duckdb and other large packages are imported when a file needs them.
 """
 
 import sys
 
 from evalsuite.core.version import __version__
 
-# Set by hand: importing `typing` would be most of what `evalsuite --version` costs.
+# Set by hand, because importing `typing` would dominate the time of `evalsuite --version`.
 TYPE_CHECKING = False
 
 # Each public name and the module that defines it.
@@ -46,7 +46,7 @@ _NAMES = {
     "significance_test": "evalsuite.stats",
     "yes_no_reading": "evalsuite.scorers.judge.replies",
 }
-# Modules that the documentation of 0.2.0 names, and the modules that define their names now. They can be imported until version 0.4.
+# Modules that the documentation of 0.2.0 names, and the modules that define their names now. The old names work until version 0.4.
 _OLD_MODULES = {
     "evalsuite.errors": "evalsuite.core.errors",
     "evalsuite.judge": "evalsuite.scorers.judge",
@@ -124,11 +124,11 @@ def __dir__() -> "list[str]":
 
 
 class _OldModules:
-    """Finder and loader of `_OLD_MODULES`: an old name imports the module of today."""
+    """Finder and loader of `_OLD_MODULES`: an old name imports its current module."""
 
     @staticmethod
     def find_spec(name: str, *_: object) -> "Any":
-        """A spec for a name that was a module in 0.2.0, else None."""
+        """Return a spec for a name that was a module in 0.2.0, else None."""
         if name not in _OLD_MODULES:
             return None
         from importlib.machinery import ModuleSpec
@@ -138,11 +138,11 @@ class _OldModules:
 
     @staticmethod
     def create_module(_: object) -> None:
-        """None: an empty module, which `exec_module` replaces."""
+        """Return None for an empty module, which `exec_module` replaces."""
 
     @staticmethod
     def exec_module(module: "ModuleType") -> None:
-        """Put the module of today in the place of the empty one."""
+        """Replace the empty module with the current one."""
         from importlib import import_module
 
         sys.modules[module.__name__] = import_module(_OLD_MODULES[module.__name__])

@@ -16,15 +16,21 @@ if TYPE_CHECKING:
 
 
 def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: Any) -> "ReportedRun":
-    """A run: n results in gold order, `run.summary` with every number, `run.folder` where it was saved.
+    """Score a submission against gold.
 
-    It is a data frame by `run.to_frame()`, a report by `run.write("x.html")`.
+        run = evalsuite.evaluate("example_submission_folder", "gold")
+        run.summary.score    # the mean in [0, 1], None if nothing was scored
+        run.to_frame()       # a data frame, one row per instance
+        run.write("x.html")  # a report
 
     Args:
         result_dir: the submission, a folder with `results_metadata.jsonl`.
         gold_dir: the gold folder with one `*_eval.jsonl`.
         **options: the fields of `evalsuite.runs.run_options.RunOptions`: rules, only, pattern, group, limits, out, runs_folder,
             save (True), allow_programs (False).
+
+    Returns:
+        The run: n results in gold order, `run.summary` with all numbers, `run.folder`, where it was saved.
 
     Raises:
         EvalsuiteError: a folder that cannot be read as a whole, or an unknown option.
@@ -51,9 +57,21 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
 def assert_scores(
     result_dir: str | Path, gold_dir: str | Path = "gold", *, at_least: float = 1.0, rules: Rule | None = None, **options: Any
 ) -> "ReportedRun":
-    """The run, whose score is at least that; for tests: raises `AssertionError` that names what is not right.
+    """Score a submission and check its score; for tests.
 
-    What nobody could judge fails too. By default the run is not saved; further options are those of `evaluate`.
+    Args:
+        result_dir: the submission, a folder with `results_metadata.jsonl`.
+        gold_dir: the gold folder with one `*_eval.jsonl`.
+        at_least: the minimum score in [0, 1].
+        rules: `official` or `strict`; by default as the suite says.
+        **options: those of `evaluate`; by default the run is not saved.
+
+    Returns:
+        The run.
+
+    Raises:
+        AssertionError: the score is lower, or nothing was scored; the message lists the instances that are not right.
+        EvalsuiteError: as in `evaluate`.
     """
     run = evaluate(result_dir, gold_dir, **{"save": False, "rules": rules, **options})
     score = run.summary.score
@@ -73,15 +91,23 @@ def score(
     allow_programs: bool = False,
     **parameters: Any,
 ) -> Score:
-    """The `Score` of one prediction: `.official` and `.strict` in [0, 1], `.reason`, `.details`.
+    """Score one prediction with one scorer.
+
+        evalsuite.score("number_match", "about 17.5%", gold=0.175, percentage=True).official  # 1.0
+        evalsuite.score("table_match", "answer.csv", gold="gold.csv", ignore_order=True).reason
 
     Args:
-        name: a scorer, for example `number_match`; `evalsuite scorers` lists them.
-        prediction: the text of the answer; for table and database scorers a path (a list of paths for `tables_match`). A query runs in
-            this process, on the file that `database` names from here.
-        judge: for scorers that ask a model: an `evalsuite.scorers.judge.Judge`, or what the `judge` section of a suite.yaml holds.
-        allow_programs: whether a prediction that is a program may be run; nothing jails it (python_unit_testing, pass_at_k).
-        **parameters: the keys a gold file gives in `parameters`; `gold` is a path where the scorer reads files.
+        name: a scorer, for example `number_match`; `evalsuite scorers` lists them, and `evalsuite scorers NAME` shows the parameters of
+            one.
+        prediction: the text of the answer; for table and database scorers a path (a list of paths for `tables_match`), relative to the
+            working folder. A query runs in this process, on the file in `database`.
+        judge: for scorers that ask a model: an `evalsuite.Judge`, or the keys of the `judge` section of a suite.yaml.
+        allow_programs: whether a prediction that is a program may run without a sandbox (python_unit_testing, pass_at_k).
+        **parameters: the keys of `parameters` in a gold file; `gold` is a path if the scorer reads files.
+
+    Returns:
+        A `Score`: `.official` and `.strict` in [0, 1] (None if that rule cannot judge), `.reason` and `.strict_reason`, one sentence each,
+        `.fault` and `.strict_fault` for answers that could not be read or scored, and `.details`.
 
     Raises:
         UnknownScorerError: no such scorer.
@@ -108,7 +134,7 @@ def score(
 
 
 def checked_scorer(name: str, parameters: Mapping[str, Any]) -> Scorer:
-    """The scorer of that name, which can use these parameters. Raises `UnknownScorerError`, `UsageError`."""
+    """Return the scorer of that name after checking the parameters. Raises `UnknownScorerError`, `UsageError`."""
     entry = SCORERS.load(name)
     for problem in check_parameters(entry, parameters):
         if problem.blocks >= {"official", "strict"} or problem.message.startswith("unknown parameter"):

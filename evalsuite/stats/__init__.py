@@ -1,6 +1,6 @@
-"""Statistics: floats in, numbers out. The two short entries stand here; one subject a file stands behind them.
+"""Statistics: numbers in, numbers out. The two public functions are here, the rest in one file per subject.
 
-Everything that draws takes a `seed`, by default 12345, and says it in what it returns.
+Functions that draw random samples take a `seed`, by default 12345, and return it with the result.
 """
 
 from collections.abc import Hashable, Sequence
@@ -15,10 +15,22 @@ IntervalMethod = Literal["auto", "wilson", "bounded", "t", "normal", "percentile
 
 
 def significance_test(a: Sequence[float], b: Sequence[float], alpha: float = 0.05, *, method: "Method" = "auto") -> "Significance":
-    """What a paired, two-sided test says of the scores a over the scores b of the same n instances, in the same order.
+    """Test the scores a against the scores b of the same n instances, paired and two-sided.
 
-    Exact McNemar for 0/1 scores, sign-flip permutation for others, unless `method` names one: "mcnemar", "permutation", "t", "wilcoxon"
-    or "bootstrap". `significance_test([1, 1, 0], [1, 0, 0]).p` is 1.0: one flip shows nothing.
+        significance_test([1, 1, 0], [1, 0, 0]).p  # 1.0: a single flip shows nothing
+
+    Args:
+        a: n scores.
+        b: n scores of the same instances, in the same order.
+        alpha: the significance level.
+        method: "auto" (exact McNemar for 0/1 scores, sign-flip permutation for others), "mcnemar", "permutation", "t", "wilcoxon" or
+            "bootstrap".
+
+    Returns:
+        The p-value, the mean difference with its interval, the effect size and a verdict.
+
+    Raises:
+        StatsError: different lengths, or values that are not finite numbers.
     """
     from evalsuite.stats.significance import compare_paired
 
@@ -32,10 +44,21 @@ def confidence_interval(
     method: IntervalMethod = "auto",
     clusters: Sequence[Hashable] | None = None,
 ) -> "Interval":
-    """The mean of n scores with its interval.
+    """Return the mean of n scores with its interval.
 
-    "auto": Wilson for 0/1 scores, a score interval for scores in [0, 1] (`bounded_interval`), Student's t for others; with `clusters`
-    (one name a score) that of `clustered_score_interval`. `confidence_interval([1, 1, 0, 1])` is 0.75 in [0.30, 0.95].
+        confidence_interval([1, 1, 0, 1])  # 0.75 in [0.30, 0.95]
+
+    Args:
+        scores: n scores.
+        confidence: the level, in (0, 1).
+        method: "auto" (Wilson for 0/1 scores, `bounded_interval` for scores in [0, 1], Student's t for others) or the name of one.
+        clusters: one name per score, for scores that are not independent: `clustered_score_interval`.
+
+    Returns:
+        The estimate with `low` and `high`.
+
+    Raises:
+        StatsError: no scores, values that are not finite numbers, or an invalid option.
     """
     if clusters is not None:
         from evalsuite.stats.intervals import clustered_score_interval

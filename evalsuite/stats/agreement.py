@@ -1,4 +1,4 @@
-"""How far raters agree beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, and the confusion behind them."""
+"""Agreement of raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, and confusion matrices."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -12,7 +12,7 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """A coefficient in [-1, 1], None where chance alone would agree (`note` says why), and the raw agreement of n items in [0, 1]."""
+    """A coefficient in [-1, 1], None if agreement by chance is certain (`note` explains it), and the raw agreement of n items in [0, 1]."""
 
     method: str
     value: float | None
@@ -23,14 +23,14 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
-    """How often rater a said `labels[i]` where rater b said `labels[j]`: `counts[i][j]`."""
+    """Number of items with `labels[i]` by rater a and `labels[j]` by rater b: `counts[i][j]`."""
 
     labels: tuple[Any, ...]
     counts: tuple[tuple[int, ...], ...]
 
 
 def confusion(a: Sequence[Hashable], b: Sequence[Hashable], *, labels: Sequence[Hashable] | None = None) -> Confusion:
-    """The confusion of two raters over n items; `labels` gives the order (default: sorted), and a label outside it is an error."""
+    """Return the confusion matrix of two raters over n items; `labels` sets the order (default: sorted). Raises for a label outside it."""
     if len(a) != len(b):
         raise StatsError(f"{len(a)} labels against {len(b)}")
     if not a:
@@ -50,9 +50,10 @@ def cohen_kappa(
     weights: Literal["linear", "quadratic"] | None = None,
     labels: Sequence[Hashable] | None = None,
 ) -> Agreement:
-    """Cohen's kappa of two raters. Weighted, a disagreement costs its distance in the order of `labels` (or its square).
+    """Return Cohen's kappa of two raters. With `weights`, a disagreement costs its distance in the order of `labels`, or the square of
+    it.
 
-    Undefined where both raters use one and the same label only.
+    Undefined if both raters use only one label, the same.
     """
     table = confusion(a, b, labels=labels)
     size, n = len(table.labels), len(a)
@@ -74,9 +75,9 @@ def cohen_kappa(
 
 
 def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> Agreement:
-    """Fleiss' kappa: one row of labels per item, the same number of raters (at least two) in each.
+    """Return Fleiss' kappa: one row of labels per item, with the same number of raters (at least two) in each.
 
-    `observed` is the mean share of agreeing pairs of raters. Undefined where all labels are one and the same.
+    `observed` is the mean fraction of agreeing pairs of raters. Undefined if all labels are equal.
     """
     raters = len(items[0]) if items else 0
     if raters < 2 or any(len(row) != raters for row in items):
@@ -92,10 +93,10 @@ def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> Agreement:
 
 
 def krippendorff_alpha(raters: Sequence[Sequence[Any]], *, level: Level = "nominal") -> Agreement:
-    """Krippendorff's alpha: one row per rater, one column per item, None where a rater gave no value.
+    """Return Krippendorff's alpha: one row per rater, one column per item, None for a missing value.
 
-    `level` says what a distance is: none but equal or not, ranks, differences, or ratios. Items with fewer than two values do not count.
-    `observed` is the share of equal pairs. Undefined where all values are equal or no item has two.
+    `level` is the measure of distance: equality, ranks, differences, or ratios. Items with fewer than two values do not count.
+    `observed` is the fraction of equal pairs. Undefined if all values are equal or no item has two.
     """
     if len({len(row) for row in raters}) > 1:
         raise StatsError("the raters do not have the same number of items")
@@ -129,7 +130,7 @@ def _distance(level: Level, totals: Counter[Any]) -> Callable[[Any, Any], float]
         return lambda x, y: float((x - y) ** 2)
     if level == "ratio":
         return lambda x, y: float(((x - y) / (x + y)) ** 2) if x != y else 0.0
-    # Ordinal: the values that lie between two, each end counted half.
+    # Ordinal: the number of values between two, each end counted half.
     ranks: dict[Any, float] = {}
     before = 0.0
     for value in sorted(totals):

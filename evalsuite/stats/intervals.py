@@ -1,10 +1,7 @@
-"""A mean that a cheap rater gave over everything, corrected by what a dear one said of a part: prediction-powered inference.
+"""Confidence intervals of means: closed forms, bootstrap, clustered scores, and prediction-powered inference.
 
-Confidence intervals in closed form: floats in, numbers out.
-
-Bootstrap intervals: of a mean, and of a corpus metric over its per-segment statistics. Every draw is seeded and vectorised.
-
-Means of scores that hang together: standard errors and intervals that take whole clusters, not scores, as independent.
+Random draws are seeded and vectorised. Clustered intervals treat clusters, not scores, as independent. `corrected_mean` combines a cheap
+rater's scores of all cases with an expensive rater's scores of some.
 """
 
 import math
@@ -27,7 +24,7 @@ ProportionMethod = Literal["wilson", "clopper_pearson", "agresti_coull", "jeffre
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """An estimate over n values with its interval; `low` and `high` are None where it is undefined and `note` says why.
+    """An estimate over n values with its interval. If it is undefined, `low` and `high` are None and `note` explains it.
 
     `seed` and `n_resamples` are None for closed forms.
     """
@@ -57,7 +54,7 @@ def wilson_interval(successes: float, n: float, *, z: float = 1.959963984540054)
     centre = part + z * z / (2 * n)
     spread = z * math.sqrt(part * (1 - part) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    # At 0 and at 1 the formula ends there exactly; rounding would leave 1e-17.
+    # At 0 and at 1 the formula ends there exactly; rounding would give 1e-17.
     low = 0.0 if part == 0 else max(0.0, (centre - spread) / scale)
     high = 1.0 if part == 1 else min(1.0, (centre + spread) / scale)
     return low, high
@@ -98,9 +95,9 @@ def _beta_interval(successes: int, n: int, tail: float, *, jeffreys: bool) -> tu
 
 
 def t_interval(scores: Sequence[float], *, confidence: float = 0.95) -> Interval:
-    """The mean with Student's interval, n - 1 degrees of freedom; undefined for one score and for scores without variation.
+    """Return the mean with Student's interval, n - 1 degrees of freedom; undefined for one score and for scores without variation.
 
-    Fit for unbounded scores. On bounded ones it falls short near the ends: 90 % instead of 95 where four scores of five are 1 and n = 30.
+    For unbounded scores. On bounded ones it is too narrow near the ends: 90 % instead of 95 if four scores of five are 1 and n = 30.
     """
     return _symmetric(scores, confidence, "t")
 
@@ -140,7 +137,7 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
         raise StatsError(f"scores from {min(values)} to {max(values)} are not in {low}..{high}")
     n, centre, sd = len(values), mean(values), sample_sd(values)
     part = (centre - low) / (high - low)
-    # What rounding alone makes is no spread.
+    # Variation from rounding alone counts as none.
     if sd and sd > SMALLEST_SPREAD * (high - low):
         effective = n * part * (1 - part) / (sd / (high - low)) ** 2
         start, end = wilson_interval(part * effective, effective, z=t_value(confidence, n - 1)) if effective >= 1 else (0.0, 1.0)
@@ -150,7 +147,7 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
         note = "all scores are equal: taken as 0/1 scores of that mean"
     return Interval(
         estimate=centre,
-        # The estimate itself bounds what rounding may do at the ends.
+        # The estimate itself limits rounding errors at the ends.
         low=min(centre, low + start * (high - low)),
         high=max(centre, low + end * (high - low)),
         confidence=confidence,
@@ -162,7 +159,7 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
 
 
 def score_interval(scores: Sequence[float], *, confidence: float = 0.95, low: float = 0.0, high: float = 1.0) -> Interval:
-    """The interval this package gives a mean unless told otherwise.
+    """Return the default interval of this package for a mean.
 
     Wilson for 0/1 scores, `bounded_interval` for scores within low..high, Student's t for all others.
     """
@@ -175,9 +172,9 @@ def score_interval(scores: Sequence[float], *, confidence: float = 0.95, low: fl
 
 
 def interval_of_units(score: float, units: Sequence[float], *, confidence: float = 0.95) -> Interval:
-    """The interval of one instance's score in [0, 1] from the scores of its n units.
+    """Return the interval of one instance's score in [0, 1] from the scores of its n units.
 
-    That of their mean where the score is their mean; else the score has their error, at the effective size that it gives.
+    If the score is the mean of the units, it is the interval of that mean; otherwise the score gets the same effective sample size.
     """
     found = score_interval(units, confidence=confidence)
     if abs(found.estimate - score) <= SMALLEST_SPREAD or not found.se or not 0 < score < 1:
@@ -328,7 +325,7 @@ def segment_bootstrap(
 
 
 def rowwise(score: Callable[["Array"], float]) -> CorpusScore:
-    """A corpus score over m rows made from one that takes a single row of k sums."""
+    """Convert a corpus score of a single row of k sums to one over m rows."""
 
     def of_rows(rows: "Array") -> "Array":
         import numpy as np
@@ -348,7 +345,7 @@ def _ends(drawn: "Array", centre: float, without_one: "Array", method: Method, c
 
 
 def _bca_levels(drawn: "Array", centre: float, without_one: "Array", tail: float) -> tuple[float, float]:
-    """Efron's corrected levels; a resample that ties with the estimate counts half below, ties judged to 1e-12."""
+    """Return Efron's corrected levels; a resample that ties with the estimate (within 1e-12) counts half below."""
     import numpy as np
     from scipy.special import ndtr, ndtri
 
@@ -356,7 +353,7 @@ def _bca_levels(drawn: "Array", centre: float, without_one: "Array", tail: float
     below = ((rounded < middle).mean() + (rounded <= middle).mean()) / 2
     deviations = without_one.mean() - without_one if len(without_one) else without_one
     spread = float((deviations**2).sum())
-    # Nothing to correct: no variation, or every resample lies on one side.
+    # Nothing to correct: no variation, or all resamples are on one side.
     if spread < 1e-24 or not 0 < below < 1:
         return tail, 1 - tail
     acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
@@ -370,7 +367,7 @@ ONE_CLUSTER = "one cluster: it counts as one score, because the spread between c
 
 
 def said_of_few(n_clusters: int, alpha: float = 0.05, n_tests: int = 1, what: str = "clusters") -> str:
-    """What so few clusters cannot show, empty where there are enough: flipping the signs of G clusters gives no p below 2 / 2^G."""
+    """Return what so few clusters cannot show, empty if there are enough: flipping the signs of G clusters gives no p below 2 / 2^G."""
     if n_clusters < 2 or not n_tests or n_tests * 2.0 ** (1 - n_clusters) <= alpha + 1e-12:
         return ""
     return f"{n_clusters} {what}: no test can reach {round(alpha, 12):g}" + (f" over {n_tests} pairs" if n_tests > 1 else "")
@@ -399,9 +396,9 @@ class ClusteredError:
 
 
 def clustered_se(scores: Sequence[float], clusters: Sequence[Hashable]) -> ClusteredError:
-    """The standard errors of the mean; `clusters` names each score's cluster and None is an error, not a cluster of its own.
+    """Return the standard errors of the mean; `clusters` names each score's cluster, and None in it is an error.
 
-    One cluster gives None, never 0: nothing is known of the spread between clusters.
+    One cluster gives None, never 0, because the variation between clusters is unknown.
     """
     values = checked(scores)
     totals = cluster_totals(values, clusters)
@@ -511,7 +508,7 @@ def _at_effective_size(error: ClusteredError, n_clusters: int, confidence: float
     if cr2 < SMALLEST_SPREAD:
         return low, high
     start, end = _wilson_of(centre, cr2, t_value(confidence, error.df or 1.0))
-    # A cluster's scores that differ more than independent ones would are chance.
+    # If a cluster's scores vary more than independent ones, that is by chance.
     return min(low, start), max(high, end)
 
 
@@ -596,7 +593,7 @@ def corrected_mean(both: Sequence[tuple[float, float]], cheap_alone: Sequence[fl
 
 
 def _variance(values: Sequence[float]) -> float:
-    """With n - 1; 0 for less than two."""
+    """Return the variance with n - 1 in the denominator; 0 for fewer than two values."""
     return _covariance(values, values)
 
 

@@ -1,8 +1,8 @@
-"""What n paired units can show: the power of the very tests that judge, exact McNemar and sign flips.
+"""Power of the paired tests of this package, exact McNemar and sign flips, for n units.
 
-The model: a unit differs with the share of those that differ, by a size drawn from theirs, in favour of one side with one chance. A
-difference that the share cannot hold raises the share. Equal sizes (0/1 scores) are summed exactly. For other sizes the chance of each
-outcome is exact for given sizes, and the sizes are a stratified sample; above 500 units the normal approximation takes over.
+The model: some fraction of units differs, by a size drawn from the observed sizes, in favour of one side with a given chance. A mean
+difference that this fraction cannot produce raises the fraction. Equal sizes (0/1 scores) are summed exactly. For other sizes the chance of
+each outcome is exact for given sizes, and the sizes are a stratified sample; above 500 units the normal approximation is used.
 """
 
 import math
@@ -25,13 +25,13 @@ _N_DRAWN, _N_SETS = 4096, 128
 _N_PLACES, _FEW = 2048, 32
 _MOST_UNITS = 100_000_000
 _CLOSE, _MOST_GUESSES = 0.001, 16
-# From so many standard deviations on, the sum of what differs is always called.
+# Beyond this many standard deviations the sum is always significant.
 _FAR = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """How n paired units differ: the sizes of the differences that are not 0, their mean and mean square, and the share that has one."""
+    """Differences of n paired units: the sizes that are not 0, their mean and mean square, and the fraction of units that differ."""
 
     n: int
     sizes: tuple[float, ...]
@@ -59,7 +59,7 @@ class Units:
 
 
 def power_units(apart: Sequence[float], *, binary: bool = False) -> Units | None:
-    """How n differences differ; None where none does and `binary` does not say that the size can only be 1."""
+    """Return the summary of n differences; None if none differs, unless `binary` says that the only size is 1."""
     sizes = tuple(sorted(abs(value) for value in apart if value))
     if not sizes and not binary:
         return None
@@ -68,13 +68,13 @@ def power_units(apart: Sequence[float], *, binary: bool = False) -> Units | None
 
 
 def can_show(n: int, alpha: float) -> bool:
-    """Whether n units can show anything: flipping n signs gives no p below 2 / 2^n."""
+    """Return whether n units can show anything: flipping n signs gives no p below 2 / 2^n."""
     return 2.0 ** (1 - n) <= alpha + 1e-12
 
 
 @lru_cache(maxsize=64)
 def detectable(units: Units, alpha: float, power: float = POWER) -> float | None:
-    """The smallest mean difference that so many units, differing as these do, show with this power; None where none can be shown."""
+    """Return the smallest mean difference that so many units, differing like these, show with this power; None if none can be shown."""
     if not can_show(units.n, alpha):
         return None
     low, at_low, high, at_high = 0.0, alpha, 1.0, 1.0
@@ -91,7 +91,7 @@ def detectable(units: Units, alpha: float, power: float = POWER) -> float | None
 
 @lru_cache(maxsize=64)
 def needed(units: Units, difference: float, alpha: float, power: float = POWER) -> int | None:
-    """How many units, differing as these do, show this mean difference with the power; None for no difference, or above 100 million."""
+    """Return the number of units, differing like these, that show this mean difference with the power; None for 0, or above 100 million."""
     if not difference or not can_show(units.n, alpha):
         return None
     share = max(units.share, min(1.0, abs(difference) / units.size))
@@ -133,7 +133,7 @@ def _equal_power(n: int, share: float, ahead: float, alpha: float) -> float:
     most = np.floor(np.nan_to_num(bdtrik(alpha / 2, counts, 0.5), nan=-1.0)) + 1
     counts = counts.astype(np.intp)
     for _ in range(3):
-        # The largest number on the smaller side whose p is at most alpha; -1 where there is none.
+        # The largest number on the smaller side with p at most alpha; -1 if there is none.
         most = np.where((most >= 0) & (2 * bdtr(np.maximum(most, 0), counts, 0.5) > alpha * (1 + 1e-12)), most - 1, most)
     inside = np.clip(most, 0, counts)
     rejects = np.where(most >= 0, bdtr(inside, counts, ahead) + bdtr(inside, counts, 1 - ahead), 0.0)
@@ -178,7 +178,7 @@ def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tupl
     shape = np.exp(sets @ np.log(np.cos(turns * steps[:, None]) + 0j + 1e-300)).real
     flips = np.fft.fftshift(np.fft.irfft(shape, n_places), axes=1)
     tail = np.cumsum(flips[:, ::-1], axis=1)[:, ::-1][:, n_places // 2 :]
-    # The first sum that is rare enough; a set that has none can show nothing.
+    # The first sum that is significant; a set without one can show nothing.
     rare = 2 * tail <= alpha + 1e-9
     reachable = (sets @ steps)[:, None] >= np.arange(n_places // 2)
     critical = np.where((rare & reachable).any(axis=1), rare.argmax(axis=1), n_places)

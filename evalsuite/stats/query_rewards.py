@@ -1,4 +1,4 @@
-"""What BIRD measures of pairs of queries beside right and wrong: soft F1, and how fast right answers are (VES, R-VES)."""
+"""BIRD's measures of query pairs in addition to right and wrong: soft F1, and the speed of right answers (VES, R-VES)."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How sure a ranking is: rank intervals, the chance of being first, and who shares a rank with whom."""
+"""Uncertainty of a ranking: rank intervals, the chance of being first, and shared ranks."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

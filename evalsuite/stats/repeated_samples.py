@@ -1,4 +1,4 @@
-"""Several samples a question: the mean, the chance that one of k or all k are right, and where the noise comes from."""
+"""Several samples per question: the mean, the chance that one of k or all k are right, and the sources of variance."""
 
 import math
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def repeated(questions: Sequence[Sequence[float]]) -> Repeats:
         between = max(0.0, apart * apart - within / samples)
         whole = between + within / samples
         part = between / whole if whole else None
-        # What samples may add to the questions' variance where a quarter of the whole is left.
+        # Variance that the samples may add to that of the questions if a quarter of the whole is left.
         rest = whole / 4 - between
         more = math.ceil(within / rest - samples - 1e-9) if rest > 0 and within else None
     return Repeats(
@@ -83,7 +83,7 @@ def repeated(questions: Sequence[Sequence[float]]) -> Repeats:
 def _passes(rows: Sequence[Sequence[float]], k: int) -> Passes:
     counts = [(len(row), sum(score == 1 for score in row)) for row in rows]
     any_right = [pass_at_k(n, c, k) for n, c in counts]
-    # All k are right where not one of k is wrong.
+    # All k are right if not one of k is wrong.
     all_right = [1 - pass_at_k(n, n - c, k) for n, c in counts]
 
     def error(values: Sequence[float]) -> float | None:

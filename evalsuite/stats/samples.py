@@ -1,7 +1,4 @@
-"""Means over instances, of which some may not have been judged: the value, and between what it lies.
-
-What every statistic starts from: n checked floats, pairs of them, their differences, ranks, and one number over many scores.
-"""
+"""Basic statistics: checked scores, pairs and differences, means over instances with bounds for unscored ones, ranks and histograms."""
 
 import math
 import statistics
@@ -16,18 +13,18 @@ from evalsuite.core.status import is_ungraded
 from evalsuite.core.types import Result
 
 SEED = 12345
-"""The seed of everything that draws; the default of sacrebleu, so that its numbers can be repeated."""
+"""Default seed of all random draws; sacrebleu's default, so that its numbers can be reproduced."""
 N_RESAMPLES = 10_000
 
 Alternative = Literal["two-sided", "greater", "less"]
 
 
 class StatsError(EvalsuiteError, ValueError):
-    """Numbers or options from which no statistic can be made."""
+    """Numbers or options from which no statistic can be computed."""
 
 
 def checked(scores: Sequence[float], *, at_least: int = 1) -> list[float]:
-    """The n scores as floats; raises `StatsError` for fewer than `at_least` and for None, NaN or infinity."""
+    """Return the n scores as floats. Raises `StatsError` for fewer than `at_least` and for None, NaN or infinity."""
     if len(scores) < at_least:
         raise StatsError("no scores" if not len(scores) else f"{len(scores)} scores, at least {at_least} are needed")
     values = [math.nan if score is None else float(score) for score in scores]
@@ -38,16 +35,16 @@ def checked(scores: Sequence[float], *, at_least: int = 1) -> list[float]:
 
 
 def checked_pairs(a: Sequence[float], b: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Both sides as n floats, in the same order of instances; raises `StatsError` where the lengths differ."""
+    """Return both sides as n floats, in the same order of instances. Raises `StatsError` if the lengths differ."""
     if len(a) != len(b):
         raise StatsError(f"{len(a)} scores against {len(b)}", hint="a paired statistic needs both scores of every instance")
     return checked(a), checked(b)
 
 
 def differences(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    """The n differences a - b, rounded to a billionth of the largest score.
+    """Return the n differences a - b, rounded to a billionth of the largest score.
 
-    Without the rounding 0.3 - 0.1 and 0.4 - 0.2 would be two values, and ties and zeros would be missed.
+    Without rounding, 0.3 - 0.1 and 0.4 - 0.2 would be two values, and ties and zeros would be missed.
     """
     left, right = checked_pairs(a, b)
     digits = decimals(left + right)
@@ -55,18 +52,18 @@ def differences(a: Sequence[float], b: Sequence[float]) -> list[float]:
 
 
 def decimals(values: Sequence[float]) -> int:
-    """How many decimals of these values mean something: nine for values up to 1, fewer for larger ones."""
+    """Return the number of significant decimals of these values: nine for values up to 1, fewer for larger ones."""
     largest = max(map(abs, values), default=0.0)
     return 9 - math.ceil(math.log10(largest)) if largest > 0 else 9
 
 
 def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean of at least one value, summed without rounding error."""
+    """Return the arithmetic mean of at least one value, summed without rounding error."""
     return math.fsum(values) / len(values)
 
 
 def sample_sd(values: Sequence[float]) -> float | None:
-    """The standard deviation with n - 1 below, None for one value."""
+    """Return the standard deviation with n - 1 in the denominator, None for one value."""
     if len(values) < 2:
         return None
     if min(values) == max(values):
@@ -76,36 +73,36 @@ def sample_sd(values: Sequence[float]) -> float | None:
 
 
 def is_binary(values: Sequence[float]) -> bool:
-    """Whether all values are 0 or 1."""
+    """Return whether all values are 0 or 1."""
     return all(value in (0, 1) for value in values)
 
 
 def share(value: float, name: str) -> float:
-    """The value itself; raises `StatsError` unless it lies strictly between 0 and 1."""
+    """Return the value. Raises `StatsError` unless it is strictly between 0 and 1."""
     if not 0 < value < 1:
         raise StatsError(f"{name} must be between 0 and 1, not {value}")
     return value
 
 
 def z_value(confidence: float) -> float:
-    """The two-sided quantile of the normal distribution: 1.96 for a confidence of 0.95."""
+    """Return the two-sided quantile of the normal distribution: 1.96 for a confidence of 0.95."""
     return NormalDist().inv_cdf(0.5 + share(confidence, "confidence") / 2)
 
 
 def t_value(confidence: float, df: float) -> float:
-    """The two-sided quantile of Student's t with `df` degrees of freedom: 2.26 for 0.95 and 9."""
+    """Return the two-sided quantile of Student's t with `df` degrees of freedom: 2.26 for 0.95 and 9."""
     from scipy.special import stdtrit
 
     return float(stdtrit(df, 0.5 + share(confidence, "confidence") / 2))
 
 
 def normal_tail(z: float) -> float:
-    """The probability that a standard normal lies above z, exact far out in the tail."""
+    """Return the probability that a standard normal is above z, exact far out in the tail."""
     return 0.5 * math.erfc(z / math.sqrt(2))
 
 
 def p_of(less: float, greater: float, alternative: Alternative) -> float:
-    """The p-value from both one-sided ones; two-sided is twice the smaller, at most 1."""
+    """Return the p-value from both one-sided ones; two-sided is twice the smaller, at most 1."""
     if alternative == "two-sided":
         return min(1.0, 2 * min(less, greater))
     return min(1.0, less if alternative == "less" else greater)
@@ -113,7 +110,9 @@ def p_of(less: float, greater: float, alternative: Alternative) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """n scores in numbers. `sd` has n - 1 below and `se` is sd / sqrt(n), both None for one score; missing ones are only counted."""
+    """Summary of n scores. `sd` has n - 1 in the denominator and `se` is sd / sqrt(n), both None for one score; missing ones are only
+    counted.
+    """
 
     n: int
     n_missing: int
@@ -128,7 +127,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bin:
-    """One bar: how many scores lie in low <= score < high (the last bar includes `high`)."""
+    """One bar: the number of scores with low <= score < high (the last bar includes `high`)."""
 
     count: int
     low: float
@@ -136,7 +135,7 @@ class Bin:
 
 
 def aggregate(scores: Sequence[float | None]) -> Aggregate:
-    """The aggregate of the scores that are not None; raises `StatsError` where there is none."""
+    """Return the summary of the scores that are not None. Raises `StatsError` if there are none."""
     known = checked([score for score in scores if score is not None])
     n, sd = len(known), sample_sd(known)
     return Aggregate(
@@ -153,7 +152,7 @@ def aggregate(scores: Sequence[float | None]) -> Aggregate:
 
 
 def histogram(scores: Sequence[float], *, n_bins: int = 20) -> list[Bin]:
-    """`n_bins` equal bars from 0 to the largest score, at least to 1; scores below 0 stand in none, as in Arthur Bench."""
+    """Return `n_bins` equal bars from 0 to the largest score, at least to 1; scores below 0 are in none, as in Arthur Bench."""
     values = checked(scores, at_least=0)
     if n_bins < 1:
         raise StatsError(f"{n_bins} bins")
@@ -192,9 +191,10 @@ def competition_ranks(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mean:
-    """The mean over n instances with its bounds: `low` counts the unjudged as 0, `high` as 1.
+    """The mean over n instances with its bounds: `low` counts the unscored as 0, `high` as 1.
 
-    What gold kept from being judged counts as in `low`; the `n_ungraded` that the grader's side left unjudged are in no mean.
+    Instances that gold prevented from being scored count as in `low`; the `n_ungraded` unscored because of the grader's side are in no
+    mean.
     """
 
     n: int
@@ -205,24 +205,24 @@ class Mean:
 
     @property
     def n_judged(self) -> int:
-        """How many instances the score is over."""
+        """The number of scored instances."""
         return self.n - self.n_ungraded
 
     @property
     def points(self) -> float:
-        """The sum of the judged scores: the numerator of `low`."""
+        """The sum of the scores: the numerator of `low`."""
         return self.low * self.n
 
     @property
     def value(self) -> float | None:
-        """The score, None where nobody judged any instance."""
+        """The score, None if no instance was scored."""
         if self.n_unjudged == self.n:
             return None
         return self.points / self.n_judged if self.n_ungraded else self.low
 
 
 def mean_under(results: Sequence[Result], which: Literal["score", "official", "strict"]) -> Mean:
-    """The mean of the results' scores, under the rules of the run or under one of both."""
+    """Return the mean of the results' scores, under the rules of the run or under one of both."""
     n = len(results)
     values = [getattr(result, which) for result in results]
     unjudged = sum(value is None for value in values)

@@ -1,10 +1,6 @@
-"""Tests of two submissions under a corpus metric, over per-segment statistics: no text is scored again.
+"""Paired tests of two submissions: per instance, and under corpus metrics over per-segment statistics without scoring texts again.
 
-Tests of two submissions on the same instances. Each returns a `PairedTest`; none looks at scores instance by instance twice.
-
-Wilcoxon's signed-rank test.
-
-The comparison of two submissions in one call: test, difference, interval, effect and what a reader needs to repeat it.
+`compare_paired` is the comparison in one call: test, difference, interval, effect size, and the settings to repeat it.
 """
 
 import math
@@ -52,7 +48,7 @@ if TYPE_CHECKING:
 
 NO_VARIATION = "all differences are equal: t says nothing, use sign_flip"
 EXACT_CELLS = 20_000_000
-"""How much work an exact sign-flip distribution may take: n differences times their span in units."""
+"""Work limit of an exact sign-flip distribution: n differences times their span in units."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +228,7 @@ def _flip_all(units: Sequence[int]) -> tuple[float, float]:
 GRID_STEPS = 4096
 """Steps of the grid in one standard deviation of the flipped sum."""
 LEAST_P = 1e-12
-"""What the sums of a grid can still tell from nothing."""
+"""The smallest p that a grid can distinguish from 0."""
 
 
 def _flip_on_grid(units: Sequence[int]) -> tuple[float, float]:
@@ -554,7 +550,7 @@ def compare_paired(
 
 
 def interval_note(low: float | None, high: float | None, *, p: float, adjusted: float, alpha: float) -> str:
-    """What a reader of both must know where an interval and the test it stands beside do not agree; empty where they do."""
+    """Return a note for readers if an interval and the test next to it disagree; empty if they agree."""
     if low is None or high is None:
         return ""
     excludes, shown = low > 0 or high < 0, adjusted <= alpha

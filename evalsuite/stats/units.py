@@ -1,6 +1,6 @@
-"""Units of statistics: what gold calls one question is an instance, or each record of an instance that holds many.
+"""Units of statistics: one gold question is an instance, or each record of an instance with many records.
 
-Fields of extracted records over all instances of a run: counts are summed, shares are made of the sums.
+Fields of extracted records over all instances of a run: counts are summed, and ratios are computed from the sums.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def _shares(matches: float, mismatches: float, omissions: float, hallucinations:
 
 
 UnitScore = float | None
-"""The score of one unit in [0, 1], None where nobody judged it."""
+"""The score of one unit in [0, 1], None if it was not scored."""
 
 
 def unit_details(
@@ -154,5 +154,5 @@ def mean_unit_details(samples: Sequence[Result]) -> dict[str, Any]:
 
 
 def n_units(results: Sequence[Result]) -> int:
-    """How many units the results hold: as many as there are results where each is one."""
+    """Return the number of units in the results: the number of results if each is one unit."""
     return sum(len(units_of(result) or (0,)) for result in results)

@@ -1,6 +1,6 @@
-"""Trees: extracted JSON against gold JSON, leaf by leaf. Two engines: fields along a schema (`evaluate`), and Treeval.
+"""Compare extracted JSON with gold JSON, leaf by leaf. Two engines: fields along a schema (`evaluate`), and Treeval.
 
-Names are imported when they are asked for; a new public name is one line in `NAMES`.
+Names are imported on first use; a new public name is one entry in `NAMES`.
 """
 
 from importlib import import_module

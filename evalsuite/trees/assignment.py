@@ -1,11 +1,9 @@
-"""Many small assignments at once: the blocks of one large matrix, each with the largest sum; and plain sums of blocks.
+"""Maximum-sum assignment of rows to columns, with ties decided by a rule rather than by the solver's order; one matrix or many blocks.
 
-The maximum-sum assignment of rows to columns, with ties decided by a rule instead of by the solver's order.
-
-How the lexicographically smallest optimum is found: an optimal assignment gives dual prices; an assignment is optimal exactly when each
-of its pairs has reduced cost 0 and everything it leaves out has price 0; its sum falls short of the best by its reduced costs. With
-dummy rows or columns for what is left out, row after row takes the first column from which the rest can still be matched within what a
-tie may cost, which one search for cheapest alternating paths tells.
+The lexicographically smallest optimum: an optimal assignment gives dual prices; an assignment is optimal exactly when each
+of its pairs has reduced cost 0 and everything that it leaves out has price 0; its sum is below the best by its reduced costs. With
+dummy rows or columns for what is left out, each row in turn takes the first column from which the rest can still be matched within the
+tolerance of a tie, found by one search for cheapest alternating paths.
 """
 
 from collections.abc import Iterator, Sequence

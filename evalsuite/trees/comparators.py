@@ -1,12 +1,9 @@
-"""Name -> comparator or transform: the built-in tables, what a process registered, and what one run adds.
+"""Comparators and transforms by name: built-in ones with their parameters, those registered in a process, and those of one run.
 
-What the shipped comparators may be told, and what is wrong with what they were.
-
-The comparators a schema may name. Those of the reference (exact, numeric, oneof) stand here with the sound meaning and with its own.
-
-A comparator takes (gold, extracted, params) and returns a `ComparatorResult`; a shipped one accepts whatever is identical to gold, and
-texts that differ in their Unicode form only (NFC) are one. The reference's meaning differs in: lists and objects are compared loosely
-(`exact`), gold inf, bools, "1_0" and huge integers (`numeric`), gold is not looked at (`oneof`).
+A comparator takes (gold, extracted, params) and returns a `ComparatorResult`. A built-in one accepts every value identical to gold, and
+texts that differ only in their Unicode form (NFC) are identical. The reference's comparators (exact, numeric, oneof) are here with the
+sound meaning and with its own, which differs in: loose comparison of lists and objects (`exact`), gold inf, bools, "1_0" and huge integers
+(`numeric`), and ignoring gold (`oneof`).
 """
 
 import difflib
@@ -44,7 +41,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 
 
 def problem_of(name: str, params: Params) -> str | None:
-    """What keeps a shipped comparator from working with these parameters, None where nothing does."""
+    """Return why a built-in comparator cannot work with these parameters; None if it can."""
     for check in CHECKS.get(name, ()):
         if problem := check(params):
             return f"{name}: {problem}"
@@ -166,7 +163,7 @@ def alike(a: Any, b: Any) -> bool:
 
 
 def accepting_itself(name: str) -> Callable[[Compare], Compare]:
-    """The comparator, which is asked only where gold and answer are not identical."""
+    """Return a comparator that is called only if gold and answer are not identical."""
 
     def with_identity(compare: Compare) -> Compare:
         @wraps(compare)
@@ -463,7 +460,7 @@ def type_convert(value: Any, params: Params) -> Any:
 
 
 def check_transform(name: str, params: Params) -> str | None:
-    """What is wrong with a built-in transform's parameters, None where nothing is."""
+    """Return why a built-in transform cannot work with these parameters; None if it can."""
     if name == "round_digits" and (not isinstance(params.get("digits"), int) or isinstance(params.get("digits"), bool)):
         return "round_digits needs an integer 'digits'"
     if name == "type_convert" and params.get("to") not in ("float", "int", "str", "bool"):
@@ -516,7 +513,7 @@ def register(name: str, function: Callable[..., Any], *, overwrite: bool = False
     if name in table and not overwrite:
         raise ValueError(f"{kind} {name!r} is already registered; pass overwrite=True to replace it")
     table[name] = function
-    # A plugin file that registers something needs no scorer of its own.
+    # A plugin file that registers a part needs no scorer.
     PART_MODULES.add(sys._getframe(1).f_globals.get("__name__", ""))
     if kind in ("comparator", "batch"):
         (_batch.add if kind == "batch" else _batch.discard)(name)
@@ -539,7 +536,7 @@ def _table_of(kind: Kind) -> tuple[dict[str, Callable[..., Any]], tuple[str, ...
 
 
 def post_processor(name: str) -> Callable[..., Any] | None:
-    """The post-processor that somebody registered under a name, None where nobody did."""
+    """Return the registered post-processor of that name, or None."""
     return _post_processors.get(name)
 
 

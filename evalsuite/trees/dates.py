@@ -1,6 +1,6 @@
-"""Days and moments as people write them: partial dates, names of months in ten languages, ranges, quarters; by a locale where one is said.
+"""Dates and times in text: partial dates, names of months in ten languages, ranges, quarters; with an optional locale.
 
-"3/4/2024" is 4 March in America and 3 April nearly everywhere else: without a `locale` it is no date, but "13/4/2024" is.
+"3/4/2024" is 4 March in America and 3 April nearly everywhere else: without a `locale` it is not a date, but "13/4/2024" is.
 """
 
 import calendar

@@ -1,14 +1,9 @@
-"""Anything that can serve as a schema -> the parsed tree: examples of records, a plain JSON Schema, a Pydantic model, an eval schema.
+"""Convert a schema to the parsed tree: example records, a JSON Schema, a Pydantic model, or an eval schema with `x-eval-*` keys.
 
-The eval schema, parsed: a JSON-Schema-like tree whose `x-eval-*` keys say how each field is compared.
-
-The reference's five passes over a JSON Schema: null branches, references, allOf, anyOf, definitions; quirks included.
-
-Source: FAIRmat Struct Extract Eval. Differs in: each occurrence of a reference is resolved on its own (upstream changes shared objects).
-
-Any JSON Schema -> one with `type`, `properties` and `items` only: references followed, allOf merged, unions made types.
-
-A recursive `$ref` stays, as a reference into `$defs`; it is followed along a value when one is scored, so the data bounds it.
+Two resolutions of a JSON Schema. The reference's has five passes (null branches, references, allOf, anyOf, definitions), including its
+quirks; source: FAIRmat Struct Extract Eval, except that each occurrence of a reference is resolved separately (upstream changes shared
+objects). Ours gives a schema with only `type`, `properties` and `items`: references followed, allOf merged, unions turned into types; a
+recursive `$ref` stays a reference into `$defs` and is followed along the values that are scored, so that the data limits it.
 """
 
 import copy
@@ -297,7 +292,7 @@ _PLAIN_KEYS = ("type", "title", "description")
 
 
 class JsonRefError(Exception):
-    """A `$ref` that leads nowhere; `path` is the list of keys to the place where it stands."""
+    """A `$ref` without a target; `path` is the list of keys to its place."""
 
     def __init__(self, pointer: str, path: list[Any]) -> None:
         super().__init__(f"cannot resolve $ref {pointer!r}")
@@ -461,7 +456,7 @@ def resolve_schema_references(schema: Any, *, compat: bool = False, notify: Noti
 
 
 def needs_resolving(schema: dict[str, Any]) -> bool:
-    """Whether anything in a schema has to be resolved before it is parsed; references left by a resolution do not count."""
+    """Return whether a schema needs resolving before it is parsed; references left by a resolution do not count."""
     waiting: list[Any] = [schema]
     while waiting:
         node = waiting.pop()

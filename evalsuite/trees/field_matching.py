@@ -1,18 +1,12 @@
-"""Two lists: which gold element stands against which extracted one (in order, by key, or best fit), and their rows.
+"""Match two lists: which gold element belongs to which extracted one (in order, by key, or best fit), and their rows.
 
-The best fit is the one by which the record's F1 is highest. F1 is 2 x scores / weight, so a pair of elements is worth what it adds at the
-rate F1 (2 x scores - rate x weight) beyond what both cost unmatched; the record is written at a rate, and again at the F1 it reached,
-until that no longer rises (Dinkelbach's method; `Scoring.record` does it). Of equally good fits the one that stands first when both lists
-are sorted by content is taken, so that the order of such a list moves nothing.
+The best fit maximises the record's F1. F1 is 2 x scores / weight, so a pair of elements is worth what it adds at the
+rate F1 (2 x scores - rate x weight) beyond the cost of both unmatched; the record is computed at a rate, and again at the resulting F1,
+until that no longer rises (Dinkelbach's method; `Scoring.record`). Among equally good fits, the first one when both lists
+are sorted by content is taken, so that the order of such a list has no effect.
 
-What an element of a list is by its content: its place in an order, its key, and what it costs where it stands alone.
-
-One field of n gold and m extracted elements: all n x m scores, by arrays where the comparator allows it.
-
-How well each gold element fits each extracted one, without writing rows: whole columns of values are compared at once.
-
-The result is what the rows of every pair would add to a record: scores, and the weight of their fields, as n x m matrices. Lists inside
-the elements are crossed as one: all their elements against all, then a small assignment for every pair of lists.
+Fits are computed without writing rows, as n x m matrices of scores and weights of fields; columns of values are compared at once, by
+arrays if the comparator allows it. Lists inside the elements are compared all against all, followed by a small assignment for each pair.
 """
 
 import copy

@@ -1,6 +1,6 @@
-"""The schema made ready for scoring: functions looked up, children by name; and one pair of values under one field's comparator.
+"""A schema prepared for scoring (functions looked up, children by name), and the comparison of one pair of values.
 
-What is not the reference's own is called by `foreign.call`: its failure is a `FaultError`, which leaves the record undecided.
+Code that is not the reference's own is called by `call_plugin`: its failure is a `FaultError`, which leaves the record undecided.
 """
 
 from collections.abc import Callable, Mapping

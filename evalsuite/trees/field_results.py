@@ -1,4 +1,4 @@
-"""What a comparison of extracted records with gold returns: rows, records, aggregates; and remarks that are no errors."""
+"""Results of comparing extracted records with gold: rows, records, aggregates and notices."""
 
 import logging
 from collections.abc import Callable, Mapping

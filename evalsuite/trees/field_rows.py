@@ -1,4 +1,4 @@
-"""The rows of one record: expected against found, field after field, along the schema."""
+"""Rows of one record: expected and found values, field by field along the schema."""
 
 import copy
 from typing import TYPE_CHECKING, Any

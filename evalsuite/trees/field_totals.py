@@ -1,4 +1,4 @@
-"""From rows to numbers: post-processors change a record's rows, tallies count them, totals add the records up."""
+"""Aggregate rows: post-processors change a record's rows, tallies count them, totals combine the records."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Everything that gold and schema do not agree on: unknown fields and keys, ids, types, and values that would not be right themselves."""
+"""Report all contradictions of gold and schema: unknown fields and keys, ids, types, and gold values that would not be right themselves."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Is gold what the schema says: every field known, ids usable and unique, containers of the right kind."""
+"""Check gold against the schema: every field known, ids usable and unique, containers of the right kind."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def check_id(record: Any, id_field: str, index: int) -> str | int:
 
 
 def check_unique(ids: Sequence[Any], id_field: str) -> None:
-    """Raise where an id stands twice, naming it and both indexes."""
+    """Raise if an id is repeated, with the id and both indexes."""
     seen: dict[tuple[type, Any], int] = {}
     for index, found in enumerate(ids):
         first = seen.setdefault((type(found), found), index)

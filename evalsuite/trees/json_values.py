@@ -1,6 +1,6 @@
-"""Plain questions about JSON values: is it the same, what is it called, what accepts it, in which order, and how large may it be.
+"""Basic operations on JSON values: equality, type names, acceptance, order, and size limits.
 
-Past a limit there is an error with path and sizes, never a silent change of method.
+Beyond a limit there is an error with path and sizes, never a silent change of method.
 """
 
 from collections.abc import Callable, Iterator, Sequence

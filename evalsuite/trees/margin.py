@@ -1,4 +1,4 @@
-"""How near a tree is to gold: the smallest tolerance of numbers under which it would be gold in every leaf."""
+"""Distance of a tree to gold: the smallest tolerance of numbers under which every leaf would match."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping

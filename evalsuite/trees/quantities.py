@@ -1,12 +1,10 @@
-"""Numbers with a unit: "300 nm", "5 mA/cm²", "$1.2 million" -> an exact amount in base units and its dimension.
+"""Parse numbers and quantities: "300 nm", "5 mA/cm²", "$1.2 million" become an exact amount in base units and its dimension.
 
-A unit is a product of prefix x symbol x power: `mW/(cm2 nm)`, `kg m s^-2`, `J/mol K`. What stands behind a slash divides, as chemists write
-it. Symbols are those of the SI, of the laboratory and of trade; a word that is none is a unit of its own.
+A unit is a product of prefix x symbol x power: `mW/(cm2 nm)`, `kg m s^-2`, `J/mol K`. Everything after a slash divides, as chemists write
+it. Symbols are those of the SI, of laboratories and of trade; an unknown word is a unit of its own.
 
-Numbers as people write them: groups of thousands, a decimal comma, powers of ten, Unicode signs; by a locale where one is said.
-
-Without a locale only what can be read in one way is: "1.234,5" and "1 234,5" have a decimal comma, "0,25" too, "1,234" is grouped and
-"1.234" has a point, as in English.
+Numbers may have groups of thousands, a decimal comma, powers of ten and Unicode signs. Without a locale only unambiguous numbers are read:
+"1.234,5" and "1 234,5" have a decimal comma, "0,25" too, "1,234" is grouped and "1.234" has a point, as in English.
 """
 
 import re
@@ -259,7 +257,7 @@ def _factor_of(unit: str) -> tuple[Fraction, Dimension, Fraction] | None:
 
 
 def symbol_of(symbol: str) -> tuple[Fraction, Dimension]:
-    """(factor, base units) of one symbol or word with its prefix; what nobody knows is a unit of its own."""
+    """Return (factor, base units) of one symbol or word with its prefix; an unknown word is a unit of its own."""
     if symbol in SYMBOLS:
         return SYMBOLS[symbol]
     if symbol[0] in _PREFIXES and symbol[1:] in _PREFIXED:

@@ -1,8 +1,7 @@
-"""Extracted records against gold, field by field: rows, records and run, or a stream of pairs to its summary.
+"""Compare extracted records with gold, field by field: rows, records and run, or a stream of pairs with its summary.
 
-Batch comparators get all rows of a record that name them at once: an LLM judge, or fields that only count together.
-
-Which record of an answer stands against which of gold: by id or by position; a line that is no record shifts nothing.
+Batch comparators get all their rows of a record at once: an LLM judge, or fields that only count together. Records are paired by id or by
+position; a line that is not a record does not shift the others.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a person sees of a tree result, of either engine: the reason in one sentence, and the details of a report."""
+"""Reason and details of a tree result, for both engines."""
 
 import math
 import re

@@ -1,6 +1,6 @@
 """Semantic equality by a judge: any callable, or object with `judge_batch`, that takes items and returns a score for each.
 
-`PromptJudge` makes one out of a function that sends a prompt to a model and returns its text.
+`PromptJudge` makes one from a function that sends a prompt to a model and returns its text.
 """
 
 import json

@@ -1,8 +1,7 @@
-"""The two forms of a schema as each other: Treeval's types ({"total": "number", "tags": ["string"]}) and JSON Schema.
+"""Treeval: how well predicted JSON records follow their references, as one score in [0, 1] and as a tree of metric results.
 
-Treeval: how well predicted JSON records follow their references, as one score in [0, 1] and as a tree of metric results.
-
-The tools that Treeval's documentation names beside the score: files side by side, default metrics, a result by metric or by type.
+Also converts between Treeval's types ({"total": "number", "tags": ["string"]}) and JSON Schema, and offers the tools of Treeval's
+documentation: side-by-side files, default metrics, results by metric or by type.
 """
 
 import json

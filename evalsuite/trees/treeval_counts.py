@@ -1,11 +1,8 @@
-"""What a Treeval score rests on: a row for each expected or predicted leaf, made when somebody reads them.
+"""Treeval's numbers: six counters with the contribution of each pair of values; means, score and tree from them; rows made on demand.
 
-Treeval's numbers: the six counters with what each pair of values adds to them, and means, score and tree from the outcomes of a walk.
-
-What the reference implementation of Treeval makes of values in the wrong container, and where it raises or never answers.
-
-It tells leaf, list and object apart by the first predicted value of the batch that has one, and takes the others for the same; each pair
-of items of a list of objects is a batch of its own. The reasons for no number are those of the specification (B1 to B11).
+Also reproduces the reference implementation for values in the wrong container, including where it raises or never returns. It
+distinguishes leaf, list and object by the first predicted value of the batch that has one, and treats the others as the same; each pair
+of items of a list of objects is a separate batch. The reasons for missing numbers are those of the specification (B1 to B11).
 """
 
 import math

@@ -1,6 +1,6 @@
-"""Leaf metrics: what one value is worth against another; a small protocol so that any other metric can be plugged in.
+"""Leaf metrics: the score of one value against another, and the protocol by which other metrics are plugged in.
 
-The two leaf metrics that Treeval needs by default: equality of values, and likeness of texts; each in the reference's way too.
+Treeval's two defaults are equality of values and similarity of texts, each also in the reference's version.
 """
 
 from collections.abc import Callable, Mapping, Sequence

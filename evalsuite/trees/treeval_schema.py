@@ -1,4 +1,4 @@
-"""Treeval's schema, read once: branches, leaves, arrays, each leaf with its metrics."""
+"""Parsed Treeval schema: branches, leaves and arrays, each leaf with its metrics."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,9 +1,8 @@
-"""The walk of a whole batch down the schema: counters, leaf scores, alignment of lists, one row for each expected or predicted leaf.
+"""Walk a whole batch down the schema: counters, leaf scores, alignment of lists, one row for each expected or predicted leaf.
 
-All pairs of two lists at once: counters and leaf scores as matrices, expected items x predicted items.
-
-A list of objects is scored by column: one matrix for each leaf of the item, never a walk for each pair of items. Matrices that are the
-same for all rows or columns are kept as such (shape (1, m), (n, 1) or a plain number) and grow only where they meet others.
+All pairs of two lists are computed at once, as matrices of counters and leaf scores (expected items x predicted items). A list of objects
+is scored by column: one matrix for each leaf of the item, never a walk for each pair of items. Matrices that are the same for all rows or
+columns are stored in that form (shape (1, m), (n, 1) or a plain number) and expanded only when combined with others.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
