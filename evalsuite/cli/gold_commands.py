@@ -262,7 +262,7 @@ def gold_check(
     from evalsuite.readers.gold_files import find_spec
     from evalsuite.reports import check_writable
     from evalsuite.reports.gold_documents import gold_check_document, gold_check_verdict
-    from evalsuite.runs.gold_self_score import CEILINGS_FOLDER, WITHOUT, keep_ceiling
+    from evalsuite.runs.gold_self_score import SELF_SCORES_FOLDER, WITHOUT, save_self_score
 
     share(fail_under, "--fail-under")
     how, limits = workers.options(), limits_of(None, frozen_clock)
@@ -270,9 +270,9 @@ def gold_check(
     no_save = no_save or bool(limits)
     find_spec(gold)
     if not no_save:
-        check_writable(CEILINGS_FOLDER / "ceiling.json", hint=WITHOUT)
+        check_writable(SELF_SCORES_FOLDER / "ceiling.json", hint=WITHOUT)
     found = check_gold(gold, databases=databases, limits=limits, **how)
-    kept = None if no_save else keep_ceiling(found.ceiling, [one.to_json() for one in found.unsatisfied])
+    kept = None if no_save else save_self_score(found.ceiling, [one.to_json() for one in found.unsatisfied])
     print_document(gold_check_document(found, gold.name), "json" if json_ else "text", last_line="")
     if not json_:
         print(clean(f"saved {kept}: reports of this suite print it" if kept else "not saved"))

@@ -128,7 +128,7 @@ def explain_files(
     from evalsuite.readers.load_table import DATABASES, ENDINGS, ending_of
     from evalsuite.readers.paths import open_trusted
     from evalsuite.reports.explain_documents import files_document
-    from evalsuite.sandbox.rpc_client import WorkerCalls
+    from evalsuite.sandbox.rpc_client import RpcClient
 
     files = (gold, prediction)
     for file in files:
@@ -142,7 +142,7 @@ def explain_files(
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
         roomy = {**limits, "seconds": SECONDS_OF_FILES}
-        calls = stack.enter_context(WorkerCalls(readable=files, hostile=prediction, limits=roomy))
+        calls = stack.enter_context(RpcClient(readable=files, hostile=prediction, limits=roomy))
         copy = None
         if ending_of(prediction) in DATABASES:
             source = stack.enter_context(open_trusted(prediction, limit_bytes=limits["file_bytes"]))
@@ -204,7 +204,7 @@ def bundle_command(
     The case is written to files and scored again; exit 1 if its verdict differs.
     """
     from evalsuite.analysis.explain.smallest_case import bundle, scored, verdict, write
-    from evalsuite.sandbox.temp_dirs import ScratchFolder
+    from evalsuite.sandbox.temp_dirs import TempDir
 
     load_plugins(plugin)
     _check_place(output)
@@ -224,7 +224,7 @@ def bundle_command(
             isolation=one_of(isolation, ("process", "none"), "--isolation"),
             **{name: asked.get(name) for name in ("limits", "layout", "mode")},
         )
-    with ScratchFolder() as scratch:
+    with TempDir() as scratch:
         write(found, scratch)
         again = scored(scratch, rules=chosen)
     _write_bundle(found, output, signature=str(entry.run.get("signature", "")) if entry is not None else "")

@@ -166,7 +166,7 @@ def leaderboard_command(
     from evalsuite.core.disk_cache import DiskCache, code_stamp
     from evalsuite.reports.site import build_lock
     from evalsuite.runs.leaderboard_entries import Settings, score_places
-    from evalsuite.sandbox.temp_dirs import ScratchFolder
+    from evalsuite.sandbox.temp_dirs import TempDir
 
     how.load()
     check_showing(output or (), publishing.reveal)
@@ -182,7 +182,7 @@ def leaderboard_command(
         settings = Settings(runs_folder=runs, limits=limits_of(limit), only=_ids_to_score(order, gold), **scoring)
         places, notes = _find_entries(folders, gold, runs, receipts=receipts, key=key, isolation=settings.isolation)
         notes += [f"{ranking.metadata}: no submission {name!r}" for name in sorted(set(about) - {place.name for place in places})]
-        memo = DiskCache(how.cache or opened.enter_context(ScratchFolder()), stamp=code_stamp())
+        memo = DiskCache(how.cache or opened.enter_context(TempDir()), stamp=code_stamp())
         opened.callback(memo.close)
         with ProgressBar(hidden=json_ or quiet) as progress:
             more: dict[str, Any] = {"admit": order.admission if order is not None else None, "progress": progress}

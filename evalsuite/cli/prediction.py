@@ -136,7 +136,7 @@ def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, An
     from evalsuite.readers.duckdb_connections import unnamed_copy
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.readers.paths import open_trusted
-    from evalsuite.sandbox.rpc_client import WorkerCalls
+    from evalsuite.sandbox.rpc_client import RpcClient
     from evalsuite.scorers import worker_setup
 
     checked_scorer(entry.name, parameters)
@@ -146,7 +146,7 @@ def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, An
     files = [Path(value) for value in named if isinstance(value, str) and _is_there(value)]
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
-        calls = stack.enter_context(WorkerCalls(readable=files, hostile=Path(str(given[0])), limits=limits, setup=worker_setup()))
+        calls = stack.enter_context(RpcClient(readable=files, hostile=Path(str(given[0])), limits=limits, setup=worker_setup()))
         copy = None
         if entry.marker.reads == "database":
             source = stack.enter_context(open_trusted(Path(prediction), limit_bytes=limits["file_bytes"]))

@@ -241,14 +241,14 @@ class Place:
             return
         from evalsuite.gold.layouts import read_gold
         from evalsuite.readers.limits import resolve_limits
-        from evalsuite.runs.submission_reader import read_handed_in
+        from evalsuite.runs.submission_reader import read_submission_in_worker
 
         wanted = read_gold(gold, layout=options.layout)
         limits = resolve_limits(wanted.suite.limits, options.limits)
         modes = [f"sample {at} of {samples}" for at in range(1, samples + 1)] if samples else [None]
 
         def read(folder: Path) -> "Iterator[Submission]":
-            return (read_handed_in(folder, wanted, limits, mode=mode, isolation=options.isolation) for mode in modes)
+            return (read_submission_in_worker(folder, wanted, limits, mode=mode, isolation=options.isolation) for mode in modes)
 
         with copied(place, limits, read=read) as folder:
             yield folder, replace(options, origin=place)
@@ -459,7 +459,7 @@ def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:
 
 
 def score_samples(
-    folder: Path, gold: Path, options: "RunOptions", gates: Gates, shown: Printing, n_samples: int, zygote: "ForkServer | None"
+    folder: Path, gold: Path, options: "RunOptions", gates: Gates, shown: Printing, n_samples: int, fork_server: "ForkServer | None"
 ) -> int:
     """Score each sample as its own run (`DIR/sample_1`, ... under --out) and show them together; return the exit code.
 
@@ -488,7 +488,7 @@ def score_samples(
                 out=options.out / f"sample_{at}" if options.out is not None else None,
                 metadata={"model_name": name, **options.metadata, "sample": f"{at} of {n_samples}"},
             )
-            runs.append(run(folder, gold, own, progress=so_far, zygote=zygote))
+            runs.append(run(folder, gold, own, progress=so_far, fork_server=fork_server))
     sides = [
         side_of(done.folder.name if done.folder is not None else f"sample_{at}", done.to_json(), done.results)
         for at, done in enumerate(runs, 1)
@@ -543,13 +543,13 @@ def run_command(
     if which.lf and not options.only:
         print("done: nothing failed in the last run of this gold")
         return EXIT_OK
-    with _start_fork_server(place, saving) as zygote, place.local(gold, options, samples=reading.samples) as (folder, options):
+    with _start_fork_server(place, saving) as fork_server, place.local(gold, options, samples=reading.samples) as (folder, options):
         if shown.reference_files:
             _check_reference_files(folder)
         if reading.samples is not None:
             refuse_with_samples(which, saving, shown)
-            return score_samples(folder, gold, options, gates, shown, reading.samples, zygote)
-        once = partial(score_once, folder, gold, options, gates, shown, zygote, exitfirst=saving.exitfirst, sign=saving.sign)
+            return score_samples(folder, gold, options, gates, shown, reading.samples, fork_server)
+        once = partial(score_once, folder, gold, options, gates, shown, fork_server, exitfirst=saving.exitfirst, sign=saving.sign)
         if not saving.watch:
             return once()
         if options.origin:
@@ -567,13 +567,13 @@ def _start_fork_server(place: Place, saving: Saving) -> Iterator["ForkServer | N
     from evalsuite.sandbox.fork_server import forking
 
     return_freed_memory()
-    with forking(Path(place.named_once()), modules=WORKER_MODULES) as zygote:
+    with forking(Path(place.named_once()), modules=WORKER_MODULES) as fork_server:
         try:
             import evalsuite.reports.record
             import evalsuite.runs.scoring  # noqa: F401 - each function imports what it needs of them
         except KeyboardInterrupt:
             raise KeyboardInterrupt("" if saving.resume is not None else "interrupted: nothing is saved") from None
-        yield zygote
+        yield fork_server
 
 
 def score_once(
@@ -582,7 +582,7 @@ def score_once(
     options: "RunOptions",
     gates: Gates,
     shown: Printing,
-    zygote: "ForkServer | None",
+    fork_server: "ForkServer | None",
     *,
     exitfirst: bool,
     sign: Path | None = None,
@@ -595,7 +595,7 @@ def score_once(
     key = read_key(sign) if sign is not None else None
     try:
         with ProgressBar(hidden=shown.json_ or shown.quiet) as progress:
-            finished = _run_to_end(folder, gold, options, progress, zygote, exitfirst=exitfirst)
+            finished = _run_to_end(folder, gold, options, progress, fork_server, exitfirst=exitfirst)
     except FirstFailure as failure:
         return _report_first_failure(failure, gold, shown.reveal)
     if key is not None and finished.folder is not None:
@@ -629,21 +629,21 @@ def score_once(
 
 
 def _run_to_end(
-    folder: Path, gold: Path, options: "RunOptions", progress: ProgressBar, zygote: "ForkServer | None", *, exitfirst: bool
+    folder: Path, gold: Path, options: "RunOptions", progress: ProgressBar, fork_server: "ForkServer | None", *, exitfirst: bool
 ) -> "Run":
     """Return the whole run. Raises `FirstFailure` with `exitfirst` at the first failure."""
     from evalsuite.runs.scoring import run
 
     if not exitfirst:
-        return run(folder, gold, options, progress=progress, zygote=zygote)
-    from evalsuite.sandbox.temp_dirs import ScratchFolder
+        return run(folder, gold, options, progress=progress, fork_server=fork_server)
+    from evalsuite.sandbox.temp_dirs import TempDir
 
-    with ScratchFolder() as spare:
+    with TempDir() as spare:
         known = with_run_folder(options, folder.resolve().name, spare / "run")
         place = known.resume or known.out
         assert place is not None
         stop = StopAtFirst(place, progress, saved=options.save, resumed=known.resume is not None)
-        finished = run(folder, gold, known, progress=stop, zygote=zygote)
+        finished = run(folder, gold, known, progress=stop, fork_server=fork_server)
         return finished if options.save else replace(finished, folder=None)
 
 

@@ -62,7 +62,7 @@ def runs_list(
 def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
     """Show one run: its metadata, its numbers, and the contexts of its answers if saved."""
     from evalsuite.runs.history import submission_folder
-    from evalsuite.runs.submission_reader import walled_contexts
+    from evalsuite.runs.submission_reader import read_contexts
 
     entry = one_run(run, runs)
     rows: list[tuple[str, object]] = [("run", entry.name), ("tags", " ".join(f"#{name}" for name in entry.tags) or "none")]
@@ -71,7 +71,7 @@ def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
     for key, value in rows:
         print(clean(f" {key:<18} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"))
     ids = [result.instance_id for result in entry.results()]
-    for name, context in walled_contexts(submission_folder(entry.folder, entry.run), ids).items():
+    for name, context in read_contexts(submission_folder(entry.folder, entry.run), ids).items():
         print(clean(f" {'context':<18} {name}: {context}"))
     return EXIT_OK
 

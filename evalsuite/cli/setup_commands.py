@@ -148,22 +148,22 @@ def doctor_command(
     json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
 ) -> int:
     """Check which sandbox features this machine supports; with a gold folder, what is missing to score it, and for how many instances."""
-    from evalsuite.sandbox.worker_sandbox import every_wall
+    from evalsuite.sandbox.worker_sandbox import sandbox_features
 
     if gold is not None:
         return _show_needs(gold, databases, questions, as_json=json_)
     if databases is not None or questions is not None:
         raise UsageError("--databases and --questions go with a gold folder", hint="evalsuite doctor GOLD --databases DIR")
 
-    rows = list(every_wall())
+    rows = list(sandbox_features())
     if json_:
-        print(json.dumps({name: {"stands": stands, "what": what} for name, stands, what in rows}, indent=2))
+        print(json.dumps({name: {"stands": is_active, "what": what} for name, is_active, what in rows}, indent=2))
         return EXIT_OK
     width = shutil.get_terminal_size().columns
-    for name, stands, what in rows:
-        head = f" {name:<12} {'yes' if stands else 'no':<4} "
+    for name, is_active, what in rows:
+        head = f" {name:<12} {'yes' if is_active else 'no':<4} "
         print(textwrap.fill(what, max(40, width), initial_indent=head, subsequent_indent=" " * len(head)))
-    absent = [name for name, stands, _ in rows if not stands]
+    absent = [name for name, is_active, _ in rows if not is_active]
     print(
         "done: every sandbox feature is supported"
         if not absent

@@ -52,7 +52,7 @@ def suite_try(
     Nothing is saved unless `--keep` names a suite.
     """
     from evalsuite.reports.test_suite import TestSuite
-    from evalsuite.sandbox.temp_dirs import ScratchFolder
+    from evalsuite.sandbox.temp_dirs import TempDir
     from evalsuite.suites.case_data import reference_data_of
     from evalsuite.suites.stored_suites import ROOT
 
@@ -62,7 +62,7 @@ def suite_try(
     data = reference_data_of(None, source, None, None, input_column, reference_column, False)
     references = data.references if data is not None and data.references else []
     chosen = scorer or ("number_match" if all(_NUMBER.fullmatch(text.strip()) for text in references) else "string_match")
-    with ScratchFolder() as scratch:
+    with TempDir() as scratch:
         suite = TestSuite(
             keep or source.stem,
             chosen,

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, Final
 from evalsuite.core.errors import FaultError
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted
-from evalsuite.sandbox.temp_dirs import ScratchFolder, descriptor_path
+from evalsuite.sandbox.temp_dirs import TempDir, descriptor_path
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -81,7 +81,7 @@ def private_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> Iterator[Pat
         with unnamed_copy(source, limit_bytes) as copy:
             yield descriptor_path(copy.fileno())
         return
-    with ScratchFolder() as folder:
+    with TempDir() as folder:
         place = folder / "answer.duckdb"
         with place.open("wb") as target:
             _copy(source, target, limit_bytes)

@@ -25,7 +25,7 @@ from evalsuite.core.errors import FaultError, MissingExtraError, SubmissionError
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Result, Submission, Task
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SPEC_PATTERN, Inode, content_digest, inside, open_confined
-from evalsuite.sandbox.temp_dirs import ScratchFolder
+from evalsuite.sandbox.temp_dirs import TempDir
 
 _ENDING = ".duckdb"
 _SHOWN = 3
@@ -276,7 +276,7 @@ def copied(url: str, limits: Limits, *, read: Callable[[Path], Iterable[Submissi
         # Read in place: a copy would follow links that are refused there.
         yield Path(remote[1])
         return
-    with ScratchFolder() as scratch:
+    with TempDir() as scratch:
         folder = scratch / "submission"
         folder.mkdir()
         try:

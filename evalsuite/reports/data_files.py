@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import write_error
 from evalsuite.reports.document import Column, Document
-from evalsuite.sandbox.temp_dirs import ScratchFolder
+from evalsuite.sandbox.temp_dirs import TempDir
 
 if TYPE_CHECKING:
     from evalsuite.core.types import Result
@@ -108,7 +108,7 @@ def as_parquet(document: Document) -> bytes:
 
     table = document.table("parquet")
     columns = table.of("parquet")
-    with ScratchFolder() as folder:
+    with TempDir() as folder:
         lines, out = folder / "rows.jsonl", folder / "rows.parquet"
         longest = _SMALLEST_OBJECT
         with lines.open("w", encoding="ascii") as file:

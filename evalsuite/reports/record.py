@@ -102,12 +102,12 @@ def _with_people(record: Record, labels: Path | None) -> Record:
     """
     if labels is None and (record.folder is None or not labels_beside(record.folder).is_file()):
         return record
-    from evalsuite.runs.human_labels import known_labels, labels_of, score_by_people
+    from evalsuite.runs.human_labels import human_score, known_labels, labels_of
 
     given, told = (labels_of(labels), "") if labels is not None else known_labels(record.folder)
     if told:
         return replace(record, run={**record.run, "warnings": [*record.run.get("warnings", ()), told]})
-    found = score_by_people(record.results, given) if given or labels is not None else None
+    found = human_score(record.results, given) if given or labels is not None else None
     if found is None and labels is not None:
         raise UsageError(f"{labels} labels less than two answers that were scored", hint="a row for each: instance_id,label")
     return record if found is None else replace(record, run={**record.run, "people": asdict(found)})

@@ -142,9 +142,9 @@ def flips_by_kind(summary: "Summary", *, down: bool) -> str:
 
 def ceiling_words(record: "Record") -> str:
     """`22/24 (strict 23/24)`: the score of gold's own answers; empty if unknown, or for a part of gold."""
-    from evalsuite.runs.gold_self_score import ceiling_of
+    from evalsuite.runs.gold_self_score import load_self_score
 
-    ceiling = ceiling_of(str(record.run["gold"]["hash"]))
+    ceiling = load_self_score(str(record.run["gold"]["hash"]))
     if ceiling is None or record.summary.n_gold != record.run["gold"]["n_instances"]:
         return ""
     row = {"n": ceiling.n, "n_right_official": ceiling.official, "n_right_strict": ceiling.strict}

@@ -24,7 +24,7 @@ from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.paths import Inode
 from evalsuite.runs.table_transfer import RemoteTable, done, receive_table, serve_streams
 from evalsuite.sandbox.framing import COPY, FULL, LONGEST_ORDER, OFFICIAL, ClosedError, receive, send
-from evalsuite.sandbox.payloads import decode_forms, encode_forms
+from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
 from evalsuite.sandbox.worker_main import Memory
 
 # The paths of an answer are at most `answer_bytes` long in all.
@@ -57,10 +57,10 @@ def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_in
         request = replace(request, private=str(descriptor_path(copies[0])))
     files = files_of(request, gold_inodes)
     forms = read_prediction(request, files).forms
-    payload = encode_forms(forms)
+    payload = encode_payloads(forms)
     if len(payload) > most:
         fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
-        payload = encode_forms(dict.fromkeys(request.wanted, fault))
+        payload = encode_payloads(dict.fromkeys(request.wanted, fault))
     parent.sendall(b"r")
     send(judge, payload)
     if len(payload) <= most:
@@ -80,14 +80,14 @@ def serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapp
     while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
         order, packed = pickle.loads(frame)
         for task in unpack_tasks(packed):
-            if (result := _judged(order, task, reader, most)) is not None:
+            if (result := _judge_answer(order, task, reader, most)) is not None:
                 send(parent, _line(result))
             if result is None or memory.is_short(of_files=opens_files(task)):
                 send(parent, FULL)
                 return
 
 
-def _judged(order: str, task: Task, reader: socket.socket | None, most: int) -> Result | None:
+def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: int) -> Result | None:
     """Return the result of a task on what the reader sends; None if the reader is full. Raises `ClosedError` if the reader is gone."""
     from evalsuite.runs.instance_checks import opens_files, table_names, wants_database
     from evalsuite.runs.task_execution import Prediction, score_task, second_stage
@@ -104,7 +104,7 @@ def _judged(order: str, task: Task, reader: socket.socket | None, most: int) -> 
     if payload == FULL:
         return None
     read = partial(receive_table, reader, most=most)
-    forms = bound(decode_forms(payload, read), lambda place: RemoteTable(reader, place, most))
+    forms = bound(decode_payloads(payload, read), lambda place: RemoteTable(reader, place, most))
     result = second_stage(order)(task, Prediction(forms=forms))
     if digested_tables(forms):
         done(reader)

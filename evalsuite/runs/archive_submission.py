@@ -16,7 +16,7 @@ from evalsuite.readers.duckdb_connections import private_copy, unnamed_copy
 from evalsuite.readers.paths import content_digest, metadata_like, open_confined
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.sandbox.fork_server import ForkServer, forking
-from evalsuite.sandbox.rpc_client import WorkerCalls
+from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.sandbox.worker_sandbox import can_fork
 
 _TELL = "evalsuite.readers.archives:tell_files"
@@ -30,7 +30,7 @@ class Unpacker:
     def __init__(self, memo: DiskCache, limits: Mapping[str, int | float], isolation: str) -> None:
         self._memo, self._limits, self._isolation = memo, limits, isolation
         self._workers = ExitStack()
-        self._zygote: ForkServer | None = None
+        self._fork_server: ForkServer | None = None
 
     def close(self) -> None:
         """End the worker and its fork server."""
@@ -83,9 +83,9 @@ class Unpacker:
             with private_copy(copy, int(self._limits["archive_bytes"])) as place:
                 yield from tell_files(str(place), archive.name, self._limits)
             return
-        self._zygote = self._zygote or self._workers.enter_context(forking(archive.parent, modules=WORKER_MODULES))
+        self._fork_server = self._fork_server or self._workers.enter_context(forking(archive.parent, modules=WORKER_MODULES))
         n_bytes = os.fstat(copy.fileno()).st_size
-        with WorkerCalls(readable=[], hostile=archive.parent, limits=self._limits, zygote=self._zygote) as calls:
+        with RpcClient(readable=[], hostile=archive.parent, limits=self._limits, fork_server=self._fork_server) as calls:
             yield from calls.stream(_TELL, "", archive.name, dict(self._limits), copy=copy, n_bytes=20 * n_bytes)
 
 

@@ -31,7 +31,7 @@ _HERE = frozenset({"batch", "text", "number", "tree"})
 _QUESTION_KEYS = ("question", "instruction")
 
 
-class Batches:
+class BatchExecutor:
     """Executor that scores the tasks of batch scorers with the judge of suite.yaml and leaves the rest to `others`.
 
     An answer without a verdict is unscored, or wrong if `invalid_as` is "zero". The run's `folder` records the cost of the judge, so that a
@@ -52,9 +52,9 @@ class Batches:
         self._under_way = folder / JUDGE_BATCHES if folder is not None else None
         self._judge: Judge | None = None
 
-    def anew(self) -> "Batches":
+    def anew(self) -> "BatchExecutor":
         """Return the same executor with nothing spent."""
-        return Batches(self._others, self._gold, self._gold_inodes, invalid_as=self._invalid_as)
+        return BatchExecutor(self._others, self._gold, self._gold_inodes, invalid_as=self._invalid_as)
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """Yield one result per task as soon as it is known; judged ones come last."""

@@ -71,18 +71,18 @@ def score_chunk(payload: bytes) -> bytes:
     shared, packed = pickle.loads(payload)
     with _ONE_AT_A_TIME:
         inodes, links = _prepared(shared)
-    pool = Pool(jobs=1, isolation=shared.isolation, gold_inodes=inodes, links=links, zygote=_zygote_of(shared.submission_folder))
+    pool = Pool(jobs=1, isolation=shared.isolation, gold_inodes=inodes, links=links, fork_server=_fork_server_of(shared.submission_folder))
     with without_collection():
         return pack_results(list(pool.results(unpack_tasks(packed))))
 
 
-def _zygote_of(submission_folder: Path) -> ForkServer:
+def _fork_server_of(submission_folder: Path) -> ForkServer:
     """Return the fork server of this thread, with which it would die: one for all chunks of a submission. An older one is closed."""
-    known: tuple[Path, ForkServer] | None = getattr(_HERE, "zygote", None)
+    known: tuple[Path, ForkServer] | None = getattr(_HERE, "fork_server", None)
     if known is None or known[0] != submission_folder or not known[1].alive:
         if known is not None:
             known[1].close()
-        known = _HERE.zygote = submission_folder, ForkServer(submission_folder, modules=WORKER_MODULES)
+        known = _HERE.fork_server = submission_folder, ForkServer(submission_folder, modules=WORKER_MODULES)
     return known[1]
 
 
@@ -150,7 +150,7 @@ class DaskPool:
 
     def __init__(self, work: "Work") -> None:
         self.jobs = work.jobs
-        self.walls: Sequence[str] = Pool(jobs=1, isolation=work.isolation, gold_inodes=frozenset()).walls
+        self.features: Sequence[str] = Pool(jobs=1, isolation=work.isolation, gold_inodes=frozenset()).features
         self._work = work
         self._client: Any = None
         self._cluster: Any = None

@@ -24,9 +24,9 @@ from evalsuite.readers.limits import CLOCK
 from evalsuite.readers.paths import file_name
 from evalsuite.runs import gold_queries
 from evalsuite.runs.batch_scoring import Execute
-from evalsuite.runs.gold_queries import Living, LivingGold, check_as_of, is_judged_by, is_temporal, lacks_gold, query_files
+from evalsuite.runs.gold_queries import ComputedGold, GoldQueryRunner, check_as_of, is_scored_by, is_temporal, lacks_gold, query_files
 from evalsuite.runs.instance_checks import applicable, asks_pair, faulty, is_pair, skip_unscorable, unjudged
-from evalsuite.sandbox.temp_dirs import ScratchFolder
+from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ class Databases:
         self._cache = cache
         self._connections: Connections | None = None
         self._opened: list[Queries] = []
-        self._place: ScratchFolder | None = None
+        self._place: TempDir | None = None
 
     def living_gold(
         self,
@@ -327,17 +327,17 @@ class Databases:
         resumed: Path | None = None,
         live: bool = False,
         submitted: bool = True,
-    ) -> Living:
+    ) -> ComputedGold:
         """Return the tasks with query gold computed, or taken from `cache` or from the run folder `resumed`.
 
         `live` computes it even where gold exists. Nothing is computed for an instance without an answer, unless `submitted` is False.
         Raises `UsageError`.
         """
         check_as_of(as_of)
-        checks = [(task, check) for task in tasks for check in task.instance.checks if not submitted or is_judged_by(task, check)]
+        checks = [(task, check) for task in tasks for check in task.instance.checks if not submitted or is_scored_by(task, check)]
         if not any(query_files(task, check, live=live) or (is_temporal(check) and lacks_gold(task, check)) for task, check in checks):
-            return Living(tasks=tasks, notes=("--live-gold changes nothing: no submitted instance has a gold query",) if live else ())
-        computing = LivingGold(
+            return ComputedGold(tasks=tasks, notes=("--live-gold changes nothing: no submitted instance has a gold query",) if live else ())
+        computing = GoldQueryRunner(
             connections=self.connections(),
             # A suite that hides its gold leaves nothing behind.
             queries=self._keeping("gold-sql") if self._gold.suite.extra.get("hidden") is not True else self.queries(),
@@ -446,7 +446,7 @@ class Databases:
     def made(self, name: str) -> Path:
         """Return a folder of that name, which is removed with the run's other temporary folders."""
         if self._place is None:
-            self._place = ScratchFolder()
+            self._place = TempDir()
         folder = self._place.path / name
         folder.mkdir(exist_ok=True)
         return folder

@@ -17,7 +17,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.types import Gold, Result, Task
 from evalsuite.readers.paths import Inode
-from evalsuite.runs.worker_pool import Pool, open_lane
+from evalsuite.runs.worker_pool import Pool, open_pair
 from evalsuite.sandbox.budget import Budget
 from evalsuite.sandbox.fork_server import ForkServer
 
@@ -42,7 +42,7 @@ class Work:
     gold_inodes: frozenset[Inode]
     gold: Gold
     scheduler: str | None = None
-    zygote: ForkServer | None = None
+    fork_server: ForkServer | None = None
     judges: ForkServer | None = None
     budget: Budget | None = None
 
@@ -53,7 +53,7 @@ class Executor(Protocol):
     jobs: int
 
     @property
-    def walls(self) -> Sequence[str]:
+    def features(self) -> Sequence[str]:
         """The active sandbox features of each worker."""
         ...
 
@@ -86,12 +86,12 @@ def check_executor(name: str, scheduler: str | None) -> None:
 
 def local(work: Work) -> Pool:
     """Return the pool of this machine."""
-    open_one = partial(open_lane, judges=work.judges)
+    open_one = partial(open_pair, judges=work.judges)
     return Pool(
         jobs=work.jobs,
         isolation=work.isolation,
         gold_inodes=work.gold_inodes,
-        zygote=work.zygote,
+        fork_server=work.fork_server,
         budget=work.budget,
         open_one=open_one,
     )

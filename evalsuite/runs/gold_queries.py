@@ -49,7 +49,7 @@ def query_files(task: Task, check: Check, *, live: bool = False) -> list[Path]:
     return [] if reads == "tables" and len(files) != len(_names(check)) else files
 
 
-def is_judged_by(task: Task, check: Check) -> bool:
+def is_scored_by(task: Task, check: Check) -> bool:
     """Return whether this check can score the submitted answer; only then its gold is needed."""
     return task.answer is not None and task.answer.fault is None and any(check is one for one in applicable(task.instance, task.answer))
 
@@ -151,7 +151,7 @@ class Frozen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Living:
+class ComputedGold:
     """The tasks with computed gold, the golds by instance id (`id/name` if there are several), and notes."""
 
     tasks: Sequence[Task]
@@ -185,7 +185,7 @@ class _Asked:
     as_of: str | None
 
 
-class LivingGold:
+class GoldQueryRunner:
     """Compute the query gold of tasks into `place`, a temporary folder of this run.
 
     Gold in `cache` or of a `resumed` run is reused if it was computed on the same `clock` (when one is frozen); new gold is added to
@@ -215,7 +215,7 @@ class LivingGold:
         self._faults: dict[str, Problem] = {}
         self._notes: list[str] = []
 
-    def compute(self, tasks: Sequence[Task]) -> Living:
+    def compute(self, tasks: Sequence[Task]) -> ComputedGold:
         """Return the tasks with every query gold computed once; a failed query becomes a problem of its check."""
         wanted = [[self._wanted(task, check) for check in task.instance.checks] for task in tasks]
         new = [asked.query for name, asked in self._asked.items() if not self._taken_over(name, asked)]
@@ -228,11 +228,11 @@ class LivingGold:
             checks = tuple(self._made(check, gold) for check, gold in zip(task.instance.checks, golds, strict=True))
             made.append(replace(task, instance=replace(task.instance, checks=checks)))
         frozen = {name: self._frozen[name] for name in self._asked if name in self._frozen}
-        return Living(tasks=made, frozen=frozen, notes=tuple(self._notes))
+        return ComputedGold(tasks=made, frozen=frozen, notes=tuple(self._notes))
 
     def _wanted(self, task: Task, check: Check) -> list[str] | Problem | None:
         """Return the names of a check's queries, the problem that prevents them, or None if no query is needed."""
-        if self._submitted and not is_judged_by(task, check):
+        if self._submitted and not is_scored_by(task, check):
             return None
         files, lacking = query_files(task, check, live=self._live), lacks_gold(task, check)
         if not files:
@@ -312,7 +312,7 @@ class LivingGold:
         return replace(check, parameters=_in_place(check, [FromRoot(file.name) for file in files]), computed=self._place, problems=others)
 
 
-def drifts(living: Living, runs: Path, gold_hash: str) -> list[str]:
+def drifts(living: ComputedGold, runs: Path, gold_hash: str) -> list[str]:
     """Return a note on each computed gold that differs from the same query's gold in the last run of this gold below `runs`."""
     if not living.frozen:
         return []

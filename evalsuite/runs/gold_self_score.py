@@ -9,13 +9,13 @@ from evalsuite.core.errors import CHECK_HINT, write_error
 from evalsuite.runs.run_files import read_json, write_atomically
 from evalsuite.runs.signature import signature
 
-CEILINGS_FOLDER = Path(".evalsuite/gold")
+SELF_SCORES_FOLDER = Path(".evalsuite/gold")
 # Alternatives if nothing can be stored.
 WITHOUT = f"use --no-save, or {CHECK_HINT}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ceiling:
+class GoldSelfScore:
     """In how many of `n` instances gold's own answer is right, under both rules; `n_untried` more could not be tried.
 
     `unsatisfied` are those refused under official. `made_by` is the signature (without rules) it was found with: another version may give
@@ -42,7 +42,7 @@ def signature_of(gold_hash: str) -> str:
     return signature(rules="official", gold_hash=gold_hash, limits={}).replace("|rules:official", "")
 
 
-def keep_ceiling(ceiling: Ceiling, findings: list[dict[str, Any]], folder: Path = CEILINGS_FOLDER) -> Path:
+def save_self_score(ceiling: GoldSelfScore, findings: list[dict[str, Any]], folder: Path = SELF_SCORES_FOLDER) -> Path:
     """Write the self score with its findings and return the file. Raises `OutputError`."""
     path = folder / f"{ceiling.gold_hash}.json"
     try:
@@ -53,12 +53,12 @@ def keep_ceiling(ceiling: Ceiling, findings: list[dict[str, Any]], folder: Path 
     return path
 
 
-def ceiling_of(gold_hash: str, folder: Path = CEILINGS_FOLDER) -> Ceiling | None:
+def load_self_score(gold_hash: str, folder: Path = SELF_SCORES_FOLDER) -> GoldSelfScore | None:
     """Return the self score of the gold with that hash; None if it was never checked, or with other versions."""
     try:
         kept = read_json(folder / f"{gold_hash}.json")
         kept.pop("findings", None)
-        ceiling = Ceiling(**{**kept, "unsatisfied": tuple(kept["unsatisfied"])})
+        ceiling = GoldSelfScore(**{**kept, "unsatisfied": tuple(kept["unsatisfied"])})
     except (TypeError, KeyError, AttributeError):
         # An unreadable file counts as absent: the check can be repeated at any time.
         return None

@@ -98,7 +98,7 @@ def _value_of(text: str) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaidByPeople:
+class HumanEstimate:
     """The mean that people would give, with its 95 % interval, from their labels of n cases and the scorer's values of n_others more.
 
     `plain` is the scorer's own mean. The estimate is valid if the labelled cases were drawn at random.
@@ -159,7 +159,7 @@ def write_labels(path: Path, labels: Mapping[str, tuple[str, str]]) -> None:
     write_atomically(path, text.getvalue())
 
 
-def score_by_people(results: Sequence[Result], labels: Labels) -> SaidByPeople | None:
+def human_score(results: Sequence[Result], labels: Labels) -> HumanEstimate | None:
     """Return the score that people would give; None for fewer than two labels of scored answers.
 
     A missing answer is worth 0, as in the score; unscored answers are left out.
@@ -170,9 +170,9 @@ def score_by_people(results: Sequence[Result], labels: Labels) -> SaidByPeople |
     return _said(cases, n_all=len(graded))
 
 
-def difference_by_people(
+def human_difference(
     pairs: Sequence[tuple[Result, Result]], value: Callable[[Result], float | None], labels: tuple[Labels, Labels]
-) -> SaidByPeople | None:
+) -> HumanEstimate | None:
     """Return the mean difference b - a that people would find over pairs scored on both sides; None for fewer than two labelled on both.
 
     `value` gives a result's score. A missing answer needs no label.
@@ -187,7 +187,7 @@ def difference_by_people(
     return _said(cases, n_all=len(pairs))
 
 
-def _said(cases: Sequence[Case], *, n_all: int) -> SaidByPeople | None:
+def _said(cases: Sequence[Case], *, n_all: int) -> HumanEstimate | None:
     """Return the corrected mean over `n_all` cases; those not listed are surely 0."""
     both = [(own, label) for own, label in cases if label is not None]
     if len(both) < 2:
@@ -196,7 +196,7 @@ def _said(cases: Sequence[Case], *, n_all: int) -> SaidByPeople | None:
     assert found.low is not None
     assert found.high is not None
     share = len(cases) / n_all
-    return SaidByPeople(
+    return HumanEstimate(
         plain=math.fsum(own for own, _ in cases) / n_all,
         estimate=found.estimate * share,
         low=found.low * share,

@@ -31,7 +31,7 @@ from evalsuite.runs.plan import default_rules, signature_word
 from evalsuite.runs.run_folder import RUN, STARTED, holds_run, is_submission
 from evalsuite.runs.run_scores import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
 from evalsuite.runs.signature import signature
-from evalsuite.runs.submission_reader import HandedInReader, walled_columns
+from evalsuite.runs.submission_reader import SubmissionReader, read_unit_columns
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def score_places(
             if place.fault:
                 entries.append(Entry(name=place.name, scores=None, fault=place.fault, metadata=own))
             elif place.is_run or scoring is None:
-                scores = run_scores(place.folder, memo, read=walled_columns if place.is_foreign else None)
+                scores = run_scores(place.folder, memo, read=read_unit_columns if place.is_foreign else None)
                 fault = "" if scores is not None else f"{RUN} or the results beside it cannot be read"
                 more = {"is_run": True, "is_foreign": place.is_foreign}
                 entries.append(Entry(name=place.name, scores=scores, fault=fault, metadata=own, **more))
@@ -236,7 +236,7 @@ class _Scoring:
     ) -> None:
         self._gold_dir, self._settings, self._memo, self._metadata = gold_dir, settings, memo, metadata
         self.workers = ExitStack()
-        self._zygote: ForkServer | None = None
+        self._fork_server: ForkServer | None = None
         self._judges: ForkServer | None = None
         spec = find_spec(gold_dir)
         content, inodes = gold_hash(spec.parent, spec), gold_inodes(spec.parent)
@@ -254,7 +254,7 @@ class _Scoring:
         self._places = self._unpacked(places, limits)
         self._folders = [place.folder for place in self._places.values()]
         hashes: dict[str, str] = {}
-        reading = HandedInReader(gold_dir, self._folders, limits, settings.isolation)
+        reading = SubmissionReader(gold_dir, self._folders, limits, settings.isolation)
         with closing(reading):
             for name, place in self._places.items():
                 try:
@@ -348,10 +348,10 @@ class _Scoring:
         from evalsuite.runs.scoring import run
         from evalsuite.sandbox.fork_server import forking
 
-        self._zygote = self._zygote or self.workers.enter_context(forking(*self._folders, modules=WORKER_MODULES))
+        self._fork_server = self._fork_server or self.workers.enter_context(forking(*self._folders, modules=WORKER_MODULES))
         settings = {name: getattr(self._settings, name) for name in Settings.__slots__}
         how = RunOptions(**settings, **options)
-        done = run(place.folder, self._gold_dir, how, progress=progress, zygote=self._zygote, judges=self._with_gold())
+        done = run(place.folder, self._gold_dir, how, progress=progress, fork_server=self._fork_server, judges=self._with_gold())
         assert done.folder is not None, "a leaderboard saves its runs"
         return done.folder
 

@@ -13,7 +13,7 @@ from evalsuite.readers.paths import FromRoot
 _AT_ONCE: Final = 256
 
 
-def tell_handed_in(folder: str, limits: Limits, layout: str, mode: str | None, ids: Sequence[str] | None) -> Iterator[Any]:
+def stream_submission(folder: str, limits: Limits, layout: str, mode: str | None, ids: Sequence[str] | None) -> Iterator[Any]:
     """Yield the answers in batches, and last the other facts of the submission."""
     read = read_submission(Path(folder), limits, layout=layout, mode=mode, ids=None if ids is None else frozenset(ids))
     rows = [_row(answer) for answer in read.answers.values()]

@@ -23,11 +23,11 @@ from evalsuite.readers.paths import Inode
 from evalsuite.runs.batch_scoring import is_batch
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.executors import default_jobs
-from evalsuite.runs.gold_queries import Living, drifts
+from evalsuite.runs.gold_queries import ComputedGold, drifts
 from evalsuite.runs.instance_checks import asks_pair, modules_of, opens_files, scorer_modules, skip_unscorable
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.signature import signature
-from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.budget import Budget, answer_seconds, size_of
 from evalsuite.sandbox.fork_server import ForkServer
 from evalsuite.sandbox.machine_limits import check_limits, jobs_that_fit
@@ -171,7 +171,7 @@ class Planned:
     budget: Budget
     submission: Submission
     databases: Databases
-    living: Living
+    living: ComputedGold
     stamps: Mapping[str, str] | None
     tasks: Sequence[Task]
     rules: Rule
@@ -180,18 +180,20 @@ class Planned:
 
 
 @contextmanager
-def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, zygote: ForkServer | None) -> Iterator[Planned]:
+def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_server: ForkServer | None) -> Iterator[Planned]:
     """Yield the plan; what computed its gold is closed after the block."""
     gold = with_judge(read_gold(gold_dir, layout=options.layout, questions=options.questions), options.judge)
     # Without cached metadata, a fork server imports while this process continues.
-    ahead = zygote if options.executor == "local" and options.cache is None and options.resume is None else None
+    ahead = fork_server if options.executor == "local" and options.cache is None and options.resume is None else None
     is_whole = ahead is not None and not (options.only or options.pattern or options.group)
     early = scorer_modules({check.scorer for instance in gold.instances for check in instance.checks}) if is_whole else ()
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
     check_limits(limits)
     budget = Budget(limits)
-    submission = read_handed_in(result_dir, gold, limits, mode=options.mode, isolation=options.isolation, zygote=zygote, modules=early)
+    submission = read_submission_in_worker(
+        result_dir, gold, limits, mode=options.mode, isolation=options.isolation, fork_server=fork_server, modules=early
+    )
     chosen = options.rules or gold.suite.rules
     wanted = plan(
         gold,
@@ -239,10 +241,10 @@ def _jobs(options: RunOptions, tasks: Sequence[Task], limits: Limits) -> int:
     Raises `UsageError` if the machine has too little for one, or allows a process less than these answers may take.
     """
     jobs, sizes = options.jobs or default_jobs(), [size_of(task) for task in tasks]
-    beside_gold = any(asks_pair(task.instance.checks) for task in tasks)
+    with_gold_query = any(asks_pair(task.instance.checks) for task in tasks)
     check_limits(
         limits,
-        seconds=answer_seconds(limits, max(sizes, default=0), beside_gold=beside_gold),
+        seconds=answer_seconds(limits, max(sizes, default=0), with_gold_query=with_gold_query),
         n_bytes=max([_LINE_BYTES * len(tasks), *(size for task, size in zip(tasks, sizes, strict=True) if opens_files(task))]),
     )
     if options.executor != "local":

@@ -23,7 +23,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.run_result import Run
 from evalsuite.runs.scoring import Progress, run
 from evalsuite.runs.shards import parse_shard
-from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.submission_reader import read_submission_in_worker
 
 FROM = "rescored_from"
 _STAMPED = re.compile(r"\d{8}-\d{6}-(.+)")
@@ -71,7 +71,7 @@ def rescore(
     if said.get("hash"):
         read = read_gold(gold_folder, layout=layout)
         limits = resolve_limits(read.suite.limits, own_limits)
-        now = submission_hash(read_handed_in(handed_in, read, limits, mode=mode, isolation=options.isolation))
+        now = submission_hash(read_submission_in_worker(handed_in, read, limits, mode=mode, isolation=options.isolation))
         _check_content(entry, "submission", handed_in, said["hash"], now)
     else:
         notes.append("the run does not record the content of its submission: the current content was scored")

@@ -11,7 +11,7 @@ from evalsuite.core.gc_tuning import without_collection
 from evalsuite.core.types import Result
 from evalsuite.readers.submission_files import file_contents, has_changed, hash_of, named_hash, read_of, submission_hash, unsure_of
 from evalsuite.runs import WORKER_MODULES
-from evalsuite.runs.batch_scoring import Batches, is_batch
+from evalsuite.runs.batch_scoring import BatchExecutor, is_batch
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database
 from evalsuite.runs.errata_scores import correct, unapplied
 from evalsuite.runs.executors import Executor, Work, check_executor, open_executor
@@ -38,7 +38,7 @@ def run(
     options: RunOptions | None = None,
     *,
     progress: Progress | None = None,
-    zygote: ForkServer | None = None,
+    fork_server: ForkServer | None = None,
     judges: ForkServer | None = None,
 ) -> Run:
     """Score `result_dir` against `gold_dir` and save the run.
@@ -59,9 +59,11 @@ def run(
         # The fork server imports while gold is read.
         with (
             without_collection(),
-            nullcontext(zygote) if zygote is not None and zygote.alive else forking(result_dir, modules=WORKER_MODULES) as zygote,
-            planned_run(result_dir, gold_dir, options, zygote) as planned,
-            _opened(planned, zygote, judges) as opened,
+            nullcontext(fork_server)
+            if fork_server is not None and fork_server.alive
+            else forking(result_dir, modules=WORKER_MODULES) as fork_server,
+            planned_run(result_dir, gold_dir, options, fork_server) as planned,
+            _opened(planned, fork_server, judges) as opened,
         ):
             finished = _summarise(planned, opened, _execute(planned, opened, progress), started)
             if opened.folder is not None:
@@ -86,14 +88,14 @@ class Opened:
 
     pool: Executor
     sql: SqlAnswers
-    batches: Batches
+    batches: BatchExecutor
     cache: ScoreCache | None
     folder: RunFolder | None
     known: Mapping[str, Result]
 
 
 @contextmanager
-def _opened(planned: Planned, zygote: ForkServer | None, judges: ForkServer | None) -> Iterator[Opened]:
+def _opened(planned: Planned, fork_server: ForkServer | None, judges: ForkServer | None) -> Iterator[Opened]:
     """Open the resources of a run. After the block every worker is dead and every file closed."""
     options, gold, inodes = planned.options, planned.gold, planned.gold_inodes
     assert options.jobs is not None
@@ -104,7 +106,7 @@ def _opened(planned: Planned, zygote: ForkServer | None, judges: ForkServer | No
         gold=gold,
         gold_inodes=inodes,
         scheduler=options.scheduler,
-        zygote=zygote,
+        fork_server=fork_server,
         judges=judges,
         budget=planned.budget,
     )
@@ -117,7 +119,7 @@ def _opened(planned: Planned, zygote: ForkServer | None, judges: ForkServer | No
         cache = ScoreCache(options.cache, base=base, gold=planned.gold_files, gold_inodes=inodes, state_of=state_of)
     place = folder.path if folder is not None else None
     sql = planned.databases.sql_answers(pool.results, place, inodes, ves=options.ves, tell=options.tell)
-    batches = Batches(sql.results, gold, inodes, invalid_as=options.invalid_as, folder=place)
+    batches = BatchExecutor(sql.results, gold, inodes, invalid_as=options.invalid_as, folder=place)
     try:
         if folder is not None and not gold.suite.extra.get("hidden"):
             planned.living.freeze(folder.path)
@@ -201,7 +203,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
     corrections = correct(tasks, results, planned.errata, opened.batches.anew().results, rules=planned.rules)
     read = read_of(tasks, {result.instance_id: result for result in results})
     contents = file_contents(planned.submission, known=read) if options.save else {}
-    made = receipt(isolation=options.isolation, walls=opened.pool.walls, jobs=opened.pool.jobs, executor=options.executor)
+    made = receipt(isolation=options.isolation, features=opened.pool.features, jobs=opened.pool.jobs, executor=options.executor)
     return Run(
         gold=gold,
         submission=planned.submission,

@@ -82,12 +82,12 @@ def shown_rules(rules: str, signatures: Iterable[str]) -> str:
     return " and ".join(sorted(named - {"strict", "default"})) or rules if rules == "official" else rules
 
 
-def receipt(*, isolation: str, walls: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:
+def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:
     """Return how a run was made, apart from what can change a verdict.
 
     Interpreter, system, `isolation` with its sandbox features, jobs, and an executor other than the local one.
     """
-    shown = "+".join([isolation, *(wall for wall in walls if wall != "limits")])
+    shown = "+".join([isolation, *(wall for wall in features if wall != "limits")])
     return {
         "isolation": shown,
         "jobs": jobs,

@@ -21,14 +21,14 @@ from evalsuite.runs.history import CONTEXTS, LONGEST, RunEntry, submission_folde
 from evalsuite.runs.run_files import Row
 from evalsuite.runs.run_folder import RUN
 from evalsuite.sandbox.fork_server import ForkServer, forking
-from evalsuite.sandbox.rpc_client import WorkerCalls
+from evalsuite.sandbox.rpc_client import RpcClient
 
-_TELL, _TELL_CONTEXTS = "evalsuite.runs.metadata_worker:tell_handed_in", f"{__name__}:tell_contexts"
+_TELL, _TELL_CONTEXTS = "evalsuite.runs.metadata_worker:stream_submission", f"{__name__}:stream_contexts"
 _COLUMN = list[float | None]
 _UNITS = "evalsuite.runs.run_files:unit_columns"
 
 
-def read_handed_in(
+def read_submission_in_worker(
     folder: Path,
     gold: Gold | None,
     limits: Limits,
@@ -38,7 +38,7 @@ def read_handed_in(
     hidden: Sequence[Path] = (),
     mode: str | None = None,
     isolation: str = "process",
-    zygote: ForkServer | None = None,
+    fork_server: ForkServer | None = None,
     modules: Collection[str] = (),
 ) -> Submission:
     """Return the submission in `folder`, as `read_submission` does for the ids of `gold`.
@@ -65,8 +65,8 @@ def read_handed_in(
         # Its files would be gold's own. The reverse is prevented by the sandbox.
         raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
     if isolation == "none":
-        if zygote is not None:
-            zygote.load(modules)
+        if fork_server is not None:
+            fork_server.load(modules)
         return _as_gold_has_it(read_submission(folder, limits, layout=layout, mode=mode, ids=known), gold)
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
     try:
@@ -75,7 +75,7 @@ def read_handed_in(
         n_bytes = 0
     names = None if known is None else sorted(known)
     try:
-        with WorkerCalls(readable=[place], hidden=hidden, hostile=place, limits=limits, zygote=zygote, modules=modules) as calls:
+        with RpcClient(readable=[place], hidden=hidden, hostile=place, limits=limits, fork_server=fork_server, modules=modules) as calls:
             for told in calls.stream(_TELL, str(place), dict(limits), layout, mode, names, n_bytes=n_bytes):
                 if isinstance(told, dict):
                     rest = {**told, "notes": tuple(told["notes"]), "unknown": tuple(map(tuple, told["unknown"]))}
@@ -114,7 +114,7 @@ def read_unchanged(run: Mapping[str, Any], run_folder: Path, ids: Collection[str
             return None
         options, gold = run["options"], Path(str(run["gold"]["folder"]))
         limits = resolve_limits(options.get("limits") or {})
-        return read_handed_in(folder, None, limits, ids=ids, hidden=[gold], mode=options.get("mode"))
+        return read_submission_in_worker(folder, None, limits, ids=ids, hidden=[gold], mode=options.get("mode"))
     except (OSError, EvalsuiteError, KeyError, TypeError):
         return None
 
@@ -136,20 +136,20 @@ def _read_sides(entry: RunEntry) -> tuple[Gold | None, Submission | None]:
     return gold, read_unchanged(entry.run, entry.folder, [instance.instance_id for instance in gold.instances])
 
 
-class HandedInReader:
+class SubmissionReader:
     """Read submissions for one gold. If all are cached, neither gold nor a submission is read and no worker is started."""
 
     def __init__(self, gold_dir: Path, folders: Sequence[Path], limits: Mapping[str, int | float], isolation: str) -> None:
         self._gold_dir, self._folders, self._limits, self._isolation = gold_dir, folders, limits, isolation
         self._gold: Gold | None = None
         self._workers = ExitStack()
-        self._zygote: ForkServer | None = None
+        self._fork_server: ForkServer | None = None
 
     def read(self, folder: Path) -> Submission:
         """Return one of the submissions."""
         self._gold = self._gold or read_gold(self._gold_dir)
-        self._zygote = self._zygote or self._workers.enter_context(forking(*self._folders, modules=WORKER_MODULES))
-        return read_handed_in(folder, self._gold, self._limits, isolation=self._isolation, zygote=self._zygote)
+        self._fork_server = self._fork_server or self._workers.enter_context(forking(*self._folders, modules=WORKER_MODULES))
+        return read_submission_in_worker(folder, self._gold, self._limits, isolation=self._isolation, fork_server=self._fork_server)
 
     def close(self) -> None:
         """End the worker's fork server."""
@@ -170,7 +170,7 @@ def _answer(name: str, row: Sequence[Any]) -> Answer:
     return replace(answer, fault=Fault(code=fault[0], detail=fault[1], where=fault[2])) if fault else answer
 
 
-def walled_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
+def read_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
     """Return instance id -> context that a suite's run stored next to its answer, cut at 20,000 characters, read in a worker.
 
     Empty if none was stored or readable.
@@ -178,7 +178,7 @@ def walled_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
     place, limits = folder.absolute(), resolve_limits()
     try:
         n_bytes = min((place / CONTEXTS).lstat().st_size, int(limits["file_bytes"]))
-        with WorkerCalls(readable=[place], hostile=place, limits=limits) as calls:
+        with RpcClient(readable=[place], hostile=place, limits=limits) as calls:
             told = list(calls.stream(_TELL_CONTEXTS, str(place), dict(limits), list(ids), n_bytes=n_bytes))
     except (OSError, EvalsuiteError, FaultError):
         return {}
@@ -186,21 +186,21 @@ def walled_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
     return {row[0]: row[1] for row in told if fits(row, list[str]) and len(row) == 2}
 
 
-def tell_contexts(folder: str, limits: Limits, ids: Sequence[str]) -> Iterator[list[str]]:
+def stream_contexts(folder: str, limits: Limits, ids: Sequence[str]) -> Iterator[list[str]]:
     """Worker side: yield [instance id, context] of each instance that has one."""
     with open_confined(Path(folder), CONTEXTS, limit_bytes=limits["file_bytes"]) as handle:
         found = json.load(handle)
     yield from ([name, str(found[name])[:LONGEST]] for name in ids if isinstance(found, dict) and name in found)
 
 
-def walled_columns(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
+def read_unit_columns(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
     """Yield the columns of an instance in the `units.parquet` of another person's run, parsed in a worker.
 
     Raises `OutputError` if the worker dies or takes too long.
     """
     path, n_bytes = file.absolute(), os.fstat(handle.fileno()).st_size
     try:
-        with WorkerCalls(readable=[path], hostile=path.parent, limits=resolve_limits()) as calls:
+        with RpcClient(readable=[path], hostile=path.parent, limits=resolve_limits()) as calls:
             for row in calls.stream(_UNITS, str(path), instance_id, copy=handle, n_bytes=n_bytes):
                 # The file may control the worker, so its output is checked.
                 match row:

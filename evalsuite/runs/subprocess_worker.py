@@ -23,7 +23,7 @@ from evalsuite.runs.instance_checks import JUDGE, JUDGE_OFFICIAL, faulty, out_of
 from evalsuite.runs.run_files import reported_result
 from evalsuite.sandbox.budget import Budget, answer_seconds, killed, size_of
 from evalsuite.sandbox.cpu_clock import Alarm, Clock, Verdict
-from evalsuite.sandbox.fork_server import cannot_start, import_path, now, worker_environment
+from evalsuite.sandbox.fork_server import import_path, now, start_error, worker_environment
 from evalsuite.sandbox.framing import LONGEST_ORDER, LONGEST_RESULT, OFFICIAL, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import was_killed
 from evalsuite.scorers import SCORERS, worker_setup
@@ -47,7 +47,7 @@ class _Pipes:
         return self._source.readinto1(buffer[:nbytes])  # type: ignore[attr-defined, no-any-return]
 
 
-class _SpawnedWorker:
+class _SubprocessWorker:
     """One interpreter. Raises `EvalsuiteError` if it cannot be started."""
 
     def __init__(self, setup: bytes, hostile: Path) -> None:
@@ -62,7 +62,7 @@ class _SpawnedWorker:
                 env=worker_environment(),
             )
         except OSError:
-            raise cannot_start() from None
+            raise start_error() from None
         assert self._process.stdout is not None
         assert self._process.stdin is not None
         self._stream = _Pipes(self._process.stdout, self._process.stdin)
@@ -73,7 +73,7 @@ class _SpawnedWorker:
             is_ready = False
         if not is_ready:
             self.kill()
-            raise cannot_start()
+            raise start_error()
 
     @property
     def alive(self) -> bool:
@@ -85,7 +85,7 @@ class _SpawnedWorker:
         Return an order instead if the task must be scored again: alone if the operating system killed the worker, unless this `is_last` of
         its attempts, and under the official rules only if just the strict ones took too long.
         """
-        started, seconds = now(), answer_seconds(task.limits, size_of(task), beside_gold=bool(task.databases))
+        started, seconds = now(), answer_seconds(task.limits, size_of(task), with_gold_query=bool(task.databases))
         over: list[Verdict] = []
 
         def stop(verdict: Verdict) -> None:
@@ -134,7 +134,7 @@ class _SpawnedWorker:
         self._process.wait()
 
 
-def spawned_results(
+def subprocess_results(
     tasks: Sequence[Task],
     *,
     jobs: int,
@@ -143,14 +143,14 @@ def spawned_results(
     budget: Budget,
 ) -> Iterator[Result]:
     """Yield one result per task as soon as it is known; `jobs` workers in parallel, started on demand and ended with the last task."""
-    own, workers = threading.local(), list[_SpawnedWorker]()
+    own, workers = threading.local(), list[_SubprocessWorker]()
     setup = _setup(tasks[0].limits, gold_inodes)
 
     def score(task: Task, order: str, *, is_last: bool = False) -> Result | tuple[Task, str]:
         if not is_last and not budget.spend(size_of(task)):
             return out_of_budget(task, budget)
         if (worker := getattr(own, "worker", None)) is None or not worker.alive:
-            worker = own.worker = _SpawnedWorker(setup, task.submission_folder)
+            worker = own.worker = _SubprocessWorker(setup, task.submission_folder)
             workers.append(worker)
         told = worker.score(task, order, is_last=is_last)
         return told if isinstance(told, Result) else (task, told)

@@ -12,7 +12,7 @@ from evalsuite.compare.table_digests import Digest, DigestedTable, digested_tabl
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
 from evalsuite.sandbox.framing import ClosedError, receive, send
-from evalsuite.sandbox.payloads import decode_forms, encode_forms, unread_tables
+from evalsuite.sandbox.payloads import decode_payloads, encode_payloads, unread_tables
 
 if TYPE_CHECKING:
     from socket import socket
@@ -50,18 +50,18 @@ def _send_table(table: UnreadTable, judge: "socket", most: int) -> None:
     except (OddError, MemoryError):
         sent = 0
     send(judge, _ODD)
-    send(judge, _encoded(table.source.whole, most) if sent <= most else encode_forms({"table": _too_long(most)}))
+    send(judge, _encoded(table.source.whole, most) if sent <= most else encode_payloads({"table": _too_long(most)}))
 
 
 def _encoded(read: Callable[[], Table | Fault], most: int) -> bytes:
     """Encode the table or fault that a reading returns."""
     try:
-        payload = encode_forms({"table": read()})
+        payload = encode_payloads({"table": read()})
     except FaultError as error:
-        return encode_forms({"table": error.fault})
+        return encode_payloads({"table": error.fault})
     except (MemoryError, RecursionError):
-        return encode_forms({"table": Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")})
-    return payload if len(payload) <= most else encode_forms({"table": _too_long(most)})
+        return encode_payloads({"table": Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")})
+    return payload if len(payload) <= most else encode_payloads({"table": _too_long(most)})
 
 
 def _too_long(most: int) -> Fault:
@@ -73,7 +73,7 @@ def receive_table(reader: "socket", header: tuple[str, ...], name: str, most: in
     try:
         return packed_table(header, name, _frames(reader, most))
     except OddError:
-        form = decode_forms(_received(reader, most))["table"]
+        form = decode_payloads(_received(reader, most))["table"]
     if not isinstance(form, Table | Fault):
         raise ValueError("a reader sent no table")
     return form
@@ -111,7 +111,7 @@ class RemoteTable:
     def rows(self) -> Table | Fault:
         """Return the table as the reader sends it, or its fault."""
         send(self._reader, _ROWS + str(self._place).encode())
-        table = decode_forms(_received(self._reader, self._most)).get("table")
+        table = decode_payloads(_received(self._reader, self._most)).get("table")
         if not isinstance(table, Table | Fault):
             raise ValueError("a reader sent no table")
         return table

@@ -1,7 +1,7 @@
 """Executor of this machine: worker pairs in parallel, the largest answers first; a death or a time-out costs one answer.
 
 `Pool.results` divides the tasks: what needs no worker is settled at once, programs go into program sandboxes, the rest to worker pairs.
-`Pool._in_lanes` is the event loop: dispatch tasks, collect results, kill workers that exceed their limit, and replace worker pairs that
+`Pool._run_pairs` is the event loop: dispatch tasks, collect results, kill workers that exceed their limit, and replace worker pairs that
 died, are full or are late. Of such a pair only the current task is lost (TIMEOUT or WORKER_DIED); the tasks behind it return to the front
 of the queue. If the operating system killed a worker, the task is tried once more after all others, alone, and is `unscored` if that
 happens again. A task counts against the run's `Budget` when it is dispatched; when the run's time is over, the remaining tasks are lost to
@@ -46,11 +46,11 @@ from evalsuite.runs.instance_checks import (
 from evalsuite.runs.run_files import reported_result
 from evalsuite.sandbox.budget import Budget, answer_seconds, delayed, killed, size_of
 from evalsuite.sandbox.cpu_clock import Clock, Verdict
-from evalsuite.sandbox.fork_server import ForkServer, Worker, cannot_start, now, undisturbed
+from evalsuite.sandbox.fork_server import ForkServer, Worker, now, signals_blocked, start_error
 from evalsuite.sandbox.framing import COPY, FULL, LONGEST_RESULT, OFFICIAL, ClosedError, Frames, receive, send
 from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
 from evalsuite.sandbox.serialization import pack_tasks
-from evalsuite.sandbox.worker_sandbox import can_fork, expected_walls
+from evalsuite.sandbox.worker_sandbox import can_fork, expected_features
 from evalsuite.scorers import worker_setup
 
 _STARTUP_SECONDS = 60
@@ -80,9 +80,15 @@ class Setup:
 
         Only the worker that opens the submission's files gets gold's inodes.
         """
-        walls = self.isolation != "none"
+        sandboxed = self.isolation != "none"
         inodes = self.gold_inodes if role in ("reader", "fused") else frozenset()
-        shared = {"walls": walls, "limits": dict(self.limits), "readable": dict(self.readable), "gold_inodes": inodes, "serve": _SERVE}
+        shared = {
+            "sandboxed": sandboxed,
+            "limits": dict(self.limits),
+            "readable": dict(self.readable),
+            "gold_inodes": inodes,
+            "serve": _SERVE,
+        }
         return pickle.dumps({**shared, **({} if role == "reader" else worker_setup())})
 
 
@@ -127,7 +133,7 @@ class WorkerPair:
     clock: Clock = field(default_factory=Clock)
     n_done: int = 0
     private: dict[str, tuple[IO[bytes], dict[str, str]]] = field(default_factory=dict)
-    walls: list[str] = field(default_factory=list)
+    features: list[str] = field(default_factory=list)
     is_full: bool = False
     is_gone: bool = False
     n_official: int = 0
@@ -160,11 +166,11 @@ class WorkerPair:
                 except (ClosedError, OSError):
                     frame = None
                 if frame is None:
-                    raise cannot_start()
+                    raise start_error()
                 # From here on reads do not wait for a worker.
                 worker.control.setblocking(False)
                 worker.ready = True
-                self.walls = json.loads(frame)["walls"]
+                self.features = json.loads(frame)["features"]
 
     def take(self, tasks: Sequence[Task], order: str) -> None:
         """Send tasks to both stages. A worker that cannot receive them ended earlier, for another reason than these tasks."""
@@ -190,7 +196,7 @@ class WorkerPair:
         send(worker.control, pickle.dumps(message))
         worker.control.setblocking(False)
 
-    def hear(self) -> list[Result]:
+    def receive_results(self) -> list[Result]:
         """Return new results, in the order of the tasks; `tasks` keeps the rest."""
         try:
             data = self.judge.control.recv(_PIECE)
@@ -222,10 +228,10 @@ class WorkerPair:
             return None
         if (copied := self.private.get(result.instance_id)) is not None:
             result = replace(result, digests={**result.digests, **copied[1]})
-        self.let_go()
+        self.pop_task()
         return result
 
-    def let_go(self) -> Task:
+    def pop_task(self) -> Task:
         """Remove and return the first task; the next one's time begins."""
         task = self.tasks.popleft()
         self.n_done, self.n_official = self.n_done + 1, 0
@@ -267,50 +273,50 @@ class WorkerPair:
             worker.kill()
 
 
-def open_lane(setup: Setup, zygote: ForkServer, judges: ForkServer | None = None) -> WorkerPair:
+def open_pair(setup: Setup, fork_server: ForkServer, judges: ForkServer | None = None) -> WorkerPair:
     """Start a worker pair; call `await_ready` before the first task. `judges` forks the judge if gold was read ahead."""
-    lane, judging = WorkerPair(workers={}), judges if judges is not None and judges.alive else zygote
+    pair, judging = WorkerPair(workers={}), judges if judges is not None and judges.alive else fork_server
     try:
         if setup.isolation == "none":
-            lane.workers["fused"] = zygote.fork("fused")
+            pair.workers["fused"] = fork_server.fork("fused")
         elif setup.opens_files:
             left, right = socket.socketpair()
             with left, right:
-                lane.workers["reader"] = zygote.fork("reader", left)
-                lane.workers["judge"] = judging.fork("judge", right)
+                pair.workers["reader"] = fork_server.fork("reader", left)
+                pair.workers["judge"] = judging.fork("judge", right)
         else:
-            lane.workers["judge"] = judging.fork("judge")
-        for role, worker in lane.workers.items():
+            pair.workers["judge"] = judging.fork("judge")
+        for role, worker in pair.workers.items():
             send(worker.control, setup.to_bytes(role))
     except OSError:
-        lane.kill()
-        raise cannot_start() from None
-    return lane
+        pair.kill()
+        raise start_error() from None
+    return pair
 
 
-def seconds_of(lane: WorkerPair, sizes: Mapping[str, int]) -> float:
+def seconds_of(pair: WorkerPair, sizes: Mapping[str, int]) -> float:
     """Return the seconds that a pair's first task may take."""
-    if not lane.tasks:
+    if not pair.tasks:
         return math.inf
-    task = lane.tasks[0]
-    beside_gold = bool(task.databases) and lane.stage() == "compared"
-    return answer_seconds(task.limits, sizes.get(task.instance.instance_id, 0), beside_gold=beside_gold)
+    task = pair.tasks[0]
+    with_gold_query = bool(task.databases) and pair.stage() == "compared"
+    return answer_seconds(task.limits, sizes.get(task.instance.instance_id, 0), with_gold_query=with_gold_query)
 
 
-def is_over(lane: WorkerPair, sizes: Mapping[str, int]) -> Verdict:
+def is_over(pair: WorkerPair, sizes: Mapping[str, int]) -> Verdict:
     """Return whether the time of a pair's first task is over, and how."""
-    seconds = seconds_of(lane, sizes)
-    return lane.clock.over(seconds) if lane.clock.is_due(seconds) else ""
+    seconds = seconds_of(pair, sizes)
+    return pair.clock.over(seconds) if pair.clock.is_due(seconds) else ""
 
 
-def lost(lane: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
+def lost(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
     """Remove the first task of a pair that is out of time or dead, and return its result.
 
     That is `timeout` or `crashed`, or `unscored` if the task was not the cause.
     """
-    stage, seconds = lane.stage(), lane.clock.had
-    digests = lane.private.get(lane.tasks[0].instance.instance_id, (None, {}))[1]
-    task = lane.let_go()
+    stage, seconds = pair.stage(), pair.clock.had
+    digests = pair.private.get(pair.tasks[0].instance.instance_id, (None, {}))[1]
+    task = pair.pop_task()
     if over == "delayed":
         result = unjudged(task, delayed(f"the answer was being {stage}", task.limits["seconds"]), seconds=seconds)
     elif over == "late":
@@ -345,25 +351,25 @@ class Pool:
         jobs: int,
         isolation: str,
         gold_inodes: frozenset[tuple[int, int]],
-        open_one: Callable[[Setup, ForkServer], WorkerPair] = open_lane,
+        open_one: Callable[[Setup, ForkServer], WorkerPair] = open_pair,
         order: str = JUDGE,
-        zygote: ForkServer | None = None,
+        fork_server: ForkServer | None = None,
         budget: Budget | None = None,
         links: Sequence[Path] | None = None,
     ) -> None:
         self.jobs, self.isolation, self.gold_inodes = jobs, isolation, gold_inodes
         self._built: Sequence[str] = ()
-        self._open_one, self._order, self._zygote, self._budget = open_one, order, zygote, budget
-        self._owns_zygote, self._links = zygote is None, links
-        self._lanes: list[WorkerPair] = []
+        self._open_one, self._order, self._fork_server, self._budget = open_one, order, fork_server, budget
+        self._owns_fork_server, self._links = fork_server is None, links
+        self._pairs: list[WorkerPair] = []
         self._opened: list[WorkerPair] = []
         self._again: deque[tuple[Task, str]] = deque()
         self._setup: Setup | None = None
 
     @property
-    def walls(self) -> Sequence[str]:
+    def features(self) -> Sequence[str]:
         """The sandbox features of each worker; known before one starts, so that a finished resumed run reports them too."""
-        return self._built or (expected_walls() if self.isolation != "none" else ())
+        return self._built or (expected_features() if self.isolation != "none" else ())
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """Yield one result per task as soon as it is known."""
@@ -423,9 +429,9 @@ class Pool:
         if self.isolation == "none":
             yield from (self._score_here(task, budget) for task in tasks)
             return
-        from evalsuite.runs.subprocess_worker import spawned_results
+        from evalsuite.runs.subprocess_worker import subprocess_results
 
-        yield from spawned_results(tasks, jobs=self.jobs, gold_inodes=self.gold_inodes, order=self._order, budget=budget)
+        yield from subprocess_results(tasks, jobs=self.jobs, gold_inodes=self.gold_inodes, order=self._order, budget=budget)
 
     def _score_here(self, task: Task, budget: Budget) -> Result:
         from evalsuite.runs.task_execution import score_task
@@ -435,12 +441,12 @@ class Pool:
     def close(self) -> None:
         """Kill every worker, also if not all results were taken."""
         self._end_lanes()
-        if self._zygote is not None and self._owns_zygote:
-            self._zygote.close()
-            self._zygote = None
+        if self._fork_server is not None and self._owns_fork_server:
+            self._fork_server.close()
+            self._fork_server = None
 
     def _end_lanes(self) -> None:
-        self._lanes = []
+        self._pairs = []
         while self._opened:
             self._opened[-1].kill()
             self._opened.pop()
@@ -448,9 +454,9 @@ class Pool:
     def _make_ready(self, tasks: Sequence[Task]) -> None:
         """Create what all worker pairs share: a fork server, and the set-up of each worker."""
         self._hostile, self._modules = tasks[0].submission_folder, modules_of(tasks)
-        with undisturbed():
-            self._zygote = self._zygote or ForkServer(self._hostile, modules=WORKER_MODULES)
-        self._zygote.load(self._modules)
+        with signals_blocked():
+            self._fork_server = self._fork_server or ForkServer(self._hostile, modules=WORKER_MODULES)
+        self._fork_server.load(self._modules)
         self._setup = self._make_setup(tasks)
 
     def _make_setup(self, tasks: Sequence[Task]) -> Setup:
@@ -472,97 +478,97 @@ class Pool:
         """Yield the results of all tasks: first in parallel, then, one by one, of those to be tried again."""
         if tasks:
             self._make_ready(tasks)
-            yield from self._in_lanes(tasks, budget, self._order, is_first=True)
+            yield from self._run_pairs(tasks, budget, self._order, is_first=True)
             while self._again:
                 self._end_lanes()
                 task, order = self._again.popleft()
-                yield from self._in_lanes([task], budget, order, is_first=False)
+                yield from self._run_pairs([task], budget, order, is_first=False)
 
-    def _in_lanes(self, tasks: Sequence[Task], budget: Budget, order: str, *, is_first: bool) -> Iterator[Result]:
+    def _run_pairs(self, tasks: Sequence[Task], budget: Budget, order: str, *, is_first: bool) -> Iterator[Result]:
         """Event loop: dispatch tasks, collect results, kill workers that exceed their limit."""
         sizes = {task.instance.instance_id: size for task in tasks if (size := size_of(task)) > _SMALL}
         waiting = deque(sorted(tasks, key=lambda task: sizes.get(task.instance.instance_id, 0), reverse=True))
-        self._lanes = [self._open() for _ in range(min(self.jobs, len(waiting)))]
-        while waiting or any(lane.tasks for lane in self._lanes):
+        self._pairs = [self._open() for _ in range(min(self.jobs, len(waiting)))]
+        while waiting or any(pair.tasks for pair in self._pairs):
             if not budget.seconds:
-                yield from [out_of_budget(task, budget) for task in (*(task for lane in self._lanes for task in lane.tasks), *waiting)]
+                yield from [out_of_budget(task, budget) for task in (*(task for pair in self._pairs for task in pair.tasks), *waiting)]
                 return
-            for lane in [self._able(lane, waiting) for lane in self._lanes if waiting and not lane.tasks]:
+            for pair in [self._usable(pair, waiting) for pair in self._pairs if waiting and not pair.tasks]:
                 ready: list[Task] = []
-                for task in self._some(waiting, sizes):
+                for task in self._next_tasks(waiting, sizes):
                     if is_first and not budget.spend(sizes.get(task.instance.instance_id) or size_of(task)):
                         yield out_of_budget(task, budget)
-                    elif (faulty_one := self._copied(task, lane)) is not None:
+                    elif (faulty_one := self._copy_database(task, pair)) is not None:
                         yield faulty_one
                     else:
                         ready.append(task)
                 if ready:
-                    lane.take(ready, order)
-            if not (busy := [lane for lane in self._lanes if lane.tasks]):
+                    pair.take(ready, order)
+            if not (busy := [pair for pair in self._pairs if pair.tasks]):
                 continue
-            heard = _wait(busy, min([budget.seconds, *(lane.clock.wait(seconds_of(lane, sizes)) for lane in busy)]))
-            for lane in heard:
-                yield from lane.hear()
-            for lane in busy:
-                over = "" if lane in heard else is_over(lane, sizes)
+            heard = _wait(busy, min([budget.seconds, *(pair.clock.wait(seconds_of(pair, sizes)) for pair in busy)]))
+            for pair in heard:
+                yield from pair.receive_results()
+            for pair in busy:
+                over = "" if pair in heard else is_over(pair, sizes)
                 # If a pair is full before it did anything, it can do nothing with the first task.
-                if lane.tasks and (over or lane.is_gone or (lane.is_full and not lane.n_done)):
-                    by_system = not over and lane.was_killed()
+                if pair.tasks and (over or pair.is_gone or (pair.is_full and not pair.n_done)):
+                    by_system = not over and pair.was_killed()
                     if by_system and is_first:
-                        self._again.append((lane.let_go(), order))
-                    elif over == "late" and lane.n_official and order == JUDGE:
+                        self._again.append((pair.pop_task(), order))
+                    elif over == "late" and pair.n_official and order == JUDGE:
                         # The strict verdict is late; the official one must not be lost with it.
-                        self._again.append((lane.let_go(), JUDGE_OFFICIAL))
+                        self._again.append((pair.pop_task(), JUDGE_OFFICIAL))
                     else:
-                        yield lost(lane, over, by_system=by_system)
-                if over or lane.is_gone or lane.is_full:
-                    self._replace(lane, waiting)
+                        yield lost(pair, over, by_system=by_system)
+                if over or pair.is_gone or pair.is_full:
+                    self._replace(pair, waiting)
 
     def _open(self) -> WorkerPair:
         """Start a worker pair and wait for it; no interruption can occur before it is on the list of those to kill."""
         assert self._setup is not None
-        assert self._zygote is not None
-        with undisturbed():
+        assert self._fork_server is not None
+        with signals_blocked():
             try:
-                lane = self._open_one(self._setup, self._zygote)
+                pair = self._open_one(self._setup, self._fork_server)
             except EvalsuiteError:
                 # The operating system may have killed the fork server, and with it all its workers.
-                if self._owns_zygote:
-                    self._zygote.close()
-                self._zygote, self._owns_zygote = ForkServer(self._hostile, modules=WORKER_MODULES), True
-                self._zygote.load(self._modules)
-                lane = self._open_one(self._setup, self._zygote)
-            self._opened.append(lane)
-        return lane
+                if self._owns_fork_server:
+                    self._fork_server.close()
+                self._fork_server, self._owns_fork_server = ForkServer(self._hostile, modules=WORKER_MODULES), True
+                self._fork_server.load(self._modules)
+                pair = self._open_one(self._setup, self._fork_server)
+            self._opened.append(pair)
+        return pair
 
-    def _able(self, lane: WorkerPair, waiting: deque[Task]) -> WorkerPair:
+    def _usable(self, pair: WorkerPair, waiting: deque[Task]) -> WorkerPair:
         """Return the pair, or a new one if a worker died after its last result, which new tasks did not cause."""
         for is_last in (False,) * _STARTS + (True,):
             try:
-                if not lane.is_ready:
-                    lane.await_ready()
-                    self._built = lane.walls
-                if lane.alive:
+                if not pair.is_ready:
+                    pair.await_ready()
+                    self._built = pair.features
+                if pair.alive:
                     break
             except EvalsuiteError:
                 if is_last:
                     raise
-            lane = self._replace(lane, waiting)
-        return lane
+            pair = self._replace(pair, waiting)
+        return pair
 
-    def _replace(self, lane: WorkerPair, waiting: deque[Task]) -> WorkerPair:
+    def _replace(self, pair: WorkerPair, waiting: deque[Task]) -> WorkerPair:
         """Replace a pair that ends; its remaining tasks come first now."""
-        waiting.extendleft(reversed(lane.tasks))
-        lane.tasks.clear()
-        lane.kill()
-        self._opened.remove(lane)
+        waiting.extendleft(reversed(pair.tasks))
+        pair.tasks.clear()
+        pair.kill()
+        self._opened.remove(pair)
         if waiting:
-            self._lanes[self._lanes.index(lane)] = lane = self._open()
-        return lane
+            self._pairs[self._pairs.index(pair)] = pair = self._open()
+        return pair
 
-    def _some(self, waiting: deque[Task], sizes: Mapping[str, int]) -> Iterator[Task]:
+    def _next_tasks(self, waiting: deque[Task], sizes: Mapping[str, int]) -> Iterator[Task]:
         """Yield the next tasks for a pair: a large one alone, small ones in a number that lets all pairs end together."""
-        most = min(_MOST_TASKS, -(-len(waiting) // (_BATCHES_A_LANE * len(self._lanes))))
+        most = min(_MOST_TASKS, -(-len(waiting) // (_BATCHES_A_LANE * len(self._pairs))))
         n_bytes = 0
         for at in range(most):
             if not waiting or (at and n_bytes + sizes.get(waiting[0].instance.instance_id, _SMALL) > _MOST_BYTES):
@@ -571,7 +577,7 @@ class Pool:
             n_bytes += sizes.get(task.instance.instance_id, _SMALL)
             yield task
 
-    def _copied(self, task: Task, lane: WorkerPair) -> Result | None:
+    def _copy_database(self, task: Task, pair: WorkerPair) -> Result | None:
         """Copy a database for the reader, which then writes nothing; return the result of a task whose path is at fault."""
         if not opens_files(task) or self.isolation == "none" or not wants_database(task):
             return None
@@ -582,15 +588,15 @@ class Pool:
         try:
             # Unchanged: a name may be relative to the folder's root.
             with files.open(request.value if isinstance(request.value, str) else str(request.value)) as source:
-                lane.private[task.instance.instance_id] = unnamed_copy(source, int(request.limits["file_bytes"])), files.digests()
+                pair.private[task.instance.instance_id] = unnamed_copy(source, int(request.limits["file_bytes"])), files.digests()
         except FaultError as error:
             return replace(faulty(task, error.fault, seconds=now() - started), digests=files.digests())
         return None
 
 
-def _wait(lanes: Sequence[WorkerPair], seconds: float) -> list[WorkerPair]:
+def _wait(pairs: Sequence[WorkerPair], seconds: float) -> list[WorkerPair]:
     """Return the pairs whose judge has sent something or is gone; empty if none has in this time."""
-    poll, by_number = select.poll(), {lane.judge.control.fileno(): lane for lane in lanes}
+    poll, by_number = select.poll(), {pair.judge.control.fileno(): pair for pair in pairs}
     for number in by_number:
         poll.register(number, select.POLLIN)
     # Available data is read even if all time is over: the parent may have been busy.

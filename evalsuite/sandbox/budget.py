@@ -13,13 +13,13 @@ from evalsuite.sandbox.fork_server import now
 _BYTES_PER_SECOND = 4_000_000
 
 
-def answer_seconds(limits: Mapping[str, int | float], n_bytes: int, *, beside_gold: bool = False) -> float:
+def answer_seconds(limits: Mapping[str, int | float], n_bytes: int, *, with_gold_query: bool = False) -> float:
     """Return the seconds that an answer of `n_bytes` may take.
 
-    With `beside_gold` (the gold side runs a query too) the limit is three times `seconds`: each query stops by itself at its own limit, and
-    the time of the gold query is not the answer's.
+    With `with_gold_query` (the gold side runs a query too) the limit is three times `seconds`: each query stops by itself at its own limit,
+    and the time of the gold query is not the answer's.
     """
-    return limits["seconds"] * (3 if beside_gold else 1) + n_bytes / _BYTES_PER_SECOND
+    return limits["seconds"] * (3 if with_gold_query else 1) + n_bytes / _BYTES_PER_SECOND
 
 
 def delayed(what: str, seconds: float) -> Fault:

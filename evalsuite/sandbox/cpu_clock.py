@@ -65,8 +65,8 @@ def throttled_seconds() -> float:
     total = 0.0
     for group in levels("cpu"):
         with suppress(OSError, ValueError):
-            said = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
-            total += int(said.get("throttled_usec", 0)) / 1e6 + int(said.get("throttled_time", 0)) / 1e9
+            fields = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
+            total += int(fields.get("throttled_usec", 0)) / 1e6 + int(fields.get("throttled_time", 0)) / 1e9
     return total
 
 
@@ -145,9 +145,9 @@ class Clock:
         at = time.monotonic()
         whole, own = at - self._at, at - max(self._at, self._began)
         self._at = at
-        delay, cpu, told = self._differences()
+        delay, cpu, is_reported = self._differences()
         throttled, self._throttled = self._throttled, throttled_seconds()
-        if not told:
+        if not is_reported:
             # Without run delay, sleeping and waiting for a CPU look the same.
             self._is_blind = True
             taken = min(own, cpu)
@@ -166,21 +166,21 @@ class Clock:
 
     def _differences(self) -> tuple[float, float, bool]:
         """Return (seconds of run delay, seconds of CPU) of all threads since the last call, and whether the kernel reports them."""
-        known, delay, cpu, told = self._known, 0.0, 0.0, False
+        known, delay, cpu, is_reported = self._known, 0.0, 0.0, False
         self._known = {}
         numbers = list(self._processes())
         for place in (*self._caller, *(place for number in numbers for place in _threads(number))):
             ran, waited = _schedule(place)
             if ran or waited:
-                told = True
+                is_reported = True
                 before = known.get(place, (0.0, 0.0))
                 cpu, delay = cpu + max(0.0, ran - before[0]), delay + max(0.0, waited - before[1])
                 self._known[place] = ran, waited
-        if not told:
+        if not is_reported:
             taken = {number: _cpu_of(number) for number in numbers or [os.getpid()]}
             cpu = sum(max(0.0, now - self._cpu_known.get(number, 0.0)) for number, now in taken.items())
             self._cpu_known = taken
-        return delay, cpu, told
+        return delay, cpu, is_reported
 
     def _can_run(self) -> bool:
         """Return whether a thread is running or runnable. Throttling does not delay a sleeping thread."""

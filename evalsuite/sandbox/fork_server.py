@@ -25,7 +25,7 @@ from typing import Any
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.sandbox.framing import ANSWER, CALL, FORK, LOAD, ORDER, REAP
 from evalsuite.sandbox.linux_layers import PACKAGE
-from evalsuite.sandbox.temp_dirs import sweep_scratch
+from evalsuite.sandbox.temp_dirs import remove_stale_temp_dirs
 from evalsuite.sandbox.worker_sandbox import can_fork
 
 # Garbage collection is off: imports create no garbage, and untouched pages stay shared with the workers.
@@ -46,7 +46,7 @@ class Worker:
 
     pid: int
     control: socket.socket
-    zygote: "ForkServer"
+    fork_server: "ForkServer"
     ready: bool = False
     status: int | None = None
 
@@ -71,7 +71,7 @@ class Worker:
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     kill(self.pid, signal.SIGKILL)
-            self.status = self.zygote.reap(self.pid)
+            self.status = self.fork_server.reap(self.pid)
             self.control.close()
         return self.status
 
@@ -88,7 +88,7 @@ class ForkServer:
             raise EvalsuiteError("this system cannot fork workers", hint="`--isolation none` needs less, for submissions you trust")
         self._lock, self._has_forked = threading.Lock(), False
         self._control, theirs = socket.socketpair()
-        with theirs, undisturbed():
+        with theirs, signals_blocked():
             self._process = subprocess.Popen(
                 [
                     sys.executable,
@@ -106,7 +106,7 @@ class ForkServer:
                 start_new_session=True,
             )
         # Meanwhile the process starts.
-        sweep_scratch()
+        remove_stale_temp_dirs()
 
     @property
     def alive(self) -> bool:
@@ -116,13 +116,13 @@ class ForkServer:
     def load(self, modules: Collection[str]) -> None:
         """Import modules in the fork server, so that workers share them. A module that cannot be imported is skipped."""
         names = " ".join(modules).encode()
-        with contextlib.suppress(OSError), self._lock, undisturbed():
+        with contextlib.suppress(OSError), self._lock, signals_blocked():
             self._control.sendall(ORDER.pack(LOAD, len(names), b"") + names)
 
     def call(self, function: str, *arguments: Any) -> None:
         """Call `function` (`module:name`) in the fork server. Workers forked later share the memory that it filled."""
         order = pickle.dumps((function, arguments))
-        with contextlib.suppress(OSError), self._lock, undisturbed():
+        with contextlib.suppress(OSError), self._lock, signals_blocked():
             self._control.sendall(ORDER.pack(CALL, len(order), b"") + order)
 
     def fork(self, role: str, data: socket.socket | None = None) -> Worker:
@@ -134,8 +134,8 @@ class ForkServer:
             pid = self._order(ORDER.pack(FORK, 0, role.encode()), passed)
         if pid < 0:
             ours.close()
-            raise cannot_start()
-        return Worker(pid=pid, control=ours, zygote=self)
+            raise start_error()
+        return Worker(pid=pid, control=ours, fork_server=self)
 
     def reap(self, pid: int) -> int:
         """Wait for a killed worker and return its status; -SIGKILL if the fork server is gone, since its workers die with it."""
@@ -152,7 +152,7 @@ class ForkServer:
 
     def _order(self, order: bytes, passed: Sequence[int] = (), *, default: int = -1) -> int:
         """Send an order and return its answer; `default` if the fork server is gone."""
-        with self._lock, undisturbed():
+        with self._lock, signals_blocked():
             try:
                 socket.send_fds(self._control, [order], passed)
                 answer = self._control.recv(ANSWER.size, socket.MSG_WAITALL)
@@ -187,14 +187,14 @@ def forking(*hostile: Path, modules: Sequence[str] = (), is_shareable: bool = Tr
     if is_shareable and _shared is not None and _shared.alive:
         yield _shared
         return
-    zygote: ForkServer | None = None
+    fork_server: ForkServer | None = None
     try:
-        with undisturbed():
-            zygote = ForkServer(*hostile, modules=modules)
-        yield zygote
+        with signals_blocked():
+            fork_server = ForkServer(*hostile, modules=modules)
+        yield fork_server
     finally:
-        if zygote is not None:
-            zygote.close()
+        if fork_server is not None:
+            fork_server.close()
 
 
 def import_path(*hostile: Path) -> list[str]:
@@ -217,13 +217,13 @@ def _is_hostile(entry: Path, submission: Path) -> bool:
     return entry.is_relative_to(submission) and not entry.is_relative_to(sys.prefix) and entry != PACKAGE.parent
 
 
-def cannot_start() -> EvalsuiteError:
+def start_error() -> EvalsuiteError:
     """Return the error for a system that starts no process."""
     return EvalsuiteError("a worker process cannot be started", hint="`--isolation none` needs less, for submissions you trust")
 
 
 @contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
+def signals_blocked() -> Iterator[None]:
     """Block SIGINT, SIGTERM and SIGHUP in the block; processes started inside keep them blocked."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -427,23 +427,23 @@ def _enter_as_superuser(libc: ctypes.CDLL, kinds: int) -> bool:
     """Enter with all users of the current namespace. Only a process that stays outside may write that map."""
     maps = {name: Path(f"/proc/self/{name}").read_text().splitlines() for name in ("uid_map", "gid_map")}
     same = {name: "".join("{0} {0} {2}\n".format(*line.split()) for line in lines) for name, lines in maps.items()}
-    pid, (told, tell) = number_outside(), os.pipe()
+    pid, (read_end, write_end) = number_outside(), os.pipe()
     outside = os.fork()
     if outside == 0:
         done = 1
         try:
-            os.close(tell)
-            if os.read(told, 1):
+            os.close(write_end)
+            if os.read(read_end, 1):
                 for name, text in same.items():
                     Path(f"/proc/{pid}/{name}").write_text(text)
                 done = 0
         finally:
             os._exit(done)
-    os.close(told)
+    os.close(read_end)
     entered = libc.unshare(kinds) == 0
     if entered:
-        os.write(tell, b"!")
-    os.close(tell)
+        os.write(write_end, b"!")
+    os.close(write_end)
     _, status = os.waitpid(outside, 0)
     if entered and was_killed(os.waitstatus_to_exitcode(status)):
         # Without its user map this process could read no file, and the answer would be blamed.

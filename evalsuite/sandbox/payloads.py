@@ -25,13 +25,13 @@ _BIG, _DECIMAL, _DATETIME, _DATE, _TIME, _DELTA, _UUID, _PAIRS, _OTHER, _WILD = 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def encode_forms(forms: Mapping[str, Any]) -> bytes:
+def encode_payloads(forms: Mapping[str, Any]) -> bytes:
     """Encode payloads as msgpack: texts, tables, lists of tables, tables by name, and faults in their place."""
-    return bytes(_encoder()({name: _form(value) for name, value in forms.items()}))
+    return bytes(_encoder()({name: _encode(value) for name, value in forms.items()}))
 
 
 def unread_tables(forms: Mapping[str, Any]) -> list[UnreadTable]:
-    """Return the tables whose blocks follow the payloads, in the order in which `decode_forms` requests them."""
+    """Return the tables whose blocks follow the payloads, in the order in which `decode_payloads` requests them."""
     flat = [item for form in forms.values() for item in (_distinct(form)[0] if isinstance(form, list | tuple) else [form])]
     return [item for item in flat if isinstance(item, UnreadTable)]
 
@@ -43,8 +43,8 @@ def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
     return distinct, [at[id(value)] for value in values]
 
 
-def decode_forms(data: bytes, unread: Callable[[tuple[str, ...], str], Table | Fault] | None = None) -> dict[str, Any]:
-    """Decode what `encode_forms` returned; `unread` gets header and name of the next table that comes in blocks.
+def decode_payloads(data: bytes, unread: Callable[[tuple[str, ...], str], Table | Fault] | None = None) -> dict[str, Any]:
+    """Decode what `encode_payloads` returned; `unread` gets header and name of the next table that comes in blocks.
 
     Raises ValueError for malformed bytes.
     """
@@ -52,12 +52,12 @@ def decode_forms(data: bytes, unread: Callable[[tuple[str, ...], str], Table | F
 
     try:
         forms = _decoder()(data)
-        return {str(name): _back(value, unread) for name, value in forms.items()}
+        return {str(name): _decode(value, unread) for name, value in forms.items()}
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         raise ValueError("a worker sent malformed bytes") from error
 
 
-def _form(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     if isinstance(value, UnreadTable):
         return ["unread", list(value.header), value.name]
     if isinstance(value, DigestedTable) and value.known is not None:
@@ -66,32 +66,32 @@ def _form(value: Any) -> Any:
         numbers = [str(number) for number in (known.salt, known.n_rows, known.ordered, known.bag)]
         return ["digested", list(value.header), list(value.types or ()), value.name, numbers, list(known.sample)]
     if isinstance(value, Table) and (arrays := array_columns(value)) is not None:
-        return ["arrays", list(value.header), list(value.types or ()), value.name, value.n_rows, list(map(_array, arrays))]
+        return ["arrays", list(value.header), list(value.types or ()), value.name, value.n_rows, list(map(_encode_array, arrays))]
     if isinstance(value, Table):
         plain = value.types is None
         held = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
         # msgpack represents all cells of SQLite.
-        columns = held if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple(map(_neutral_column, held))
+        columns = held if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple(map(_column_to_msgpack, held))
         types = None if plain else list(value.types or ())
         return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name, value.is_view]
     if isinstance(value, Fault):
         return ["fault", value.code, value.detail, value.where, value.side]
     if isinstance(value, Mapping):
-        return ["named", [[name, _form(item)] for name, item in value.items()]]
+        return ["named", [[name, _encode(item)] for name, item in value.items()]]
     if isinstance(value, list | tuple):
         distinct, places = _distinct(value)
-        return ["list", list(map(_form, distinct)), places]
+        return ["list", list(map(_encode, distinct)), places]
     if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
         from msgspec.msgpack import Ext
 
         return ["text", Ext(_WILD, value.encode("utf-8", "surrogatepass"))]
-    return ["text", _neutral(value)]
+    return ["text", _to_msgpack(value)]
 
 
 _OF_MSGPACK = {str, float, bool, bytes}
 
 
-def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | None) -> Any:
+def _decode(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | None) -> Any:
     kind = value[0]
     if kind == "unread" and unread is not None:
         return unread(tuple(map(str, value[1])), str(value[2]))
@@ -117,48 +117,48 @@ def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | 
         _, header, types, name, n_rows, columns = value
         if not len(header) == len(types) == len(columns):
             raise ValueError("a table whose columns differ in number")
-        arrays = tuple(_array_back(column, n_rows) for column in columns)
+        arrays = tuple(_decode_array(column, n_rows) for column in columns)
         return Table(header=tuple(map(str, header)), columns=arrays, n_rows=n_rows, types=tuple(map(str, types)), name=str(name))
     if kind == "fault":
         return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]), side="setup" if value[4] == "setup" else "")
     if kind == "named":
-        return {str(name): _back(item, None) for name, item in value[1]}
+        return {str(name): _decode(item, None) for name, item in value[1]}
     if kind == "list":
-        distinct = [_back(item, unread) for item in value[1]]
+        distinct = [_decode(item, unread) for item in value[1]]
         return [distinct[at] for at in value[2]]
     if kind != "text":
         raise ValueError(f"a form of unknown kind {kind!r}")
     return value[1]
 
 
-def _array(column: ArrayColumn) -> list[Any]:
+def _encode_array(column: ArrayColumn) -> list[Any]:
     values, empty = column.values, None if column.empty is None else column.empty.tobytes()
     if isinstance(values, Block):
         return [column.kind, "", values.data, values.lengths.astype("<i4").tobytes(), empty]
     return [column.kind, values.dtype.char, values.tobytes(), b"", empty]
 
 
-def _array_back(told: Any, n_rows: int) -> ArrayColumn:
+def _decode_array(wire: Any, n_rows: int) -> ArrayColumn:
     import numpy as np
 
-    kind, char, data, lengths, empty = told
+    kind, char, data, lengths, empty = wire
     values = np.frombuffer(data, char) if char else block_of(data, np.frombuffer(lengths, "<i4"))
     if len(values) != n_rows:
         raise ValueError("a column of another length")
     return ArrayColumn(kind=kind, values=values, empty=None if empty is None else np.frombuffer(empty, bool))
 
 
-def _neutral_column(column: Sequence[Any]) -> Sequence[Any]:
+def _column_to_msgpack(column: Sequence[Any]) -> Sequence[Any]:
     """Convert the cells of a column with `_neutral`; return a column of msgpack types unchanged."""
     kinds = set(map(type, column)) - {type(None)}
     if kinds <= _OF_MSGPACK:
         return column
     if kinds == {int} and min(filter(None, column), default=0) >= -_INT64 and max(filter(None, column), default=0) < _INT64:
         return column
-    return [_neutral(cell) for cell in column]
+    return [_to_msgpack(cell) for cell in column]
 
 
-def _neutral(value: Any) -> Any:
+def _to_msgpack(value: Any) -> Any:
     """Convert a database value for msgpack; unsupported types become an extension that `_extension` decodes."""
     if value is None or isinstance(value, str | float | bool | bytes):
         return value
@@ -167,9 +167,9 @@ def _neutral(value: Any) -> Any:
     if isinstance(value, int):
         return value if -_INT64 <= value < _INT64 else Ext(_BIG, str(value).encode())
     if isinstance(value, list | tuple):
-        return [_neutral(item) for item in value]
+        return [_to_msgpack(item) for item in value]
     if isinstance(value, dict):
-        return Ext(_PAIRS, bytes(_encoder()([[_neutral(k), _neutral(v)] for k, v in value.items()])))
+        return Ext(_PAIRS, bytes(_encoder()([[_to_msgpack(k), _to_msgpack(v)] for k, v in value.items()])))
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     if isinstance(value, timedelta):

@@ -36,7 +36,7 @@ class Side(Protocol):
     def news(self) -> list[tuple[Any, ...]]:
         """Return state changes that the other side applies before the rest of a message."""
 
-    def hear(self, what: str, value: Any) -> None:
+    def apply_change(self, what: str, value: Any) -> None:
         """Apply one state change of the other side."""
 
     def refuse(self, reason: str) -> NoReturn:
@@ -121,11 +121,11 @@ class Channel:
         news, changed, gone, released, kind, wires = message
         decode = self._values.decode
         body = [*wires[:2], [decode(wire) for wire in wires[2:]]] if kind == "ask" else [decode(wire) for wire in wires]
-        heard = [(what, decode(wire)) for what, wire in news]
+        applied = [(what, decode(wire)) for what, wire in news]
         self._values.apply(changed, gone)
         self._proxies.release(released)
-        for what, value in heard:
-            self._side.hear(what, value)
+        for what, value in applied:
+            self._side.apply_change(what, value)
         return kind, body
 
     def _take(self, size: int) -> bytes:

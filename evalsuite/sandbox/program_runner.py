@@ -58,7 +58,7 @@ class ProgramSide:
         self.space = types.ModuleType("__main__")
         vars(self.space)["__builtins__"] = sys.modules["builtins"]
         # Names that the test uses, with the values it knows; module attributes that the test replaced, with their original values.
-        self._told: dict[str, Any] = {}
+        self._sent: dict[str, Any] = {}
         self._replaced: dict[tuple[str, str], Any] = {}
         self._loop: Any = None
 
@@ -90,17 +90,17 @@ class ProgramSide:
             return None
         known = vars(self.space)
         wanted = [one for one in known if not one.startswith("__")] if parts[0] is None else [one for one in parts[0] if one in known]
-        self._told = {one: known[one] for one in wanted}
-        return tuple(self._told.items())
+        self._sent = {one: known[one] for one in wanted}
+        return tuple(self._sent.items())
 
     def news(self) -> list[tuple[Any, ...]]:
         """Return the names whose values have changed since the test received them."""
         known = vars(self.space)
-        changed = [(name, known[name]) for name, value in self._told.items() if known.get(name, value) is not value]
-        self._told.update(changed)
+        changed = [(name, known[name]) for name, value in self._sent.items() if known.get(name, value) is not value]
+        self._sent.update(changed)
         return changed
 
-    def hear(self, what: str, parts: tuple[Any, ...]) -> None:
+    def apply_change(self, what: str, parts: tuple[Any, ...]) -> None:
         """Apply a change of the test's interpreter: a replaced module attribute, a seed, an environment variable."""
         if what == "name":
             setattr(self.space, *parts)
@@ -183,12 +183,12 @@ def prepare() -> ProgramSide:
     return ProgramSide()
 
 
-def clear_traces(*, walled: bool) -> None:
+def clear_traces(*, sandboxed: bool) -> None:
     """Remove the modules of this project, which a program would not find in a new interpreter, and set the audit hook."""
     for name in [name for name in sys.modules if name.partition(".")[0] in _OURS]:
         del sys.modules[name]
     # Databases are files, and SQL opens them without audit events.
-    build_hook(_REFUSED if not walled else tuple(event for event in _REFUSED if event != "sqlite3."))
+    build_hook(_REFUSED if not sandboxed else tuple(event for event in _REFUSED if event != "sqlite3."))
 
 
 def build_hook(refused: tuple[str, ...]) -> None:

@@ -25,7 +25,7 @@ from typing import Final, Literal, NamedTuple
 from evalsuite.core.errors import OutputError
 from evalsuite.sandbox.cpu_clock import Clock, descendants
 from evalsuite.sandbox.linux_layers import PACKAGE, can_filter, landlock_version, was_killed
-from evalsuite.sandbox.temp_dirs import ScratchFolder
+from evalsuite.sandbox.temp_dirs import TempDir
 
 CHUNK: Final = 4096
 READY: Final = b"!"
@@ -83,7 +83,7 @@ def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: in
             start_new_session=True,
         )
         try:
-            ended = _told(process, message, timeout_seconds)
+            ended = _exchange(process, message, timeout_seconds)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 # The first process ends with the test's process.
                 if ended is None and (process.wait(_END_SECONDS) == EXIT_KILLED or was_killed(process.returncode)):
@@ -107,7 +107,7 @@ def _command(memory_mib: int, seconds: float, *, jailed: bool) -> list[str]:
 
 
 @cache
-def can_jail() -> bool:
+def can_sandbox_programs() -> bool:
     """Return whether this machine supports the whole program sandbox; tried once, with an empty program."""
     if not (can_filter() and landlock_version()):
         return False
@@ -118,24 +118,24 @@ def can_jail() -> bool:
         return False
 
 
-def _told(process: subprocess.Popen[bytes], message: bytes, timeout_seconds: float) -> Ended | None:
+def _exchange(process: subprocess.Popen[bytes], message: bytes, timeout_seconds: float) -> Ended | None:
     """Send the message and read the reply; the program's time starts when both processes are ready. None if there is no reply."""
     assert process.stdin is not None
     assert process.stdout is not None
     to, back = process.stdin.fileno(), process.stdout.fileno()
     os.set_blocking(to, False)
-    left, heard = memoryview(message), b""
+    left, received = memoryview(message), b""
     clock, seconds, over, before = Clock(lambda: descendants(process.pid)), START_SECONDS, "", 0.0
     while not over:
         readable, writable, _ = select.select([back], [to] if left else [], [], clock.wait(seconds))
         if readable:
             piece = os.read(back, CHUNK)
-            heard += piece
-            if heard == READY:
+            received += piece
+            if received == READY:
                 before, seconds = clock.looked(), timeout_seconds
                 clock.start()
-            if heard.endswith(b"\n"):
-                return _verdict(heard.removeprefix(READY))._replace(seconds=before + clock.looked())
+            if received.endswith(b"\n"):
+                return _verdict(received.removeprefix(READY))._replace(seconds=before + clock.looked())
             if not piece:
                 return None
         if writable:
@@ -144,7 +144,7 @@ def _told(process: subprocess.Popen[bytes], message: bytes, timeout_seconds: flo
             except BrokenPipeError:
                 left = left[:0]
         over = clock.over(seconds) if clock.is_due(seconds) else ""
-    if not heard:
+    if not received:
         return Ended("unrun", f"its sandbox was not ready within {START_SECONDS:g} s", clock.had)
     if over == "delayed":
         return Ended("unrun", "it waited for a CPU most of the time (limit seconds)", before + clock.had)
@@ -176,7 +176,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _own_folder() -> Iterator[str]:
     """Create an empty folder for the block; yield the root folder if the surrounding sandbox forbids writing."""
     try:
-        folder = ScratchFolder()
+        folder = TempDir()
     except OutputError:
         yield os.sep
         return

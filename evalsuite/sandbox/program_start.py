@@ -32,7 +32,7 @@ from evalsuite.sandbox.linux_layers import (
 )
 from evalsuite.sandbox.program_channel import Channel
 from evalsuite.sandbox.program_runner import clear_traces, prepare
-from evalsuite.sandbox.program_test import judge
+from evalsuite.sandbox.program_test import run_test
 
 # Lengths of program and test.
 HEADER: Final = struct.Struct("=II")
@@ -90,7 +90,7 @@ def begin(memory_mib: int, seconds: float, installed: Sequence[str], *, jailed: 
     for name, text in (("setgroups", "deny"), ("uid_map", f"65534 {uid} 1"), ("gid_map", f"65534 {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - one line of the kernel's
             file.write(text)
-    os._exit(EXIT_KILLED if _in_child(limits, lambda: _divide(limits, _Walls(libc, limits))) else 0)
+    os._exit(EXIT_KILLED if _in_child(limits, lambda: _divide(limits, _Sandbox(libc, limits))) else 0)
 
 
 def _in_child(limits: Limits, run: Callable[[], Any]) -> bool:
@@ -121,7 +121,7 @@ def _was_killed(child: int, limits: Limits, *, by_code: bool = False) -> bool:
     return was_killed(-os.WTERMSIG(status)) and not is_late
 
 
-class _Walls:
+class _Sandbox:
     """Sandbox of both sides: a no-exec folder in memory, and the rights that each side gives up."""
 
     def __init__(self, libc: ctypes.CDLL, limits: Limits) -> None:
@@ -150,7 +150,7 @@ class _Walls:
             os._exit(1)
 
 
-def _divide(limits: Limits, walls: _Walls | None) -> NoReturn:
+def _divide(limits: Limits, sandbox: _Sandbox | None) -> NoReturn:
     """Become the test's process, with the program's process below it."""
     read: Callable[[int], bytes]
     write: Callable[[Any], int]
@@ -158,16 +158,16 @@ def _divide(limits: Limits, walls: _Walls | None) -> NoReturn:
     try:
         if hasattr(os, "fork"):
             ours, theirs = socket.socketpair()
-            program = _fork_program(limits, walls, theirs, ours)
+            program = _fork_program(limits, sandbox, theirs, ours)
             read, write = ours.recv, ours.send
         else:
             read, write = _spawn_program(limits)
-        _be_test(limits, walls, read, write, program)
+        _run_test_process(limits, sandbox, read, write, program)
     finally:
         os._exit(1)
 
 
-def _fork_program(limits: Limits, walls: _Walls | None, theirs: socket.socket, ours: socket.socket) -> int:
+def _fork_program(limits: Limits, sandbox: _Sandbox | None, theirs: socket.socket, ours: socket.socket) -> int:
     """Fork the program's process, or the process that waits for it, and return its id."""
     if child := os.fork():
         theirs.close()
@@ -175,10 +175,10 @@ def _fork_program(limits: Limits, walls: _Walls | None, theirs: socket.socket, o
     try:
         die_with_parent()
         ours.close()
-        if walls is None:
-            be_program(limits, None, theirs.recv, theirs.send)
-        walls.divide_processes()
-        if _in_child(limits, lambda: be_program(limits, walls, theirs.recv, theirs.send)):
+        if sandbox is None:
+            run_program_process(limits, None, theirs.recv, theirs.send)
+        sandbox.divide_processes()
+        if _in_child(limits, lambda: run_program_process(limits, sandbox, theirs.recv, theirs.send)):
             os._exit(EXIT_KILLED)
     finally:
         os._exit(1)
@@ -190,8 +190,9 @@ def _spawn_program(limits: Limits) -> tuple[Callable[[int], bytes], Callable[[An
 
     words = f"{limits.memory_mib}, {limits.seconds}, {limits.installed}"
     code = (
-        f"import sys; sys.path[:0] = {sys.path}; from evalsuite.sandbox.program_start import Limits, be_program; import os; "
-        f"to, back = os.dup(1), os.dup(0); be_program(Limits({words}), None, lambda n: os.read(back, n), lambda data: os.write(to, data))"
+        f"import sys; sys.path[:0] = {sys.path}; from evalsuite.sandbox.program_start import Limits, run_program_process; import os; "
+        f"to, back = os.dup(1), os.dup(0); "
+        f"run_program_process(Limits({words}), None, lambda n: os.read(back, n), lambda data: os.write(to, data))"
     )
     program = subprocess.Popen([sys.executable, "-I", "-S", "-X", "utf8", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert program.stdin is not None
@@ -208,44 +209,46 @@ def _spawn_program(limits: Limits) -> tuple[Callable[[int], bytes], Callable[[An
     return lambda size: os.read(back, size), lambda data: os.write(to, data)
 
 
-def be_program(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes], write: Callable[[Any], int]) -> NoReturn:
+def run_program_process(limits: Limits, sandbox: _Sandbox | None, read: Callable[[int], bytes], write: Callable[[Any], int]) -> NoReturn:
     """Become the program's process; the channel is its only way out."""
     try:
         _leave_standard_streams()
         channel = Channel(read, write, prepare())
         limits.set()
         _see_installed(limits)
-        if walls is not None:
-            walls.enter()
-        clear_traces(walled=walls is not None)
+        if sandbox is not None:
+            sandbox.enter()
+        clear_traces(sandboxed=sandbox is not None)
         channel.serve()
     finally:
         os._exit(1)
 
 
-def _be_test(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes], write: Callable[[Any], int], program: int) -> NoReturn:
-    source, tell = os.dup(0), os.dup(1)
+def _run_test_process(
+    limits: Limits, sandbox: _Sandbox | None, read: Callable[[int], bytes], write: Callable[[Any], int], program: int
+) -> NoReturn:
+    source, verdict_end = os.dup(0), os.dup(1)
     _leave_standard_streams()
     prepare()
     limits.set(_TEST_MIB)
     _see_installed(limits)
-    if walls is not None:
-        walls.enter()
-        read, write = (_watched(use, program, limits, tell) for use in (read, write))
-    os.write(tell, READY)
+    if sandbox is not None:
+        sandbox.enter()
+        read, write = (_watched(use, program, limits, verdict_end) for use in (read, write))
+    os.write(verdict_end, READY)
     sizes = HEADER.unpack(_take(source, HEADER.size))
     source_code, test = (_take(source, size).decode("utf-8", "surrogatepass") for size in sizes)
-    judge(read, write, lambda verdict: os.write(tell, verdict[:4000] + b"\n"), source_code, test)
+    run_test(read, write, lambda verdict: os.write(verdict_end, verdict[:4000] + b"\n"), source_code, test)
     os._exit(0)
 
 
-def _watched(use: Callable[[Any], Any], program: int, limits: Limits, tell: int) -> Callable[[Any], Any]:
+def _watched(use: Callable[[Any], Any], program: int, limits: Limits, verdict_end: int) -> Callable[[Any], Any]:
     """Wrap one direction of the channel: if it ends because the system killed the program's process, that is the verdict."""
 
     def end() -> None:
         with suppress(ChildProcessError):
             if _was_killed(program, limits, by_code=True):
-                os.write(tell, KILLED + b"\n")
+                os.write(verdict_end, KILLED + b"\n")
                 os._exit(0)
 
     def watched(what: Any) -> Any:

@@ -257,8 +257,8 @@ class TestSide:
     __test__ = False
     strict = True
 
-    def __init__(self, tell: Callable[[bytes], Any], text: str) -> None:
-        self._tell = tell
+    def __init__(self, send_verdict: Callable[[bytes], Any], text: str) -> None:
+        self._send_verdict = send_verdict
         self.names = TestNames(text)
         self.space = types.ModuleType("__main__")
         vars(self.space)["__builtins__"] = sys.modules["builtins"]
@@ -278,7 +278,7 @@ class TestSide:
         self._end(UNKNOWN + reason.encode("utf-8", "replace"))
 
     def _end(self, verdict: bytes) -> NoReturn:
-        self._tell(verdict)
+        self._send_verdict(verdict)
         os._exit(0)
 
     def run(self, channel: Channel, program: str) -> None:
@@ -332,7 +332,7 @@ class TestSide:
         imported = self.names.imported.intersection(re.findall(r"\w+", self._program))
         return sorted(one for one in {*self.names.set_for_program(), *patched, *imported} if not one.startswith("__"))
 
-    def hear(self, name: str, value: Any) -> None:
+    def apply_change(self, name: str, value: Any) -> None:
         """Apply a new value of a program's name; the test's own value of that name stays."""
         space = vars(self.space)
         if name in self._given and space.get(name) is self._given[name]:
@@ -421,16 +421,18 @@ def _is_mock(value: Any) -> bool:
     return mock is not None and isinstance(value, mock.NonCallableMock)
 
 
-def judge(read: Callable[[int], bytes], write: Callable[[Any], int], tell: Callable[[bytes], Any], program: str, test: str) -> None:
+def run_test(
+    read: Callable[[int], bytes], write: Callable[[Any], int], send_verdict: Callable[[bytes], Any], program: str, test: str
+) -> None:
     """Run a test on the program at the other end of a channel, and send the verdict."""
     try:
-        side = TestSide(tell, test)
+        side = TestSide(send_verdict, test)
         side.run(Channel(read, write, side), program)
     except SystemExit as end:
         # `unittest.main()` ends so. Exits of the program come from the other side.
         passed = not end.code and not hasattr(end, "__from_other_side__")
-        tell(PASSED if passed else FAILED)
+        send_verdict(PASSED if passed else FAILED)
     except BaseException:
-        tell(FAILED)
+        send_verdict(FAILED)
     else:
-        tell(PASSED)
+        send_verdict(PASSED)

@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError, timeout_error
 from evalsuite.sandbox.budget import answer_seconds, killed
 from evalsuite.sandbox.cpu_clock import Clock, Verdict
-from evalsuite.sandbox.fork_server import ForkServer, Worker, cannot_start, undisturbed
+from evalsuite.sandbox.fork_server import ForkServer, Worker, signals_blocked, start_error
 from evalsuite.sandbox.framing import COPY, LONGEST_RESULT, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
 from evalsuite.sandbox.machine_limits import check_limits
@@ -75,7 +75,7 @@ _STARTUP_SECONDS = 60.0
 _SERVE = {"calls": "evalsuite.sandbox.rpc_server:serve_calls"}
 
 
-class WorkerCalls:
+class RpcClient:
     """Call functions by name, one at a time, in a worker that starts on demand and ends with the block.
 
     Args:
@@ -95,7 +95,7 @@ class WorkerCalls:
         hostile: Path,
         limits: Mapping[str, int | float],
         hidden: Iterable[Path] = (),
-        zygote: ForkServer | None = None,
+        fork_server: ForkServer | None = None,
         modules: Collection[str] = (),
         setup: Mapping[str, Any] | None = None,
     ) -> None:
@@ -104,7 +104,7 @@ class WorkerCalls:
         self._readable = [kept for path in paths for kept in parts_without(path, hidden_paths)]
         self._hostile, self._limits = hostile.resolve(), limits
         self._worker: Worker | None = None
-        self._zygote, self._owns_zygote = zygote, zygote is None
+        self._fork_server, self._owns_fork_server = fork_server, fork_server is None
         self._modules, self._setup = modules, setup or {}
 
     def __enter__(self) -> Self:
@@ -112,9 +112,9 @@ class WorkerCalls:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._end()
-        if self._zygote is not None and self._owns_zygote:
-            self._zygote.close()
-            self._zygote = None
+        if self._fork_server is not None and self._owns_fork_server:
+            self._fork_server.close()
+            self._fork_server = None
 
     def call(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0) -> Any:
         """Return what `function` (`module:name`) returns, as JSON. With a `copy`, its argument `private` is the path of that open file.
@@ -135,13 +135,13 @@ class WorkerCalls:
         Raises as `call` does. The caller must consume all values. A system without fork calls the function in this process.
         """
         if not can_fork():
-            told = named(function)(*arguments)
-            yield from told if isinstance(told, Iterator) else [told]
+            returned = named(function)(*arguments)
+            yield from returned if isinstance(returned, Iterator) else [returned]
             return
         seconds, n_given = answer_seconds(self._limits, n_bytes), 0
         for is_last in (False, True):
             try:
-                for kind, value in self._told(pickle.dumps((function, arguments, copy is not None)), copy, seconds):
+                for kind, value in self._request(pickle.dumps((function, arguments, copy is not None)), copy, seconds):
                     if kind in (ITEM, "value"):
                         n_given += 1
                         yield value
@@ -156,7 +156,7 @@ class WorkerCalls:
             error = next((known for known in (SubmissionError, UsageError) if known.__name__ == value[2]), EvalsuiteError)
             raise error(str(value[0]), hint=str(value[1]))
 
-    def _told(self, order: bytes, copy: IO[bytes] | None, seconds: float) -> Iterator[Any]:
+    def _request(self, order: bytes, copy: IO[bytes] | None, seconds: float) -> Iterator[Any]:
         """Send a request and yield the replies as (kind, value), to the end."""
         worker = self._worker or self._start()
         stream = TimedStream(worker, seconds)
@@ -167,7 +167,7 @@ class WorkerCalls:
                 socket.send_fds(worker.control, [COPY.encode()], [copy.fileno()])
             kind = ITEM
             while kind == ITEM:
-                kind, value = _heard(stream)
+                kind, value = _receive(stream)
                 yield kind, value
         except (ClosedError, OSError, ValueError) as error:
             if stream.over:
@@ -181,21 +181,21 @@ class WorkerCalls:
 
     def _start(self) -> Worker:
         check_limits(self._limits)
-        setup = {"walls": True, "limits": dict(self._limits), "readable": {"calls": self._readable}, "serve": _SERVE}
+        setup = {"sandboxed": True, "limits": dict(self._limits), "readable": {"calls": self._readable}, "serve": _SERVE}
         setup |= self._setup
-        with undisturbed():
-            self._zygote = self._zygote or ForkServer(self._hostile)
-            self._worker = self._zygote.fork("calls")
+        with signals_blocked():
+            self._fork_server = self._fork_server or ForkServer(self._hostile)
+            self._worker = self._fork_server.fork("calls")
         if self._modules:
-            self._zygote.load(self._modules)
+            self._fork_server.load(self._modules)
         try:
             send(self._worker.control, pickle.dumps(setup))
-            is_ready = bool(_heard(TimedStream(self._worker, _STARTUP_SECONDS)))
+            is_ready = bool(_receive(TimedStream(self._worker, _STARTUP_SECONDS)))
         except (ClosedError, OSError, ValueError):
             is_ready = False
         if not is_ready:
             self._end()
-            raise cannot_start()
+            raise start_error()
         return self._worker
 
     def _end(self) -> None:
@@ -204,7 +204,7 @@ class WorkerCalls:
             self._worker = None
 
 
-def _heard(stream: TimedStream) -> Any:
+def _receive(stream: TimedStream) -> Any:
     """Receive the next message. Raises `ClosedError`, OSError, ValueError."""
     frame = receive(stream, most=LONGEST_RESULT)
     if frame is None:

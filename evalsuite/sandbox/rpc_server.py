@@ -31,20 +31,20 @@ def serve_calls(parent: socket.socket, *_: object) -> None:
         copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if copied else ()
         private = {"private": descriptor_path(copies[0])} if copies else {}
         try:
-            told = ["value", named(function)(*arguments, **private)]
-            if isinstance(told[1], Iterator):
-                for item in told[1]:
+            reply = ["value", named(function)(*arguments, **private)]
+            if isinstance(reply[1], Iterator):
+                for item in reply[1]:
                     send(parent, json.dumps([ITEM, item], default=str).encode())
-                told = [END, None]
+                reply = [END, None]
         except FaultError as error:
-            told = ["fault", [error.fault.code, error.fault.detail, error.fault.where, error.fault.side]]
+            reply = ["fault", [error.fault.code, error.fault.detail, error.fault.where, error.fault.side]]
         except EvalsuiteError as error:
-            told = ["error", [error.message, error.hint, type(error).__name__]]
+            reply = ["error", [error.message, error.hint, type(error).__name__]]
         except (MemoryError, RecursionError):
-            told = ["fault", ["LIMIT", "the file does not fit into memory_mib or nests too deep", "", ""]]
+            reply = ["fault", ["LIMIT", "the file does not fit into memory_mib or nests too deep", "", ""]]
         except Exception as error:  # a fault of the tool, recorded as such: no file ends a command
             fault = failure(function, error).fault
-            told = ["fault", [fault.code, fault.detail, "", ""]]
+            reply = ["fault", [fault.code, fault.detail, "", ""]]
         for copy in copies:
             os.close(copy)
-        send(parent, json.dumps(told, default=str).encode())
+        send(parent, json.dumps(reply, default=str).encode())

@@ -26,7 +26,7 @@ def descriptor_path(descriptor: int) -> Path:
     return Path(_DESCRIPTORS, str(descriptor))
 
 
-class ScratchFolder:
+class TempDir:
     """Empty folder of this process, removed by `close`, at the end of the block, or by the next command after a kill.
 
     A lock marks it as used; the kernel releases the lock when the process ends. Raises `OutputError` if no folder can be created.
@@ -74,7 +74,7 @@ def lock(descriptor: int, *, wait: bool = False) -> None:
         flock(descriptor, LOCK_EX | (0 if wait else LOCK_NB))
 
 
-def sweep_scratch() -> None:
+def remove_stale_temp_dirs() -> None:
     """Remove the unlocked temporary folders of processes that were killed."""
     for place in _left() if CAN_LOCK else ():
         lock = _open_locked(place, wait=False)

@@ -49,5 +49,5 @@ def limit_by_job(n_bytes: int) -> bool:
     job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
     limits = _Extended()
     limits.basic.flags, limits.basic.n_processes, limits.process_memory = _ONE_PROCESS | _MEMORY | _DIE_WITH_JOB, 1, n_bytes
-    told = kernel.SetInformationJobObject(job, _EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits))
-    return bool(told and kernel.AssignProcessToJobObject(job, ctypes.c_void_p(_SELF)))
+    is_set = kernel.SetInformationJobObject(job, _EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits))
+    return bool(is_set and kernel.AssignProcessToJobObject(job, ctypes.c_void_p(_SELF)))

@@ -17,7 +17,7 @@ from evalsuite.core.gc_tuning import collect_rarely
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.sandbox.framing import ANSWER, CALL, FORK, LOAD, LONGEST_ORDER, ORDER, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
-from evalsuite.sandbox.worker_sandbox import enter_sandbox, spare_address_space
+from evalsuite.sandbox.worker_sandbox import enter_sandbox, reduce_address_space
 
 # Pages of address space in use, and how much of the file is read.
 _TAKEN, _LONGEST_STATM = Path("/proc/self/statm"), 256
@@ -31,7 +31,7 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
     die_with_parent()
     if not enter_process_namespace():
         adopt_orphans()
-    spare_address_space()
+    reduce_address_space()
     # Worker process ids as the parent sees them -> as this process sees them; they differ inside a process namespace.
     children: dict[int, int] = {}
     _import(modules)
@@ -42,20 +42,20 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
             _import(parent.recv(number, socket.MSG_WAITALL).decode().split())
         elif what == CALL:
             function, arguments = pickle.loads(parent.recv(number, socket.MSG_WAITALL))
-            _named(function)(*arguments)
+            _function(function)(*arguments)
         elif what == FORK:
-            told, tell = os.pipe()
+            read_end, write_end = os.pipe()
             pid = os.fork()
             if pid == 0:
                 parent.close()
-                os.close(told)
-                os.write(tell, ANSWER.pack(number_outside()))
-                os.close(tell)
-                _be(role, passed, zygote=own)
-            for descriptor in (tell, *passed):
+                os.close(read_end)
+                os.write(write_end, ANSWER.pack(number_outside()))
+                os.close(write_end)
+                _run_worker(role, passed, fork_server=own)
+            for descriptor in (write_end, *passed):
                 os.close(descriptor)
-            answer = os.read(told, ANSWER.size) or ANSWER.pack(-1)
-            os.close(told)
+            answer = os.read(read_end, ANSWER.size) or ANSWER.pack(-1)
+            os.close(read_end)
             children[ANSWER.unpack(answer)[0]] = pid
             parent.sendall(answer)
         else:
@@ -90,7 +90,7 @@ def _import(modules: Sequence[str]) -> None:
     gc.freeze()
 
 
-def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
+def _run_worker(role: str, passed: Sequence[int], *, fork_server: int) -> None:
     """Run as a worker. Does not return."""
     os.setsid()
     gc.enable()
@@ -99,7 +99,7 @@ def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
     # Open to the very end: the parent may kill a worker whose socket is closed, and reads its exit status.
     sockets = [socket.socket(fileno=one) for one in passed]
     try:
-        if os.getppid() == zygote:
+        if os.getppid() == fork_server:
             main(role, *sockets)
     except (ClosedError, BrokenPipeError, ConnectionResetError):
         pass
@@ -116,10 +116,10 @@ def main(role: str, parent: socket.socket, other: socket.socket | None = None) -
     """
     setup = pickle.loads(receive(parent, most=LONGEST_ORDER) or b"")
     if prepare := setup.get("prepare"):
-        _named(prepare)(setup)
-    walls = enter_sandbox(setup["readable"][role], setup["limits"]) if setup["walls"] else []
-    send(parent, json.dumps({"walls": walls}).encode())
-    _named(setup["serve"][role])(parent, other, setup)
+        _function(prepare)(setup)
+    features = enter_sandbox(setup["readable"][role], setup["limits"]) if setup["sandboxed"] else []
+    send(parent, json.dumps({"features": features}).encode())
+    _function(setup["serve"][role])(parent, other, setup)
 
 
 class Memory:
@@ -139,11 +139,11 @@ class Memory:
         self._peak = peak
         try:
             # Opened each time: a worker keeps no descriptors but its sockets.
-            with _TAKEN.open("rb", buffering=0) as told:
-                return int(told.read(_LONGEST_STATM).split()[0]) * resource.getpagesize() > self._most
+            with _TAKEN.open("rb", buffering=0) as read_end:
+                return int(read_end.read(_LONGEST_STATM).split()[0]) * resource.getpagesize() > self._most
         except OSError:
             return False
 
 
-def _named(function: str) -> Any:
+def _function(function: str) -> Any:
     return ImportRef(function).load()

@@ -30,11 +30,11 @@ MAX_THREADS: Final = 64
 _M_ARENA_MAX: Final = -8
 
 
-class Wall(NamedTuple):
+class SandboxFeature(NamedTuple):
     """A sandbox feature: its name, whether this machine supports it, and what it prevents."""
 
     name: str
-    stands: bool
+    is_active: bool
     what: str
 
 
@@ -65,7 +65,7 @@ def enter_sandbox(readable: Iterable[str], limits: Mapping[str, int | float]) ->
     return _named(inside, files, calls)
 
 
-def expected_walls() -> list[str]:
+def expected_features() -> list[str]:
     """Return what `enter_sandbox` will return on this machine."""
     if not can_fork():
         return ["limits"] if can_limit_by_job() else []
@@ -76,25 +76,29 @@ def _named(inside: bool, files: bool, calls: bool) -> list[str]:
     return ["limits", *(name for name, built in (("namespaces", inside), ("landlock", files), ("seccomp", calls)) if built)]
 
 
-def every_wall() -> Iterator[Wall]:
+def sandbox_features() -> Iterator[SandboxFeature]:
     """Yield every sandbox feature."""
-    from evalsuite.sandbox.program_sandbox import can_jail
+    from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 
     version = landlock_version()
     if not can_fork():
-        yield Wall("processes", True, "each answer is read and judged in one process of its own, killed at the time limit")
-        yield Wall("limits", can_limit_by_job(), "memory, and no process started")
+        yield SandboxFeature("processes", True, "each answer is read and scored in its own process, killed at the time limit")
+        yield SandboxFeature("limits", can_limit_by_job(), "memory, and no process started")
     else:
-        memory = "memory" if sys.platform.startswith("linux") else "memory has no limit that the system keeps"
-        yield Wall("processes", True, "each answer is read and judged in processes of their own, killed at the time limit")
-        yield Wall("limits", True, f"no byte written, few descriptors, no core dumps; {memory}")
-    yield Wall(
-        "namespaces", can_enter_namespaces(), "users, processes, network, IPC and mounts of their own: no interface, read-only files"
+        memory = "memory" if sys.platform.startswith("linux") else "the system enforces no memory limit"
+        yield SandboxFeature("processes", True, "each answer is read and scored in its own processes, killed at the time limit")
+        yield SandboxFeature("limits", True, f"no byte written, few descriptors, no core dumps; {memory}")
+    yield SandboxFeature(
+        "namespaces", can_enter_namespaces(), "own users, processes, network, IPC and mounts: no interface, read-only files"
     )
     shown = f", version {version}" if version else ""
-    yield Wall("landlock", version > 0, f"only the submission (the judge: only gold) can be read{shown}")
-    yield Wall("seccomp", can_filter(), "no socket, no process, no change of files, limits or signals of others")
-    yield Wall("jail", can_jail(), "programs run in namespaces of their own (python_unit_testing, pass_at_k); without it: --allow-programs")
+    yield SandboxFeature("landlock", version > 0, f"a process can read either the submission or gold{shown}")
+    yield SandboxFeature("seccomp", can_filter(), "no socket, no process, no change of files, limits or signals of others")
+    yield SandboxFeature(
+        "jail",
+        can_sandbox_programs(),
+        "submitted programs run in their own namespaces; without it: --allow-programs",
+    )
 
 
 def limit_resources(limits: Mapping[str, int | float], *, alone: bool = False) -> None:
@@ -120,7 +124,7 @@ def limit_resources(limits: Mapping[str, int | float], *, alone: bool = False) -
         resource.setrlimit(kind, (value, value))
 
 
-def spare_address_space() -> None:
+def reduce_address_space() -> None:
     """Make libraries that are imported later use little of the address space that `memory_mib` limits.
 
     Of its 2 GiB, Arrow's own allocator takes one at its first cell, and malloc's arenas, one per thread, half of another.

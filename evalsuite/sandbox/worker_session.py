@@ -9,7 +9,7 @@ from evalsuite.core.types import Fault
 from evalsuite.sandbox.fork_server import Worker
 from evalsuite.sandbox.framing import END, LONGEST_RESULT, SAID, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import was_killed
-from evalsuite.sandbox.payloads import decode_forms
+from evalsuite.sandbox.payloads import decode_payloads
 from evalsuite.sandbox.rpc_client import KilledError, TimedStream
 
 
@@ -37,9 +37,9 @@ class WorkerSession:
 
     def order(self, *order: Any) -> None:
         """Send an order."""
-        self.say(pickle.dumps(order))
+        self.send_frame(pickle.dumps(order))
 
-    def say(self, word: bytes) -> None:
+    def send_frame(self, word: bytes) -> None:
         """Send a frame."""
         try:
             send(self._stream, word)
@@ -56,24 +56,24 @@ class WorkerSession:
             raise self._fault(ClosedError())
         return frame
 
-    def hear(self) -> tuple[str, Any]:
+    def receive_message(self) -> tuple[str, Any]:
         """Return (kind, value) of the next message. Raises `ReportedError` if it is a fault."""
         try:
-            ((kind, value),) = decode_forms(self.receive()).items()
+            ((kind, value),) = decode_payloads(self.receive()).items()
         except ValueError as error:
             raise self._fault(error) from None
         if isinstance(value, Fault):
             raise ReportedError(value)
         return kind, value
 
-    def next_word(self) -> Any:
+    def next_value(self) -> Any:
         """Return the value of the next message, "" at the end."""
-        kind, value = self.hear()
+        kind, value = self.receive_message()
         return value if kind == SAID else ""
 
-    def until_end(self) -> None:
+    def skip_to_end(self) -> None:
         """Read messages up to the end."""
-        while self.hear()[0] != END:
+        while self.receive_message()[0] != END:
             pass
 
     def _fault(self, error: Exception) -> FaultError:

@@ -15,7 +15,7 @@ from typing import Any
 
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, error_sentence, machine_fault, reason_of
 from evalsuite.core.types import Fault
-from evalsuite.sandbox.fork_server import ForkServer, Worker, cannot_start, now, undisturbed
+from evalsuite.sandbox.fork_server import ForkServer, Worker, now, signals_blocked, start_error
 from evalsuite.sandbox.framing import send
 from evalsuite.sandbox.linux_layers import library_paths, parts_without
 from evalsuite.sandbox.rpc_client import KilledError
@@ -63,7 +63,7 @@ class Queries:
         self._limits, self._jobs, self._isolation, self._cache = limits, jobs, isolation, cache
         self._hostile, self._hidden = submission.resolve(), [str(gold.resolve()), str(submission.resolve())]
         self._lock, self._here = threading.Lock(), threading.local()
-        self._zygote: ForkServer | None = None
+        self._fork_server: ForkServer | None = None
         self._workers: list[Worker] = []
         self._sessions: list[Session] = []
         self._fingerprints: dict[str, str] = {}
@@ -113,20 +113,20 @@ class Queries:
     def _time_ratio(self, pair: tuple[str, str, str], connection: Connection) -> float:
         # The time of two statements at the start, rounds for `seconds`, and two more running at the end.
         with self._talk(connection, 6 * self._limits.seconds, TIME_RATIO, self._limits, pair) as talk:
-            ratio = float(talk.next_word())
-            talk.until_end()
+            ratio = float(talk.next_value())
+            talk.skip_to_end()
         return ratio
 
     def _start(self, modules: Sequence[str]) -> None:
         if can_fork():
-            with undisturbed():
-                self._zygote = ForkServer(self._hostile)
-            self._zygote.load(modules)
+            with signals_blocked():
+                self._fork_server = ForkServer(self._hostile)
+            self._fork_server.load(modules)
 
     def _rest(self) -> None:
         """Release what a call of `answers` or `time_ratios` started: another call may follow."""
-        if self._zygote is not None:
-            self._zygote.close()
+        if self._fork_server is not None:
+            self._fork_server.close()
         self._closed, self._here = False, threading.local()
 
     def close(self) -> None:
@@ -204,13 +204,13 @@ class Queries:
         polite = replace(self._limits, seconds=seconds * _POLITE)
         with self._talk(connection, seconds * _KILL, STATEMENT, polite, query.text) as talk:
             started = now()
-            statement = str(talk.next_word())
+            statement = str(talk.next_value())
             key = self._cache.key(connection.engine, key_part or None, statement, self._limits.clock) if self._cache else None
             if self._cache and key and (known := self._cache.get(key, self._limits, query.place)):
-                talk.say(SKIP)
-                talk.until_end()
+                talk.send_frame(SKIP)
+                talk.skip_to_end()
                 return known
-            talk.say(GO)
+            talk.send_frame(GO)
             file = self._collect(talk, query)
         cost = Cost(seconds=now() - started, rows=file.n_rows, bytes=file.n_bytes)
         written = Written(place=query.place, header=file.header, cost=cost, sql=statement)
@@ -239,14 +239,14 @@ class Queries:
                 self._end(worker)
 
     def _collect(self, talk: WorkerSession, query: Query) -> CsvFile:
-        kind, said = talk.hear()
+        kind, said = talk.receive_message()
         if kind != HEADER:
             raise FaultError("WORKER_DIED", "the worker that ran the statement said what cannot be meant")
         with CsvFile(query.place, list(map(str, said)), self._limits) as file:
-            while (part := talk.hear())[0] == PART:
+            while (part := talk.receive_message())[0] == PART:
                 file.add(bytes(part[1][0]), int(part[1][1]))
             file.show_days(list(map(int, part[1])))
-            talk.until_end()
+            talk.skip_to_end()
         return file
 
     def _fingerprint(self, connection: Connection) -> str:
@@ -256,8 +256,8 @@ class Queries:
         if known is None:
             self._end(getattr(self._here, "worker", None))
             with self._talk(connection, _FINGERPRINT_SECONDS, FINGERPRINT, self._limits, "") as talk:
-                known = str(talk.next_word())
-                talk.until_end()
+                known = str(talk.next_value())
+                talk.skip_to_end()
             with self._lock:
                 self._fingerprints[connection.name] = known
         return known
@@ -268,28 +268,28 @@ class Queries:
         if worker is not None and self._here.connection == connection and worker.alive:
             return worker
         self._end(worker)
-        walled = self._isolation != "none"
+        sandboxed = self._isolation != "none"
         readable = (
-            [kept for path in (*library_paths(), *read_of(connection)) for kept in parts_without(path, self._hidden)] if walled else []
+            [kept for path in (*library_paths(), *read_of(connection)) for kept in parts_without(path, self._hidden)] if sandboxed else []
         )
         limits = {"memory_mib": self._limits.memory_mib}
         setup = {
-            "walls": walled,
+            "sandboxed": sandboxed,
             "limits": limits,
             "readable": {"queries": readable},
             "serve": {"queries": "evalsuite.sql.query_worker:serve"},
         }
-        with undisturbed(), self._lock:
+        with signals_blocked(), self._lock:
             if self._closed:
                 raise FaultError("TIMEOUT", "the run was interrupted")
-            if self._zygote is None:
+            if self._fork_server is None:
                 raise EvalsuiteError("this system cannot fork the workers that statements on files run in")
-            worker = self._zygote.fork("queries")
+            worker = self._fork_server.fork("queries")
             self._workers.append(worker)
             try:
                 send(worker.control, pickle.dumps(setup))
             except OSError:
-                raise cannot_start() from None
+                raise start_error() from None
         self._here.worker, self._here.connection = worker, connection
         WorkerSession(worker, _FINGERPRINT_SECONDS).receive()
         return worker

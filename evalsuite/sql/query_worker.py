@@ -12,7 +12,7 @@ from typing import Any
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.types import Fault
 from evalsuite.sandbox.framing import END, SAID, receive, send
-from evalsuite.sandbox.payloads import encode_forms
+from evalsuite.sandbox.payloads import encode_payloads
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.execution import pour
 from evalsuite.sql.query_pairs import EVALUATORS, time_ratio
@@ -73,4 +73,4 @@ def _opened(parent: socket.socket, stream: Stream) -> CsvText:
 
 
 def _say(parent: socket.socket, kind: str, value: Any) -> None:
-    send(parent, encode_forms({kind: value}))
+    send(parent, encode_payloads({kind: value}))

@@ -26,7 +26,7 @@ GOLD: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine of these tests gives programs no jail."""
-    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_jail", lambda: False)
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_sandbox_programs", lambda: False)
 
 
 PROGRAMS = ["unit", "pass", "parts", "named"]

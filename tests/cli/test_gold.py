@@ -12,7 +12,7 @@ from evalsuite.analysis.gold_checks.own_gold import check_gold
 from evalsuite.cli import main
 from evalsuite.core.errors import GoldError
 from evalsuite.readers.gold_files import gold_hash
-from evalsuite.runs.gold_self_score import ceiling_of
+from evalsuite.runs.gold_self_score import load_self_score
 from tests.analysis.gold_checks.lint_plants import PLANTED, Plant
 from tests.analysis.gold_checks.made_gold import Made, clean
 from tests.conftest import ROOT
@@ -46,7 +46,7 @@ def test_check_prints_and_keeps_the_ceiling(made: Made, tmp_path: Path, capsys: 
     assert "gold/made_eval.jsonl:2: n1: number_match, official: no number within" in out
     assert out.endswith("\nfailed: no full marks under its own rules: n1 (exit 1)\n")
     assert "gold scores 6/7 under official, 7/7 under strict" in out
-    kept = ceiling_of(gold_hash(gold))
+    kept = load_self_score(gold_hash(gold))
     assert kept is not None
     assert (kept.official, kept.strict, kept.unsatisfied) == (6, 7, ("n1",))
 

@@ -84,17 +84,17 @@ def test_exchanged_files_give_nobody_elses_score(place: Path, capsys: pytest.Cap
             place / "subs" / name / "results_metadata.jsonl", {"instance_id": "t", "answer_type": "file", "answer_or_path": "r.csv"}
         )
     file = place / "subs" / "a_mallory" / "t" / "r.csv"
-    read = running.read_handed_in
+    read = running.read_submission_in_worker
 
     def exchanged(folder: Path, *arguments: Any, **options: Any) -> Submission:
         found = read(folder, *arguments, **options)
         file.write_text("n\n2\n")
         return found
 
-    monkeypatch.setattr(running, "read_handed_in", exchanged)
+    monkeypatch.setattr(running, "read_submission_in_worker", exchanged)
     board = json.loads(rank(capsys, "subs", "--json"))
     assert {row["name"]: row["score"] for row in board["rows"]} == {"honest": 1, "a_mallory": 0}
-    monkeypatch.setattr(running, "read_handed_in", read)
+    monkeypatch.setattr(running, "read_submission_in_worker", read)
     file.write_text("n\n1\n")
     board = json.loads(rank(capsys, "subs", "--json"))
     assert {row["name"]: row["score"] for row in board["rows"]} == {"honest": 1, "a_mallory": 1}

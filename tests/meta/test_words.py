@@ -20,7 +20,7 @@ from tests.reports.made import example_record
 WORDS = {
     "anew": "again",
     "thereof": "of it",
-    "zygote": "fork server",
+    "fork_server": "fork server",
     "walled": "sandboxed",
     "shelf": "cache",
     "were everything": "if every",

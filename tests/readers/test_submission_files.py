@@ -133,7 +133,7 @@ def run_while(folder: Path, then: Callable[[], object], *, after: Callable[[], o
         (gold / "f").mkdir()
         (gold / "f" / "g.csv").write_text("n\n1\n")
 
-    own_reading, hashing = plan.read_handed_in, running.file_contents
+    own_reading, hashing = plan.read_submission_in_worker, running.file_contents
 
     def read(*arguments: Any, **said: Any) -> Submission:
         found = own_reading(*arguments, **said)
@@ -146,7 +146,7 @@ def run_while(folder: Path, then: Callable[[], object], *, after: Callable[[], o
 
     progress = options.pop("progress", None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "read_handed_in", read)
+        patch.setattr(plan, "read_submission_in_worker", read)
         patch.setattr(running, "file_contents", hashed)
         return run(folder, gold, RunOptions(**{"runs_folder": folder.parent / "runs", "isolation": "none", **options}), progress=progress)
 
@@ -204,7 +204,7 @@ def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.Monk
     """Another metadata file than the one whose lines are scored does not give the run its hash."""
     meta = folder / "results_metadata.jsonl"
     honest, wrong = meta.read_text(), meta.read_text().replace("Paris", "Parma")
-    reading_one = plan.read_handed_in
+    reading_one = plan.read_submission_in_worker
 
     def read(*arguments: Any, **options: Any) -> Submission:
         meta.write_text(wrong)
@@ -213,7 +213,7 @@ def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.Monk
         finally:
             meta.write_text(honest)
 
-    monkeypatch.setattr(plan, "read_handed_in", read)
+    monkeypatch.setattr(plan, "read_submission_in_worker", read)
     raced = run_while(folder, lambda: None)
     assert [result.score for result in raced.results] == [0, 1]
     assert not found_again(raced, folder)

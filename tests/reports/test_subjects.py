@@ -27,7 +27,7 @@ from evalsuite.reports.gold_documents import audit_document, contamination_docum
 from evalsuite.reports.record import Record, redact_record
 from evalsuite.reports.run_columns import results_table
 from evalsuite.reports.run_page import closed_row
-from evalsuite.runs.gold_self_score import Ceiling
+from evalsuite.runs.gold_self_score import GoldSelfScore
 from evalsuite.runs.human_labels import Rater
 from tests.conftest import ROOT
 from tests.reports import made
@@ -45,7 +45,7 @@ def _refused() -> Unsatisfied:
 @cache
 def documents() -> dict[str, Document]:
     """A document of each subject, made of values that say what nobody should obey."""
-    ceiling = Ceiling(gold_hash="a", name="s", n=2, n_untried=0, official=1, strict=1)
+    ceiling = GoldSelfScore(gold_hash="a", name="s", n=2, n_untried=0, official=1, strict=1)
     check = GoldCheck(ceiling=ceiling, n_checks=2, unsatisfied=(_refused(),), untried=(), below=(f"q {EVIL}",), excused={"other": EVIL})
     taken = Verdict(kind="sign", right=False, taken={"official": True, "strict": False})
     audited = Audited(instance_id=f"q {EVIL}", scorer="number_match", where="gold/a.jsonl:3", verdicts=(taken,))

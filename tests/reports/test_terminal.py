@@ -10,7 +10,7 @@ from evalsuite.core.types import Rule
 from evalsuite.reports.record import Record, record_of_entry
 from evalsuite.reports.run_document import MOST_ROWS, run_document
 from evalsuite.reports.terminal import as_text
-from evalsuite.runs.gold_self_score import Ceiling, keep_ceiling, signature_of
+from evalsuite.runs.gold_self_score import GoldSelfScore, save_self_score, signature_of
 from evalsuite.runs.history import read_run
 from evalsuite.runs.submission_reader import saved_exchanges
 from tests.conftest import ROOT
@@ -137,7 +137,7 @@ def test_the_ceiling_of_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     record = made.example_record()
     assert "gold reaches" not in as_text(run_document(record))
     hash_ = str(record.run["gold"]["hash"])
-    keep_ceiling(Ceiling(gold_hash=hash_, name="x", n=40, n_untried=0, official=38, strict=39, made_by=signature_of(hash_)), [])
+    save_self_score(GoldSelfScore(gold_hash=hash_, name="x", n=40, n_untried=0, official=38, strict=39, made_by=signature_of(hash_)), [])
     assert "gold reaches 38/40 (strict 39/40)" in " ".join(as_text(run_document(record)).split())
     part = made.record(made.result("a"), hash=hash_, n_instances=40)
     assert "gold reaches" not in as_text(run_document(part))

@@ -12,7 +12,7 @@ from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -44,7 +44,7 @@ def test_a_worker_tells_what_a_reader_reads() -> None:
     """The submission that comes out of a worker is the one that is read here."""
     gold, limits = read_gold(GOLD), resolve_limits()
     ids = {instance.instance_id for instance in gold.instances}
-    assert read_handed_in(EXAMPLE, gold, limits) == read_submission(EXAMPLE, limits, ids=ids)
+    assert read_submission_in_worker(EXAMPLE, gold, limits) == read_submission(EXAMPLE, limits, ids=ids)
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])
@@ -101,7 +101,7 @@ def test_metadata_that_take_too_long_are_refused(tmp_path: Path, monkeypatch: py
     with (submission / "results_metadata.jsonl").open("a") as file:
         file.write('{"a":[[[[[[[[[[0]]]]]]]]]]}\n' * 200_000)
     with pytest.raises(SubmissionError, match=r"results_metadata\.jsonl: TIMEOUT"):
-        read_handed_in(submission, read_gold(gold), resolve_limits({"seconds": 0.01}))
+        read_submission_in_worker(submission, read_gold(gold), resolve_limits({"seconds": 0.01}))
 
 
 def test_a_scorer_of_texts_that_never_ends_costs_its_answer(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     """Thirty names of one file cost what one costs, and the list keeps its order and repeats; more names than `files` are refused."""
     from evalsuite.readers.answer_files import AnswerFiles
     from evalsuite.readers.load_answer import read_answer
-    from evalsuite.sandbox.payloads import decode_forms, encode_forms
+    from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
 
     (tmp_path / "a").mkdir()
     for name, row in (("x.csv", "1"), ("y.csv", "2")):
@@ -155,9 +155,9 @@ def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     read = read_answer("tables", answer_type="files", value=names, files=files, table_names=None, limits=resolve_limits())
     assert [table.name for table in read] == names
     assert len({id(table) for table in read}) == 2
-    payload = encode_forms({"tables": read})
+    payload = encode_payloads({"tables": read})
     assert len(payload) < 3000
-    assert [table.name for table in decode_forms(payload)["tables"]] == names
+    assert [table.name for table in decode_payloads(payload)["tables"]] == names
     submission, gold = texts(tmp_path / "run", func="tables_match", n=1)
     write(submission / "results_metadata.jsonl", [{"instance_id": "q0", "answer_type": "files", "answer_or_path": ["x"] * 1001}])
     (result,) = run(submission, gold, RunOptions(save=False)).results

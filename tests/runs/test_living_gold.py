@@ -166,7 +166,7 @@ def test_a_failing_gold_query_is_golds_fault(place: Place) -> None:
         ("string_match", "SELECT NULL", "gold contains an empty text"),
         ("number_match", "SELECT 1, 2", "must give one cell"),
         ("number_match", "SELECT amount FROM sales", "must give one cell"),
-        ("number_match", None, "gold.sql is not there"),
+        ("number_match", None, "gold.sql is missing"),
     ],
 )
 def test_a_query_that_gives_no_gold(scorer: str, query: str | None, reason: str, place: Place) -> None:

@@ -13,12 +13,14 @@ import msgspec
 import pytest
 
 from evalsuite.core.plugin_calls import allowing_programs
-from evalsuite.sandbox.program_sandbox import can_jail, run_program
+from evalsuite.sandbox.program_sandbox import can_sandbox_programs, run_program
 from evalsuite.scorers.metrics import get_metric
 from tests.conftest import ROOT
 from tests.processes import finished
 
-pytestmark = pytest.mark.skipif(not can_jail(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing")
+pytestmark = pytest.mark.skipif(
+    not can_sandbox_programs(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing"
+)
 
 
 def ended(program: str, test: str, *, seconds: float = 20.0) -> str:
@@ -187,5 +189,5 @@ def test_an_environment_below_the_folder_for_temporary_files(tmp_path: Path) -> 
     """The folder that the jail mounts hides nothing of the interpreter, wherever the environment lies."""
     finished([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     needed = [str(ROOT), str(Path(msgspec.__file__).parent.parent)]
-    code = f"import sys; sys.path[:0] = {needed}; from evalsuite.sandbox.program_sandbox import can_jail; print(can_jail())"
+    code = f"import sys; sys.path[:0] = {needed}; from evalsuite.sandbox.program_sandbox import can_sandbox_programs as can; print(can())"
     assert finished([tmp_path / "env" / "bin" / "python", "-c", code], check=True).stdout == "True\n"

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core.plugin_calls import allowing_programs
-from evalsuite.sandbox.program_sandbox import can_jail, run_program
+from evalsuite.sandbox.program_sandbox import can_sandbox_programs, run_program
 from evalsuite.scorers.metrics import get_metric
 from tests.processes import finished
 from tests.sandbox.program_corpus import corpus
 
-pytestmark = pytest.mark.skipif(not can_jail(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing")
+pytestmark = pytest.mark.skipif(
+    not can_sandbox_programs(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing"
+)
 # The test line tries every so many of a corpus.
 STEP = 9
 HONEST, HOSTILE, PARTED = corpus("honest"), corpus("hostile"), corpus("parted")

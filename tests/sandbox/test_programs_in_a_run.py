@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.sandbox.program_sandbox import can_jail
+from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from tests.cli.test_run import write_lines
 from tests.conftest import ROOT
 from tests.processes import started
 
-pytestmark = pytest.mark.skipif(not can_jail(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing")
+pytestmark = pytest.mark.skipif(
+    not can_sandbox_programs(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing"
+)
 
 
 def rows(tmp_path: Path, programs: list[str], *options: str) -> dict[str, dict[str, Any]]:

@@ -9,15 +9,15 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.core.errors import OutputError
-from evalsuite.sandbox.temp_dirs import ScratchFolder, sweep_scratch
+from evalsuite.sandbox.temp_dirs import TempDir, remove_stale_temp_dirs
 from tests.conftest import ROOT
 from tests.processes import started
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders are locked by descriptors of their own")
 HOLDS = """
 import sys, time
-from evalsuite.sandbox.temp_dirs import ScratchFolder
-folder = ScratchFolder()
+from evalsuite.sandbox.temp_dirs import TempDir
+folder = TempDir()
 (folder.path / 'inside').mkdir()
 print(folder.path, flush=True)
 time.sleep(60)
@@ -39,7 +39,7 @@ def test_what_a_killed_process_left_goes_with_the_next_command(words: list[str],
     with started([sys.executable, "-c", HOLDS], cwd=ROOT, env={"TMPDIR": str(place)}, stdout=-1) as process:
         assert process.stdout is not None
         folder = Path(process.stdout.readline().strip())
-        sweep_scratch()
+        remove_stale_temp_dirs()
         assert (folder / "inside").is_dir()
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -50,10 +50,10 @@ def test_what_a_killed_process_left_goes_with_the_next_command(words: list[str],
 
 def test_a_folder_goes_with_its_block(place: Path) -> None:
     """With all that is in it, an error in the block or not, and twice is no error."""
-    folder = ScratchFolder()
+    folder = TempDir()
     with folder as path:
         (path / "a" / "b").mkdir(parents=True)
-        sweep_scratch()
+        remove_stale_temp_dirs()
         assert (path / "a" / "b").is_dir()
     folder.close()
     assert list(place.iterdir()) == []
@@ -65,13 +65,13 @@ def test_what_is_not_ours_stays(place: Path) -> None:
         (place / name).write_text("x")
     (place / "elsewhere").mkdir()
     (place / "evalsuite-scratch-link").symlink_to(place / "elsewhere")
-    sweep_scratch()
+    remove_stale_temp_dirs()
     assert sorted(path.name for path in place.iterdir()) == ["elsewhere", "evalsuite-scratch-file", "evalsuite-scratch-link", "other"]
 
 
 def test_no_folder_for_temporary_files(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error that a person can act on; sweeping finds nothing to do."""
     monkeypatch.setattr(tempfile, "tempdir", str(place / "none"))
-    sweep_scratch()
+    remove_stale_temp_dirs()
     with pytest.raises(OutputError, match="cannot make a temporary folder"):
-        ScratchFolder()
+        TempDir()

@@ -12,7 +12,7 @@ import pytest
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.worker_pool import set_up
 from evalsuite.sandbox.linux_layers import can_enter_namespaces, can_filter, landlock_version
-from evalsuite.sandbox.worker_sandbox import expected_walls
+from evalsuite.sandbox.worker_sandbox import expected_features
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -21,10 +21,10 @@ pytestmark = pytest.mark.skipif(
 )
 ROLES = ("reader", "judge")
 # What is tried -> expressions, each of which must fail. OTHER is the other side's file, RUN a file of the run's folder, COPY what another
-# lane holds of its own; PARENT is the run.
+# worker pair holds of its own; PARENT is the run.
 PROBES = {
     "read the other side: gold, or the submission": ["open(OTHER).read()", "os.listdir(os.path.dirname(OTHER))"],
-    "read another lane's private copy": ["open(COPY).read()", "os.listdir(os.path.dirname(COPY))"],
+    "read another worker pair's private copy": ["open(COPY).read()", "os.listdir(os.path.dirname(COPY))"],
     "read the run folder or the home folder": ["open(RUN).read()", "os.listdir(os.path.expanduser('~'))"],
     "read the run's memory, variables or open files": [
         "open(f'/proc/{PARENT}/mem').read()",
@@ -152,7 +152,7 @@ def test_everything_is_refused_in_both_roles(tmp_path: Path) -> None:
     for kind in PROBES:
         print(f"| {kind} | {' | '.join('refused' if not found[role][1][kind] else 'DONE' for role in ROLES)} |")
     assert {role: {kind: acts for kind, acts in found[role][1].items() if acts} for role in ROLES} == {role: {} for role in ROLES}
-    assert {tuple(walls) for walls, _ in found.values()} == {tuple(expected_walls())}
+    assert {tuple(walls) for walls, _ in found.values()} == {tuple(expected_features())}
     assert (resource.getrlimit(resource.RLIMIT_CPU), os.getpriority(os.PRIO_PROCESS, 0)) == before
 
 

@@ -18,7 +18,7 @@ from evalsuite.readers import duckdb_tables
 from evalsuite.readers import duckdb_tables as duckdb_digests
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.sandbox.payloads import decode_forms, encode_forms
+from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
 from evalsuite.scorers.duckdb_match import duckdb_match
 from tests.properties import examples
 
@@ -179,7 +179,7 @@ def test_digests_cross_the_wire_and_other_shapes_do_not() -> None:
     """Numbers of 128 bits come back; a table without digest is refused."""
     known = Digest(salt=5, n_rows=3, ordered=2**80, bag=2**70)
     table = DigestedTable(header=("a",), types=("BIGINT",), name="t", known=known)
-    back = decode_forms(encode_forms({"database": {"t": table}}))["database"]["t"]
+    back = decode_payloads(encode_payloads({"database": {"t": table}}))["database"]["t"]
     assert (back.header, back.types, back.name, back.known) == (("a",), ("BIGINT",), "t", known)
     with pytest.raises(ValueError, match="nowhere"):
         back.rows()

@@ -11,9 +11,9 @@ from evalsuite.core.errors import FaultError, UsageError, describe
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.sandbox.rpc_client import WorkerCalls
-from evalsuite.sandbox.temp_dirs import ScratchFolder
-from evalsuite.sandbox.worker_sandbox import expected_walls
+from evalsuite.sandbox.rpc_client import RpcClient
+from evalsuite.sandbox.temp_dirs import TempDir
+from evalsuite.sandbox.worker_sandbox import expected_features
 from tests.upstream.reference_cases import Case, made_cases, write_cases
 
 
@@ -103,12 +103,12 @@ def check_references(clone: Path, *, n: int, seed: int, seconds: float, unwalled
     if not files:
         places = ", ".join(place.file for place in PLACES.values())
         raise UsageError(f"{clone} is no clone of Spider 2.0: it holds none of {places}", hint="--against names the folder of a checkout")
-    lacking = [wall for wall in _NEEDED if wall not in expected_walls()]
+    lacking = [wall for wall in _NEEDED if wall not in expected_features()]
     if lacking and not unwalled:
         message = f"this machine does not wall a stranger's code: no {', no '.join(lacking)}"
         raise UsageError(message, hint="--allow-programs runs it all the same: for a clone that you trust")
     cases = [case for case in made_cases(seed, n) if files.keys() & set(case.references)]
-    with ScratchFolder() as folder:
+    with TempDir() as folder:
         write_cases(cases, folder)
         rules = [rule for name, file in files.items() for rule in _of_one(name, file, cases, folder, seconds)]
     absent = [name for name in PLACES if name not in files]
@@ -123,7 +123,7 @@ def _of_one(reference: Reference, file: Path, cases: Sequence[Case], folder: Pat
         if str(_OWN_CODE) not in sys.path:
             sys.path.append(str(_OWN_CODE))
         limits = resolve_limits({"seconds": seconds})
-        with WorkerCalls(readable=[file.parent, folder, _OWN_CODE], hostile=file.parent, limits=limits) as calls:
+        with RpcClient(readable=[file.parent, folder, _OWN_CODE], hostile=file.parent, limits=limits) as calls:
             told = calls.stream("clone_functions:verdicts", str(file.resolve()), str(folder), [case.id for case in own])
             for id_, score, raised in told:
                 theirs[id_] = score, raised

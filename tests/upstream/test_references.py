@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.sandbox.program_sandbox import can_jail
+from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from tests.models import official_table, results_table
 from tests.upstream.__main__ import main
 from tests.upstream.references import PLACES
@@ -57,7 +57,7 @@ def duckdb_match(result, gold, condition_tabs=None, condition_cols=None, ignore_
     return int(all(map(lambda a, g, c, o: score_tables(a, g, c, o, reference="dbt"), answers, golds, columns, orders)))
 """
 
-pytestmark = pytest.mark.skipif(not can_jail(), reason="a clone runs in the full sandbox, and this machine lacks a part of it")
+pytestmark = pytest.mark.skipif(not can_sandbox_programs(), reason="a clone runs in the full sandbox, and this machine lacks a part of it")
 
 
 def made_clone(folder: Path, old: str = "", new: str = "", *, more: str = "") -> Path:

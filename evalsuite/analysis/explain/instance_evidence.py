@@ -29,7 +29,7 @@ from evalsuite.runs.batch_scoring import is_batch
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.instance_checks import applicable
 from evalsuite.runs.plan import plan
-from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.task_execution import Prediction, gold_tables, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.fork_server import forking
@@ -79,12 +79,12 @@ def explain_results(
     """
     with ExitStack() as workers:
         # One interpreter for whoever reads the submission and whoever looks at its answers; it imports while gold is read.
-        zygote = workers.enter_context(forking(result_dir, modules=WORKER_MODULES)) if isolation != "none" else None
+        fork_server = workers.enter_context(forking(result_dir, modules=WORKER_MODULES)) if isolation != "none" else None
         gold = known if known is not None else read_gold(gold_dir)
         resolved = resolve_limits(gold.suite.limits, limits or {})
         # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.
         roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
-        submission = read_handed_in(result_dir, gold, resolved, mode=mode, isolation=isolation, zygote=zygote)
+        submission = read_submission_in_worker(result_dir, gold, resolved, mode=mode, isolation=isolation, fork_server=fork_server)
         tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
         judged = [task for task in tasks if is_batch(task)]
         for task in judged:
@@ -92,7 +92,7 @@ def explain_results(
             yield name, _of_judge((results or {}).get(name))
         order = _ORDERS[tuple(word for word in WHAT if word in what)]
         inodes = gold_inodes(gold.folder)
-        pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order, zygote=zygote)
+        pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order, fork_server=fork_server)
         workers.callback(pool.close)
         # An answer that is a query runs as it does in a run.
         queries = Databases(gold, result_dir, limits=roomy, jobs=jobs, isolation=isolation, folder=databases)
@@ -112,7 +112,7 @@ def explain_results(
                 from evalsuite.analysis.explain.query_proofs import QueryProofs
 
                 (task,) = (task for task in tasks if task.instance.instance_id == result.instance_id)
-                proofs = QueryProofs(queries, answers, inodes, isolation, zygote)
+                proofs = QueryProofs(queries, answers, inodes, isolation, fork_server)
                 found |= {"sql": shown} if (shown := proofs.both_queries(task)) else {}
                 if isinstance(evidence, dict):
                     found = _with_proof(found, proofs.prove(task, evidence["rules"]))

@@ -25,7 +25,7 @@ from evalsuite.runs.gold_queries import check_as_of, known_queries, with_as_of
 from evalsuite.runs.instance_checks import applicable, is_pair
 from evalsuite.runs.task_execution import Prediction, gold_tables, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
-from evalsuite.sandbox.rpc_client import WorkerCalls
+from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.scorers import SCORERS
 from evalsuite.sql import is_embedded
 from evalsuite.sql.query_edits import QueryEdit
@@ -126,14 +126,14 @@ class Proof:
 class QueryProofs:
     """Proves causes of the tasks of one `explain`, whose databases, executor of SQL answers and inodes of gold these are.
 
-    `zygote` forks the workers that take texts of answers apart, None: one of their own.
+    `fork_server` forks the workers that take texts of answers apart, None: one of their own.
     """
 
     databases: "Databases"
     answers: "SqlAnswers"
     gold_inodes: frozenset[tuple[int, int]]
     isolation: str
-    zygote: "ForkServer | None" = None
+    fork_server: "ForkServer | None" = None
 
     def prove(self, task: Task, rules: Rule) -> Proof | None:
         """What edits of the queries of a wrong answer show; None where there is no query, or no database that it could be run on."""
@@ -162,7 +162,7 @@ class QueryProofs:
         if not answer:
             return ""
         try:
-            with WorkerCalls(readable=(), hostile=task.submission_folder, limits=task.limits, zygote=self.zygote) as calls:
+            with RpcClient(readable=(), hostile=task.submission_folder, limits=task.limits, fork_server=self.fork_server) as calls:
                 return str(calls.call("evalsuite.sql.statement:both_queries", gold, answer, dialect))
         except (FaultError, EvalsuiteError):
             return f"-- answer\n{answer}"
@@ -354,7 +354,9 @@ def _try(
     """Try the edits of one query, some at once, until one gives what the other side holds."""
     whose, wanted = ("gold's", "the answer") if of_gold else ("the answer's", "gold")
     try:
-        with WorkerCalls(readable=(), hostile=sides.task.submission_folder, limits=sides.task.limits, zygote=proofs.zygote) as calls:
+        with RpcClient(
+            readable=(), hostile=sides.task.submission_folder, limits=sides.task.limits, fork_server=proofs.fork_server
+        ) as calls:
             made = calls.call(
                 "evalsuite.sql.query_edits:edits_as_data", own, sides.dialect, other, "gold's" if not of_gold else "the answer's"
             )

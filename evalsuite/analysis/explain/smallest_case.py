@@ -38,7 +38,7 @@ from evalsuite.runs.instance_checks import applicable, asks_pair, skip_unscorabl
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.task_execution import Prediction, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.scorers import SCORERS
@@ -505,7 +505,7 @@ def bundle(
     resolved = resolve_limits(gold.suite.limits, limits or {})
     # The search asks the scorer many times; its own budget ends it long before this.
     roomy = {**resolved, "seconds": 3 * resolved["seconds"] + 2 * MOST_SECONDS}
-    submission = read_handed_in(result_dir, gold, resolved, mode=mode, isolation=isolation)
+    submission = read_submission_in_worker(result_dir, gold, resolved, mode=mode, isolation=isolation)
     task = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=(instance_id,))[0]
     if task.answer is not None and (task.answer.is_query or asks_pair(task.instance.checks)):
         raise _no_case(instance_id, "its answer is a query; `evalsuite explain` edits queries")

@@ -36,7 +36,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.worker_pool import Pool
-from evalsuite.sandbox.temp_dirs import ScratchFolder
+from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
 
 
@@ -286,7 +286,7 @@ def audit_gold(
     until = None if seconds is None else time.monotonic() + seconds
     asked = _Asking(gold, resolve_limits(gold.suite.limits), Asked(seed=seed, most=most, kinds=tuple(kinds), until=until))
     found = _Found(gold)
-    with ScratchFolder() as scratch:
+    with TempDir() as scratch:
         how: dict[str, Any] = {"limits": asked.limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
         asked.queried = run_mutants(gold, work, scratch, folder=databases, **how)
         for instance, check, pair in audit_pairs(gold, pairs, scratch, asked=asked.asked, folder=databases, **how):

@@ -21,10 +21,10 @@ from evalsuite.runs.batch_scoring import Execute
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import by_the_clock, is_temporal, query_files
-from evalsuite.runs.gold_self_score import Ceiling, signature_of
+from evalsuite.runs.gold_self_score import GoldSelfScore, signature_of
 from evalsuite.runs.plan import default_rules
 from evalsuite.runs.worker_pool import Pool
-from evalsuite.sandbox.temp_dirs import ScratchFolder
+from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
 
 Progress = Callable[[int, int], None]
@@ -75,7 +75,7 @@ class GoldCheck:
     clock that goes.
     """
 
-    ceiling: Ceiling
+    ceiling: GoldSelfScore
     n_checks: int
     unsatisfied: tuple[Unsatisfied, ...]
     untried: tuple[Unsatisfied, ...]
@@ -149,7 +149,7 @@ def check_gold(
     trials: list[_Trial] = []
     untried: list[Unsatisfied] = []
     with (
-        ScratchFolder() as scratch,
+        TempDir() as scratch,
         closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as asked,
     ):
         tasks = [_task(instance, None, gold, scratch, limits) for instance in gold.instances]
@@ -285,9 +285,9 @@ def _reaches(trials: Sequence[_Trial], rule: Rule) -> bool:
     return any(trial.passed(rule) for trial in files or trials)
 
 
-def _ceiling_of(gold: Gold, hash_: str, by_instance: Mapping[str, Sequence[_Trial]]) -> Ceiling:
+def _ceiling_of(gold: Gold, hash_: str, by_instance: Mapping[str, Sequence[_Trial]]) -> GoldSelfScore:
     full = {rule: [id_ for id_, own in by_instance.items() if _reaches(own, rule)] for rule in RULES}
-    return Ceiling(
+    return GoldSelfScore(
         gold_hash=hash_,
         name=gold.suite.name,
         n=len(by_instance),

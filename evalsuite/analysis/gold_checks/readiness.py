@@ -25,9 +25,9 @@ from evalsuite.readers.load_answer import read_answer, read_query
 from evalsuite.readers.paths import FromRoot
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.instance_checks import applicable
-from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import forking
-from evalsuite.sandbox.rpc_client import WorkerCalls
+from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
@@ -103,9 +103,11 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     limits = resolve_limits(gold.suite.limits) if gold is not None else resolve_limits()
     layout = gold.layout if gold is not None else layout or "original"
     hidden = [gold.folder] if gold is not None else []
-    with forking(folder, modules=WORKER_MODULES) as zygote:
-        submission = read_handed_in(folder, gold, limits, layout=layout, mode=mode, zygote=zygote)
-        with WorkerCalls(readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, zygote=zygote) as calls:
+    with forking(folder, modules=WORKER_MODULES) as fork_server:
+        submission = read_submission_in_worker(folder, gold, limits, layout=layout, mode=mode, fork_server=fork_server)
+        with RpcClient(
+            readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, fork_server=fork_server
+        ) as calls:
             looker = _Looker(submission, gold, limits, calls)
             found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
     lost, notes = _lost_lines_and_notes(submission)
@@ -127,7 +129,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
 class _Looker:
     """Looks at one answer after the other, with the little of gold that it needs."""
 
-    def __init__(self, submission: Submission, gold: Gold | None, limits: Mapping[str, int | float], calls: WorkerCalls) -> None:
+    def __init__(self, submission: Submission, gold: Gold | None, limits: Mapping[str, int | float], calls: RpcClient) -> None:
         self.submission, self.calls = submission, calls
         self.limits, self.gold = limits, gold
         self.instances = None if gold is None else {instance.instance_id: instance for instance in gold.instances}

@@ -17,7 +17,7 @@ from evalsuite.core.scorer_contract import CONNECTION_PARAMETERS
 from evalsuite.core.types import Check, Gold, GoldInstance
 from evalsuite.gold.connection_files import Connections, read_connections
 from evalsuite.gold.layouts import read_gold
-from evalsuite.sandbox.program_sandbox import can_jail
+from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import runs_programs
 from evalsuite.sql import ENGINES, open_session
@@ -72,7 +72,7 @@ def _absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
         asks = entry.marker.reads == "batch" and SCORERS.plugin_batch(check.scorer) is None
         if "judge" not in gold.suite.extra and (asks or (not check.problems and entry.asks_judge(check.parameters))):
             yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
-        if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_jail():
+        if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_sandbox_programs():
             yield "no jail for programs on this machine", "run them in a container that gives user namespaces, or --allow-programs"
 
 

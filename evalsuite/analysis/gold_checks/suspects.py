@@ -42,7 +42,7 @@ from evalsuite.runs.history import RunEntry
 from evalsuite.runs.instance_checks import skip_unscorable
 from evalsuite.runs.plan import plan
 from evalsuite.runs.rescoring import place_of
-from evalsuite.runs.submission_reader import read_handed_in
+from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.task_execution import Prediction
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.stats.units import units_of
@@ -643,7 +643,7 @@ def _answers(
         folder = place_of(entry, entry.run.get("submission", {}).get("folder"), None, pattern, "submission")
         read = read_gold(gold_folder, layout=said.get("layout"))
         limits = resolve_limits(read.suite.limits, options.get("limits") or {})
-        submission = read_handed_in(folder, read, limits, mode=options.get("mode"), isolation=isolation)
+        submission = read_submission_in_worker(folder, read, limits, mode=options.get("mode"), isolation=isolation)
     except EvalsuiteError as error:
         notes.append(f"the answers of {entry.name} were not compared: {error.message}")
         return {}

@@ -38,7 +38,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.core.redaction import check_level, default_level, shows
 from evalsuite.core.status import ZERO, raw_value
 from evalsuite.core.types import Result, Rule
-from evalsuite.runs.human_labels import SaidByPeople, difference_by_people
+from evalsuite.runs.human_labels import HumanEstimate, human_difference
 from evalsuite.stats.intervals import ONE_CLUSTER, Interval, clustered_interval, said_of_few
 from evalsuite.stats.power import Units, detectable, needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
@@ -489,7 +489,7 @@ class Candidate:
     only_baseline: tuple[str, ...]
     only_candidate: tuple[str, ...]
     corrected: float | None = None
-    people: SaidByPeople | None = None
+    people: HumanEstimate | None = None
 
     @property
     def detectable(self) -> float | None:
@@ -654,7 +654,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
         only_baseline=tuple(name for name in base.results if name not in other.results),
         only_candidate=tuple(name for name in other.results if name not in base.results),
         corrected=other.corrected,
-        people=None if how.raw else difference_by_people(pairs, how.value, (base.labels, other.labels)),
+        people=None if how.raw else human_difference(pairs, how.value, (base.labels, other.labels)),
     )
 
 

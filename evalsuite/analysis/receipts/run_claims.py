@@ -28,7 +28,7 @@ from evalsuite.runs.batch_scoring import asks_judge, is_batch
 from evalsuite.runs.databases import Databases, connection_of, has_query
 from evalsuite.runs.errata_scores import correct, unapplied
 from evalsuite.runs.executors import default_jobs
-from evalsuite.runs.gold_queries import is_judged_by, query_files
+from evalsuite.runs.gold_queries import is_scored_by, query_files
 from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
 from evalsuite.runs.instance_checks import is_pair, skip_unscorable
 from evalsuite.runs.plan import by_tag, plan, rules_of, signature_of, warnings_of
@@ -40,7 +40,7 @@ from evalsuite.runs.shards import parse_shard
 from evalsuite.runs.signature import VERDICT_PACKAGES, rules_name
 from evalsuite.runs.signing import claimed_signer, root_of
 from evalsuite.runs.submission_checks import with_notes
-from evalsuite.runs.submission_reader import walled_columns
+from evalsuite.runs.submission_reader import read_unit_columns
 from evalsuite.runs.summary import summarise
 from evalsuite.scorers import SCORERS
 from evalsuite.sql import is_embedded
@@ -161,7 +161,7 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
         return [_formed(RUN, wrong), _formed(RESULTS, wrong_rows)], None
     try:
         return found, Claims(
-            folder=folder, run=said, rows=tuple(whole_units(folder, rows, read=None if isolation == "none" else walled_columns))
+            folder=folder, run=said, rows=tuple(whole_units(folder, rows, read=None if isolation == "none" else read_unit_columns))
         )
     except OutputError as error:
         return [*found, Finding(name=UNITS, good=False, says="is not what was written", differs=(error.message,))], None
@@ -409,7 +409,7 @@ def _outside(variants: Sequence[Task], databases: Databases, *, live: bool) -> s
             return JUDGE
         if has_query(task) and _leads_away(task, databases):
             return QUERY
-        living = any(query_files(task, check, live=live) for check in task.instance.checks if is_judged_by(task, check))
+        living = any(query_files(task, check, live=live) for check in task.instance.checks if is_scored_by(task, check))
         if living and _leads_away(task, databases, gold=True):
             return LIVING
     return ""

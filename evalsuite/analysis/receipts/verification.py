@@ -29,8 +29,8 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.run_result import Run
 from evalsuite.runs.scoring import Progress, run
 from evalsuite.runs.signing import read_public_key, why_not_sealed, why_not_signed
-from evalsuite.runs.submission_reader import read_handed_in
-from evalsuite.sandbox.temp_dirs import ScratchFolder
+from evalsuite.runs.submission_reader import read_submission_in_worker
+from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
 
 # What the grader's side may lack when a row is scored again: then nobody can say whether the row is right.
@@ -189,7 +189,7 @@ def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation
         return Finding(name="submission", good=False, says="was not looked at: gold cannot be read"), None
     try:
         limits = resolve_limits(gold.suite.limits, said["limits"])
-        read = read_handed_in(folder, gold, limits, mode=said.get("mode"), isolation=isolation)
+        read = read_submission_in_worker(folder, gold, limits, mode=said.get("mode"), isolation=isolation)
         now = submission_hash(read)
     except EvalsuiteError as error:
         return Finding(name="submission", good=False, says=f"cannot be read: {error.message}"), None
@@ -322,11 +322,11 @@ def verify_receipt(
     if submission is None or gold is None:
         left = {"rows": next(hint for side, hint in _WITHOUT.items() if {"submission": submission, "gold": gold}[side] is None)}
         if submission is not None:
-            now = submission_hash(read_handed_in(submission, None, resolve_limits(), isolation=options.isolation))
+            now = submission_hash(read_submission_in_worker(submission, None, resolve_limits(), isolation=options.isolation))
             findings.append(_is_submission(said, now, submission))
             shown.add("submission_hash")
         return replace(verified, findings=tuple(findings), left_out=left, claimed=tuple(_claims(said, shown)))
-    with ScratchFolder() as scratch:
+    with TempDir() as scratch:
         again = run(submission, gold, _asked(said, gold, replace(options, out=scratch / "run")), progress=progress)
     findings.append(_is_submission(said, again.submission_hash or "", submission))
     left_out = {}

@@ -202,10 +202,10 @@ def submitted_contexts(record: Record) -> Mapping[str, str]:
     """Map ids to the contexts saved with a suite's run, cut at 20,000 characters; empty if none were saved."""
     if record.folder is None:
         return {}
-    from evalsuite.runs.submission_reader import walled_contexts
+    from evalsuite.runs.submission_reader import read_contexts
 
     folder, ids = submission_of(record), [result.instance_id for result in record.results]
-    return _contexts_kept.get(record.folder, stamp_of(folder / CONTEXTS), lambda: walled_contexts(folder, ids))
+    return _contexts_kept.get(record.folder, stamp_of(folder / CONTEXTS), lambda: read_contexts(folder, ids))
 
 
 def _read_outputs(record: Record, run_folder: Path) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from evalsuite.core.errors import describe, machine_fault
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.core.plugin_calls import PROGRAM_BUDGET, PROGRAMS_ALLOWED
 from evalsuite.core.types import Fault
-from evalsuite.sandbox.program_sandbox import Ended, can_jail, run_program
+from evalsuite.sandbox.program_sandbox import Ended, can_sandbox_programs, run_program
 
 # The least memory with which an interpreter starts.
 _LEAST_SECONDS = 0.05
@@ -52,7 +52,7 @@ class PythonUnitTesting(Metric):
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """Return 1.0 or 0.0, with the category, and how the first failing test ended."""
-        if not can_jail() and not (self.allow_programs or PROGRAMS_ALLOWED.get()):
+        if not can_sandbox_programs() and not (self.allow_programs or PROGRAMS_ALLOWED.get()):
             fault = Fault(code="NO_JAIL")
             return Measure(value=None, reason=describe(fault), fault=fault)
         unknown = ""
@@ -82,7 +82,7 @@ class PythonUnitTesting(Metric):
         seconds = self.timeout_seconds if budget is None else min(self.timeout_seconds, budget.seconds)
         if seconds < _LEAST_SECONDS:
             return Ended("timeout")
-        ended = run_program(program, test, timeout_seconds=seconds, memory_mib=self.memory_mib, jailed=can_jail())
+        ended = run_program(program, test, timeout_seconds=seconds, memory_mib=self.memory_mib, jailed=can_sandbox_programs())
         if budget is not None:
             budget.seconds -= ended.seconds
         return ended

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.analysis.gold_checks.own_gold import GoldCheck, check_gold
-from evalsuite.runs.gold_self_score import Ceiling, ceiling_of, keep_ceiling, signature_of
+from evalsuite.runs.gold_self_score import GoldSelfScore, load_self_score, save_self_score, signature_of
 from tests.analysis.gold_checks.made_gold import clean, entry
 from tests.conftest import ROOT, corpus, is_default_corpus
 
@@ -96,17 +96,19 @@ def test_what_is_not_tried_is_said(tmp_path: Path) -> None:
 
 def test_the_ceiling_is_kept_by_hash_and_version(tmp_path: Path) -> None:
     """It is found again for the same gold, not for another one, not by another version, and not where the file is broken."""
-    ceiling = Ceiling(gold_hash="abc", name="made", n=3, n_untried=0, official=2, strict=3, unsatisfied=("x",), made_by=signature_of("abc"))
-    path = keep_ceiling(ceiling, [], tmp_path)
-    assert ceiling_of("abc", tmp_path) == ceiling
-    assert ceiling_of("abd", tmp_path) is None
+    ceiling = GoldSelfScore(
+        gold_hash="abc", name="made", n=3, n_untried=0, official=2, strict=3, unsatisfied=("x",), made_by=signature_of("abc")
+    )
+    path = save_self_score(ceiling, [], tmp_path)
+    assert load_self_score("abc", tmp_path) == ceiling
+    assert load_self_score("abd", tmp_path) is None
     kept = json.loads(path.read_text())
     path.write_text(json.dumps({**kept, "made_by": "evalsuite:0.0"}))
-    assert ceiling_of("abc", tmp_path) is None
+    assert load_self_score("abc", tmp_path) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"gold_hash": 1, "unsatisfied": []}', '{"unsatisfied": 3}'])
 def test_a_broken_ceiling_is_none(tmp_path: Path, text: str) -> None:
     """A file nobody can read is as good as none."""
     (tmp_path / "abc.json").write_text(text)
-    assert ceiling_of("abc", tmp_path) is None
+    assert load_self_score("abc", tmp_path) is None

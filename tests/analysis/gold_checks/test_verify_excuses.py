@@ -14,7 +14,7 @@ from evalsuite.runs.run_folder import RESULTS, RUN
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.shards import Shard, merge
-from evalsuite.sandbox.program_sandbox import can_jail
+from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from tests.analysis.gold_checks.small import ANSWERS, GOLD, TABLE, scored, write_gold, write_submission
 from tests.analysis.gold_checks.test_forgery import contents, forge, refit, verified
 from tests.gold.test_errata import entry, write
@@ -150,10 +150,10 @@ def _expired() -> str:
 @pytest.fixture
 def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that gives programs no jail."""
-    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_jail", lambda: False)
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_sandbox_programs", lambda: False)
 
 
-@pytest.mark.skipif(not can_jail(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing")
+@pytest.mark.skipif(not can_sandbox_programs(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing")
 def test_programs_are_run_again_in_their_jail(tmp_path: Path) -> None:
     """Where there is a jail a run of programs is verified like any other, and a forged score is found."""
     place = make(tmp_path, "code", PROGRAM, "x = 2")

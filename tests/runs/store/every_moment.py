@@ -85,6 +85,6 @@ def walk(folder: Path, *, earlier: bool) -> tuple[int, list[str]]:
 
 if __name__ == "__main__":
     base = Path(sys.argv[1])
-    # Workers never see the run folder: one zygote for all of them leaves every change and every kill where it is, and costs no interpreter.
+    # Workers never see the run folder: one fork server for all of them changes no write and no kill, and saves interpreters.
     with forking() as server, shared(server):
         print(json.dumps({name: walk(base / name, earlier=name == "earlier") for name in ("new", "earlier")}))

@@ -10,7 +10,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import Result
-from evalsuite.runs.human_labels import difference_by_people, keep_labels, labels_of, score_by_people, write_labels, written_labels
+from evalsuite.runs.human_labels import human_difference, human_score, keep_labels, labels_of, write_labels, written_labels
 from evalsuite.runs.run_folder import labels_beside
 from tests.cli.test_run import text_gold, text_submission
 
@@ -38,7 +38,7 @@ def test_the_score_by_people_covers_what_they_would_say_of_all() -> None:
     rng, covered, apart = random.Random(7), 0, 0.0
     for _ in range(200):
         judged, truth = _world(rng, 0.85)
-        said = score_by_people(judged, _drawn(rng, truth))
+        said = human_score(judged, _drawn(rng, truth))
         assert said is not None
         assert (said.n, said.n_others) == (100, 400)
         covered += said.low <= 0.85 <= said.high
@@ -56,7 +56,7 @@ def test_the_difference_by_people_covers_the_true_one() -> None:
         b = [_result(f"q{at}", t or float(rng.random() < 0.2)) for at, t in enumerate(truth_b)]
         places = rng.sample(range(500), 100)
         labels = tuple({f"q{at}": truth[at] for at in places} for truth in (truth_a, truth_b))
-        said = difference_by_people(list(zip(a, b, strict=True)), lambda result: result.score, (labels[0], labels[1]))
+        said = human_difference(list(zip(a, b, strict=True)), lambda result: result.score, (labels[0], labels[1]))
         assert said is not None
         covered += said.low <= 0.4 * 0.3 <= said.high
     assert covered >= 186
@@ -65,10 +65,10 @@ def test_the_difference_by_people_covers_the_true_one() -> None:
 def test_what_was_not_handed_in_is_0_to_people_too() -> None:
     """Missing answers need no label, and what nobody judged is in neither mean."""
     results = [_result("a", 1), _result("b", 0), _result("c", 1), _result("d", 0.0, "missing"), _result("e", None, "unscored")]
-    said = score_by_people(results, {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0})
+    said = human_score(results, {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0})
     assert said is not None
     assert (said.plain, said.estimate, said.n) == (0.5, 0.75, 3)
-    assert score_by_people(results, {"a": 1.0}) is None
+    assert human_score(results, {"a": 1.0}) is None
 
 
 @pytest.fixture

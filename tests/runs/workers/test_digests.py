@@ -1,4 +1,4 @@
-"""Big database tables through a real lane: equal ones by their digests alone, the others by their rows, faults where they belong."""
+"""Big database tables through a real worker pair: equal ones by their digests alone, the others by their rows, faults where they belong."""
 
 import json
 from dataclasses import asdict
@@ -59,7 +59,7 @@ def scored(folder: Path, isolation: Any) -> dict[str, dict[str, Any]]:
 
 
 def test_a_lane_says_what_the_rows_say(folder: Path) -> None:
-    """Without isolation every table is read whole; in a lane equal ones are not, and none disturbs the next."""
+    """Without isolation every table is read whole; in a worker pair equal ones are not, and none disturbs the next."""
     found = scored(folder, "process")
     assert found == scored(folder, "none")
     ones = [name for name, told in found.items() if told["official"] == told["strict"] == 1]

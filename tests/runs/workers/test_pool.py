@@ -28,7 +28,7 @@ from evalsuite.runs.instance_checks import missing
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_lane
+from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair
 from evalsuite.sandbox.cpu_clock import descendants
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
 from evalsuite.sandbox.worker_main import Memory
@@ -42,7 +42,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks i
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every answer goes into its lane by itself."""
+    """Every answer goes into its worker pair by itself."""
     monkeypatch.setattr("evalsuite.runs.worker_pool._MOST_TASKS", 1)
 
 
@@ -50,7 +50,7 @@ EXAMPLE, GOLD = ROOT / "example_submission_folder", ROOT / "gold"
 
 
 class RiggedLane(WorkerPair):
-    """A lane in which things happen to a worker: `rigged` maps (role, instance) to what is done once it has its order."""
+    """A worker pair in which things happen to a worker: `rigged` maps (role, instance) to what is done once it has its order."""
 
     rigged: dict[tuple[str, str], str]
 
@@ -71,9 +71,9 @@ class RiggedLane(WorkerPair):
             if fate == "killed once":
                 del self.rigged[role, tasks[0].instance.instance_id]
 
-    def let_go(self) -> Task:
+    def pop_task(self) -> Task:
         """Kill a worker between two tasks."""
-        task = WorkerPair.let_go(self)
+        task = WorkerPair.pop_task(self)
         for (role, rigged), fate in self.rigged.items():
             if fate == "die after" and rigged == task.instance.instance_id:
                 self.workers[role].kill()
@@ -104,19 +104,19 @@ def tasks_of(submission: Path, gold: Path, **limits: float) -> list[Task]:
 
 
 def scored(folder: Path, rigged: dict[tuple[str, str], str], *, jobs: int, n: int = 8, **limits: float) -> tuple[dict[str, Result], int]:
-    """The results of n right tables in a pool of rigged lanes, and how many lanes it took."""
+    """The results of n right tables in a pool of rigged worker pairs, and how many worker pairs it took."""
     submission, gold = tables(folder, n)
     opened: list[WorkerPair] = []
 
-    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
-        lane = RiggedLane(workers=open_lane(setup, zygote).workers)
-        lane.rigged = rigged
-        opened.append(lane)
-        return lane
+    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
+        pair = RiggedLane(workers=open_pair(setup, fork_server).workers)
+        pair.rigged = rigged
+        opened.append(pair)
+        return pair
 
     pool = Pool(jobs=jobs, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
     results = {result.instance_id: result for result in pool.results(tasks_of(submission, gold, **limits))}
-    assert all(not worker.alive for lane in opened for worker in lane.workers.values()), "a worker was left behind"
+    assert all(not worker.alive for pair in opened for worker in pair.workers.values()), "a worker was left behind"
     return results, len(opened)
 
 
@@ -132,8 +132,8 @@ def test_what_a_worker_is_told_of_an_answer_does_not_grow_with_gold(tmp_path: Pa
 
     inodes = gold_inodes(gold) | {(1, number) for number in range(10_000)}
 
-    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
-        return Weighed(workers=open_lane(setup, zygote).workers)
+    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
+        return Weighed(workers=open_pair(setup, fork_server).workers)
 
     pool = Pool(jobs=1, isolation="process", gold_inodes=inodes, open_one=open_one)
     assert [result.official for result in pool.results(tasks_of(submission, gold))] == [1] * 3
@@ -150,13 +150,13 @@ def test_every_worker_knows_gold_by_its_inodes(isolation: str, tmp_path: Path) -
         (submission / name / "t.csv").hardlink_to(gold / name / "t.csv")
     opened: list[WorkerPair] = []
 
-    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
-        lane = RiggedLane(workers=open_lane(setup, zygote).workers)
-        lane.rigged = {("reader", "t1"): "die"} if isolation == "process" else {}
-        opened.append(lane)
-        return lane
+    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
+        pair = RiggedLane(workers=open_pair(setup, fork_server).workers)
+        pair.rigged = {("reader", "t1"): "die"} if isolation == "process" else {}
+        opened.append(pair)
+        return pair
 
-    pool = Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold), open_one=open_one if isolation == "process" else open_lane)
+    pool = Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold), open_one=open_one if isolation == "process" else open_pair)
     results = {result.instance_id: result.fault for result in pool.results(tasks_of(submission, gold))}
     assert (results["t0"], results["t2"], results["t3"]) == ("BAD_PATH", None, "BAD_PATH")
     assert len(opened) >= 2 or isolation == "none"
@@ -174,14 +174,14 @@ def test_a_death_costs_one_instance(role: str, jobs: int, tmp_path: Path) -> Non
         "t4": ("crashed", "WORKER_DIED"),
     }
     assert len(results) == 8
-    # With two jobs the lane that is left may do all the rest.
+    # With two jobs the worker pair that is left may do all the rest.
     assert n_lanes >= (3 if jobs == 1 else 2)
 
 
 @pytest.mark.parametrize("role", ["reader", "judge"])
 @pytest.mark.parametrize("fate", ["die", "hang"])
 def test_what_waits_behind_a_lost_answer_is_not_lost(role: str, fate: str, tmp_path: Path) -> None:
-    """Of the answers that are in a lane at once the first is lost with it; those behind it are scored by the next one."""
+    """Of the answers that are in a worker pair at once the first is lost with it; those behind it are scored by the next one."""
     results, _ = scored(tmp_path, {(role, "t0"): fate}, jobs=1, n=40, seconds=1)
     status = "crashed" if fate == "die" else "timeout"
     assert {name: r.status for name, r in results.items() if r.official != 1} == {"t0": status}
@@ -229,7 +229,7 @@ PHASES = ("starting", "idle", "reading", "ahead", "strict", "result", "between",
 
 
 class DoomedLane(WorkerPair):
-    """A lane of a run in which one process is killed in each of `phases`, in their order; `doom` kills it."""
+    """A worker pair of a run in which one process is killed in each of `phases`, in their order; `doom` kills it."""
 
     phases: list[str]
     doom: Callable[[WorkerPair], None]
@@ -259,18 +259,18 @@ class DoomedLane(WorkerPair):
             with suppress(ProcessLookupError):
                 os.kill(stopped.pid, signal.SIGCONT)
 
-    def hear(self) -> list[Result]:
+    def receive_results(self) -> list[Result]:
         """When the official verdict is known, and when half a result was sent."""
-        results = WorkerPair.hear(self)
+        results = WorkerPair.receive_results(self)
         if self.n_official:
             self._meet("strict")
         if self._frames._rest:
             self._meet("result")
         return results
 
-    def let_go(self) -> Task:
+    def pop_task(self) -> Task:
         """When the next task is under way."""
-        task = WorkerPair.let_go(self)
+        task = WorkerPair.pop_task(self)
         self._meet("between")
         return task
 
@@ -282,11 +282,11 @@ def _peeked(worker: Worker) -> bytes:
     return b""
 
 
-def _victim(lane: WorkerPair, name: str) -> int:
+def _victim(pair: WorkerPair, name: str) -> int:
     """The process id of a worker, of the fork server, or of the process outside its namespace that waits for it. Raises OSError."""
-    if name in lane.workers:
-        return lane.workers[name].pid
-    outer = lane.judge.zygote._process.pid
+    if name in pair.workers:
+        return pair.workers[name].pid
+    outer = pair.judge.fork_server._process.pid
     inner = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()
     if not inner:
         raise ProcessLookupError("it is dead already")
@@ -316,18 +316,18 @@ def test_each_process_dies_in_each_phase(
     submission, gold = tables(tmp_path, 60, func="patient", n_rows=8000)
     phases = list(PHASES)
 
-    def doom(lane: WorkerPair) -> None:
-        os.kill(_victim(lane, name), stop)
+    def doom(pair: WorkerPair) -> None:
+        os.kill(_victim(pair, name), stop)
         phases.pop(0)
         if phases[:1] == ["strict"]:
             wait.touch()
         else:
             wait.unlink(missing_ok=True)
 
-    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
-        lane = DoomedLane(workers=open_lane(setup, zygote).workers)
-        lane.phases, lane.doom = phases, doom
-        return lane
+    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
+        pair = DoomedLane(workers=open_pair(setup, fork_server).workers)
+        pair.phases, pair.doom = phases, doom
+        return pair
 
     pool = Pool(jobs=2, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
     results = list(pool.results(tasks_of(submission, gold)))
@@ -412,7 +412,7 @@ def test_memory_is_short_where_half_the_room_is_taken() -> None:
 def test_libraries_take_little_of_a_workers_room() -> None:
     """After an odd table and a database, which bring Arrow and threads along, a worker has three quarters of its address space left."""
     code = (
-        "from evalsuite.sandbox.worker_sandbox import spare_address_space\nspare_address_space()\n"
+        "from evalsuite.sandbox.worker_sandbox import reduce_address_space\nreduce_address_space()\n"
         "import io, duckdb\nfrom evalsuite.readers.csv_table import read_csv_table\n"
         "from evalsuite.readers.limits import DEFAULT_LIMITS\n"
         "read_csv_table(io.BytesIO(b'a\\0' * 9999), name='x.csv', limits=DEFAULT_LIMITS)\n"
@@ -424,7 +424,7 @@ def test_libraries_take_little_of_a_workers_room() -> None:
 
 
 def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
-    """What one answer left in a worker's memory cannot make the next one fail: the answers behind it get another lane."""
+    """What one answer left in a worker's memory cannot make the next one fail: the answers behind it get another worker pair."""
     plugin = tmp_path / "hoarder.py"
     plugin.write_text(
         "from evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n"
@@ -443,8 +443,8 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
     (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in handed_in))
     opened: list[WorkerPair] = []
 
-    def open_one(setup: Setup, zygote: ForkServer) -> WorkerPair:
-        opened.append(open_lane(setup, zygote))
+    def open_one(setup: Setup, fork_server: ForkServer) -> WorkerPair:
+        opened.append(open_pair(setup, fork_server))
         return opened[-1]
 
     pool = Pool(jobs=1, isolation="process", gold_inodes=frozenset(), open_one=open_one)
@@ -453,7 +453,7 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_thousand_bad_paths_do_not_nest(tmp_path: Path) -> None:
-    """Answers that are settled while a lane is fed are settled one after another, however many there are."""
+    """Answers that are settled while a worker pair is fed are settled one after another, however many there are."""
     submission, gold = tables(tmp_path, 1200, answer="../x.duckdb")
     pool = Pool(jobs=1, isolation="process", gold_inodes=frozenset())
     assert {result.fault for result in pool.results(tasks_of(submission, gold))} == {"BAD_PATH"}
@@ -475,49 +475,49 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("jobs", "isolation"), [(2, "process"), (4, "process"), (2, "none")])
 def test_jobs_and_isolation_move_no_result(jobs: int, isolation: str, once: list[dict[str, Any]], tmp_path: Path) -> None:
-    """However many lanes there are, and with or without walls, the saved results are the same but for their seconds."""
+    """However many worker pairs there are, and with or without walls, the saved results are the same but for their seconds."""
     run(EXAMPLE, GOLD, RunOptions(out=tmp_path / "run", jobs=jobs, isolation=isolation))
     assert lines(tmp_path / "run") == once
 
 
 @pytest.fixture
-def lane() -> Iterator[WorkerPair]:
-    """A lane of the example that stands ready."""
+def pair() -> Iterator[WorkerPair]:
+    """A worker pair of the example that stands ready."""
     setup = Pool(jobs=1, isolation="process", gold_inodes=frozenset())._make_setup(tasks_of(EXAMPLE, GOLD)[:1])
-    zygote = ForkServer(EXAMPLE)
-    lane = open_lane(replace(setup, opens_files=True), zygote)
-    lane.await_ready()
-    yield lane
-    lane.kill()
-    zygote.close()
+    fork_server = ForkServer(EXAMPLE)
+    pair = open_pair(replace(setup, opens_files=True), fork_server)
+    pair.await_ready()
+    yield pair
+    pair.kill()
+    fork_server.close()
 
 
 @linux
-def test_workers_inherit_nothing(lane: WorkerPair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_inherit_nothing(pair: WorkerPair, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither variables nor descriptors of the parent reach a worker, and its gold is named nowhere in the reader's command line."""
-    for role, worker in lane.workers.items():
+    for role, worker in pair.workers.items():
         process = Path(f"/proc/{worker.pid}")
         names = {entry.split(b"=")[0] for entry in (process / "environ").read_bytes().split(b"\0") if entry}
         assert names <= {b"OPENBLAS_NUM_THREADS", b"OMP_NUM_THREADS", b"PYTHONHASHSEED", b"TZ", b"PATH", b"LD_LIBRARY_PATH"}
         targets = [str(link.readlink()) for link in (process / "fd").iterdir()]
         assert sorted(target.split(":")[0] for target in targets) == ["/dev/null"] * 3 + ["socket"] * 2, role
         assert (process / "cwd").readlink() == Path("/")
-    assert str(GOLD).encode() not in Path(f"/proc/{lane.workers['reader'].pid}/cmdline").read_bytes()
+    assert str(GOLD).encode() not in Path(f"/proc/{pair.workers['reader'].pid}/cmdline").read_bytes()
 
 
-def test_a_readers_half_word_does_not_hold_up_the_parent(lane: WorkerPair) -> None:
+def test_a_readers_half_word_does_not_hold_up_the_parent(pair: WorkerPair) -> None:
     """Workers that were taken over cannot make the parent wait: it takes what is there, whatever that is, and half a frame is no result."""
     for role in ("reader", "judge"):
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        worker = lane.workers[role]
+        worker = pair.workers[role]
         ours, worker.control = worker.control, ours
         theirs.sendall(b"\x05\0\0")
-        assert lane.hear() == []
-        assert lane.stage() == "compared"
+        assert pair.receive_results() == []
+        assert pair.stage() == "compared"
         theirs.sendall(b"\xff" * 100)
-        lane.hear()
-        assert lane.is_gone == (role == "judge")
+        pair.receive_results()
+        assert pair.is_gone == (role == "judge")
         theirs.close()
         worker.control.close()
         worker.control = ours

@@ -1,4 +1,4 @@
-"""Big tables through a real lane: the reader streams, the judge compares, faults stay those of their side."""
+"""Big tables through a real worker pair: the reader streams, the judge compares, faults stay those of their side."""
 
 import json
 from pathlib import Path

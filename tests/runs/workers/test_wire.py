@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evalsuite.compare.string_columns import ArrayColumn, block_of, text_block
 from evalsuite.core.types import Fault, Table
 from evalsuite.sandbox.framing import ClosedError, receive, send
-from evalsuite.sandbox.payloads import decode_forms, encode_forms
+from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
 from tests.properties import examples
 
 plain = st.one_of(
@@ -53,7 +53,7 @@ def test_every_cell_comes_back(columns: list[list[Any]]) -> None:
     """A database table with any values reaches the judge unchanged, types and all."""
     header = tuple(f"c{at}" for at in range(len(columns)))
     table = Table(header=header, columns=tuple(columns), n_rows=2, types=tuple("ANY" for _ in columns), name="t")
-    back = decode_forms(encode_forms({"database": {"t": table}}))["database"]["t"]
+    back = decode_payloads(encode_payloads({"database": {"t": table}}))["database"]["t"]
     assert (back.header, back.n_rows, back.types, back.name) == (table.header, 2, table.types, "t")
     assert all(same(list(a), list(b)) for a, b in zip(back.columns, columns, strict=True))
 
@@ -62,7 +62,7 @@ def test_every_form_comes_back() -> None:
     """Texts, CSV tables with missing fields, lists of tables and faults keep their shape."""
     table = Table(header=("a", "ü"), columns=(["1", None], ["x", "y"]), n_rows=2, ragged_line=3, name="r.csv")
     forms = {"text": "a\ud7ffb", "table": table, "tables": [table, Fault(code="BAD_CSV", detail="d", where="w")]}
-    back = decode_forms(encode_forms(forms))
+    back = decode_payloads(encode_payloads(forms))
     assert back["text"] == forms["text"]
     for found in (back["table"], back["tables"][0]):
         assert (found.header, [list(c) for c in found.columns], found.ragged_line, found.types) == (
@@ -77,7 +77,7 @@ def test_every_form_comes_back() -> None:
 @pytest.mark.parametrize("value", ["\ud800 alone", "", 10**30, -1.5, None, True, {"a": [1, {"b": "\udfff"}]}], ids=repr)
 def test_any_text_or_tree_comes_back(value: Any) -> None:
     """A text with a lone surrogate and a tree with numbers of any size pass as they are."""
-    assert decode_forms(encode_forms({"tree": value})) == {"tree": value}
+    assert decode_payloads(encode_payloads({"tree": value})) == {"tree": value}
 
 
 def packed(value: Any) -> bytes:
@@ -107,14 +107,14 @@ def packed(value: Any) -> bytes:
 def test_another_shape_is_refused(value: Any) -> None:
     """What a reader sends is plain data of known shape; the judge takes nothing else."""
     with pytest.raises(ValueError):
-        decode_forms(packed(value))
+        decode_payloads(packed(value))
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_or_harmless(data: bytes) -> None:
     """Bytes of a reader that was taken over end in a refusal, never in another error and never in more than plain forms."""
     try:
-        forms = decode_forms(data)
+        forms = decode_payloads(data)
     except ValueError:
         return
     assert all(isinstance(name, str) for name in forms)
@@ -171,7 +171,7 @@ def test_arrays_cross_the_wire_and_other_shapes_do_not() -> None:
         ArrayColumn(kind="text", values=text_block(["é", "", "abc"]), empty=np.array([False, True, False])),
     )
     table = Table(header=("a", "b"), columns=columns, n_rows=3, types=("BIGINT", "VARCHAR"), name="t")
-    back = decode_forms(encode_forms({"database": {"t": table}}))["database"]["t"]
+    back = decode_payloads(encode_payloads({"database": {"t": table}}))["database"]["t"]
     assert list(map(list, back.columns)) == [[1, 2, -3], ["é", None, "abc"]]
     for lengths in ([2, 0, 5], [3, -1, 4]):
         with pytest.raises(ValueError, match="do not fit"):

@@ -11,7 +11,7 @@ import evalsuite
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.metric import MetricError
 from evalsuite.core.plugin_calls import allowing_programs
-from evalsuite.sandbox.program_sandbox import can_jail, run_program
+from evalsuite.sandbox.program_sandbox import can_sandbox_programs, run_program
 from evalsuite.scorers.metrics import get_metric
 from evalsuite.scorers.metrics.programs import pass_at_k
 
@@ -26,12 +26,12 @@ def allowed() -> Iterator[None]:
 @pytest.fixture
 def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that gives programs no jail."""
-    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_jail", lambda: False)
+    monkeypatch.setattr("evalsuite.scorers.metrics.programs.can_sandbox_programs", lambda: False)
 
 
 def ended(program: str, *, seconds: float = 10.0) -> str:
     """How a program ends under a generous limit."""
-    return run_program(program, "", timeout_seconds=seconds, memory_mib=256, jailed=can_jail()).how
+    return run_program(program, "", timeout_seconds=seconds, memory_mib=256, jailed=can_sandbox_programs()).how
 
 
 @pytest.mark.parametrize(
