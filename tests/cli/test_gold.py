@@ -190,7 +190,7 @@ def test_lint_formats_and_exit_codes(made: Made, tmp_path: Path, capsys: pytest.
     made.write(tmp_path)
     assert main(["gold", "lint", "gold"]) == 1
     out = capsys.readouterr().out
-    assert "gold/made_eval.jsonl:3: error column-out-of-range: c1: cities.csv: condition_cols names column 7, the last one is 2" in out
+    assert "gold/made_eval.jsonl:3: error column-out-of-range: c1: cities.csv: condition_cols names column 7, but the last one is 2" in out
     assert "\x1b" not in out
     assert main(["gold", "lint", "gold", "--format", "json", "--ignore", "column-out-of-range"]) == 0
     shown = json.loads(capsys.readouterr().out)

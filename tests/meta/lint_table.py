@@ -15,19 +15,19 @@ evalsuite gold lint gold
 evalsuite gold lint gold --format json
 ```
 
-An **error** keeps a check from judging, or makes it judge what nobody meant, under every reading; a **warning** is likely a mistake; a
-**note** is sound gold that the official rules misread, or that asks little. Errors end with exit code 1, with `--strict` warnings too.
-A code is left out everywhere by `--ignore CODE,...`, for one instance by `"lint_ignore": ["CODE"]` beside its `evaluation`. `--fix` shows
-the repairs that leave nothing to decide as a diff of the spec; they can move verdicts, so read it, then add `--write`.
+An **error** prevents a check from scoring, or makes it score something unintended under every reading; a **warning** is probably a mistake;
+a **note** is sound gold that the official rules misread, or that tests little. Errors end with exit code 1, with `--strict` warnings too.
+`--ignore CODE,...` suppresses a code everywhere, `"lint_ignore": ["CODE"]` next to `evaluation` in one instance. `--fix` shows the repairs
+with only one solution as a diff of the spec; they can change verdicts, so read it, then add `--write`.
 `--format github` writes annotations, `--format json` one object.
 
-`lint_ignore` answers to `evalsuite gold check` too: gold that is refused under its own rules is let pass where the instance names an error
-that is found there, or one of {", ".join(f"`{code}`" for code in sorted(REFUSING))}.
+`evalsuite gold check` reads `lint_ignore` too: it accepts gold that its own rules refuse if the instance names an error that lint finds
+there, or one of {", ".join(f"`{code}`" for code in sorted(REFUSING))}.
 """
 
 
 def page() -> str:
-    """The page as it should stand: a table for each severity."""
+    """Return the page: one table per severity."""
     parts = [HEAD]
     for severity in SEVERITIES:
         rows = [f"| `{code}` | {kind.summary} |\n" for code, kind in CODES.items() if kind.severity == severity]

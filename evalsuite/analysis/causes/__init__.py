@@ -1,6 +1,6 @@
-"""Causes: simple things that go wrong on the way to an answer, by name and in order of cost, with what undoes and what plants each.
+"""Causes: simple errors on the way to an answer, by name and in order of cost, each with what undoes it and what injects it.
 
-`evalsuite.explain` undoes them to prove a cause; `evalsuite.audit` plants them to see whether a scorer notices.
+`analysis.explain` undoes a cause to prove it; `analysis.gold_checks` injects it to test whether a scorer notices.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from evalsuite.analysis.causes.table_repairs import Repair
 from evalsuite.analysis.causes.values import DAY
 
 LAWS: Final[tuple[ErrorHypothesis, ...]] = (
-    ErrorHypothesis("null and zero", "0 and NULL are taken for each other", errors.null_and_zero, inject.plant_null_and_zero),
-    ErrorHypothesis("null word", "a word stands where gold is NULL", errors.each(errors.null_word), inject.plant_null_word),
+    ErrorHypothesis("null and zero", "0 and NULL are confused", errors.null_and_zero, inject.plant_null_and_zero),
+    ErrorHypothesis("null word", "a word where gold is NULL", errors.each(errors.null_word), inject.plant_null_word),
     ErrorHypothesis("spaces", "spaces, hyphens or underscores differ", errors.same_text("spaces"), inject.plant_spaces),
     ErrorHypothesis("case", "upper and lower case differ", errors.same_text("case"), inject.plant_text(str.swapcase)),
     ErrorHypothesis(
-        "quotes", "quotation marks stand around the text, or around gold's",
+        "quotes", "quotation marks around the text, or around gold's, are added",
         errors.quotes, inject.plant_text(lambda text: f"'{text}'"),
     ),
     ErrorHypothesis("accents", "accents or forms of letters differ", errors.same_text("accents"), inject.plant_text(errors.bare)),
@@ -30,13 +30,16 @@ LAWS: Final[tuple[ErrorHypothesis, ...]] = (
         errors.each(errors.characters_lost),
         inject.plant_text(errors.without_symbols),
     ),
-    ErrorHypothesis("encoding", "the text was read in the wrong encoding, or stands as HTML", errors.encoding, inject.plant_encoding),
+    ErrorHypothesis(
+        "encoding", "the text was read in the wrong encoding, or contains HTML entities",
+        errors.encoding, inject.plant_encoding,
+    ),
     ErrorHypothesis("punctuation", "punctuation differs", errors.same_text("punctuation"), inject.plant_text(inject.with_full_stop)),
     ErrorHypothesis(
         "stored as text", "values are stored as text, or texts as other values",
         errors.stored_as_text, inject.plant_stored_as_text,
     ),
-    ErrorHypothesis("number in text", "the numbers stand in text", errors.number_in_text, inject.plant_number_in_text),
+    ErrorHypothesis("number in text", "the numbers are written as text", errors.number_in_text, inject.plant_number_in_text),
     ErrorHypothesis("leading zeros", "leading zeros differ", errors.each(errors.leading_zeros), inject.plant_leading_zeros),
     ErrorHypothesis("date form", "dates are written in another form", errors.date_form, inject.plant_date_form),
     ErrorHypothesis(
@@ -50,7 +53,7 @@ LAWS: Final[tuple[ErrorHypothesis, ...]] = (
     ErrorHypothesis("time cut off", "the time of day, the day or the month is cut off", errors.time_cut, inject.plant_time_cut),
     ErrorHypothesis("sign", "the sign is the opposite", errors.sign, inject.plant_number(lambda value: -value)),
     ErrorHypothesis(
-        "times 100", "the numbers are 100 times gold's, or 1 %",
+        "times 100", "the numbers are 100 times gold's, or 1 % of them",
         errors.scaled_by(["100"]), inject.plant_number(lambda v: v * 100),
     ),
     ErrorHypothesis(
@@ -69,14 +72,14 @@ LAWS: Final[tuple[ErrorHypothesis, ...]] = (
         errors.truth_form, inject.plant_truth(("yes", "no"), same=True),
     ),
     ErrorHypothesis("inverted", "true and false are exchanged", errors.inverted, inject.plant_truth(("true", "false"), same=False)),
-    ErrorHypothesis("default value", "a constant stands where gold is NULL", errors.default_value),
-    ErrorHypothesis("value lost", "NULL stands where gold has a value", errors.each(errors.value_lost), inject.plant_value_lost),
+    ErrorHypothesis("default value", "a constant where gold is NULL", errors.default_value),
+    ErrorHypothesis("value lost", "NULL where gold has a value", errors.each(errors.value_lost), inject.plant_value_lost),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class TableCause:
-    """A cause that concerns the rows and columns of a table: its repair, and in which phase of the search it is tried."""
+    """A cause that concerns the rows and columns of a table: its repair, and the phase of the search that tries it."""
 
     name: str
     says: str
@@ -85,60 +88,63 @@ class TableCause:
 
 
 TABLE_CAUSES: Final[tuple[TableCause, ...]] = (
-    TableCause("delimiter", "the file has another separator than the comma", repairs.delimiter, "file"),
-    TableCause("transposed", "rows stand for columns", repairs.transposed, "file"),
+    TableCause("delimiter", "the separator of the file is not a comma", repairs.delimiter, "file"),
+    TableCause("transposed", "rows and columns are exchanged", repairs.transposed, "file"),
     TableCause("no header row", "the header line is missing", repairs.no_header, "file"),
-    TableCause("wrong order", "the rows stand in another order", repairs.wrong_order, "rows"),
+    TableCause("wrong order", "the rows are in another order", repairs.wrong_order, "rows"),
     TableCause("total rows", "rows are totals or subtotals of the others", repairs.total_rows, "rows"),
-    TableCause("rows duplicated", "rows stand several times, as after a join that fans out", repairs.duplicated, "rows"),
+    TableCause("rows duplicated", "rows occur several times, as after a join that fans out", repairs.duplicated, "rows"),
     TableCause("wrong grouping level", "the numbers are grouped more finely or more coarsely", repairs.wrong_level, "rows"),
     TableCause("tie at the cut", "rows tie with the last place", repairs.tie_at_the_cut, "rows"),
     TableCause("missing filter", "extra rows share a value: a filter is missing", repairs.missing_filter, "rows"),
-    TableCause("keys repeated", "rows repeat a key that stands once in gold", repairs.repeated_keys, "rows"),
-    TableCause("extra rows", "there are rows too many", repairs.extra_rows, "rows"),
-    TableCause("missing rows", "there are rows too few", repairs.missing_rows, "rows"),
-    TableCause("missing column", "a needed column is not handed in", repairs.missing_column, "columns"),
+    TableCause("keys repeated", "rows repeat a key that occurs once in gold", repairs.repeated_keys, "rows"),
+    TableCause("extra rows", "there are extra rows", repairs.extra_rows, "rows"),
+    TableCause("missing rows", "rows are missing", repairs.missing_rows, "rows"),
+    TableCause("missing column", "a needed column is missing", repairs.missing_column, "columns"),
     TableCause("columns swapped", "two columns are exchanged in some rows", repairs.swapped_cells, "columns"),
-    TableCause("rows scrambled", "cells of different rows are put together", repairs.scrambled, "columns"),
+    TableCause("rows scrambled", "cells of different rows are combined", repairs.scrambled, "columns"),
 )
 
 OTHER_CAUSES: Final[dict[str, str]] = {
-    "ties in another order": "rows that tie stand in another order",
-    "NULL group": "a row whose key is NULL is missing, or one too many",
-    "join lost": "all rows of some keys are missing, or too many: a join was lost or is of another kind",
-    "tables swapped": "the tables are handed in in another order",
-    "extra text": "text beside the answer keeps it from being accepted",
-    "excluded text": "the answer holds what it must not hold",
+    "ties in another order": "rows that tie are in another order",
+    "NULL group": "a row with a NULL key is missing or extra",
+    "join lost": "all rows of some keys are missing or extra: a join is missing or of another type",
+    "tables swapped": "the tables are in another order",
+    "extra text": "text next to the answer prevents a match",
+    "excluded text": "the answer contains excluded text",
     "part missing": "a part of the answer is missing",
     "field missing": "a field is missing",
-    "field too many": "a field is too many",
-    "list order": "a list is right in another order",
+    "field too many": "there is an extra field",
+    "list order": "the items of a list are right, their order is not",
     "fields exchanged": "two fields are exchanged",
-    "synonyms": "texts stand in other words, always the same ones",
-    "filter too many": "a filter too many leaves rows out",
+    "synonyms": "other words are used for texts, always the same ones",
+    "filter too many": "an extra filter removes rows",
     "distinct too many": "equal rows or values are counted once",
     "wrong join": "another join, or one on other columns",
-    "wrong bound": "a bound is another one",
-    "wrong condition": "a condition is another one",
+    "wrong bound": "a bound differs",
+    "wrong condition": "a condition differs",
     "wrong aggregate": "another aggregate",
-    "wrong expression": "a value is computed in another way",
+    "wrong expression": "a value is computed differently",
     "wrong limit": "another number of rows is taken",
 }
 
 
 def law(name: str) -> ErrorHypothesis:
-    """The law of that name. Raises KeyError."""
+    """Return the error hypothesis of that name. Raises KeyError."""
     return {entry.name: entry for entry in LAWS}[name]
 
 
 def general_sentence(name: str) -> str:
-    """What a cause means, without anything of gold or the prediction; the name itself for an unknown one."""
+    """Return what a cause means, without any value of gold or the prediction; for an unknown cause its name."""
     sentences = {law.name: law.says for law in LAWS} | {cause.name: cause.says for cause in TABLE_CAUSES} | OTHER_CAUSES
     return sentences.get(name, name)
 
 
 def plant_column(name: str, cells: list[Any], *, native: bool, every: int = 1) -> list[Any] | None:
-    """A gold column with a law's error in every `every`-th cell that can bear it; None where none can, or the law cannot be planted."""
+    """Inject a hypothesis's error into a gold column, in every `every`-th cell that allows it.
+
+    Returns None if no cell allows it, or if the hypothesis cannot be injected.
+    """
     plant: Callable[[Any, bool], Any] | None = law(name).plant
     if plant is None:
         return None

@@ -1,15 +1,9 @@
-"""The laws of wrong dates and times: written in another form, shifted, cut off. See `laws` for the form of a law.
+"""Error hypotheses about values: texts, numbers, dates and times.
 
-How numbers lost digits: rounded, cut off, rounded up or down; to decimals, tens or significant digits. What is said holds for each.
-
-The laws of wrong values: each says of (gold, predicted) pairs whether one simple thing made all of them wrong, and undoes it.
-
-`fix` gets the pairs of one column (or text, or tree) that differ, and gives back what each prediction becomes when the thing is undone,
-or None where the law does not hold for every pair. `plant` does the opposite to one gold value, or gives None where it cannot.
-
-The laws of wrong numbers: another sign or unit, off by one, rounded, by one factor, counted twice. See `laws` for the form of a law.
-
-The laws of wrong texts: what is gold's but for spaces, case, marks, quotation or encoding.
+Each hypothesis looks at (gold, predicted) pairs, decides whether one simple error made all of them wrong, and undoes it. `fix` gets the
+pairs
+of one column (or text, or tree) that differ; it returns what each prediction becomes when the error is undone, or None if the hypothesis
+does not hold for every pair. `plant` does the opposite to one gold value, or returns `NOTHING` if it cannot.
 """
 
 import html
@@ -51,15 +45,15 @@ MOST_SIGNIFICANT: Final = 12
 _TENS: Final = ("whole numbers", "tens", "hundreds", "thousands", "ten thousands", "hundred thousands", "millions")
 _NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six")
 _HALF: Final = Decimal("0.5")
-# The unit that a number is a multiple of, as an exponent of ten; None where the number itself has none.
+# (exact, shown) -> the unit that a number is a multiple of, as an exponent of ten.
 Unit = Callable[[Decimal, Decimal], int]
 
 
 def lost_digits(exact: Sequence[Decimal], shown: Sequence[Decimal], *, to_decimals: bool = False) -> str:
-    """How each exact number became the one that is shown, as `rounded to 2 decimals`; empty where no one way holds for all of them.
+    """Return how each exact number became the shown one, as `rounded to 2 decimals`; empty if no single way holds for all of them.
 
-    Where the numbers fit several ways these are joined by `or`; what halves became is said where the numbers decide it. With `to_decimals`
-    neither tens nor significant digits are tried.
+    Several possible ways are joined by `or`; the treatment of halves is added if the numbers decide it. With `to_decimals` neither tens nor
+    significant digits are tried.
     """
     if not exact or any(abs(value.adjusted()) > 2 * MOST_PLACES for value in (*exact, *shown) if value):
         return ""
@@ -73,7 +67,9 @@ def lost_digits(exact: Sequence[Decimal], shown: Sequence[Decimal], *, to_decima
 
 
 def _units(shown: Sequence[Decimal], *, to_decimals: bool) -> list[tuple[Unit, str]]:
-    """(unit, its words), the likeliest first: decimals as they are written, as they are needed, significant digits, each its own."""
+    """Return (unit, its words), the likeliest first: decimals as written, decimals as needed, significant digits, each number's own
+    decimals.
+    """
     needed = [-int(value.normalize().as_tuple().exponent) for value in shown if value]
     written, least = max(map(decimals, shown)), max(needed, default=0)
     digits = max((len(value.normalize().as_tuple().digits) for value in shown if value), default=0)
@@ -99,7 +95,7 @@ def places_in_words(places: int) -> str:
 
 
 def _ways(exact: Sequence[Decimal], shown: Sequence[Decimal], unit: Unit) -> tuple[str, str] | None:
-    """(how, what became of halves) that holds for all pairs at that unit; None where nothing does."""
+    """Return (way, treatment of halves) that holds for all pairs at that unit; None if no way does."""
     steps = [Decimal(1).scaleb(unit(value, result)) for value, result in zip(exact, shown, strict=True)]
     ratios = [(value / step, result / step) for value, result, step in zip(exact, shown, steps, strict=True)]
     if any(result != result.to_integral_value() for _, result in ratios):
@@ -122,7 +118,7 @@ def _ways(exact: Sequence[Decimal], shown: Sequence[Decimal], unit: Unit) -> tup
 
 
 def _halves(ties: Sequence[tuple[Decimal, Decimal]]) -> str:
-    """What became of the numbers half-way between two; empty where there are none, or where both usual rules hold."""
+    """Return how numbers half-way between two were rounded; empty if there are none, or if both usual rules hold."""
     ways = {"to even": ROUND_HALF_EVEN, "away from zero": ROUND_HALF_UP, "towards zero": ROUND_HALF_DOWN}
     names = [name for name, way in ways.items() if all(value.to_integral_value(way) == result for value, result in ties)]
     if {"to even", "away from zero"} <= set(names):
@@ -140,7 +136,7 @@ _FALSE: Final = {"false", "f", "no", "n", "0", "0.0", "off"}
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What the predictions become, one for each pair, and what was found (empty: the law's own words); only `where` holds values."""
+    """What each prediction becomes, and the sentence (empty: the hypothesis's own); only `where` contains values."""
 
     values: tuple[Any, ...]
     says: str = ""
@@ -149,9 +145,11 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class ErrorHypothesis:
-    """A cause by name: `says` is its sentence; `fix` undoes it; `plant` makes gold wrong; a `partial` one leaves some cells right.
+    """A hypothesis about wrong values: `says` is its sentence, `fix` undoes the error, `plant` injects it into a gold value.
 
-    `scope` gets the pairs of a column that are right, and says which of its cells were made wrong, empty where that has no name.
+    A `partial` hypothesis leaves some cells of a column right. `scope` gets the right pairs of a column, and returns in words which of its
+    cells
+    were changed (empty if all of them).
     """
 
     name: str
@@ -163,7 +161,7 @@ class ErrorHypothesis:
 
 
 def each(one: Callable[[Pair], Any]) -> Callable[[Sequence[Pair]], Fixed | None]:
-    """A law that holds value by value: `one` gives the undone prediction, or `NO` where the law does not hold."""
+    """Return a `fix` that works value by value: `one` returns the repaired prediction, or `NO` if the hypothesis does not hold."""
 
     def fix(pairs: Sequence[Pair]) -> Fixed | None:
         values = []
@@ -186,9 +184,9 @@ def null_and_zero(pairs: Sequence[Pair]) -> Fixed | None:
     for pair in pairs:
         gold, predicted = is_null(pair.gold, native=pair.native), is_null(pair.predicted, native=pair.native)
         if gold and (pair.predicted_number == 0 or pair.predicted is False):
-            words[f"{'false' if pair.predicted is False else '0'} stands where gold is NULL"] = None
+            words[f"{'false' if pair.predicted is False else '0'} where gold is NULL"] = None
         elif predicted and pair.gold_number == 0:
-            words["NULL stands where gold is 0"] = None
+            words["NULL where gold is 0"] = None
         else:
             return None
     return Fixed(tuple(pair.gold for pair in pairs), ", ".join(words))
@@ -206,11 +204,11 @@ def value_lost(pair: Pair) -> Any:
 
 
 def default_value(pairs: Sequence[Pair]) -> Fixed | None:
-    """One constant where gold is NULL, at least three times, so that it cannot be the value of a row."""
+    """One constant where gold is NULL, at least three times, so that it is unlikely to be a row's own value."""
     filled = {repr(pair.predicted) for pair in pairs}
     if len(pairs) < 3 or len(filled) != 1 or not all(is_null(pair.gold, native=pair.native) for pair in pairs):
         return None
-    return Fixed(tuple(pair.gold for pair in pairs), "one constant stands where gold is NULL")
+    return Fixed(tuple(pair.gold for pair in pairs), "one constant where gold is NULL")
 
 
 def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
@@ -220,7 +218,7 @@ def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
         gold = pair.gold_number
         if gold is None or not isinstance(pair.predicted, str) or pair.predicted_number is not None:
             return None
-        # A number in words is often rounded: to a ten thousandth it is gold's.
+        # A number in words is often rounded: it matches gold to a ten thousandth.
         near = Decimal("1e-4") * abs(gold)
         read = next(((v, way) for v, way in decorated_number(pair.predicted) if nearly(v, gold) or abs(v - gold) <= near), None)
         if read is None:
@@ -237,7 +235,7 @@ def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
 
 
 def stored_as_text(pairs: Sequence[Pair]) -> Fixed | None:
-    """Values of a database as their texts, or texts as values."""
+    """Database values stored as text, or texts stored as values."""
     sides = {(isinstance(pair.gold, str), isinstance(pair.predicted, str)) for pair in pairs}
     if len(sides) != 1 or not all(map(_is_same_as_text, pairs)):
         return None
@@ -251,7 +249,7 @@ def _is_same_as_text(pair: Pair) -> bool:
     a, b = (Pair(str(value), str(value)) for value in (pair.gold, pair.predicted))
     x, y = a.gold_number, b.gold_number
     if x is not None and y is not None:
-        # Whole numbers have no noise of floats.
+        # Whole numbers have no float noise.
         is_whole = x == x.to_integral_value() and y == y.to_integral_value()
         return x == y or (nearly(x, y) and not is_whole)
     moments = instant(str(pair.gold), native=False), instant(str(pair.predicted), native=False)
@@ -261,7 +259,7 @@ def _is_same_as_text(pair: Pair) -> bool:
 
 
 def truth(value: Any) -> bool | None:
-    """What a value says of yes and no; None where it says neither."""
+    """Return the boolean that a value means, None if it means neither."""
     text = str(value).strip().lower()
     return True if text in _TRUE else False if text in _FALSE else None
 
@@ -269,7 +267,7 @@ def truth(value: Any) -> bool | None:
 def _truths(pairs: Sequence[Pair], *, same: bool) -> tuple[Any, ...] | None:
     found = [(truth(pair.gold), truth(pair.predicted)) for pair in pairs]
     words = {str(pair.gold).strip().lower() for pair in pairs} | {str(pair.predicted).strip().lower() for pair in pairs}
-    # Columns of 0 and 1 alone are counts as often as truths.
+    # Columns of only 0 and 1 are counts as often as booleans.
     if any(None in pair for pair in found) or words <= {"0", "1", "0.0", "1.0"}:
         return None
     return tuple(pair.gold for pair in pairs) if all((g == p) is same for g, p in found) else None
@@ -286,9 +284,9 @@ def inverted(pairs: Sequence[Pair]) -> Fixed | None:
 
 
 FEWEST_FACTOR_ROWS: Final = 3
-# How often a join that fans out counts a row.
+# The largest number of copies of a row that a fan-out is assumed to make.
 MOST_COPIES: Final = 12
-# More digits than these no rate has; a factor of more is told by its size alone.
+# No rate has more digits than this; a larger factor is described by its size alone.
 MOST_RATE_DIGITS: Final = 5
 MOST_FACTOR_DIGITS: Final = 12
 _SMALLEST: Final = Decimal("1e-6")
@@ -308,7 +306,7 @@ def sign(pairs: Sequence[Pair]) -> Fixed | None:
 
 
 def _made(pairs: Sequence[Pair], change: Callable[[Decimal], Decimal]) -> str | None:
-    """How the predictions lost digits of changed gold (`, and ...`), empty where they are just that; None where they are something else."""
+    """Return how the predictions lost digits of changed gold (`, and ...`); empty if they equal it, None if they are something else."""
     exact, shown = list[Decimal](), list[Decimal]()
     for pair in pairs:
         gold, predicted = pair.gold_number, pair.predicted_number
@@ -320,7 +318,7 @@ def _made(pairs: Sequence[Pair], change: Callable[[Decimal], Decimal]) -> str | 
         return None
     if all(nearly(a, b) for a, b in zip(exact, shown, strict=True)):
         return ""
-    # A number of one digit is too many numbers rounded.
+    # Too many numbers round to a number of one digit.
     if any(len(b.as_tuple().digits) < 2 and not nearly(a, b) for a, b in zip(exact, shown, strict=True)):
         return None
     words = lost_digits(exact, shown, to_decimals=True)
@@ -328,9 +326,9 @@ def _made(pairs: Sequence[Pair], change: Callable[[Decimal], Decimal]) -> str | 
 
 
 def scaled_by(factors: Sequence[str]) -> Callable[[Sequence[Pair]], Fixed | None]:
-    """A law by which every prediction is gold times one of the factors, or divided by it.
+    """Return a `fix` for predictions that are gold times, or divided by, one of the factors.
 
-    A share shown as percent is often rounded too; of many factors one or two rounded numbers always fit some.
+    A share shown as percent is often rounded too. With many factors, some factor always fits one or two rounded numbers.
     """
 
     def fix(pairs: Sequence[Pair]) -> Fixed | None:
@@ -346,7 +344,7 @@ def scaled_by(factors: Sequence[str]) -> Callable[[Sequence[Pair]], Fixed | None
 
 
 def constant_factor(pairs: Sequence[Pair]) -> Fixed | None:
-    """One factor for at least three different gold values, with fewer there always is one; exact, or a rate with rounding after it."""
+    """One factor for at least three different gold values (with fewer there always is one); exact, or a rate followed by rounding."""
     numbers = [(g, p) for pair in pairs if (g := pair.gold_number) and (p := pair.predicted_number)]
     if len(numbers) < len(pairs) or len({g for g, _ in numbers}) < FEWEST_FACTOR_ROWS:
         return None
@@ -365,7 +363,7 @@ def constant_factor(pairs: Sequence[Pair]) -> Fixed | None:
 
 
 def _exact_rate(numbers: Sequence[tuple[Decimal, Decimal]], factor: Decimal) -> str:
-    """`times 1.08` or `divided by 1.19`: the factor of fewest digits that gives each prediction, but for the noise of floats."""
+    """Return the factor of fewest digits that gives each prediction within float noise: `times 1.08` or `divided by 1.19`."""
     for places in range(MOST_FACTOR_DIGITS):
         for words, exact in (("times", factor), ("divided by", 1 / factor)):
             rate = exact.quantize(Decimal(1).scaleb(-places))
@@ -375,7 +373,7 @@ def _exact_rate(numbers: Sequence[tuple[Decimal, Decimal]], factor: Decimal) -> 
 
 
 def _rate(numbers: Sequence[tuple[Decimal, Decimal]], half: Decimal) -> tuple[str, Decimal] | None:
-    """`times` or `divided by` and the factor of fewest digits that makes each prediction to within `half`; None where there is none."""
+    """Return `times` or `divided by` and the factor of fewest digits that gives each prediction to within `half`; None if there is none."""
     sides = [sorted(((p - half) / g, (p + half) / g)) for g, p in numbers]
     low, high = max(side[0] for side in sides), min(side[1] for side in sides)
     if low > high or any(low <= plain_one <= high for plain_one in (1, 0, -1)) or not _SMALLEST < abs(low) < 1 / _SMALLEST:
@@ -389,7 +387,7 @@ def _rate(numbers: Sequence[tuple[Decimal, Decimal]], half: Decimal) -> tuple[st
 
 
 def fan_out(pairs: Sequence[Pair]) -> Fixed | None:
-    """Each number a whole number of times gold's: sums and counts over rows that a join has repeated."""
+    """Each number a multiple of gold's: sums and counts over rows that a join repeats."""
     values, copies = [], set()
     for pair in pairs:
         gold, predicted = pair.gold_number, pair.predicted_number
@@ -400,12 +398,12 @@ def fan_out(pairs: Sequence[Pair]) -> Fixed | None:
             return None
         copies.add(times)
         values.append(write_number(predicted / times, pair.predicted))
-    words = f"{min(copies)} times gold's" if len(copies) == 1 else f"whole numbers of times gold's, {min(copies)} to {max(copies)}"
+    words = f"{min(copies)} times gold's" if len(copies) == 1 else f"multiples of gold's, {min(copies)} to {max(copies)} times"
     return Fixed(tuple(values), f"the numbers are {words}, as over rows that a join repeats")
 
 
 def off_by_one(pairs: Sequence[Pair]) -> Fixed | None:
-    """Whole numbers, all one too large or all one too small."""
+    """Whole numbers that are all one too large or all one too small."""
     shifts = set()
     for pair in pairs:
         gold, predicted = pair.gold_number, pair.predicted_number
@@ -431,15 +429,15 @@ def rounding(pairs: Sequence[Pair]) -> Fixed | None:
     words = lost_digits(exact, shown)
     if not words:
         return None
-    zero = "" if any(shown) else ", which leaves nothing but 0"
+    zero = "" if any(shown) else ", which leaves only 0"
     return Fixed(tuple(pair.gold for pair in pairs), f"the numbers are {words}{zero}")
 
 
-# In front of a number only behind letters, digits or `#`: elsewhere a hyphen is its sign.
+# A hyphen in front of a number counts as punctuation only after letters, digits or `#`: elsewhere it is the sign.
 _SPACES: Final = re.compile(r"(?<=[\w#])[\s_\-\u00a0]+(?=\w)|(?<=\S)[\s_\-\u00a0]+(?=[^\s\d.])|\s+|_")
-# A hyphen behind a word or a mark is no sign.
+# A hyphen after a word or punctuation is not a sign.
 _FIGURES: Final = re.compile(r"(?:(?<![^\s(])[+-])?\d+(?:[.,:]\d+)*")
-# Marks that are neither inside a number nor its sign.
+# Punctuation that is neither inside a number nor its sign.
 _MARKS: Final = re.compile(r"(?<!\d)[^\w\s+-]|[^\w\s](?!\d)")
 _PARTS: Final = {"spaces": "spaces, hyphens or underscores", "case": "upper and lower case", "accents": "accents or forms of letters",
                  "punctuation": "punctuation"}  # fmt: skip
@@ -447,9 +445,9 @@ _QUOTES: Final = "\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 
 def same_text(part: str) -> Callable[[Sequence[Pair]], Fixed | None]:
-    """A law by which texts differ in one part of their form, and in no more of the parts before it than are needed.
+    """Return a `fix` for texts that differ in one part of their form, plus as few of the parts before it as needed.
 
-    Parts are `spaces`, `case`, `accents` and `punctuation`. A prediction becomes gold's text.
+    Parts are `spaces`, `case`, `accents` and `punctuation`. The fix replaces the prediction by gold's text.
     """
     before = list(_PARTS)[: list(_PARTS).index(part)]
 
@@ -468,7 +466,7 @@ def same_text(part: str) -> Callable[[Sequence[Pair]], Fixed | None]:
 
 
 def _same_without(parts: Collection[str], gold: str, predicted: str) -> bool:
-    """Whether two texts are the same, and not empty, but for some parts of their form."""
+    """Whether two texts are equal, and not empty, without some parts of their form."""
     a, b = (_without(parts, text) for text in (gold, predicted))
     return a == b != ""
 
@@ -485,14 +483,14 @@ def _without(parts: Collection[str], text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """The text with one plain space for each run of spaces of any kind, hyphens or underscores between words."""
+    """Return the text with one plain space for each run of spaces of any kind, and of hyphens or underscores between words."""
     return _SPACES.sub(" ", text).strip()
 
 
 def quotes(pairs: Sequence[Pair]) -> Fixed | None:
-    """Gold's text, or number, in quotation marks; or gold's quotation marks are missing."""
+    """Gold's text or number in quotation marks, or gold's quotation marks are missing."""
     for says, marked, bare_side in (
-        ("quotation marks stand around the text", "predicted", "gold"),
+        ("quotation marks around the text are added", "predicted", "gold"),
         ("quotation marks around the text are missing", "gold", "predicted"),
     ):
         sides = [(getattr(pair, marked), getattr(pair, bare_side)) for pair in pairs]
@@ -513,17 +511,17 @@ def bare(text: str) -> str:
 
 
 def in_ascii(text: str) -> str:
-    """What is left of a text that was forced into ASCII: letters without their accents, and nothing of a long dash or a Greek letter."""
+    """Return the text forced into ASCII: letters lose their accents, other characters (a long dash, a Greek letter) are dropped."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
 
 
 def without_symbols(text: str) -> str:
-    """The text forced into ASCII where that takes whole characters out of it; as it is where only accents would go."""
+    """Return the text forced into ASCII if that drops whole characters; unchanged if it would only remove accents."""
     return text if bare(text).isascii() else in_ascii(text)
 
 
 def characters_lost(pair: Pair) -> Any:
-    """A prediction that is gold with the characters beyond ASCII taken out, and gold has such."""
+    """Gold without its non-ASCII characters."""
     gold, predicted = pair.gold_text, pair.predicted_text
     if gold is None or predicted is None or gold.isascii() or not predicted.isascii():
         return NO
@@ -532,19 +530,19 @@ def characters_lost(pair: Pair) -> Any:
 
 
 def alphanumeric(text: str) -> str:
-    """The letters without case and marks, and the numbers with theirs: `4.2` and `42` stay apart."""
+    """Return letters without case and punctuation, and numbers with theirs: `4.2` and `42` stay different."""
     letters = "".join(c for c in bare(text).casefold() if c.isalpha())
     return f"{letters} {' '.join(_FIGURES.findall(text))}" if letters else ""
 
 
 def encoding(pairs: Sequence[Pair]) -> Fixed | None:
-    """Texts that were read in another encoding than they were written in, or whose characters stand as HTML entities."""
+    """Texts that were read in the wrong encoding, or whose characters are written as HTML entities."""
     texts = [(pair.gold_text, pair.predicted_text) for pair in pairs]
     golds = tuple(pair.gold for pair in pairs)
     if not texts or any(gold is None or predicted is None or gold == predicted for gold, predicted in texts):
         return None
     if all(html.unescape(str(predicted)) == gold for gold, predicted in texts):
-        return Fixed(golds, "characters stand as HTML entities")
+        return Fixed(golds, "characters are written as HTML entities")
     for name, shown in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
         if all(_decoded(str(predicted), name) == gold for gold, predicted in texts):
             return Fixed(golds, f"the text was read in the wrong encoding, UTF-8 as {shown}")
@@ -566,7 +564,7 @@ def leading_zeros(pair: Pair) -> Any:
 
 
 HOUR: Final = DAY // 24
-# Seconds, milliseconds, microseconds and nanoseconds since 1970, as nanoseconds.
+# Nanoseconds per second, millisecond, microsecond and nanosecond.
 _CUTS: Final = {"second": 10**9, "minute": 60 * 10**9, "hour": HOUR, "day": DAY, "month": 0, "year": 0}
 _SLASHED_DAY: Final = re.compile(r"(?P<one>\d{1,2})(?P<mark>[/.-])(?P<two>\d{1,2})(?P=mark)(?P<year>\d{4})(?P<rest>.*)", re.ASCII)
 _TICKS: Final = {10**9: "seconds", 10**6: "milliseconds", 10**3: "microseconds", 1: "nanoseconds"}
@@ -590,14 +588,14 @@ def date_form(pairs: Sequence[Pair]) -> Fixed | None:
 
 
 def day_and_month(pairs: Sequence[Pair]) -> Fixed | None:
-    """Dates whose day and month stand in each other's place, as `2024-05-03` for `2024-03-05`; both in one form."""
+    """Dates with day and month exchanged, as `2024-05-03` for `2024-03-05`, in one form."""
     if not pairs or not all(_is_exchanged(pair) for pair in pairs):
         return None
     return Fixed(tuple(pair.gold for pair in pairs), "days and months are exchanged")
 
 
 def exchanged_days(right: Sequence[Pair]) -> str:
-    """That all dates were exchanged that can be, where others of the column stand as they are, for their day is no month."""
+    """Return the scope if only dates with a day of at most 12 were exchanged, and the others of the column are right."""
     fixed = [_day_of(pair.gold, native=pair.native) for pair in right]
     days = [day for day in fixed if day is not None and day[0] != day[1]]
     return "wherever the day is at most 12" if days and all(max(day) > 12 for day in days) else ""
@@ -617,7 +615,7 @@ def _is_exchanged(pair: Pair) -> bool:
 
 
 def _day_of(value: Any, *, native: bool) -> tuple[int, int] | None:
-    """The day and the month of a date, in whichever order they stand; None for anything else."""
+    """Return (day, month) of a date in either order; None for anything else."""
     match = _SLASHED_DAY.fullmatch(str(value).strip())
     if match is not None:
         return int(match["one"]), int(match["two"])
@@ -629,11 +627,11 @@ def _day_of(value: Any, *, native: bool) -> tuple[int, int] | None:
 
 
 def epoch_time(pairs: Sequence[Pair]) -> Fixed | None:
-    """Times as numbers since 1970, or numbers since 1970 as times: of all pairs in the same unit and direction."""
+    """Times as numbers since 1970, or numbers since 1970 as times: all pairs in the same unit and direction."""
     for size, unit in _TICKS.items():
         for says, number, time in (
-            (f"times stand as {unit} since 1970", "predicted", "gold"),
-            (f"{unit} since 1970 stand as times", "gold", "predicted"),
+            (f"times are written as {unit} since 1970", "predicted", "gold"),
+            (f"{unit} since 1970 are written as times", "gold", "predicted"),
         ):
             moments = [instant(getattr(pair, time), native=pair.native) for pair in pairs]
             ticks = [getattr(pair, f"{number}_number") for pair in pairs]
@@ -647,7 +645,7 @@ def epoch_time(pairs: Sequence[Pair]) -> Fixed | None:
 
 
 def shifts(pairs: Sequence[Pair]) -> list[int] | None:
-    """By how many nanoseconds each prediction is late; None where one side is no time."""
+    """Return by how many nanoseconds each prediction is late; None if one side is not a time."""
     found = []
     for pair in pairs:
         gold, predicted = instant(pair.gold, native=pair.native), instant(pair.predicted, native=pair.native)
@@ -666,7 +664,7 @@ def off_by_a_day(pairs: Sequence[Pair]) -> Fixed | None:
 
 
 def time_zone(pairs: Sequence[Pair]) -> Fixed | None:
-    """One shift by quarters of an hour up to 14 h, or two that are an hour apart as summer time has them."""
+    """One shift by quarters of an hour up to 14 h, or two shifts an hour apart, as with summer time."""
     late = shifts(pairs)
     sizes = sorted(set(late or ()))
     if not late or len(sizes) > 2 or 0 in sizes or any(abs(size) > 14 * HOUR or size % (HOUR // 4) for size in sizes):
@@ -688,7 +686,7 @@ def _shift_in_words(size: int) -> str:
 
 
 def summer_time(pairs: Sequence[Pair]) -> Fixed | None:
-    """Times that are one hour off, all of them in one season of summer time: the others of the column are right."""
+    """Times that are one hour off, all of them in one season; the others of the column are right."""
     late = shifts(pairs)
     season = _season(pairs, [True] * len(pairs)) if late and len(set(late)) == 1 and abs(late[0]) == HOUR else None
     if not late or season is None:
@@ -699,9 +697,9 @@ def summer_time(pairs: Sequence[Pair]) -> Fixed | None:
 
 
 def _season(pairs: Sequence[Pair], marked: Sequence[bool]) -> tuple[bool, str] | None:
-    """(whether the marked pairs lie in summer time, whose) where they and they alone lie there, or in winter time; None for no season.
+    """Return (whether the marked pairs are in summer time, of which zone) if exactly these pairs are in one season; None otherwise.
 
-    A day on which a zone may be in either season tells nothing, so one of the pairs has to lie elsewhere.
+    On a day on which zones differ the season is unknown, so at least one pair has to be on another day.
     """
     moments = [(instant(pair.gold, native=pair.native) or 0) // 10**9 for pair in pairs]
     for summer, name in ((_european_summer, "European"), (_american_summer, "North American")):
@@ -714,12 +712,12 @@ def _season(pairs: Sequence[Pair], marked: Sequence[bool]) -> tuple[bool, str] |
 
 
 def _european_summer(at: datetime) -> bool | None:
-    """Last Sunday of March to last Sunday of October; None on these days and those beside them, where zones differ."""
+    """Last Sunday of March to last Sunday of October; None on these days and the adjacent ones, on which zones differ."""
     return _between(at, _sunday(at.year, 4, 1, -1), _sunday(at.year, 11, 1, -1))
 
 
 def _american_summer(at: datetime) -> bool | None:
-    """Second Sunday of March to first Sunday of November, as since 2007; None on these days and those beside them."""
+    """Second Sunday of March to first Sunday of November, as since 2007; None on these days and the adjacent ones."""
     return _between(at, _sunday(at.year, 3, 1, 2), _sunday(at.year, 11, 1, 1))
 
 
@@ -730,7 +728,7 @@ def _between(at: datetime, begin: datetime, end: datetime) -> bool | None:
 
 
 def _sunday(year: int, month: int, day: int, n: int) -> datetime:
-    """The n-th Sunday on or after a day; -1 for the last one before it."""
+    """Return the n-th Sunday on or after a day; with -1 the last one before it."""
     start = datetime(year, month, day, tzinfo=UTC)
     ahead = timedelta(days=(6 - start.weekday()) % 7)
     return start + ahead + timedelta(weeks=n - 1 if n > 0 else n)
@@ -758,6 +756,6 @@ def _is_cut(pair: Pair, gold: int | None, unit: str) -> bool:
         return predicted is not None and gold - gold % step == predicted
     day = str(write_instant(gold, "2000-01-01"))
     short, first = (day[:7], f"{day[:7]}-01") if unit == "month" else (day[:4], f"{day[:4]}-01-01")
-    # A year that a table holds as a number.
+    # A year that a table stores as a number.
     written = str(pair.predicted).strip().removesuffix(".0")
     return written == short or (predicted is not None and predicted == instant(first, native=False))

@@ -1,4 +1,4 @@
-"""How each law of wrong values is planted: one gold value -> the wrong value the law makes of it, `NOTHING` where it makes none."""
+"""Error injection: one gold value -> the wrong value of an error hypothesis, or `NOTHING` if it does not apply."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -52,7 +52,7 @@ def plant_date_form(gold: Any, native: bool) -> Any:
 
 
 def plant_day_and_month(gold: Any, native: bool) -> Any:
-    """A date with its month for its day, where that is another date."""
+    """Exchange day and month of a date if that is another date."""
     at = instant(gold, native=native)
     moment = None if at is None else write_instant(at, datetime(1970, 1, 1))
     if at is None or moment is None or moment.day > 12 or moment.day == moment.month:
@@ -62,7 +62,7 @@ def plant_day_and_month(gold: Any, native: bool) -> Any:
 
 
 def plant_epoch(gold: Any, native: bool) -> Any:
-    """The seconds since 1970 of a timestamp in a text."""
+    """Replace a timestamp in a text by its seconds since 1970."""
     at = instant(gold, native=native)
     return NOTHING if not at or native or len(str(gold)) <= 10 or at % 10**9 else str(at // 10**9)
 
@@ -99,34 +99,34 @@ def plant_truth(words: tuple[str, str], *, same: bool) -> Plant:
 
 
 def plant_null_word(gold: Any, native: bool) -> Any:
-    """A dash for a NULL; a database column of numbers could not hold it."""
+    """Replace NULL by a dash; not in databases, whose number columns cannot contain one."""
     return "-" if is_null(gold, native=native) and not native else NOTHING
 
 
 def plant_spaces(gold: Any, native: bool) -> Any:
-    """Doubled spaces."""
+    """Double the spaces."""
     return plant_text(lambda text: text.replace(" ", "  "))(gold, native)
 
 
 def plant_encoding(gold: Any, native: bool) -> Any:
-    """UTF-8 read as Latin-1."""
+    """Read UTF-8 as Latin-1."""
     return plant_text(lambda text: text.encode().decode("latin-1"))(gold, native)
 
 
 def plant_stored_as_text(gold: Any, native: bool) -> Any:
-    """A native number or date as its text."""
+    """Replace a native number or date by its text."""
     return NOTHING if not native or gold is None or isinstance(gold, str | bool) else str(gold)
 
 
 def plant_leading_zeros(gold: Any, native: bool) -> Any:
-    """Digits with leading zeros, as they lose them in a number column."""
+    """Remove leading zeros, as a number column does."""
     text = str(gold).strip()
     lost = not native and text.isascii() and text.isdigit() and text.startswith("0") and text.strip("0")
     return text.lstrip("0") if lost else NOTHING
 
 
 def plant_time_cut(gold: Any, native: bool) -> Any:
-    """A timestamp cut to its day."""
+    """Cut a timestamp to its day."""
     at = instant(gold, native=native)
     if at is None or at % DAY == 0:
         return NOTHING
@@ -134,16 +134,16 @@ def plant_time_cut(gold: Any, native: bool) -> Any:
 
 
 def plant_off_by_one(gold: Any, native: bool) -> Any:
-    """A whole number and one."""
+    """Add one to a whole number."""
     value = Pair(gold, None, native).gold_number
     return NOTHING if value is None or value != value.to_integral_value() else write_number(value + 1, gold)
 
 
 def plant_value_lost(gold: Any, native: bool) -> Any:
-    """NULL for a value."""
+    """Replace a value by NULL."""
     return NOTHING if is_null(gold, native=native) else None
 
 
 def with_full_stop(text: str) -> str:
-    """The text and a full stop; figures alone stay, for there a point may mean something."""
+    """Add a full stop; not to plain figures, where a point may have a meaning."""
     return f"{text}." if any(c.isalpha() for c in text) else text

@@ -1,10 +1,9 @@
-"""Which condition tells some rows of a table from the others: what a filter that was dropped, or one too many, says.
+"""Find the condition that separates some rows of a table from the others: the filter that is missing or superfluous.
 
-The smallest is looked for on either side of the cut: one on a column (a value, a few, all but a few, a bound, a range, how texts begin, end
-or what they hold), one that compares two columns, then two such joined by `and`. Each is drawn as tightly around its rows as it can be, so
-that two of them tell the rest apart wherever any two of their forms do.
-
-The roundest number or date between the rows that meet a bound and those that do not: what a person would have written.
+The smallest condition on either side of the cut wins: one on a column (a value, a few, all but a few, a bound, a range, how texts begin,
+end, or what they contain), one that compares two columns, then two joined by `and`. Each condition is as tight around its rows as possible,
+so that two of them separate the rest wherever any two of their forms do. Bounds are the roundest number or date between the rows that meet
+them and those that do not: what a person would have written.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +25,7 @@ _MOST_PLACES: Final = 12
 
 
 class Bound(NamedTuple):
-    """A bound on one side in words, as `at least '100'`: `edge` is what is compared with, and `inclusive` whether it meets the bound."""
+    """A one-sided bound in words, as `at least '100'`: `edge` is the compared value, `inclusive` whether it meets the bound."""
 
     words: str
     edge: float
@@ -34,10 +33,14 @@ class Bound(NamedTuple):
 
 
 def bound(edge: float, beyond: float | None, shown: str, *, up: bool, dated: bool) -> Bound:
-    """`at least`, `more than`, `at most`, `less than` or `before` a number or a day.
+    """Return `at least`, `more than`, `at most`, `less than` or `before` a number or a day.
 
-    `edge` is the outermost value that meets it, `shown` that value as it is written, `beyond` the nearest one that does not (None: there is
-    none). Times are in nanoseconds since 1970. What lies between is named where it is written with fewer digits.
+    Args:
+        edge: the outermost value that meets the bound.
+        shown: that value as it is written.
+        beyond: the nearest value that does not meet it, None if there is none. A value in between is named if it has fewer digits.
+
+    Times are in nanoseconds since 1970.
     """
     at_edge = Bound(f"{'at least' if up else 'at most'} {shown}", edge, inclusive=True)
     if beyond is None:
@@ -65,7 +68,7 @@ def _nanoseconds(moment: datetime) -> float:
 
 
 def _round_moment(edge: float, beyond: float, *, up: bool) -> datetime | None:
-    """The first day of a year or a month, or a midnight, that parts the two: not after the later one, after the earlier one."""
+    """Return the first day of a year or a month, or a midnight, that separates the two: after the earlier one, not after the later one."""
     later, earlier = (max(edge, beyond), min(edge, beyond))
     try:
         day = (_EPOCH + timedelta(microseconds=later // 1000)).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -82,16 +85,16 @@ MOST_VALUES: Final = 5
 MOST_COMPARED: Final = 8
 MOST_WORDS: Final = 20
 LONGEST: Final = 60
-# Conditions of a column that are kept for a pair of two.
+# Conditions per column that are kept for pairs of two.
 _EXCLUDED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A condition that some rows meet and no other: `words` say it, with names of columns and values; `column` (from 0) is its first.
+    """A condition that some rows meet and no others: `words` contain names of columns and values; `column` (from 0) is its first column.
 
-    `size` counts what it has to name; `chance` is how likely any such condition tells as many rows, taken at random, from the rest.
-    `of_others`: it is the other rows that meet it, and none of the rows asked about.
+    `size` counts the things it names; `chance` is how likely any such condition separates as many rows, taken at random, from the rest.
+    `of_others`: the other rows meet it, and none of the rows in question.
     """
 
     column: int
@@ -103,10 +106,11 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition that all rows in question meet: `meets` (bool, one a row of the table), as tight as it can be.
+    """A condition that all rows in question meet: `meets` (bool, one per row of the table), as tight as possible.
 
-    `loosened` gives, for the others that it has to shut out, its words and which rows of the table meet what they say. `beside` is the
-    column that is compared with `column`, -1 where values are.
+    `loosened` gets the other rows that it has to exclude, and returns its words and which rows of the table meet these words. `beside` is
+    the
+    column that is compared with `column`, -1 for a comparison with values.
     """
 
     column: int
@@ -118,7 +122,7 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column's cells as numbers: `codes` are equal where cells are, `places` are those of numbers and instants (NaN for others)."""
+    """A column's cells as numbers: `codes` are equal if cells are equal, `places` are those of numbers and instants (NaN for others)."""
 
     name: str
     codes: Any
@@ -130,7 +134,7 @@ class _Column:
 
 
 def predicate_of(table: Table, rows: Sequence[int], others: Sequence[int]) -> Predicate | None:
-    """The smallest condition that all of `rows` meet and none of `others`, or the other way round; None where nothing tells them apart."""
+    """Return the smallest condition that all of `rows` meet and none of `others`, or the reverse; None if nothing separates them."""
     import numpy as np
 
     if not len(rows) or not len(others):
@@ -151,12 +155,12 @@ def predicate_of(table: Table, rows: Sequence[int], others: Sequence[int]) -> Pr
                 words, meets = one.loosened(rest)
                 if meets[own].all() and not meets[rest].any():
                     found.append((one.size, of_others, columns[one.column].n_values, one.column, words))
-    # About as many conditions of each form as there are values that n rows can share, on either side.
+    # Roughly as many conditions of each form as there are values that n rows can share, on either side.
     n_tried = 2.0 * len(columns) * (n_rows // n + n_rows // max(1, n_rows - n) + 4)
     if not found:
         for (of_others, own, rest), conditions in zip(sides, all_conditions, strict=True):
             found += ((size, of_others, 0, k, words) for size, k, words in _joined(conditions, own, rest))
-        # Each pair of bounds or values of two columns.
+        # Each pair of bounds, or of values of two columns.
         n_tried = (sum(column.n_values * (column.n_values + 1.0) for column in columns)) ** 2
     if not found:
         return None
@@ -175,7 +179,7 @@ def _column_of(cells: Sequence[Cell], table: Table, k: int) -> _Column:
 
 
 def _ordered(cell: Cell) -> float:
-    """Where a number or an instant stands among its like, NaN for anything else."""
+    """Return the position of a number or an instant on its scale, NaN for anything else."""
     if isinstance(cell, tuple) and cell[0] == "instant":
         return float(cell[1])
     at = place(cell)
@@ -183,12 +187,12 @@ def _ordered(cell: Cell) -> float:
 
 
 def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Condition]:
-    """The tightest conditions of each form on one column that all of `rows` meet."""
+    """Yield the tightest conditions of each form on one column that all of `rows` meet."""
     import numpy as np
 
     name, raw, codes = repr(column.name), column.raw, column.codes
     values, firsts = np.unique(codes[rows], return_index=True)
-    # A few values of rows that have one each are no condition.
+    # A list of values that are unique per row is not a condition.
     if len(values) == 1 or 2 * len(values) <= min(len(rows), 2 * MOST_VALUES):
         shown = _listed(raw[row] for row in rows[np.sort(firsts)])
         words = f"{name} is {shown}" if len(values) == 1 else f"{name} is one of {shown}"
@@ -211,7 +215,7 @@ def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Co
 
 
 def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
-    """At least the lowest, at most the highest, or between the two; where all rows are numbers, or all are times."""
+    """Yield at least the lowest, at most the highest, or between the two, if all rows are numbers or all are times."""
     import numpy as np
 
     places, name = column.places, repr(column.name)
@@ -248,7 +252,7 @@ def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
 
 
 def _text_conditions(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
-    """How all the texts begin or end, or a word that all of them hold."""
+    """Yield how all the texts begin or end, or a word that all of them contain."""
     import numpy as np
 
     texts = [str(value) for value in column.raw]
@@ -264,14 +268,14 @@ def _text_conditions(k: int, column: _Column, rows: Any) -> Iterator[_Condition]
     candidates: list[tuple[str, str, Callable[[str, str], bool]]] = [(least[:n], "begins with", str.startswith)] if n else []
     candidates += [(low[:m][::-1], "ends with", str.endswith)] if m else []
     words = [word for word in dict.fromkeys(own[0].split()) if all(word in text for text in own)]
-    candidates += [(word, "holds", str.__contains__) for word in words[:MOST_WORDS]]
+    candidates += [(word, "contains", str.__contains__) for word in words[:MOST_WORDS]]
     for part, verb, test in candidates:
         meets = np.fromiter((test(text, part) for text in texts), dtype=bool, count=len(texts))
         yield from _as_it_is(k, 3, meets, f"{name} {verb} {part!r}" if len(part) <= LONGEST else "")
 
 
 def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:
-    """What holds between two columns of numbers, or of times, in all the rows."""
+    """Yield the relations between two columns of numbers, or of times, that hold in all the rows."""
     import numpy as np
 
     ordered = [k for k, column in enumerate(columns) if not np.isnan(column.places[rows]).any()][:MOST_COMPARED]
@@ -293,7 +297,7 @@ def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:
 
 
 def _joined(conditions: Sequence[_Condition], rows: Any, others: Any) -> Iterator[tuple[int, int, str]]:
-    """(size, first column, words) of the smallest pair of conditions that none of the others meets."""
+    """Return (size, first column, words) of the smallest pair of conditions that none of the others meets."""
     left = [one.meets[others] for one in conditions]
     best: tuple[int, int, int] | None = None
     for i, j in combinations(range(len(conditions)), 2):
@@ -304,7 +308,7 @@ def _joined(conditions: Sequence[_Condition], rows: Any, others: Any) -> Iterato
     if best is None:
         return
     size, i, j = best
-    # The second has to shut out whatever the words of the first let in.
+    # The second condition has to exclude whatever the words of the first let in.
     first, meets = conditions[i].loosened(others[left[j]])
     second, also = conditions[j].loosened(others[meets[others]])
     meets = meets & also
@@ -313,12 +317,12 @@ def _joined(conditions: Sequence[_Condition], rows: Any, others: Any) -> Iterato
 
 
 def _as_it_is(k: int, size: int, meets: Any, words: str, beside: int = -1) -> Iterator[_Condition]:
-    """A condition whose words do not depend on what it shuts out; none where there are no words."""
+    """Yield a condition with fixed words; nothing if there are no words."""
     if words:
         yield _Condition(k, size, meets, lambda _: (words, meets), beside)
 
 
 def _listed(values: Iterable[Any]) -> str:
-    """The values one by one, empty where one is too long to be written out."""
+    """Return the values one by one, empty if one of them is too long."""
     texts = ["NULL" if value in (None, "") else repr(str(value)) for value in values]
     return "" if any(len(text) > LONGEST for text in texts) else ", ".join(texts)

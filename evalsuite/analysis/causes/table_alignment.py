@@ -1,11 +1,9 @@
-"""The tables of an answer beside the gold tables that a check holds them to.
+"""Align predicted columns and rows with gold columns and rows: the likeliest pairing, for explanations and side-by-side views.
 
-A place for a cell in an order that scaling, rounding, signs, cases and spaces leave as it is.
-
-Which predicted column and row stands for which of gold: the likeliest pairing, for explanations and side-by-side views.
-
-A scorer only has to say whether a pairing exists. Here one is chosen even where nothing agrees, so that the difference can be shown: first
-columns by their headers and cells, then rows that are equal, then rows that are alike.
+A scorer only decides whether a pairing exists. Here one is chosen even if nothing agrees, so that the difference can be shown: first
+columns
+by their headers and cells, then equal rows, then similar rows. Cells are ordered by a key that scaling, rounding, signs, case and spaces
+do not change.
 """
 
 import math
@@ -26,7 +24,7 @@ LONGEST_NUMBER: Final = 40
 
 
 def step(cell: Cell) -> tuple[int, float, str]:
-    """Where a cell stands among others, whatever its unit, sign, rounding, case, spaces or form of date."""
+    """Return a sort key of a cell that ignores unit, sign, rounding, case, spaces and the form of dates."""
     if isinstance(cell, tuple) and cell[0] == "text" and len(cell[1]) <= LONGEST_NUMBER:
         return _step_of_text(cell[1])
     at = place(cell)
@@ -60,10 +58,10 @@ MOST_PARTNERS: Final = 64
 
 @dataclass(frozen=True)
 class Alignment:
-    """Gold and a prediction side by side. `partners` has for each needed gold column the predicted one, None where there is none.
+    """Gold and a prediction side by side. `partners` has the predicted column of each needed gold column, None if there is none.
 
-    `pairs` are (gold row, predicted row) in gold order, `missing` gold rows without a partner, `extra` predicted ones; all from 0.
-    `exact` takes cells that are not written alike for different, whatever the tolerance; `keyed` rows are one where their keys are.
+    `pairs` are (gold row, predicted row) in gold order, `missing` the unpaired gold rows, `extra` the unpaired predicted ones; all from 0.
+    With `exact`, cells that are written differently are different, whatever the tolerance; with `keyed`, rows were paired by their keys.
     """
 
     gold: Table
@@ -86,7 +84,7 @@ class Alignment:
 
     @cached_property
     def wrong(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """For each needed column with a partner the row pairs whose cells differ."""
+        """Return for each needed column with a partner the row pairs whose cells differ."""
         return tuple(
             tuple((g, p) for g, p in self.pairs if not self._same(j, g, k, p)) if k is not None else () for j, k in enumerate(self.partners)
         )
@@ -97,23 +95,23 @@ class Alignment:
         return self.columns.same(j, g, k, p)
 
     def values(self, j: int, rows: Sequence[tuple[int, int]]) -> list[Pair]:
-        """The raw values of needed column `j` at some row pairs."""
+        """Return the raw values of needed column `j` at some row pairs."""
         k = self.partners[j]
         assert k is not None
         gold, predicted = self.gold.columns[self.needed[j]], self.prediction.columns[k]
         return [Pair(gold[g], predicted[p], self.native) for g, p in rows]
 
     def gold_row(self, row: int) -> tuple[Any, ...]:
-        """The keys of a gold row over the needed columns that have a partner."""
+        """Return the keys of a gold row over the needed columns that have a partner."""
         return tuple(self.columns.gold_keys[j][row] for j, k in enumerate(self.partners) if k is not None)
 
     def predicted_row(self, row: int) -> tuple[Any, ...]:
-        """The keys of a predicted row over the same columns."""
+        """Return the keys of a predicted row over the same columns."""
         return tuple(self.columns.predicted_keys[k][row] for k in self.partners if k is not None)
 
     @property
     def n_wrong(self) -> int:
-        """How many cells of paired rows differ."""
+        """Return how many cells of paired rows differ."""
         return sum(map(len, self.wrong))
 
 
@@ -132,12 +130,12 @@ class _Cells:
         if self.rules == "strict":
             return [key(cell) for cell in cells]
         places = map(place, cells)
-        # Text as it stands; what has no place and no text is its own key.
+        # Text as it is; a cell without sort position and text is its own key.
         rest = (value if cell is not None and isinstance(value, str) else cell for cell, value in zip(cells, raw, strict=True))
         return [other if at is None else round(at, 2) + 0.0 for at, other in zip(places, rest, strict=True)]
 
     def same(self, j: int, gold_row: int, k: int, predicted_row: int) -> bool:
-        """Whether two cells are equal under the rules, as far as one cell by itself tells."""
+        """Whether two cells are equal under the rules, each cell judged by itself."""
         a, b = self.gold_keys[j][gold_row], self.predicted_keys[k][predicted_row]
         if a == b:
             return True
@@ -158,9 +156,9 @@ def align(
     terms: Terms = PLAIN_TERMS,
     key_columns: Sequence[int] = (),
 ) -> Alignment | None:
-    """The pairing of two tables, None where they are too large to look at cell by cell (2,000,000 cells, 100 needed columns).
+    """Pair two tables. Returns None if they are too large to compare cell by cell (2,000,000 cells, 100 needed columns).
 
-    Rows are paired by the gold columns `key_columns`, where there are such and they have partners, else by what they hold.
+    Rows are paired by the gold columns `key_columns` if these exist and have partners, else by their cells.
     """
     chosen = [i for i in dict.fromkeys(needed or range(len(gold.columns))) if -len(gold.columns) <= i < len(gold.columns)]
     chosen = [i % len(gold.columns) for i in chosen] if gold.columns else []
@@ -188,7 +186,7 @@ def align(
 
 
 def _partners(cells: _Cells) -> tuple[int | None, ...]:
-    """For each gold column the likeliest predicted column of its own."""
+    """Return for each gold column the likeliest predicted column, each used once."""
     likeness = []
     for j in range(len(cells.gold)):
         for k in range(len(cells.predicted)):
@@ -205,7 +203,7 @@ def _partners(cells: _Cells) -> tuple[int | None, ...]:
 
 
 def _likeness(cells: _Cells, j: int, k: int) -> float:
-    """How alike two columns are: shared cells first, then the header, then the kind of their cells and the place."""
+    """Return the similarity of two columns: shared cells first, then the header, then the kind of their cells and the position."""
     gold, predicted = cells.gold[j], cells.predicted[k]
     n = max(len(gold.cells), len(predicted.cells), 1)
     a, b = cells.gold_bags[j], cells.predicted_bags[k]
@@ -223,7 +221,7 @@ def _is_numeric(column: Column) -> bool:
 
 
 def _with_rows(start: Alignment) -> Alignment:
-    """The alignment with its rows paired: in place where the order counts and the numbers agree, else equal rows, then alike ones."""
+    """Pair the rows: in place if the order counts and the row numbers agree, else equal rows, then similar ones."""
     n_gold, n_predicted = start.gold.n_rows, start.prediction.n_rows
     if start.ordered and n_gold == n_predicted:
         return replace(start, pairs=tuple((row, row) for row in range(n_gold)), missing=(), extra=())
@@ -238,13 +236,13 @@ def _with_rows(start: Alignment) -> Alignment:
 
 
 def any_order(alignment: Alignment) -> Alignment:
-    """The same pairing of columns with the rows paired by what they hold, wherever they stand."""
+    """Return the same pairing of columns with the rows paired by their cells, in any order."""
     bare = replace(alignment, ordered=False, pairs=(), missing=(), extra=())
     return _with_rows(bare)
 
 
 def _by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment | None:
-    """Each row beside the one of its key, the n-th of several beside the n-th; None where no column of the key has a partner."""
+    """Pair rows by key, the n-th of several with the n-th; None if no column of the key has a partner."""
     places = [(j, k) for j, k in enumerate(alignment.partners) if k is not None and alignment.needed[j] in key_columns]
     if not places:
         return None
@@ -262,19 +260,19 @@ def _by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment | Non
 
 
 def by_rank(alignment: Alignment) -> Alignment:
-    """The same pairing of columns with both sides' rows sorted, which a shift or a factor leaves in step."""
+    """Return the same pairing of columns with the rows of both sides sorted, which a shift or a factor does not disturb."""
     golds = sorted(range(alignment.gold.n_rows), key=lambda row: _rank(alignment, row, gold=True))
     predictions = sorted(range(alignment.prediction.n_rows), key=lambda row: _rank(alignment, row, gold=False))
     return replace(alignment, pairs=tuple(sorted(zip(golds, predictions, strict=True))), missing=(), extra=())
 
 
 def in_place(alignment: Alignment) -> Alignment:
-    """The same pairing of columns with each row beside the one that stands where it stands: a query leaves its order as often as not."""
+    """Return the same pairing of columns with rows paired by position: a wrong query often keeps the order."""
     return replace(alignment, pairs=tuple((row, row) for row in range(alignment.gold.n_rows)), missing=(), extra=())
 
 
 def _equal_rows(start: Alignment) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """(pairs of equal rows in file order, gold rows left, predicted rows left)."""
+    """Return (pairs of equal rows in file order, gold rows left, predicted rows left)."""
     waiting: dict[Any, list[int]] = defaultdict(list)
     for row in range(start.prediction.n_rows - 1, -1, -1):
         waiting[start.predicted_row(row)].append(row)
@@ -289,7 +287,7 @@ def _equal_rows(start: Alignment) -> tuple[list[tuple[int, int]], list[int], lis
 
 
 def _rows_of_one_key(start: Alignment, left: list[int], spare: list[int]) -> list[tuple[int, int]]:
-    """Pairs of rows with the same value in the column that most of both sides share, where it stands once on each; out of the two lists."""
+    """Pair rows by the column with most values that both sides share and that occur once on each; remove them from the two lists."""
     best: list[tuple[int, int]] = []
     for j, k in enumerate(start.partners):
         if k is None or any(n > 1 for bag in (start.columns.gold_bags[j], start.columns.predicted_bags[k]) for n in bag.values()):
@@ -304,7 +302,7 @@ def _rows_of_one_key(start: Alignment, left: list[int], spare: list[int]) -> lis
 
 
 def _alike_rows(start: Alignment, left: list[int], spare: list[int]) -> list[tuple[int, int]]:
-    """Pairs of rows that agree in half of the columns or more, taken out of the two lists; the most alike first."""
+    """Pair rows that agree in half of the columns or more, the most similar first; remove them from the two lists."""
     partners = [(j, k) for j, k in enumerate(start.partners) if k is not None]
     index: dict[tuple[int, Any], list[int]] = defaultdict(list)
     ranks = {row: rank for rank, row in enumerate(sorted(spare, key=lambda row: _rank(start, row, gold=False)))}
@@ -330,7 +328,7 @@ def _alike_rows(start: Alignment, left: list[int], spare: list[int]) -> list[tup
 
 
 def _rank(start: Alignment, row: int, *, gold: bool) -> tuple[Any, ...]:
-    """A place in an order that scaling, rounding, signs, cases and spaces leave as it is."""
+    """Return a sort key that scaling, rounding, signs, case and spaces do not change."""
     found = []
     for j, k in enumerate(start.partners):
         if k is None:
@@ -342,9 +340,9 @@ def _rank(start: Alignment, row: int, *, gold: bool) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TablePair:
-    """A predicted table and the gold table it is held to, with what gold says of columns and order.
+    """A predicted table and its gold table, with gold's parameters for columns and order.
 
-    `terms` are the tolerances of cells; rows are paired by the gold columns `key`, where there are such.
+    `terms` are the tolerances of cells; rows are paired by the gold columns `key`, if there are any.
     """
 
     prediction: Table
@@ -357,7 +355,7 @@ class TablePair:
     _aligned: dict[Rule, Alignment | None] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def align(self, rules: Rule) -> Alignment | None:
-        """The two side by side, worked out once; None where they are too large."""
+        """The two tables aligned, computed once; None if they are too large."""
         if rules not in self._aligned:
             self._aligned[rules] = align(
                 self.gold, self.prediction, needed=self.needed, ordered=self.ordered, rules=rules, terms=self.terms, key_columns=self.key
@@ -366,7 +364,7 @@ class TablePair:
 
 
 def table_pairs(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule) -> list[TablePair]:
-    """The pairs of tables that a check compares; of several accepted golds each is one. Faults stand for no table and are left out."""
+    """Return the pairs of tables that a check compares; each of several accepted golds is one. Faults are left out."""
     gold = parameters["gold"]
     terms = Terms(
         abs_tol=parameters.get("abs_tol"), rel_tol=parameters.get("rel_tol"), percentage=bool(parameters.get("percentage", False))

@@ -1,15 +1,9 @@
-"""Totals and subtotals among the rows: too many, as ROLLUP or a spreadsheet adds them, or missing. See `row_repairs` for a repair.
+"""What can go wrong with the rows and columns of a table as a whole, each as a generator of repaired tables.
 
-What can go wrong with the rows and columns of a table as a whole, each as a generator of repaired tables.
-
-Each gets an `Alignment` and yields (repaired prediction, what was found in plain words, where): the search asks the scorer of each. The
-words never hold a cell; `where` does, and is shown only where cells may be.
-
-What can go wrong with a CSV file as a whole: its separator, its header line, rows for columns. See `rows` for the form of a repair.
-
-Rows too many or too few, and what they share: a filter, a join, a group of NULL. See `row_repairs` for the form of a repair.
-
-Numbers grouped at another level than gold's: more finely, or more coarsely. See `row_repairs` for the form of a repair.
+A repair gets an `Alignment` and yields (repaired prediction, sentence, where); the search asks the scorer about each. The sentence never
+contains a cell; `where` does, and is shown only if cells may be shown. The repairs: CSV separator, header line, exchanged rows and columns;
+rows that are extra or missing and what they share (a filter, a join, a group of NULL); totals and subtotals as ROLLUP or a spreadsheet adds
+them; numbers that are grouped more finely or more coarsely than gold's.
 """
 
 import io
@@ -28,19 +22,20 @@ from evalsuite.analysis.causes.values import decimals, is_null, nearly, number, 
 from evalsuite.core.types import Table
 from evalsuite.readers.csv_table import csv_rows
 
-# How likely an unrelated row holds a key of gold's: one of many digits, or any.
+# How likely an unrelated row contains a key of gold's: one of many digits, or any.
 _SAME_LONG_KEY, _SAME_KEY = 0.05, 0.3
-# Above this chance something tells rows apart by accident.
+# Above this chance, rows are separated by accident.
 MOST_CHANCE: Final = 0.2
 MOST_SWAPPED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """A table made right: what was found, and where with cells named.
+    """A repaired table with its sentence, and where with the cells named.
 
-    `puts_gold_in` says that it holds cells which the answer did not; `chance` is how likely as much is found where there is nothing;
-    `name` is a cause of its own, where what was found is told apart from what the repair is named after.
+    `puts_gold_in`: it contains cells that the answer did not; `chance` is how likely as much is found by accident; `name` is a cause of its
+    own
+    if the finding has another name than the repair.
     """
 
     table: Table
@@ -55,23 +50,23 @@ Repair = Callable[[Alignment], Iterator[Repaired]]
 
 
 def rows_of(table: Table) -> list[tuple[Any, ...]]:
-    """The table's rows, n_rows tuples of n_columns cells."""
+    """Return the table's rows, n_rows tuples of n_columns cells."""
     return list(zip(*table.columns, strict=True)) if table.columns else []
 
 
 def with_rows(table: Table, rows: Sequence[Sequence[Any]]) -> Table:
-    """The table with other rows of the same width."""
+    """Return the table with other rows of the same width."""
     columns = tuple(list(column) for column in zip(*rows, strict=True)) if rows else tuple([] for _ in table.columns)
     return replace(table, columns=columns, n_rows=len(rows))
 
 
 def pick(table: Table, rows: Sequence[int]) -> Table:
-    """The table with some of its rows, in the given order."""
+    """Return the table with some of its rows, in the given order."""
     return replace(table, columns=tuple([column[row] for row in rows] for column in table.columns), n_rows=len(rows))
 
 
 def with_column(table: Table, k: int, cells: Sequence[Any], *, like: str = "") -> Table:
-    """The table with column `k` replaced; in a database's table it gets the type `like`, where one is given."""
+    """Return the table with column `k` replaced; in a database's table it gets the type `like`, if given."""
     types = table.types
     if types is not None and like:
         types = (*types[:k], like, *types[k + 1 :])
@@ -91,14 +86,14 @@ def wrong_order(a: Alignment) -> Iterator[Repaired]:
         n_runs = sum(x != y for x, y in pairwise(keys)) + 1
         if k is not None and keys == cells.predicted_keys[k] and 1 < n_runs == len(cells.gold_bags[j]) < len(keys):
             n_moved = sum(g != p for g, p in free.pairs)
-            says = f"{n_moved} rows that tie in gold's column {a.needed[j] + 1} stand in another order"
+            says = f"{n_moved} rows that tie in gold's column {a.needed[j] + 1} are in another order"
             yield Repaired(table, says, gold_header(a, j), name="ties in another order")
             return
     yield Repaired(table, "the rows are gold's in another order")
 
 
 def scrambled(a: Alignment) -> Iterator[Repaired]:
-    """Each column holds gold's cells, but rows were put together wrongly."""
+    """Each column contains gold's cells, but rows are combined wrongly."""
     cells = a.columns
     if a.gold.n_rows != a.prediction.n_rows or None in a.partners:
         return
@@ -114,7 +109,7 @@ def scrambled(a: Alignment) -> Iterator[Repaired]:
         order = [places[name].pop(0) for name in cells.gold_keys[j]]
         table, moved = with_column(table, k, [a.prediction.columns[k][row] for row in order]), moved + 1
     if moved:
-        yield Repaired(table, "each column holds gold's cells, but the rows are put together wrongly")
+        yield Repaired(table, "each column contains gold's cells, but the rows are combined wrongly")
 
 
 def swapped_cells(a: Alignment) -> Iterator[Repaired]:
@@ -146,7 +141,7 @@ def swapped_cells(a: Alignment) -> Iterator[Repaired]:
 
 
 def duplicated(a: Alignment) -> Iterator[Repaired]:
-    """Rows that stand several times, as after a join that fans out: each k times, or some more often than others."""
+    """Rows that occur several times, as after a join that fans out: each k times, or some more often than others."""
     table, gold = a.prediction, a.gold
     if table.n_rows <= gold.n_rows or a.missing or not gold.n_rows:
         return
@@ -162,20 +157,20 @@ def duplicated(a: Alignment) -> Iterator[Repaired]:
                 kept.append(row)
         yield Repaired(
             pick(table, kept),
-            f"every row stands {times} times{often}: {n_more} rows are repeated, as after a join that fans out",
+            f"every row occurs {times} times{often}: {n_more} rows are repeated, as after a join that fans out",
         )
     golds: Counter[Any] = Counter(a.gold_row(row) for row in range(gold.n_rows))
     if all(name in golds for name in seen):
         kept = sorted(p for _, p in a.pairs)
         yield Repaired(
             pick(table, kept),
-            f"{'1 row is' if n_more == 1 else f'{n_more} rows are'} repeated: {'it stands' if n_more == 1 else 'they stand'} more often"
+            f"{'1 row is' if n_more == 1 else f'{n_more} rows are'} repeated: {'it occurs' if n_more == 1 else 'they occur'} more often"
             " than in gold, as after a join that fans out",
         )
 
 
 def repeated_keys(a: Alignment) -> Iterator[Repaired]:
-    """Rows beyond gold's that hold a value of its first column without repetitions, and other values beside it: what a join found again."""
+    """Extra rows that repeat a unique value of gold's first key column with other cells, as a join that matches several times."""
     if a.missing or not a.extra or len(a.pairs) < a.gold.n_rows:
         return
     for j, k in enumerate(a.partners):
@@ -190,7 +185,8 @@ def repeated_keys(a: Alignment) -> Iterator[Repaired]:
         chance = min(MOST_CHANCE, (_SAME_LONG_KEY if long else _SAME_KEY) ** n)
         rows, values = ("1 row is", "the value") if n == 1 else (f"{n} rows are", "the values")
         says = (
-            f"{rows} repeated with other cells: {values} of gold's column {a.needed[j] + 1} stand once there, as after a join that fans out"
+            f"{rows} repeated with other cells: {values} of gold's column {a.needed[j] + 1} {'occurs' if n == 1 else 'occur'} once there,"
+            " as after a join that fans out"
         )
         yield Repaired(pick(a.prediction, sorted(p for _, p in a.pairs)), says, gold_header(a, j), chance=chance, name="rows duplicated")
         return
@@ -201,7 +197,7 @@ def _is_fraction(name: Any) -> bool:
 
 
 def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
-    """The last places of a ranking: rows beyond the cut have the same value as gold's last row."""
+    """Last places of a ranking: rows beyond the cut tie with gold's last row."""
     if not a.gold.n_rows or not a.prediction.n_rows or not (a.extra or a.n_wrong):
         return
     if len(a.missing) > len(a.extra):
@@ -220,7 +216,7 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
         n_tied = f"{len(rows[1])} row{'s tie' if len(rows[1]) > 1 else ' ties'}"
         yield Repaired(
             _with_gold_rows(a, rows[0], rows[1]),
-            f"{n_tied} with gold's last place, and {'others of the tied were taken' if rows[0] else 'there are more rows than gold has'}",
+            f"{n_tied} with gold's last place, and {'other tied rows were taken' if rows[0] else 'there are more rows than gold has'}",
             where,
             puts_gold_in=bool(rows[0]),
             chance=_chance_of_tie(a, j) ** len(rows[1]),
@@ -228,7 +224,9 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
 
 
 def _chance_of_tie(a: Alignment, j: int) -> float:
-    """How likely another number is that of gold's last row: by its digits, and by the steps from the least number to the largest."""
+    """Return how likely another number equals that of gold's last row: by its digits, and by the steps from the smallest to the largest
+    number.
+    """
     numbers = [value for cell in a.gold.columns[a.needed[j]] if (value := number(cell, native=a.native)) is not None]
     if len(numbers) < a.gold.n_rows:
         return 0.5
@@ -237,7 +235,7 @@ def _chance_of_tie(a: Alignment, j: int) -> float:
 
 
 def _is_ranked_by(a: Alignment, j: int) -> bool:
-    """Whether gold is ranked by this column: its numbers never rise, or never fall, and are not all one."""
+    """Whether gold is ranked by this column: its numbers never rise, or never fall, and are not all equal."""
     keys = a.columns.gold_keys[j]
     if not all(isinstance(name, int | float) for name in keys) or len(set(keys)) < 2:
         return False
@@ -246,7 +244,7 @@ def _is_ranked_by(a: Alignment, j: int) -> bool:
 
 
 def _rows_apart(a: Alignment) -> tuple[list[int], list[int]] | None:
-    """(gold rows that the prediction lacks, predicted rows that gold lacks), wherever they stand."""
+    """Return (gold rows that the prediction lacks, predicted rows that gold lacks), in any position."""
     left = Counter(a.gold_row(row) for row in range(a.gold.n_rows))
     extra = []
     for row in range(a.prediction.n_rows):
@@ -264,7 +262,7 @@ def _rows_apart(a: Alignment) -> tuple[list[int], list[int]] | None:
 
 
 def _with_gold_rows(a: Alignment, missing: Sequence[int], extra: Sequence[int]) -> Table:
-    """The prediction with gold's rows in the places of some extra ones, and without the other extra ones."""
+    """Return the prediction with gold's rows in place of some extra ones, and without the other extra ones."""
     rows = rows_of(a.prediction)
     for gold_row, row in zip(missing, extra, strict=False):
         rows[row] = as_predicted(a, gold_row)
@@ -273,7 +271,7 @@ def _with_gold_rows(a: Alignment, missing: Sequence[int], extra: Sequence[int]) 
 
 
 def as_predicted(a: Alignment, gold_row: int) -> tuple[Any, ...]:
-    """A gold row's cells where the prediction has its columns, None in the others."""
+    """Return a gold row's cells for the columns that the prediction has, None for the others."""
     cells: list[Any] = [None] * len(a.prediction.columns)
     for j, k in enumerate(a.partners):
         if k is not None:
@@ -282,7 +280,7 @@ def as_predicted(a: Alignment, gold_row: int) -> tuple[Any, ...]:
 
 
 def missing_column(a: Alignment) -> Iterator[Repaired]:
-    """A gold column that was not handed in: with it put in, the rest is right."""
+    """A needed gold column that is missing: with it added, the rest is right."""
     headers = {header.strip().casefold() for header in a.prediction.header}
     if a.prediction.n_rows != a.gold.n_rows or len(a.prediction.columns) >= len(a.gold.columns) or not a.pairs:
         return
@@ -299,11 +297,11 @@ def missing_column(a: Alignment) -> Iterator[Repaired]:
         table = replace(table, header=(*table.header, a.gold.header[a.needed[j]]), columns=(*table.columns, cells), types=types)
     n = len(absent)
     where = "gold's " + ", ".join(gold_header(a, j) for j in absent)
-    yield Repaired(table, f"{n} needed column{'s are' if n > 1 else ' is'} not handed in", where, puts_gold_in=True)
+    yield Repaired(table, f"{n} needed column{'s are' if n > 1 else ' is'} missing", where, puts_gold_in=True)
 
 
 def gold_header(a: Alignment, j: int) -> str:
-    """The number, from 1, and the header of a needed gold column."""
+    """Return the number, from 1, and the header of a needed gold column."""
     return f"column {a.needed[j] + 1} {a.gold.header[a.needed[j]]!r}"
 
 
@@ -311,7 +309,7 @@ SEPARATORS: Final = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def delimiter(a: Alignment) -> Iterator[Repaired]:
-    """A CSV file with another separator than the comma, read as it was meant."""
+    """A CSV file whose separator is not a comma, read as intended."""
     table = a.prediction
     if a.native or len(a.gold.columns) < 2 or len(table.columns) > len(a.gold.columns):
         return
@@ -328,7 +326,7 @@ def delimiter(a: Alignment) -> Iterator[Repaired]:
 
 
 def no_header(a: Alignment) -> Iterator[Repaired]:
-    """A file without a header line: its first row was taken for one."""
+    """A file without a header line: its first row was read as one."""
     table = a.prediction
     if a.native or table.n_rows + 1 != a.gold.n_rows:
         return
@@ -338,16 +336,16 @@ def no_header(a: Alignment) -> Iterator[Repaired]:
         if not any(header in seen for header in table.header):
             return
     rows = [table.header, *rows_of(table)]
-    says = "the header line is missing, so the first row is taken for it"
+    says = "the header line is missing, so the first row is read as one"
     yield Repaired(_table(table, [a.gold.header, *rows], strict=False), says)
 
 
 def transposed(a: Alignment) -> Iterator[Repaired]:
-    """Rows for columns; with gold's headers down the first column, or without them."""
-    table, gold, says = a.prediction, a.gold, "rows stand for columns"
+    """Rows and columns exchanged; with gold's headers in the first column, or without them."""
+    table, gold, says = a.prediction, a.gold, "rows and columns are exchanged"
     if a.native or not gold.n_rows:
         return
-    # Of a single column only its header and cell are left, side by side as a header.
+    # A single column leaves only its header and cell, side by side as a header.
     labels = list(map(_or_empty, table.columns[0])) if table.n_rows else list(table.header[:1])
     headers = {header.strip().casefold() for header in gold.header}
     if len(table.columns) == gold.n_rows + 1 and any(label.strip().casefold() in headers for label in labels):
@@ -363,7 +361,7 @@ def _or_empty(cell: Any) -> str:
 
 
 def _table(like: Table, rows: Sequence[Sequence[Any]], *, strict: bool = True) -> Table:
-    """A text table from rows, the first of which is the header."""
+    """Return a text table from rows, the first of which is the header."""
     width = len(rows[1]) if not strict and len(rows) > 1 else len(rows[0])
     header = tuple(map(_or_empty, rows[0]))[:width]
     header += tuple(f"column {i + 1}" for i in range(len(header), width))
@@ -373,21 +371,19 @@ def _table(like: Table, rows: Sequence[Sequence[Any]], *, strict: bool = True) -
 
 
 def missing_filter(a: Alignment) -> Iterator[Repaired]:
-    """Extra rows that a condition tells from all wanted rows: a filter was left out, or a join that would have dropped them."""
+    """Extra rows that a condition separates from all wanted rows: a missing filter, or a missing join that would drop them."""
     if not a.extra or a.missing or not a.pairs:
         return
     kept, n = sorted(p for _, p in a.pairs), len(a.extra)
     table = pick(a.prediction, kept)
     keys = a.columns.predicted_keys
     if (group := _null_group(keys, a.prediction.header, a.extra, kept)) is not None:
-        yield Repaired(
-            table, "one row too many, whose key is NULL: a group of NULL, or a total", group, chance=MOST_CHANCE, name="NULL group"
-        )
+        yield Repaired(table, "one extra row with a NULL key: a group of NULL, or a total", group, chance=MOST_CHANCE, name="NULL group")
         return
     if n < 2:
         return
     found = predicate_of(a.prediction, a.extra, kept)
-    # Few rows that share a value are named all the same, as what fits and is no proof.
+    # A value shared by only a few rows is named too, as `fits` and not as a proof.
     if found is not None and (found.chance <= MOST_CHANCE or (found.size == 1 and not found.of_others)):
         at = f"column {found.column + 1}"
         if found.of_others:
@@ -409,11 +405,11 @@ def extra_rows(a: Alignment) -> Iterator[Repaired]:
     """Rows too many."""
     if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
         kept = sorted(p for _, p in a.pairs)
-        yield Repaired(pick(a.prediction, kept), f"{len(a.extra)} row{'s are' if len(a.extra) > 1 else ' is'} too many")
+        yield Repaired(pick(a.prediction, kept), f"{len(a.extra)} extra row{'s' if len(a.extra) > 1 else ''}")
 
 
 def missing_rows(a: Alignment) -> Iterator[Repaired]:
-    """Rows too few, all that are there are gold's: by a LIMIT, a filter, a join that dropped rows, or for no reason that can be seen."""
+    """Rows are missing, and all present rows are gold's: a LIMIT, a filter, a join that drops rows, or no visible reason."""
     if not a.missing or a.extra or (not a.pairs and a.prediction.n_rows) or all(k is None for k in a.partners):
         return
     rows, partner, n = rows_of(a.prediction), dict(a.pairs), len(a.missing)
@@ -426,10 +422,10 @@ def missing_rows(a: Alignment) -> Iterator[Repaired]:
 
 
 def _why_missing(a: Alignment) -> tuple[str, str, str]:
-    """(what was found, where, the name of a cause of its own) of the rows that are missing; empty where they have nothing in common."""
+    """Return (sentence, where, the name of a cause of its own) for the missing rows; empty if they have nothing in common."""
     n, there = len(a.missing), [g for g, _ in a.pairs]
     if (group := _null_group(a.columns.gold_keys, [a.gold.header[i] for i in a.needed], a.missing, there)) is not None:
-        return "one row of gold is missing, whose key is NULL: a group of NULL, or a total", group, "NULL group"
+        return "one row of gold with a NULL key is missing: a group of NULL, or a total", group, "NULL group"
     if n < 2:
         return "", "", ""
     found = predicate_of(a.gold, a.missing, there)
@@ -437,26 +433,24 @@ def _why_missing(a: Alignment) -> tuple[str, str, str]:
         at = f"column {found.column + 1}"
         if found.of_others:
             return (
-                f"{n} rows of gold are missing, all that fail one condition on its {at}: a filter too many",
-                f"{found.words} in each row that is there, and in none of them",
+                f"{n} rows of gold are missing, all that fail one condition on its {at}: an extra filter",
+                f"{found.words} in each row that is present, and in none of them",
                 "",
             )
-        where = f"{found.words} in each of them and in no row that is there"
+        where = f"{found.words} in each of them and in no row that is present"
         if found.words.endswith(" is NULL"):
-            return f"all {n} rows of gold whose {at} is NULL are missing, as by an inner join for a left one", where, "join lost"
-        what = "the last ones: a filter or a LIMIT" if a.missing[0] == len(a.pairs) else "a filter"
-        return f"all {n} rows of gold that meet one condition on its {at} are missing, {what} too many", where, ""
+            return f"all {n} rows of gold whose {at} is NULL are missing, as by an inner join instead of a left one", where, "join lost"
+        what = ", the last ones: an extra filter or LIMIT" if a.missing[0] == len(a.pairs) else ": an extra filter"
+        return f"all {n} rows of gold that meet one condition on its {at} are missing{what}", where, ""
     if (lone := _lone_keys(a.columns.gold_keys, a.missing, there)) is not None:
         j, n_values, _ = lone
-        says = (
-            f"all {n} rows of gold of {n_values} values of its column {a.needed[j] + 1} are missing, as by a join that does not have them"
-        )
+        says = f"all {n} rows of gold of {n_values} values of its column {a.needed[j] + 1} are missing, as by a join that lacks them"
         return says, gold_header(a, j), "join lost"
     return "", "", ""
 
 
 def _null_group(keys: Sequence[Sequence[Any]], header: Sequence[str], rows: Sequence[int], others: Sequence[int]) -> str | None:
-    """The column in which a single row has NULL and all others have a value each of their own, as groups do; None where there is none."""
+    """Return the column in which a single row is NULL and all others have unique values, as groups do; None if there is none."""
     if len(rows) != 1 or len(others) < 2:
         return None
     for j, column in enumerate(keys):
@@ -471,9 +465,9 @@ def _is_null_key(value: Any) -> bool:
 
 
 def _lone_keys(keys: Sequence[Sequence[Any]], rows: Sequence[int], others: Sequence[int]) -> tuple[int, int, float] | None:
-    """(column, number of values, chance) where the rows are all those of some values of a column whose values repeat; None for no column.
+    """Return (column, number of values, chance) if the rows are all those of some values of a column whose values repeat; else None.
 
-    The chance is that whole values are taken where rows are taken at random: C(values, theirs) of C(rows, theirs), for each column.
+    The chance is that rows taken at random are whole values: C(values, theirs) of C(rows, theirs), for each column.
     """
     best: tuple[float, int, int] | None = None
     for j, column in enumerate(keys):
@@ -491,19 +485,19 @@ def _log_comb(n: int, k: int) -> float:
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
-# Texts that stand in the place of a key in a total.
+# Texts in the place of a key in a total row.
 _LABEL: Final = re.compile(r"\W*(?:(?:.*\W)?(?:sub-?|grand )?totals?(?:\W.*)?|all|sum|overall|everything)\W*", re.IGNORECASE | re.DOTALL)
 MOST_TOTALS: Final = 2000
 _LEAST_CHANCE: Final = 1e-12
-# Rows without an open key have nothing but their numbers to be totals by.
+# Without an open key, only the numbers can show that rows are totals.
 _MOST_OF_NUMBERS: Final = 0.005
 
 
 def total_rows(a: Alignment) -> Iterator[Repaired]:
-    """Rows too many, or too few, that are sums, means or extremes of the other rows, by the keys that are not NULL in them."""
+    """Extra or missing rows that are sums, means or extremes of the other rows, by the keys that are not NULL in them."""
     if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
         kept = sorted(p for _, p in a.pairs)
-        # A row that stands twice is no total of what it repeats.
+        # A row that occurs twice is not a total of its copy.
         if not {a.predicted_row(row) for row in kept}.isdisjoint(map(a.predicted_row, a.extra)):
             return
         found = _totals(a.prediction.header, a.prediction.columns, a.extra, kept, native=a.native)
@@ -526,7 +520,7 @@ def total_rows(a: Alignment) -> Iterator[Repaired]:
 
 @dataclass(frozen=True, slots=True)
 class _Totals:
-    """What the rows are: totals of all other rows, or of those that agree in some keys; `verified` by what their numbers are."""
+    """What the rows are: totals of all other rows, or of those that agree in some keys; `verified` by their numbers."""
 
     of_all: bool
     where: str
@@ -535,7 +529,7 @@ class _Totals:
 
     def says(self, n: int) -> str:
         if not self.verified:
-            return f"{'stand' if n > 1 else 'stands'} where ROLLUP adds subtotals"
+            return f"{'are' if n > 1 else 'is'} where ROLLUP adds subtotals"
         if self.of_all:
             return "is the total of the others" if n == 1 else "are totals of the others"
         return "is a subtotal of the others" if n == 1 else "are subtotals of the others, as ROLLUP adds them"
@@ -544,7 +538,7 @@ class _Totals:
 def _totals(
     header: Sequence[str], columns: Sequence[Sequence[Any]], rows: Sequence[int], others: Sequence[int], *, native: bool
 ) -> _Totals | None:
-    """What the rows are of the others; None where they are no totals."""
+    """Return how the rows are totals of the others; None if they are not."""
     if len(others) < 2 or len(rows) > MOST_TOTALS:
         return None
     numbers = [[number(value, native=native) for value in column] for column in columns]
@@ -554,7 +548,7 @@ def _totals(
         if all(numbers[k][row] is not None or is_null(column[row], native=native) for row in (*others, *rows))
         and any(numbers[k][row] is not None for row in others)
     ]
-    # A year is a number and a key.
+    # A year is both a number and a key.
     repeated = [k for k in numeric if {numbers[k][row] for row in rows} <= {None, *(numbers[k][row] for row in others)}]
     for keys_too in ([], repeated) if repeated else ([],):
         measures = [k for k in numeric if k not in keys_too]
@@ -577,7 +571,7 @@ def _in_places_of_totals(
     groups: Sequence[tuple[list[int], list[int]]],
     others: Sequence[int],
 ) -> _Totals | None:
-    """Rows of which there is one for each value of the keys that are not open, as ROLLUP adds them; their numbers may be anything."""
+    """Rows of which there is one per value of the keys that are not open, as ROLLUP adds them; their numbers may be anything."""
     if len(rows) < 2:
         return None
     by_open: dict[tuple[int, ...], list[int]] = {}
@@ -597,7 +591,7 @@ def _in_places_of_totals(
 def _group(
     columns: Sequence[Sequence[Any]], keys: Sequence[int], row: int, others: Sequence[int], *, native: bool
 ) -> tuple[list[int], list[int]] | None:
-    """(keys that are left open, the other rows that agree in the rest); None where no key is open."""
+    """Return (the open keys, the other rows that agree in the rest); None if no key is open."""
     held = []
     for k in keys:
         value = columns[k][row]
@@ -625,7 +619,7 @@ def _verified(
     groups: Sequence[tuple[list[int], list[int]]],
     n_others: int,
 ) -> _Totals | None:
-    """What was found where at least one column of numbers is taken together in one way in all rows, of more than one row in some."""
+    """Return the totals if at least one number column is aggregated in one way in all rows, over more than one row in some."""
     measures, keys = split
     words, chance = [], 1.0
     for k in measures:
@@ -645,29 +639,29 @@ def _verified(
             else:
                 continue
             break
-    # Of many columns one fits sooner than the only one.
+    # With many columns one of them fits by accident more easily.
     chance = max(_LEAST_CHANCE, chance * comb(len(measures), len(words)))
     in_places = all(left_open for left_open, _ in groups)
     if not words or chance > (MOST_CHANCE if in_places else _MOST_OF_NUMBERS):
         return None
     of_all = all(len(group) == n_others for _, group in groups)
-    over = "all other rows" if of_all else f"the other rows with the same {_names(header, keys)}, where NULL or a label stands for all"
+    over = "all other rows" if of_all else f"the other rows with the same {_names(header, keys)}, where NULL or a label means all"
     return _Totals(of_all, f"{', '.join(words)} over {over}", chance)
 
 
 def all_constant(groups: Iterable[Sequence[Decimal]]) -> bool:
-    """Whether each group holds one value only, so that this is its maximum, its minimum and its mean."""
+    """Whether each group contains only one value, so that this is its maximum, minimum and mean."""
     return all(len(set(values)) < 2 for values in groups)
 
 
 def _chance(way: str, whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
-    """How likely unrelated numbers, 1 or more, are each its values taken together in this way."""
-    logarithm = 0.0  # of the chance, base 10
+    """Return how likely unrelated numbers, one or more, are the aggregates of their groups."""
+    logarithm = 0.0  # logarithm of the chance, base 10
     for value, values in whole:
         if way == "sum" and value not in values:
             logarithm -= len(value.normalize().as_tuple().digits)
             continue
-        # A number among its like is any between the least and the largest; where they repeat themselves, any of them.
+        # An unrelated number is any between the smallest and the largest; if values repeat, any of them.
         steps = (max(values) - min(values)).scaleb(max(map(decimals, (value, *values)))) + 1
         n_different = len(set(values))
         logarithm -= log10(min(int(steps), n_different) if n_different < len(values) else int(steps))
@@ -680,7 +674,7 @@ def _names(header: Sequence[str], keys: Sequence[int]) -> str:
 
 
 def _noise(values: Sequence[Decimal]) -> Decimal:
-    """How far a sum may be off whose parts, and which itself, are rounded where they end; whole numbers are taken for exact."""
+    """Return how far a sum of rounded parts may be off; whole numbers count as exact."""
     places = max(map(decimals, values))
     return Decimal("0.5").scaleb(-places) * (len(values) + 1) if places else Decimal(0)
 
@@ -690,7 +684,7 @@ Groups = dict[tuple[Any, ...], list[int]]
 
 
 def wrong_level(a: Alignment) -> Iterator[Repaired]:
-    """An answer whose groups make up gold's, or are made up of gold's: each number the sum, the largest or the smallest of a group."""
+    """An answer whose groups make up gold's, or are made up of gold's: each number is the sum, maximum or minimum of a group."""
     n_gold, n_own = a.gold.n_rows, a.prediction.n_rows
     if not n_gold or not n_own or n_gold == n_own:
         return
@@ -715,11 +709,11 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
         ways[way[0]] = None
         cells[k] = way[1]
         chance *= way[2]
-    # Numbers that are one among their group, or of one digit, are made of others by accident.
+    # A single number per group, or one of one digit, matches by accident.
     if chance > MOST_CHANCE:
         return
     if not by and n_own < n_gold and not ways.keys() - {"maximum", "minimum"}:
-        # The answer is one of gold's rows: that the others are missing says the same with less.
+        # The answer is one of gold's rows: "missing rows" is the simpler explanation.
         return
     where = f"by {', '.join(gold_header(a, j) for j, _ in by)}" if by else "all rows together"
     words = " and ".join(ways)
@@ -730,17 +724,15 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
         if a.ordered:
             order = [list(own).index(name) for name in golds]
             table = replace(table, columns=tuple([column[at] for at in order] for column in table.columns))
-        says = f"{n_own} rows stand for gold's {n_gold}: their {words} by group is gold's, so they are grouped too finely"
+        says = f"{n_own} rows instead of gold's {n_gold}: their {words} by group equals gold's, so they are grouped too finely"
         yield Repaired(table, says, where, chance=chance)
     else:
-        says = (
-            f"{n_own} row{'s stand' if n_own > 1 else ' stands'} for gold's {n_gold}: the {words} of gold's by group, grouped too coarsely"
-        )
+        says = f"{n_own} row{'s' if n_own > 1 else ''} instead of gold's {n_gold}: the {words} of gold's by group, grouped too coarsely"
         yield Repaired(replace(a.gold, name=a.prediction.name), says, where, puts_gold_in=True, chance=chance)
 
 
 def _groups(keys: Sequence[Sequence[Any]], by: Sequence[int], n_rows: int) -> Groups:
-    """The rows of each group, in the order of their first row."""
+    """Return the rows of each group, in the order of their first row."""
     groups: Groups = defaultdict(list)
     for row in range(n_rows):
         groups[tuple(keys[k][row] for k in by)].append(row)
@@ -748,7 +740,7 @@ def _groups(keys: Sequence[Sequence[Any]], by: Sequence[int], n_rows: int) -> Gr
 
 
 def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native: bool) -> tuple[str, list[Any], float] | None:
-    """(how, one value a fine group, chance) where the finer column, taken together by groups, is the coarser one; None where it is not."""
+    """Return (way, one value per fine group, chance) if the finer column aggregated by groups is the coarser one; else None."""
     numbers = [[number(value, native=native) for value in column] for column in sides]
     if any(value is None for column in numbers for value in column):
         return None
@@ -773,9 +765,9 @@ def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native
 
 
 def _grouping_chance(way: str, several: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
-    """How likely a group with a row added at random has the wanted number, multiplied over the groups of several rows.
+    """Return how likely a group with a randomly added row has the wanted number, multiplied over the groups of several rows.
 
-    A row that was there before is the largest of n with a chance of 1 in n, and so is the smallest; a sum of d digits is met once in 10^d.
+    A row that was there before is the largest of n with a chance of 1 in n, likewise the smallest; a sum of d digits is met once in 10^d.
     """
     chance = 1.0 if way == "sum" else len(_TOGETHER) - 1.0
     for wanted, values in several:

@@ -1,4 +1,4 @@
-"""A gold value beside the predicted one, and how a law reads and writes such values: numbers, instants, texts."""
+"""A gold value and its predicted value, and how error hypotheses read and write numbers, instants and texts."""
 
 import math
 import re
@@ -27,7 +27,7 @@ _DECORATED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One place of gold and of the prediction; `native` where types decide (databases, JSON) and a text is never a number."""
+    """One value of gold and of the prediction. With `native`, types decide (databases, JSON) and a text is never a number."""
 
     gold: Any
     predicted: Any
@@ -55,12 +55,12 @@ class Pair:
 
 
 def cell(value: Any, *, native: bool) -> Cell:
-    """The value as the strict rules read it."""
+    """Return the value as the strict rules read it."""
     return read_native(value) if native else read_text(value if value is None else str(value))
 
 
 def number(value: Any, *, native: bool) -> Decimal | None:
-    """The finite number behind a value; true, false, dates and texts have none, nor has a number in a written form like `$1,234`."""
+    """Return the finite number of a value; None for booleans, dates, texts, and numbers in a written form like `$1,234`."""
     if isinstance(value, str):
         return _number_in(value, native)
     if isinstance(value, bool):
@@ -68,7 +68,7 @@ def number(value: Any, *, native: bool) -> Decimal | None:
     return _finite(cell(value, native=native))
 
 
-@lru_cache(maxsize=1 << 14)  # a law is tried on the same answer with many golds
+@lru_cache(maxsize=1 << 14)  # a hypothesis is tried on the same answer with many golds
 def _number_in(text: str, native: bool) -> Decimal | None:
     bare = text.strip().lower()
     return None if bare in ("true", "false") or is_written_form(bare) else _finite(cell(text, native=native))
@@ -81,7 +81,7 @@ def _finite(found: Cell) -> Decimal | None:
 
 
 def read_gold_number(gold: Any) -> Decimal | None:
-    """The finite number that a text check's gold is: 1,234 as 1234, 17% as 0.17; None for anything else."""
+    """Return the finite number of a text check's gold: 1,234 as 1234, 17% as 0.17; None for anything else."""
     if isinstance(gold, bool) or not isinstance(gold, int | float | str):
         return None
     text = str(gold).replace(",", "").strip()
@@ -98,7 +98,7 @@ def is_null(value: Any, *, native: bool) -> bool:
 
 
 def write_number(value: Decimal, like: Any) -> Any:
-    """The number in the form of `like`: the same type, or plain digits where that is a text."""
+    """Write the number in the form of `like`: the same type, or plain digits if that is a text."""
     if isinstance(like, float):
         return float(value)
     if isinstance(like, Decimal):
@@ -110,24 +110,24 @@ def write_number(value: Decimal, like: Any) -> Any:
 
 
 def plain(value: Decimal) -> str:
-    """The number as digits, without an exponent and without zeros at the end."""
+    """Write the number as digits, without exponent and trailing zeros."""
     text = format(value, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def decimals(value: Decimal) -> int:
-    """How many decimals the number was written with."""
+    """Return how many decimals the number was written with."""
     exponent = value.as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
 def nearly(a: Decimal, b: Decimal) -> bool:
-    """Whether two numbers are one, but for the noise of floats."""
+    """Whether two numbers are equal within float noise."""
     return a == b or abs(a - b) <= Decimal("1e-9") * max(abs(a), abs(b))
 
 
 def instant(value: Any, *, native: bool) -> int | None:
-    """The nanoseconds since 1970 of a date or timestamp in ISO form, None for anything else."""
+    """Return the nanoseconds since 1970 of a date or timestamp in ISO form, None for anything else."""
     found = cell(value, native=native)
     if native and isinstance(value, str):
         found = read_text(value)
@@ -135,7 +135,7 @@ def instant(value: Any, *, native: bool) -> int | None:
 
 
 def instants(value: Any) -> Iterator[tuple[int, str]]:
-    """Each (instant, form) that a date in another form can mean: compact digits, year, month and day in any usual order."""
+    """Yield each (instant, form) that a date in another form can mean: compact digits; year, month and day in any usual order."""
     if isinstance(value, date):
         yield from _moments(value.isoformat(), "a date", native=False)
         return
@@ -166,7 +166,7 @@ def _moments(value: Any, form: str, *, native: bool) -> Iterator[tuple[int, str]
 
 
 def write_instant(nanoseconds: int, like: Any) -> Any:
-    """The instant in the form of `like`: a date, a timestamp, or text with or without a time of day."""
+    """Write the instant in the form of `like`: a date, a timestamp, or text with or without a time of day."""
     moment = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
     if isinstance(like, datetime):
         return moment.replace(tzinfo=like.tzinfo)
@@ -180,7 +180,7 @@ def write_instant(nanoseconds: int, like: Any) -> Any:
 
 
 def decorated_number(text: str) -> Iterator[tuple[Decimal, str]]:
-    """Each (number, way of writing) that a text with one number in it can mean: `$1,234`, `12 km`, `3,5`, `17 %`, `12k`."""
+    """Yield each (number, way of writing) that a text with one number in it can mean: `$1,234`, `12 km`, `3,5`, `17 %`, `12k`."""
     match = _DECORATED.fullmatch(text)
     if match is None:
         return
@@ -210,7 +210,7 @@ def _readings(digits: str) -> Iterator[tuple[str, str]]:
 
 
 def finite(value: Any) -> bool:
-    """Whether a float is one that can be computed with; every other value is."""
+    """Whether a value can be computed with: everything except infinite floats and NaN."""
     return not isinstance(value, float) or math.isfinite(value)
 
 

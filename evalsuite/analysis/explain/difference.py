@@ -1,9 +1,7 @@
-"""A DuckDB statement that anyone can run to see the rows in which an answer and gold differ.
+"""The difference between an answer and gold as JSON-safe data that every report draws in its own way, and as a DuckDB statement.
 
-The difference between an answer and gold as people read it, as JSON-safe data that every report cuts and draws in its own way.
-
-`kind` is table, tables, number, text, tree or judge; shown rows are capped, and each cap stands beside the whole count. Texts are cut, but
-not made printable: that is the report's work.
+`kind` is table, tables, number, text, tree or judge. Shown rows are capped, and each cap comes with the whole count. Texts are cut, but
+reports have to make them printable. The statement returns the rows in which an answer and gold differ; anyone can run it.
 """
 
 import math
@@ -27,7 +25,7 @@ MOST_LEAVES: Final = 100
 LONGEST_CELL: Final = 200
 LONGEST_TEXT: Final = 2000
 LONGEST_DIFF: Final = 500
-# Words and numbers as wholes, every other sign by itself.
+# Words and numbers as units, every other character by itself.
 _PIECE: Final = re.compile(r"\d+(?:[.,]\d+)*|\w+|\s+|.")
 
 Data = dict[str, Any]
@@ -36,7 +34,7 @@ Data = dict[str, Any]
 def difference(
     scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: Rule, result: Result, most_rows: int = MOST_ROWS
 ) -> Data:
-    """The difference of one check as data, at most `most_rows` rows a table; `{"kind": "none", "note": ...}` where nothing can be shown."""
+    """Return the difference of one check, at most `most_rows` rows per table; `{"kind": "none", "note": ...}` if nothing can be shown."""
     reads = scorer.marker.reads
     if isinstance(form, Fault):
         return {"kind": "none", "note": result.reason}
@@ -55,7 +53,7 @@ def difference(
 def _tables(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule, most_rows: int) -> Data:
     pairs = table_pairs(form, parameters, reads, rules)
     if reads == "table":
-        # Of several accepted golds the one the answer comes nearest to.
+        # Of several accepted golds, the closest one.
         shown = [table_difference(pair, rules, most_rows=most_rows) for pair in pairs]
         n_golds = len(pairs)
         best = min(shown, key=_distance, default={"kind": "none", "note": "no gold table can be read"})
@@ -77,7 +75,9 @@ def _distance(data: Data) -> float:
 
 
 def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS) -> Data:
-    """One table beside gold's: column pairs, unmatched columns, counts, and the first rows that differ with their wrong cells marked."""
+    """Compare one table with gold's: column pairs, unmatched columns, counts, and the first rows that differ with their wrong cells
+    marked.
+    """
     shape = {"gold": pair.gold.n_rows, "predicted": pair.prediction.n_rows}
     data: Data = {"kind": "table", "name": pair.name, "ordered": pair.ordered, "n_rows": shape, "rules": rules}
     a = pair.align(rules)
@@ -101,11 +101,11 @@ def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS
 
 
 def _note(a: Alignment, counts: Mapping[str, int]) -> str:
-    """What the rows cannot show: columns that agree one by one, or rows in another order."""
+    """Return what the rows cannot show: columns that agree one by one, or rows in another order."""
     if counts["rows_changed"] or counts["rows_missing"] or counts["rows_extra"]:
         return ""
     if None in a.partners:
-        return "a gold column has no partner"
+        return "a gold column has no match"
     return "every cell shown agrees by itself: see the reason"
 
 
@@ -148,7 +148,7 @@ def _shown_rows(a: Alignment, pairs: Sequence[tuple[int, int]]) -> Iterator[Data
 
 
 def _lone_row(a: Alignment, row: int, *, gold: bool) -> Data:
-    """A row that only one side has."""
+    """Return a row that only one side has."""
     cells = []
     for j, k in list(enumerate(a.partners))[:MOST_COLUMNS]:
         value = _json_safe(a.gold.columns[a.needed[j]][row]) if gold else (None if k is None else _json_safe(a.prediction.columns[k][row]))
@@ -158,7 +158,7 @@ def _lone_row(a: Alignment, row: int, *, gold: bool) -> Data:
 
 
 def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
-    """The numbers of an answer with their distance to the nearest gold, the nearest first, and the tolerance they are held to."""
+    """Return the numbers of an answer with their distance to the closest gold, the closest first, and their tolerance."""
     from evalsuite.compare.numbers import exact_of, find_numbers, read_number
 
     gold = parameters.get("gold", [])
@@ -193,7 +193,7 @@ def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
 
 
 def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
-    """The accepted texts, which of them the answer holds, and the answer against the nearest one in segments."""
+    """Return the accepted texts, which of them the answer contains, and the word-by-word difference to the closest one."""
     gold = parameters.get("gold", parameters.get("reference", ""))
     golds = [str(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]
     given = parameters.get("exclude") or ()
@@ -217,27 +217,27 @@ def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
 
 
 def _nearest(gold: str, answer: str) -> Data:
-    """The words of the answer that are most like a text, and how like they are: 0 to 1."""
+    """Return the words of the answer that are most similar to a text, and their similarity: 0 to 1."""
     from rapidfuzz import fuzz
 
     a, b = (text[:LONGEST_TEXT].lower() for text in (gold, answer))
     found = fuzz.partial_ratio_alignment(a, b) if len(a) <= len(b) == len(answer[:LONGEST_TEXT]) else None
     start, end = (found.dest_start, found.dest_end) if found is not None else (0, len(answer))
-    # Whole words, as far as the best fit cuts through them.
+    # Extend the best fit to whole words.
     words = [match for match in re.finditer(r"\S+", answer) if match.start() < end and match.end() > start]
     phrase = answer[words[0].start() : words[-1].end()] if words else ""
     return {"gold": _cut_text(gold), "phrase": _cut_text(phrase), "similarity": round(fuzz.ratio(gold.lower(), phrase.lower()) / 100, 3)}
 
 
 def _segments(gold: str, answer: str) -> list[dict[str, str]]:
-    """How gold becomes the answer word by word: equal, insert, delete and replace, over the first 500 characters of each."""
+    """Return how gold becomes the answer word by word: equal, insert, delete and replace, over the first 500 characters of each."""
     a, b = (_PIECE.findall(text[:LONGEST_DIFF]) for text in (gold, answer))
     codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
     return [{"op": op, "gold": "".join(a[i:j]), "predicted": "".join(b[k:m])} for op, i, j, k, m in codes]
 
 
 def tree_difference(gold: Any, form: Any, details: Mapping[str, Any]) -> Data:
-    """Rows by JSON path with a status: the scorer's own where it gives them, else every place where the two values differ."""
+    """Return rows by JSON path with a status: the scorer's own if it has them, else every place where the two values differ."""
     scored = details.get("wrong") or details.get("rows")
     if isinstance(scored, list) and scored and "n_wrong" in details:
         shown = [
@@ -253,12 +253,12 @@ def tree_difference(gold: Any, form: Any, details: Mapping[str, Any]) -> Data:
             rows.append(
                 {"path": shown_path(leaf.path), "status": word, "expected": _json_safe(leaf.gold), "got": _json_safe(leaf.predicted)}
             )
-    note = "lists are compared in step here; the scorer may pair their elements in another way"
+    note = "lists are compared in order here; the scorer may pair their elements differently"
     return {"kind": "tree", "rows": rows, "n_rows": n, "n_rows_shown": len(rows), "note": note}
 
 
 def judge_difference(result: Result | None) -> Data:
-    """The verdict and the rationale of a judge, from the details of its result."""
+    """Return the verdict and the rationale of a judge, from the details of its result."""
     details = result.details if result is not None else {}
     reply = details.get("judge")
     shown = {str(key): _json_safe(value) for key, value in reply.items()} if isinstance(reply, Mapping) else {"reply": _json_safe(reply)}
@@ -266,7 +266,7 @@ def judge_difference(result: Result | None) -> Data:
 
 
 def _json_safe(value: Any) -> Any:
-    """A value that JSON can hold, long ones cut."""
+    """Return a JSON-compatible value, long ones cut."""
     if value is None or isinstance(value, bool | int):
         return value if not isinstance(value, int) or abs(value) < 1 << 63 else str(value)
     if isinstance(value, float):
@@ -282,10 +282,10 @@ _DECIMALS: Final[dict[Rule, int]] = {"official": 2, "strict": 6}
 
 
 def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> str:
-    """One statement (after two ATTACH for databases) whose rows one side has alone, by `EXCEPT ALL`; empty where none fits.
+    """Return one statement (after two ATTACH for databases) for the rows that only one side has, by `EXCEPT ALL`; empty if none fits.
 
-    Columns are the needed ones that have a partner; numbers are rounded (to 2 decimals, 6 for strict rules) to show what matters:
-    the scorer's own tolerance decides. Where only the order differs the rows are numbered.
+    Columns are the needed ones that have a partner. Numbers are rounded (to 2 decimals, 6 for the strict rules) to show what matters; the
+    scorer's own tolerance decides. If only the order differs the rows are numbered.
     """
     a = pair.align(rules)
     if a is None or prediction.suffix in (".bz2", ".xz") or gold.suffix in (".bz2", ".xz"):
@@ -320,14 +320,14 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
 
 
 def _same_rows(a: Alignment) -> bool:
-    """Whether both sides hold the same rows, so that only their order can differ."""
+    """Whether both sides have the same rows, so that only their order can differ."""
     if a.gold.n_rows != a.prediction.n_rows:
         return False
     return sorted(map(repr, map(a.gold_row, range(a.gold.n_rows)))) == sorted(map(repr, map(a.predicted_row, range(a.prediction.n_rows))))
 
 
 def _source(side: str, path: Path, name: str, n_columns: int, *, native: bool) -> str:
-    """A table as the statement names it, its columns x0, x1 ...: one of an attached database, or a CSV file."""
+    """Return a table as the statement names it, its columns x0, x1 ...: one of an attached database, or a CSV file."""
     columns = [f"x{i}" for i in range(n_columns)]
     if native:
         return f"{side}_file.main.{quoted_name(name)} AS t({', '.join(columns)})"
@@ -335,14 +335,14 @@ def _source(side: str, path: Path, name: str, n_columns: int, *, native: bool) -
 
 
 def _compared_value(a: Alignment, j: int, column: int, native: bool) -> str:
-    """One column as the statement compares it: numbers rounded, everything else as text."""
+    """Return one column as the statement compares it: numbers rounded, everything else as text."""
     if _numeric(a, j):
         return f"round(TRY_CAST(x{column} AS DOUBLE), {_DECIMALS[a.rules]})"
     return f"CAST(x{column} AS VARCHAR)" if native else f"nullif(x{column}, '')"
 
 
 def _numeric(a: Alignment, j: int) -> bool:
-    """Whether both sides hold numbers only: a text that a cast would turn into NULL must stay to be seen."""
+    """Whether both sides contain only numbers: a cast would turn texts into NULL and hide them."""
     k = a.partners[j]
     cells: list[Sequence[Any]] = [a.columns.gold[j].cells, a.columns.predicted[k].cells if k is not None else ()]
     return all(cell is None or place(cell) is not None for side in cells for cell in side)

@@ -1,6 +1,6 @@
-"""Two bare files side by side, without any gold folder: equal or not, what differs column by column and row by row, and the cause.
+"""Compare two files without a gold folder: equal or not, the differences by column and by row, and the cause.
 
-Cells are equal as the strict rules see them, but for no more than the noise of floats; rows may stand in any order unless told otherwise.
+Cells are equal under the strict rules, within float noise; rows may be in any order unless `ordered` is set.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.load_table import as_texts, read_bare
 from evalsuite.scorers import SCORERS
 
-# What a float loses when it is written and read.
+# Float noise of writing and reading.
 REL_TOL: Final = 1e-9
 
 Data = dict[str, Any]
@@ -30,7 +30,7 @@ Data = dict[str, Any]
 def compare_files(
     gold: str, prediction: str, table: str | None = None, key: Sequence[str] = (), ordered: bool = False, private: Path | None = None
 ) -> Data:
-    """What there is to say of two files, as JSON-safe data. Runs in a worker.
+    """Compare two files and return JSON-safe data. Runs in a worker.
 
     Keys: `equal`, `proved` and `standing` of all causes together, `causes` (see `search.Cause.to_json`), `rows` (counts), `columns` (per
     column: how many cells differ, in how many only one side is NULL, the largest difference of numbers), `columns_only_in_gold`,
@@ -38,7 +38,7 @@ def compare_files(
 
     Raises:
         FaultError: a file cannot be read.
-        UsageError: no such key, no such table, a table held to a tree.
+        UsageError: no such key, no such table, or a table compared with a tree.
     """
     files, sides = (Path(gold), Path(prediction)), []
     for file, copy in zip(files, (None, private), strict=True):
@@ -46,7 +46,7 @@ def compare_files(
     if all(isinstance(side, Table) for side in sides):
         return _tables(files, sides, key, ordered=ordered)
     if any(isinstance(side, Table) for side in sides):
-        raise UsageError("one file is a table, the other is none", hint="a list of flat records is a table, any other JSON is a tree")
+        raise UsageError("one file is a table, the other is not", hint="a list of flat records is a table, any other JSON is a tree")
     return _trees(*sides)
 
 
@@ -73,7 +73,7 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
     return {
         "equal": equal,
         **_judged(shown),
-        "reason": score.reason_for("strict") if cells_differ else "" if equal else "the cells agree, the columns are not the same by name",
+        "reason": score.reason_for("strict") if cells_differ else "" if equal else "the cells agree, the column names differ",
         "rows": _row_counts(pair, aligned),
         "columns": [] if aligned is None else _columns(aligned),
         "columns_only_in_gold": lone[0],
@@ -110,7 +110,7 @@ def _folded(name: str) -> str:
 
 
 def _key_columns(gold: Table, prediction: Table, key: Sequence[str]) -> tuple[int, ...]:
-    """The gold columns of a key. Raises `UsageError` for one that a side lacks."""
+    """Return the gold columns of a key. Raises `UsageError` for one that a side lacks."""
     for side, table in (("gold", gold), ("the prediction", prediction)):
         names = {_folded(name): name for name in table.header}
         for name in key:
@@ -120,7 +120,7 @@ def _key_columns(gold: Table, prediction: Table, key: Sequence[str]) -> tuple[in
 
 
 def _repeated_keys(pair: TablePair, a: Alignment | None) -> str:
-    """A note on keys that stand more than once on a side, empty where there are none."""
+    """Return a note on keys that occur more than once on a side, empty if there are none."""
     if not pair.key or a is None:
         return ""
     notes = []
@@ -129,12 +129,12 @@ def _repeated_keys(pair: TablePair, a: Alignment | None) -> str:
         columns = [column for name, column in zip(table.header, table.columns, strict=True) if _folded(name) in named]
         counts = Counter(map(str, zip(*columns, strict=True)))
         if n := sum(count > 1 for count in counts.values()):
-            notes.append(f"{plural(n, 'key')} of {side} {'stands' if n == 1 else 'stand'} more than once")
+            notes.append(f"{plural(n, 'key')} of {side} {'occurs' if n == 1 else 'occur'} more than once")
     return "; ".join(notes)
 
 
 def _lone_columns(gold: Table, prediction: Table) -> tuple[list[str], list[str]]:
-    """The names of columns that one side has alone, as often as it has them more than the other."""
+    """Return the names of columns that only one side has, as often as it has them more than the other."""
     counts = [Counter(map(_folded, table.header)) for table in (gold, prediction)]
     lone = []
     for table, more in ((gold, counts[0] - counts[1]), (prediction, counts[1] - counts[0])):
@@ -148,7 +148,7 @@ def _lone_columns(gold: Table, prediction: Table) -> tuple[list[str], list[str]]
 
 
 def _heads(a: Alignment, lone: tuple[Sequence[str], Sequence[str]]) -> list[Cause]:
-    """What is to be said of tables whose cells agree and whose columns have other names, or are more."""
+    """Return the causes for tables whose cells agree but whose columns have other names, or are more."""
     if not any(lone):
         return []
     partners = [(a.gold.header[a.needed[j]], a.prediction.header[k]) for j, k in enumerate(a.partners) if k is not None]
@@ -175,7 +175,7 @@ def _row_counts(pair: TablePair, a: Alignment | None) -> dict[str, int]:
 
 
 def _columns(a: Alignment) -> list[Data]:
-    """Each gold column with what of it differs from the column beside it."""
+    """Return each gold column with its differences from the paired column."""
     found = []
     for j, k in enumerate(a.partners):
         largest, n_null = None, 0

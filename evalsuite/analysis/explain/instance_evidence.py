@@ -1,8 +1,7 @@
-"""The evidence that a report shows beside what is not right: differences and proofs, worked out when the report is written.
+"""Evidence for answers that are not right, as reports show it: differences and explanations, computed when the report is written.
 
-Differences and explanations of a submission's instances, collected behind the same walls as their scores.
-
-What a submission handed in is read by one worker and looked at by another, which sends back plain data; text answers stay in this process.
+Evidence is collected in the same sandbox as scores. One worker reads what was submitted and another compares it and sends back plain data;
+text answers stay in this process.
 """
 
 import math
@@ -68,21 +67,22 @@ def explain_results(
     known: Gold | None = None,
     mode: str | None = None,
 ) -> Iterator[tuple[str, Data]]:
-    """(instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `reveal`).
+    """Yield (instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `redaction`).
 
-    Keys: `rules` (the rule that the rest is about: the run's, or the other where only that one fails; None where both pass), `status`,
-    `reason`, and as asked for `difference` (`difference.difference`), `sql` (may be empty) and `explanation` (`explain.explain`). `results`
-    are those of the run, from which a judge's rationale comes. With `edits` queries at hand are run with one thing in them changed, see
-    `query_proofs`. `known` is the gold of that folder where it was read before; `mode` as `read_submission` has it.
+    Keys of the evidence: `rules` (the rules that the rest is about: the run's, or the other ones if only these fail; None if both pass),
+    `status`, `reason`, and as requested `difference` (`difference.difference`), `sql` (may be empty) and `explanation` (`explain`).
+
+    `results` are those of the run, which contain a judge's rationale. With `edits` the available queries are run with one change each, see
+    `query_proofs`. `known` is the gold of that folder if it was read before; `mode` as in `read_submission`.
 
     Raises what reading the folders raises, `UsageError` for an unknown id.
     """
     with ExitStack() as workers:
-        # One interpreter for whoever reads the submission and whoever looks at its answers; it imports while gold is read.
+        # One fork server for the workers that read the submission and those that compare its answers; it imports while gold is read.
         fork_server = workers.enter_context(forking(result_dir, modules=WORKER_MODULES)) if isolation != "none" else None
         gold = known if known is not None else read_gold(gold_dir)
         resolved = resolve_limits(gold.suite.limits, limits or {})
-        # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.
+        # The search calls the scorer many times; its own call budget ends it long before this time limit.
         roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
         submission = read_submission_in_worker(result_dir, gold, resolved, mode=mode, isolation=isolation, fork_server=fork_server)
         tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
@@ -99,13 +99,13 @@ def explain_results(
         workers.callback(queries.close)
         tasks = [task for task in tasks if task not in judged]
         if edits:
-            # Gold that a query gives costs a query: a report, which explains many instances, shows what the run kept.
+            # Gold from a query costs a query: a report, which explains many instances, uses what the run kept.
             live = any(result.detail("gold_from") == "query" for result in (results or {}).values())
             tasks = list(queries.living_gold(tasks, live=live).tasks)
         answers = queries.sql_answers(pool.results, None, inodes)
         for result in answers.results(tasks):
             evidence = result.details.get(_KEY)
-            # A result that another place made (not handed in, timed out) has its status and reason only.
+            # A result from elsewhere (missing, timed out) has only its status and reason.
             plain = {"rules": None, "status": result.status, "reason": result.reason}
             found = evidence if isinstance(evidence, dict) else plain
             if edits and (not isinstance(evidence, dict) or evidence["rules"] is not None):
@@ -120,7 +120,7 @@ def explain_results(
 
 
 def _with_proof(evidence: Data, proof: "Proof | None") -> Data:
-    """The evidence with what running edited queries showed in front of what the tables alone say."""
+    """Return the evidence with the result of the edited queries in front of the causes found in the tables."""
     if proof is None:
         return evidence
     known: Data = evidence.get("explanation") or explanation([], Budget(), evidence["rules"])
@@ -134,17 +134,17 @@ def _with_proof(evidence: Data, proof: "Proof | None") -> Data:
 
 
 def collect_evidence(task: Task, prediction: Prediction) -> Result:
-    """The result of a task whose details hold both kinds of evidence. Runs in the worker that reads gold."""
+    """Return the result of a task whose details contain both kinds of evidence. Runs in the worker that reads gold."""
     return _collect(task, prediction, WHAT)
 
 
 def collect_difference(task: Task, prediction: Prediction) -> Result:
-    """The same with the difference alone."""
+    """Return the same with only the difference."""
     return _collect(task, prediction, ("difference",))
 
 
 def collect_explanation(task: Task, prediction: Prediction) -> Result:
-    """The same with the explanation alone."""
+    """Return the same with only the explanation."""
     return _collect(task, prediction, ("explain",))
 
 
@@ -160,7 +160,7 @@ def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
 
 
 def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, what: Sequence[str]) -> Data:
-    """The evidence of the check that decided, and the explanation of whichever check proves one."""
+    """Return the evidence of the check that decided, and the explanation of whichever check proves one."""
     from evalsuite.analysis.explain.difference import difference
 
     found: Data = {}
@@ -183,7 +183,7 @@ def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, 
             found["sql"] = "\n\n".join(_statements(task, check, entry, form, parameters, rules))
         if "explain" in what and not (unproved or {}).get("proved"):
             if entry.marker.asks is not None and entry.marker.asks(parameters):
-                shown = explanation([], Budget(), rules, note="a judge decides here, and was not asked again")
+                shown = explanation([], Budget(), rules, note="a judge decides here, and was not called again")
             else:
                 shown = explain(entry, form, parameters, rules=rules)
             unproved = shown if unproved is None or shown["proved"] else unproved
@@ -191,7 +191,7 @@ def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, 
 
 
 def _of_pair(task: Task, check: Check, form: Sequence[Table], rules: Rule, result: Result) -> Data:
-    """Both queries, and what differs in what they give on the first database where that is not the same."""
+    """Return both queries, and the difference of their results on the first database on which these differ."""
     from evalsuite.analysis.explain.difference import difference
     from evalsuite.sql.query_pairs import ordered_by
     from evalsuite.sql.statement import both_queries
@@ -205,12 +205,12 @@ def _of_pair(task: Task, check: Check, form: Sequence[Table], rules: Rule, resul
 
 
 def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: Mapping[str, Any], rules: Rule) -> Iterator[str]:
-    """The DuckDB statements that show the differing rows of each wrong table."""
+    """Return the DuckDB statements that show the differing rows of each wrong table."""
     from evalsuite.analysis.causes.table_alignment import table_pairs
     from evalsuite.analysis.explain.difference import table_sql
 
     reads = entry.marker.reads
-    # The table that a query gave lies nowhere once the command is over.
+    # The table of a query does not exist any more once the command is over.
     if reads not in ("table", "tables", "database") or task.answer is None or task.executed is not None:
         return
     gold, value = check.parameters["gold"], task.answer.value
@@ -218,7 +218,7 @@ def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: 
     handed_in = [value] if isinstance(value, str) else list(value)
     for i, pair in enumerate(table_pairs(form, parameters, reads, rules)):
         if reads == "table" and len(golds) > 1:
-            # One statement is enough: the gold it came nearest to cannot be told from names alone.
+            # One statement is enough: names alone do not show which gold was the closest.
             i = next((k for k, name in enumerate(golds) if name == pair.gold.name), i)
         gold_file = _place(task.gold_folder, task, golds[i if reads != "database" else 0])
         prediction_file = _place(task.submission_folder, task, handed_in[i if reads == "tables" else 0])
@@ -233,7 +233,7 @@ def _of_judge(result: Result | None) -> Data:
     from evalsuite.analysis.explain.difference import judge_difference
 
     status, reason = (
-        (result.status, result.reason) if result is not None else ("unscored", "a judge decides; the run's results say what it said")
+        (result.status, result.reason) if result is not None else ("unscored", "a judge decides; the run's results contain its rationale")
     )
     return {"rules": None, "status": status, "reason": reason, "difference": judge_difference(result), "sql": ""}
 
@@ -249,11 +249,11 @@ _SEARCHES: Final[dict[str, ImportRef]] = {
 
 
 def explain(scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: Rule, budget: Budget | None = None) -> dict[str, Any]:
-    """The explanation of one check as data: `proved`, `cause` (its name, empty where unproved), `causes`, `n_attempts`, `notes`.
+    """Explain one check: `proved`, `cause` (its name, empty if unproved), `causes`, `n_attempts`, `notes`.
 
-    `form` is what a reader made of the answer, `parameters` hold gold read. At most 400 tries, and 20,000,000 cells tried together; `notes`
-    say where that, or the size of a table, ended the search. Where the rules refuse gold itself the search is made under the other ones
-    (`rules` says under which the cause was proved, `notes` why).
+    `form` is what a reader made of the answer, `parameters` contain gold read. At most 400 tries, of 20,000,000 cells together; `notes` say
+    if that, or the size of a table, ended the search. If the rules refuse gold itself the search uses the other rules (`rules` says under
+    which the cause was proved, `notes` why).
     """
     budget = budget or Budget()
     if isinstance(form, Fault):
@@ -265,7 +265,7 @@ def explain(scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: 
     found = search(judge, form)
     if found or takes_gold(judge):
         return explanation(found or [], budget, rules)
-    # Where a rule refuses gold itself no undoing can pass; the other one may still say what is wrong.
+    # If a rule refuses gold itself, no repair can pass; the other rule may still find a cause.
     other: Rule = "strict" if rules == "official" else "official"
     note = f"{rules} rules refuse gold itself"
     judge = replace(judge, rules=other, budget=Budget(attempts=budget.attempts, cells=budget.cells))
@@ -277,7 +277,7 @@ def explain(scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: 
 
 
 def takes_gold(judge: Judge) -> bool:
-    """Whether the scorer accepts gold as the answer under the judge's rule: any of several where one is enough; costs no try."""
+    """Whether the scorer accepts gold as the answer under the judge's rule: any of several if one is enough; costs no try."""
     reads, gold = judge.scorer.marker.reads, judge.parameters.get("gold", judge.parameters.get("reference"))
     golds = gold if isinstance(gold, list | tuple) else [gold]
     if reads in ("text", "number"):
@@ -290,16 +290,16 @@ def takes_gold(judge: Judge) -> bool:
 
 
 def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: str = "") -> dict[str, Any]:
-    """The data of an explanation from the causes that the scorer confirmed: `proved` where each of them is a proof.
+    """Return the data of an explanation from the causes that the scorer confirmed: `proved` if each of them is a proof.
 
-    `standing` is `proved` or `fits`, empty where nothing is named: causes of which one would fit unrelated values or rows too often (see
-    `Cause.is_named`) are not named.
+    `standing` is `proved` or `fits`, empty if nothing is named: causes are not named if one of them would fit unrelated values or rows too
+    often (see `Cause.is_named`).
     """
     weighed, notes = [cause.weighed() for cause in causes], [*([note] if note else []), *budget.notes]
     if not all(cause.is_named for cause in weighed):
         by_chance = max((cause for cause in weighed if not cause.is_named), key=lambda cause: cause.chance)
-        notes.append(f"{by_chance.name} fits, as it fits unrelated values in {by_chance.chance:.0%} of tries: not named")
-        # What is a cause of a part only stands without the others.
+        notes.append(f"{by_chance.name} fits, but it also fits unrelated values in {by_chance.chance:.0%} of tries: not named")
+        # A cause of only a part can be shown without the others.
         weighed = [cause for cause in weighed if cause.scores and cause.is_named]
     whole = all(cause.scores is None for cause in weighed) or any(cause.scores and cause.scores[1] == 1 for cause in weighed)
     proved = bool(weighed) and whole and all(cause.standing == "proved" for cause in weighed)
@@ -314,29 +314,29 @@ def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: s
     }
 
 
-# Reading answers again takes about as long as scoring them; a report is written in seconds.
+# Reading answers again takes about as long as scoring them, and a report should take seconds.
 MOST_DIFFERENCES = 300
-# A search for a cause asks the scorer up to 60 times; beyond the seconds no further one is begun.
+# A search for a cause calls the scorer up to 400 times; no further search starts after these seconds.
 MOST_EXPLAINED = 40
 MOST_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvidence:
-    """Evidence by instance id, cut to the record's level, and one sentence on what could not be had (empty: nothing)."""
+    """Evidence by instance id, cut to the record's level, and one sentence on what is missing (empty: nothing)."""
 
     found: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     note: str = ""
 
 
-# What works out the evidence for some instances of a record.
+# Function that collects the evidence for some instances of a record.
 FindEvidence = Callable[["Record", Sequence[str]], RunEvidence]
 
 
 def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
-    """The evidence for the first of the named instances: 300 differences, and 40 explanations within 20 s, at most.
+    """Return the evidence for the first of the named instances: at most 300 differences, and 40 explanations within 20 s.
 
-    Needs the gold and submission folders that the run names, as they were; where they are gone or gold has changed, there is only a note.
+    Needs the gold and submission folders that the run names, unchanged; if they are gone or gold has changed, there is only a note.
     """
     from evalsuite.core.redaction import shows
 
@@ -344,7 +344,7 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
         return RunEvidence()
     gold, submission = Path(str(record.run["gold"]["folder"])), Path(str(record.run["submission"]["folder"]))
     if not (gold.exists() and submission.exists()):
-        return RunEvidence(note="differences are not shown: the folders that the run names are not here")
+        return RunEvidence(note="differences are not shown: the folders of the run are not here")
     try:
         return _collected(record, ids, gold, submission)
     except EvalsuiteError as error:
@@ -389,5 +389,5 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
     if len(ids) > MOST_DIFFERENCES:
         notes.append(f"differences are shown for the first {MOST_DIFFERENCES} of {len(ids)} instances that are not right")
     if changed:
-        notes.append(f"{len(changed)} answer{'s' * (len(changed) > 1)} changed since the run: no difference is shown there")
+        notes.append(f"{len(changed)} answer{'s' * (len(changed) > 1)} changed since the run: their difference is not shown")
     return RunEvidence(found=found, note="; ".join(notes))

@@ -1,9 +1,8 @@
-"""Causes proved by execution: gold's query, or the answer's, with one thing in it changed gives exactly what the other side holds.
+"""Causes proved by execution: gold's query, or the answer's, with one change returns exactly the other side.
 
-Statements run as those of a run do, gold's and answers' in processes of their own, and the scorer judges what they give. An answer that is
-held to a changed gold query is judged by the strict rules without tolerances.
-
-How many answers differ from gold as much as one does: what an edit of a query would meet by accident. Runs where gold is read.
+Statements run as in a run, gold's and answers' in separate processes, and the scorer judges their results. An answer that is compared with
+the result of an edited gold query is judged by the strict rules without tolerances. The chance of a proof counts how many answers differ
+from gold as much as this one: what an unrelated edit would meet by accident.
 """
 
 import math
@@ -43,7 +42,9 @@ _MOST_DIGITS: Final = 6
 
 
 def collect_likeness(task: Task, prediction: Prediction) -> Result:
-    """The result of a task; its details hold how many answers of its kind there are beside gold (see `_room`). Runs in a worker."""
+    """Return the result of a task; its details contain how many answers of its kind differ as much from gold (see `_room`). Runs in a
+    worker.
+    """
     result = judge(task, prediction)
     assert task.answer is not None
     check = applicable(task.instance, task.answer)[0]
@@ -62,9 +63,9 @@ def collect_likeness(task: Task, prediction: Prediction) -> Result:
 
 
 def _room(gold: Table, answer: Table) -> float:
-    """How many answers differ from gold as much as this one: what an unrelated edit would have to meet by accident; 1 to 10^12.
+    """Return how many answers differ from gold as much as this one: 1 to 10^12.
 
-    Whichever is more: the ways to choose the rows that only one side has, or what their other cells could be, a text one of 10.
+    The larger of: the ways to choose the rows that only one side has, or the values that their other cells could have, a text one of 10.
     """
     texts = [[["" if cell is None else str(cell) for cell in column] for column in table.columns] for table in (gold, answer)]
     rows = [Counter(zip(*columns, strict=True)) for columns in texts]
@@ -82,16 +83,16 @@ def _room(gold: Table, answer: Table) -> float:
 
 
 ORDER: Final = "evalsuite.analysis.explain.query_proofs:collect_likeness"
-# Statements that are run for one instance, and at once.
+# Statements that are run for one instance, and at the same time.
 MOST_RUNS, _AT_ONCE = 160, 8
 _MOST_ROWS: Final = 100_000
-# Engines that somebody pays for by the query: nobody asked for dozens.
+# Engines that bill per query: dozens of edits would cost money.
 _BILLED: Final = ("bigquery", "snowflake")
-# A fact that was seen by running is named up to this chance.
+# A cause that was seen by running is named up to this chance.
 _MOST_CHANCE: Final = 0.2
-# What a float loses when it is written and read.
+# Float noise of writing and reading.
 _NOISE: Final = 1e-9
-# By kind of edit the cause where gold's query is edited (the answer did it), and where the answer's is (that undoes it).
+# Kind of edit -> (cause if gold's query is edited, cause if the answer's is): the answer made the edit, or the edit undoes its error.
 _NAMES: Final = {
     "filter removed": ("missing filter", "filter too many"),
     "distinct removed": ("rows duplicated", "distinct too many"),
@@ -105,7 +106,7 @@ _NAMES: Final = {
     "order": ("wrong order", "wrong order"),
     "limit": ("wrong limit", "wrong limit"),
 }
-# What is to be said of queries where the general sentence is about rows.
+# Sentences about queries, for causes whose general sentence is about rows.
 _SAYS: Final = {
     "missing filter": "a filter is missing",
     "rows duplicated": "rows or values are counted several times: a DISTINCT is missing",
@@ -115,7 +116,7 @@ _SAYS: Final = {
 
 @dataclass(slots=True)
 class Proof:
-    """What running edited queries showed: the cause that was found, how many statements ran, and what is to be said beside it."""
+    """What the edited queries showed: the cause, how many statements ran, and notes."""
 
     causes: list[Cause] = field(default_factory=list)
     n_runs: int = 0
@@ -124,9 +125,9 @@ class Proof:
 
 @dataclass(slots=True)
 class QueryProofs:
-    """Proves causes of the tasks of one `explain`, whose databases, executor of SQL answers and inodes of gold these are.
+    """Proves causes of the tasks of one `explain`, given its databases, executor of SQL answers and inodes of gold.
 
-    `fork_server` forks the workers that take texts of answers apart, None: one of their own.
+    `fork_server` forks the workers that parse texts of answers; None starts one of their own.
     """
 
     databases: "Databases"
@@ -136,7 +137,7 @@ class QueryProofs:
     fork_server: "ForkServer | None" = None
 
     def prove(self, task: Task, rules: Rule) -> Proof | None:
-        """What edits of the queries of a wrong answer show; None where there is no query, or no database that it could be run on."""
+        """Return what edits of the queries of a wrong answer show; None if there is no query, or no database to run it on."""
         assert task.answer is not None
         if is_pair(task):
             made = self.answers.with_databases(task)
@@ -146,9 +147,9 @@ class QueryProofs:
         return _search(self, sides, rules) if sides is not None else None
 
     def both_queries(self, task: Task) -> str:
-        """Gold's query and the answer's as far as they are there, for reading; empty where no answer is a query.
+        """Return gold's query and the answer's, formatted for reading, as far as they exist; empty if no answer is a query.
 
-        An answer's text is laid out behind the walls of a worker.
+        An answer's text is formatted in a sandboxed worker.
         """
         if task.answer is None or task.answer.fault is not None:
             return ""
@@ -168,17 +169,21 @@ class QueryProofs:
             return f"-- answer\n{answer}"
 
     def _sides(self, task: Task, check: Check) -> "_Queried | None":
-        """Both queries of a check of tables as far as they are there, and the connection; None where there is neither, or no connection."""
+        """Return both queries of a table check as far as they exist, and the connection; None if there is neither query or no
+        connection.
+        """
         connection, gold, answer = self._texts(task, check)
         if connection is None or connection.engine in _BILLED or not (gold or answer):
             return None
         if not answer and not is_embedded(connection):
-            # No server is asked about an answer that is a file.
+            # No server is contacted for an answer that is a file.
             return None
         return _Queried(task, check, connection, gold, answer, self.databases, self.answers.place_of(task))
 
     def _texts(self, task: Task, check: Check) -> "tuple[Connection | None, str, str]":
-        """(the connection of a check of tables, gold's query, the answer's); None without a connection, an empty text without a query."""
+        """Return (the connection of a table check, gold's query, the answer's); None without a connection, an empty text without a
+        query.
+        """
         assert task.answer is not None
         files, gold, answer = known_queries(task, check), "", ""
         try:
@@ -193,7 +198,7 @@ class QueryProofs:
 
 
 def _table_check(task: Task) -> Check | None:
-    """The check that a table decides, which a query may give."""
+    """Return the check that compares a table, which may come from a query."""
     assert task.answer is not None
     return next((c for c in applicable(task.instance, task.answer) if SCORERS.load(c.scorer).marker.reads == "table"), None)
 
@@ -228,7 +233,7 @@ class _Pair:
         return None
 
     def tasks(self, edits: Mapping[str, QueryEdit], *, of_gold: bool) -> Iterator[Task]:
-        """A task for each edit, called as it is, that is right where the edit proves something."""
+        """Return a task for each edit, by name, that is right if the edit proves something."""
         self.n_runs += len(edits)
         assert self.task.answer is not None
         for name, edit in edits.items():
@@ -239,7 +244,7 @@ class _Pair:
 
 @dataclass(slots=True)
 class _Queried:
-    """What a check of tables and its answer come from: queries ("" where there is none) through a connection, and the answer's table."""
+    """A table check with its queries ("" if there is none), their connection, and the answer's table."""
 
     task: Task
     check: Check
@@ -260,11 +265,11 @@ class _Queried:
         return replace(self.task, executed=self.executed)
 
     def control(self) -> Task | None:
-        """The task that is right where gold's query gives gold today; None where it gives nothing."""
+        """Return the task that is right if gold's query returns gold today; None if it returns nothing."""
         return next(self.tasks({"control": QueryEdit("", "", self.gold)}, of_gold=True, as_answer=True), None)
 
     def tasks(self, edits: Mapping[str, QueryEdit], *, of_gold: bool, as_answer: bool = False) -> Iterator[Task]:
-        """A task for each edit that gives a table, called as it is, that is right where the edit proves something."""
+        """Return a task for each edit that returns a table, by name, that is right if the edit proves something."""
         from evalsuite.sql.query_pool import Query
 
         folder = self.databases.made("edited gold" if of_gold else "edited answers")
@@ -275,7 +280,7 @@ class _Queried:
             self.n_runs += 1
             name, outcome = answered.query.name, answered.outcome
             if isinstance(outcome, Fault):
-                # What an engine refuses of an edit is no news.
+                # An engine that refuses an edit is expected.
                 self.stopped[outcome.code] += not outcome.code.startswith("SQL_")
                 continue
             if outcome.cost.rows > _MOST_ROWS:
@@ -292,7 +297,7 @@ class _Queried:
 
 
 def _called(task: Task, name: str, check: Check) -> Task:
-    """The task with one check and a name of its own; what it reads stays where it is."""
+    """Return the task with one check and another name; the files that it reads stay the same."""
     assert task.answer is not None
     id_, value = task.instance.instance_id, task.answer.value
     if task.answer.answer_type == "file" and isinstance(value, str):
@@ -319,7 +324,7 @@ def _rooted(value: Any, id_: str, check: Check) -> Any:
 
 
 def _search(proofs: QueryProofs, sides: "_Pair | _Queried", rules: Rule) -> Proof:
-    """Edits of gold's query that give the answer, then edits of the answer's that give gold."""
+    """Try edits of gold's query that return the answer, then edits of the answer's that return gold."""
     found = Proof()
     pool = Pool(jobs=1, isolation=proofs.isolation, gold_inodes=proofs.gold_inodes, order=ORDER)
     try:
@@ -351,7 +356,7 @@ def _try(
     rules: Rule,
     room: float,
 ) -> None:
-    """Try the edits of one query, some at once, until one gives what the other side holds."""
+    """Try the edits of one query, several at once, until one returns the other side."""
     whose, wanted = ("gold's", "the answer") if of_gold else ("the answer's", "gold")
     try:
         with RpcClient(
@@ -361,7 +366,7 @@ def _try(
                 "evalsuite.sql.query_edits:edits_as_data", own, sides.dialect, other, "gold's" if not of_gold else "the answer's"
             )
     except (FaultError, EvalsuiteError):
-        found.notes.append(f"{whose} query cannot be taken apart")
+        found.notes.append(f"{whose} query cannot be parsed")
         return
     edits = {f"e{i}": QueryEdit(*edit) for i, edit in enumerate(made)}
     names, n_tried, judged = list(edits), 0, "strict" if of_gold else rules
@@ -383,13 +388,15 @@ def _try(
 
 
 def _chance(n_before: int, room: float) -> float:
-    """How likely an unrelated edit gives as much; what one in five would give is named, and is no proof."""
+    """Return how likely an unrelated edit gives as much; a chance of up to 20 % is named, but is no proof."""
     chance = n_before / room
     return min(FITS, chance) if chance <= _MOST_CHANCE else chance
 
 
 def _idle_kinds(sides: "_Pair | _Queried", pool: Pool, own: str, rules: Rule) -> frozenset[bool]:
-    """For which edits, of the order or others, gold's query gives the answer as it stands: there an edit that changes nothing would fit."""
+    """Return the kinds of edits (of the order, or others) that would fit without a change, because gold's query already returns the
+    answer.
+    """
     found = set()
     for kind in ("order", "condition"):
         tasks = list(sides.tasks({"as it stands": QueryEdit(kind, "", own)}, of_gold=True))
@@ -401,7 +408,7 @@ def _idle_kinds(sides: "_Pair | _Queried", pool: Pool, own: str, rules: Rule) ->
 def _necessary_parts(
     sides: "_Pair | _Queried", pool: Pool, edits: Mapping[str, QueryEdit], edit: QueryEdit, *, of_gold: bool, rules: Rule
 ) -> QueryEdit:
-    """The edit without the parts that can be left out: as long as it is right without one of them, it is taken without."""
+    """Return the edit without its unnecessary parts: a part is dropped while the edit stays right without it."""
     left = {one.sql: name for name, one in edits.items() if one.sql != edit.sql}
     while True:
         fewer = {name: edits[name] for text in edit.fewer if (name := left.pop(text, None)) is not None}
@@ -412,5 +419,5 @@ def _necessary_parts(
 
 
 def _right(pool: Pool, tasks: Sequence[Task], rules: Rule) -> list[str]:
-    """The names of the tasks whose answer is right under a rule."""
+    """Return the names of the tasks whose answer is right under a rule."""
     return [result.instance_id for result in pool.results(tasks) if (result.strict if rules == "strict" else result.official) == 1]

@@ -1,10 +1,9 @@
-"""What every search for a cause shares: the scorer as the judge of each try, a budget that is counted, and what was found.
+"""What every search for a cause shares: the scorer as judge of each try, a counted budget, the causes, and their chance.
 
-How often a law would fit values that have nothing to do with each other: what keeps a coincidence from being called a proof.
-
-Gold's values are exchanged for others of the same kind: those of its column, and made ones with as many digits and the same exponent
-(of years: years nearby; of days: days nearby; of times: others as round). Where up to three values are wrong any law that would fit counts,
-for any would have been named. Of two truths each is met by accident in every second try.
+The chance of a cause says how often a hypothesis fits unrelated values, which separates a coincidence from a proof. Gold's values are
+replaced by others of the same kind: those of its column, and generated ones with as many digits and the same exponent (years: nearby years;
+days: nearby days; times: others as round). If at most three values are wrong, any hypothesis that fits counts, because any would have been
+named. One of two booleans is met by accident in every second try.
 """
 
 import math
@@ -28,17 +27,18 @@ from evalsuite.core.scorer_contract import Scorer
 from evalsuite.core.types import Rule, Table
 
 TRIES, TRIES_OF_MANY = 1000, 150
-# Of so few wrong values any law that fits would have been named.
+# With so few wrong values any hypothesis that fits would have been named.
 MOST_OF_ANY: Final = 3
 MOST_PAIRS: Final = 8
 FEWEST_VALUES: Final = 5
-# A cause is proved below the first share of tries, fits up to the second, and is not named above it; a law of values up to the third.
+# A cause is proved below the first share of tries, fits up to the second, and is not named above it; for hypotheses on values up to the
+# third.
 PROVED, FITS, FITS_VALUES = 0.001, 0.005, 0.025
 _YEARS: Final = range(1900, 2101)
 _NEAR, _HALF_A_YEAR = 20, 183
 _MOST_LETTERS: Final = 60
 _TWO_DAYS: Final = 2 * 24 * 3600
-# A single number of fewer digits is met by accident too often for a proof, and so is one of any digits by these laws.
+# A single number of fewer digits is met by accident too often for a proof, and so is one of any digits by these hypotheses.
 FEWEST_DIGITS: Final = 5
 _FEWEST_OF_FACTOR: Final = 3
 _SHIFTS: Final = ("off by one", "off by one day")
@@ -52,20 +52,20 @@ _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
 
 
 def chance_of(law: ErrorHypothesis, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
-    """The share of tries, 0 to 1, in which the law fits n pairs whose gold is another value of the same kind.
+    """Return the share of tries, 0 to 1, in which the hypothesis fits n pairs whose gold is another value of the same kind.
 
-    `column` are gold's values where the pairs stand. The draws repeat themselves: the same pairs have the same share.
+    `column` are gold's values in the column of the pairs. The draws are deterministic: the same pairs have the same share.
     """
     n_wrong, pairs = len(pairs), pairs[:MOST_PAIRS]
     if law.name in _SHIFTS and _is_gapless(pairs):
-        # Ranks, years and days in a row are off by one together.
+        # Consecutive ranks, years and days are all off by one together.
         pairs = pairs[:1]
     if law.name in _TRUTH_LAWS:
-        # A wrong truth is always the other one: only where all of a column are wrong it is turned around.
+        # A wrong boolean is always the other one: booleans count as inverted only if all of a column are wrong.
         some_right = law.name == "inverted" and n_wrong < sum(value is not None for value in column)
         return 1.0 if some_right else 0.5**n_wrong
     if law.name == "value lost":
-        # It is seen, whatever stood there.
+        # The loss is visible, whatever the value was.
         return 0.0
     chance = _chance([law], pairs, column)
     for family in (_NUMBER_LAWS, _TIME_LAWS):
@@ -73,11 +73,11 @@ def chance_of(law: ErrorHypothesis, pairs: Sequence[Pair], column: Sequence[Any]
             # It would have been named by any other name too.
             chance = max(chance, _chance([one for one in LAWS if one.name in family], pairs, column))
     if law.name in _NULL_LAWS:
-        # What stands where gold has NULL is a habit of the writer, however many NULLs there are; of one or two it is no proof.
+        # A fill value for NULL is a habit of the writer, however many NULLs there are; one or two are no proof.
         return max(min(chance, FITS), PROVED if n_wrong < MOST_OF_ANY else 0.0)
     fewest = min(_n_digits(pair.predicted_number) for pair in pairs)
     if law.name == "constant factor" and len(pairs) <= MOST_OF_ANY and fewest < _FEWEST_OF_FACTOR:
-        # A rate and its rounding make most small numbers of others.
+        # A rate with rounding turns most small numbers into others.
         return max(chance, PROVED)
     predicted = pairs[0].predicted_number if len(pairs) == 1 else None
     if predicted is not None and (law.name in _NEVER_OF_ONE or _n_digits(predicted) < FEWEST_DIGITS):
@@ -86,7 +86,7 @@ def chance_of(law: ErrorHypothesis, pairs: Sequence[Pair], column: Sequence[Any]
 
 
 def _is_gapless(pairs: Sequence[Pair]) -> bool:
-    """Whether gold's values are numbers or days of which half or more of those between the least and the largest are there."""
+    """Whether gold's values are numbers or days that cover at least half of their range."""
     names = {key(cell(pair.gold, native=pair.native)) for pair in pairs}
     return len(names) == 1 or _share_by_steps(names) * len(names) > 0.5 * (len(names) - 1) / (len(names) + 1)
 
@@ -96,12 +96,13 @@ def _n_digits(number: Decimal | None) -> int:
 
 
 def chance_of_rows(a: Alignment, *, without_key: bool = False) -> float:
-    """How likely tables that have nothing to do with each other have as many equal cells in paired rows, 0 to 1.
+    """Return how likely unrelated tables have as many equal cells in paired rows, 0 to 1.
 
-    The product over the pairs of rows of min(1, n * s1 * s2 * ...): n is the larger number of rows, for a row could have met any of them,
-    and s the share of unrelated values that are the one in an equal cell (`_share`). An answer without any value has nothing that could be
-    met by accident. `without_key` leaves out the column without wrong cells that says most: tables that were grouped by the same key share
-    it. Texts alone are never a proof: they come from lists that both tables may know.
+    The product over the pairs of rows of min(1, n * s1 * s2 * ...): n is the larger number of rows, because a row could have met any of
+    them,
+    and s the share of unrelated values that equal the cell (`_share`). An answer without any value cannot match by accident. `without_key`
+    leaves out the most informative column without wrong cells: tables that were grouped by the same key share it. Texts alone are never a
+    proof: they come from lists that both tables may know.
     """
     if _is_empty(a) or not a.pairs:
         return FITS if _is_empty(a) else 1.0
@@ -124,7 +125,7 @@ def chance_of_rows(a: Alignment, *, without_key: bool = False) -> float:
 
 
 def chance_of_columns(a: Alignment) -> float:
-    """How likely the columns whose cells stand in other rows than gold's hold the same cells by accident: see `chance_of_rows`."""
+    """Return how likely columns contain the same cells as gold's in other rows by accident: see `chance_of_rows`."""
 
     def chance(*, by_letters: bool) -> float:
         logarithm = 0.0
@@ -132,7 +133,7 @@ def chance_of_columns(a: Alignment) -> float:
             if k is not None and a.columns.gold_keys[j] != a.columns.predicted_keys[k]:
                 shares, counts = _Shares(a, j, by_letters=by_letters), a.columns.gold_bags[j]
                 ways = math.lgamma(counts.total() + 1) - sum(math.lgamma(n + 1) for n in counts.values())
-                # Ranks, months or years without gaps are the same in all tables.
+                # Gapless ranks, months or years are the same in all tables.
                 if shares.by_steps * len(counts) <= 0.5:
                     logarithm += min(0.0, ways + sum(math.log(shares.of(row)) for row in range(a.gold.n_rows)))
         return math.exp(logarithm)
@@ -141,7 +142,7 @@ def chance_of_columns(a: Alignment) -> float:
 
 
 def chance_of_copies(a: Alignment) -> float:
-    """How likely rows added at random are copies of gold's rows: see `chance_of_rows`."""
+    """Return how likely rows added at random are copies of gold's rows: see `chance_of_rows`."""
     golds = {a.gold_row(row): row for row in range(a.gold.n_rows)}
     columns = [_Shares(a, j, by_letters=False) for j, k in enumerate(a.partners) if k is not None]
     rows = [golds[name] for p in a.extra if (name := a.predicted_row(p)) in golds]
@@ -149,24 +150,24 @@ def chance_of_copies(a: Alignment) -> float:
 
 
 def chance_of_headers(a: Alignment) -> float:
-    """How likely as many headers are gold's by accident: each letter or digit of them halves it."""
+    """Return how likely as many headers equal gold's by accident: each letter or digit of them halves it."""
     golds, own = ({name.strip().casefold() for name in table.header} for table in (a.gold, a.prediction))
     return 0.5 ** sum(sum(map(str.isalnum, name)) for name in golds & own)
 
 
 def _is_empty(a: Alignment) -> bool:
-    """Whether the answer holds no value where gold has some."""
+    """Whether the answer has no value in a column in which gold has some."""
     names = [name for k in a.partners if k is not None for name in a.columns.predicted_keys[k]]
     return None not in a.partners and a.gold.n_rows > 0 and all(name is None for name in names)
 
 
 class _Shares:
-    """How many unrelated values are the one of a gold cell, as a share: the largest of three guesses.
+    """The share of unrelated values that equal a gold cell: the largest of three estimates.
 
     - by its kind: a number of d digits 10^-d, a year 1/41, a day 1/365, an hour or minute of it 1/24 or 1/1440 of that, a text of d letters
-      4^(3 - d) (or, not `by_letters`, 1/2), a truth, NULL or a short text 1/2;
-    - how often it stands in the other cells of its column;
-    - of numbers or days one by the steps from the least to the largest of both sides.
+      4^(3 - d) (or, not `by_letters`, 1/2), a boolean, NULL or a short text 1/2;
+    - its frequency in the other cells of its column;
+    - for numbers or days, one by the steps from the smallest to the largest of both sides.
     """
 
     def __init__(self, a: Alignment, j: int, *, by_letters: bool) -> None:
@@ -177,7 +178,7 @@ class _Shares:
         self._counts, self.by_steps = Counter(self._keys), _share_by_steps({*self._keys, *own} - {None})
 
     def of(self, g: int, p: int | None = None) -> float:
-        """The share of gold row g; with the predicted row p by all of its digits where both cells have them."""
+        """Return the share of gold row g; with the predicted row p, by all of its digits if both cells have them."""
         a, j = self._a, self._j
         name, rounded, n, k = self._keys[g], a.columns.gold_keys[j][g], a.gold.n_rows, a.partners[j]
         count = self._counts[name]
@@ -199,7 +200,7 @@ class _Shares:
 
 
 def _share_by_steps(names: Collection[Any]) -> float:
-    """One by the steps from the least to the largest of n numbers or days, taken (n + 1) / (n - 1) times as wide; 0 for texts."""
+    """Return one by the steps from the smallest to the largest of n numbers or days, widened by (n + 1) / (n - 1); 0 for texts."""
     values = [name[1] if isinstance(name, tuple) and name[0] in ("decimal", "instant") else name for name in names]
     if len(values) < 2 or not all(isinstance(value, int | Decimal) and not isinstance(value, bool) for value in values):
         return 0.0
@@ -211,7 +212,7 @@ def _share_by_steps(names: Collection[Any]) -> float:
 
 
 def _chance(laws: Sequence[ErrorHypothesis], pairs: Sequence[Pair], column: Sequence[Any]) -> float:
-    """The share of tries in which any of the laws fits, of the two ways of drawing the one that it fits more often."""
+    """Return the share of tries in which any of the hypotheses fits, for the way of drawing that it fits more often."""
     random_ = random.Random(f"{laws[0].name} {len(pairs)} {pairs[0].gold!r}")
     shares, n_tries = [0.0], TRIES if len(pairs) <= MOST_OF_ANY else TRIES_OF_MANY
     others = [[value for value in column if str(value) != str(pair.gold)] for pair in pairs]
@@ -229,7 +230,7 @@ def _chance(laws: Sequence[ErrorHypothesis], pairs: Sequence[Pair], column: Sequ
 
 
 def _moments(text: str, n_days: int, random_: random.Random) -> Iterator[str]:
-    """Days within `n_days` of one; of a time others within two days that are as round: to half an hour, a minute, a second."""
+    """Return days within `n_days` of one; for a time, others within two days that are as round: to half an hour, a minute, a second."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -248,7 +249,7 @@ def _share(laws: Sequence[ErrorHypothesis], pairs: Sequence[Pair], draws: Iterat
     n_fits = n = 0
     for golds in draws:
         drawn = [Pair(gold, pair.predicted, pair.native) for gold, pair in zip(golds, pairs, strict=True)]
-        # What differs is looked at: a value that is the answer's own would be no error.
+        # Only values that differ count: one that equals the answer's would be no error.
         if all(str(pair.gold) != str(pair.predicted) for pair in drawn):
             n += 1
             n_fits += any(one.fix(drawn) is not None for one in laws)
@@ -256,7 +257,7 @@ def _share(laws: Sequence[ErrorHypothesis], pairs: Sequence[Pair], draws: Iterat
 
 
 def _draws(kinds: Sequence[Sequence[Decimal]], pairs: Sequence[Pair], n_tries: int, random_: random.Random) -> Iterator[list[Any]]:
-    """Values of the kinds, one for each pair: of a single pair each value of its kind once."""
+    """Return values of the kinds, one for each pair; for a single pair each value of its kind once."""
     likes = [pair.gold for pair in pairs]
     if len(kinds) == 1:
         yield from ([write_number(value, likes[0])] for value in kinds[0])
@@ -266,7 +267,7 @@ def _draws(kinds: Sequence[Sequence[Decimal]], pairs: Sequence[Pair], n_tries: i
 
 
 def _of_its_kind(number: Decimal, random_: random.Random) -> Iterator[Decimal]:
-    """At most `TRIES` numbers with the sign, the significant digits and the exponent of a number, all of them where there are no more."""
+    """Return at most `TRIES` numbers with the sign, the significant digits and the exponent of a number, all of them if there are fewer."""
     if number == number.to_integral_value() and int(number) in _YEARS:
         yield from (number + step for step in range(-_NEAR, _NEAR + 1))
         return
@@ -285,12 +286,15 @@ SHOWN: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One cause: its name, what was found (counts and places, no values), and where (headers, values).
+    """One cause: its name, its sentence (counts and places, no values), and where (headers, values).
 
-    `law` made `pairs` of values wrong, `column` are gold's values around them. `puts_gold_in` says that undoing it takes from gold what
-    the answer does not hold; `chance` in [0, 1] is the share of unrelated values that it would fit, `in_common` the share of unrelated
-    answers with as much else of gold's, see `null_model`. `patch` are the keys by path that let a schema take the answer as it is, `scores`
-    the score before and after what is a cause of a part only.
+    `law` made `pairs` of values wrong, `column` are gold's values around them. `puts_gold_in`: undoing the cause takes values from gold
+    that
+    the answer lacks. `chance` in [0, 1] is the share of unrelated values that it would fit, `in_common` the share of unrelated answers with
+    as
+    many other cells of gold's. `patch` are the keys by path with which a schema accepts the answer, `scores` the score before and after for
+    a
+    cause of only a part.
     """
 
     name: str
@@ -313,16 +317,18 @@ class Cause:
 
     @property
     def is_named(self) -> bool:
-        """Whether unrelated rows show it in 0.5 % of tries, values in 2.5 %; or unrelated answers, with all they share, in 0.1 %."""
+        """Whether unrelated rows show it in at most 0.5 % of tries, values in 2.5 %; or unrelated answers, with all they share, in 0.1
+        %.
+        """
         return self.chance <= (FITS if self.law is None else FITS_VALUES) or self.chance * self.in_common <= PROVED
 
     @property
     def standing(self) -> str:
-        """`proved`, or `fits` where undoing it needs gold, or where as much would fit unrelated values in 0.1 % of tries or more."""
+        """`proved`, or `fits` if undoing the cause needs gold, or if it fits unrelated values in 0.1 % of tries or more."""
         return "fits" if self.puts_gold_in or self.chance >= PROVED else "proved"
 
     def to_json(self) -> dict[str, Any]:
-        """As data; `general` says what the cause means without anything of either side, `text` all in one line."""
+        """Return the cause as data; `general` is its meaning without values of either side, `text` all of it in one line."""
         says = self.says or general_sentence(self.name)
         return {
             "name": self.name,
@@ -340,7 +346,7 @@ class Cause:
 
 @dataclass(slots=True)
 class Budget:
-    """How often the scorer may still be asked, and of how many cells in all: counted and not timed, so that load changes no answer."""
+    """The remaining calls of the scorer, and cells in total; counted rather than timed, so that load changes no answer."""
 
     attempts: int = MOST_ATTEMPTS
     cells: int = MOST_CELLS
@@ -350,7 +356,7 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Whether the search has to end; what ended it is noted once."""
+        """Whether the search has to end; the reason is noted once."""
         if self.used >= self.attempts:
             self.note(f"no cause found in {tries(self.attempts)}")
         elif self.used_cells >= self.cells:
@@ -360,7 +366,7 @@ class Budget:
         return True
 
     def note(self, text: str) -> None:
-        """Remember what was not looked at."""
+        """Note something that was not searched."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -375,11 +381,11 @@ class Judge:
     budget: Budget
 
     def passes(self, prediction: Any) -> bool:
-        """Whether the scorer gives a full score; False too where the budget is spent, or where the scorer cannot judge it."""
+        """Whether the scorer gives a full score; False if the budget is spent, or if the scorer cannot judge the answer."""
         return self.value(prediction) == 1.0
 
     def value(self, prediction: Any) -> float | None:
-        """What the scorer gives; None where the budget is spent, or where the scorer cannot judge it."""
+        """Return the score; None if the budget is spent, or if the scorer cannot judge the answer."""
         if self.budget.spent:
             return None
         self.budget.used += 1
@@ -388,11 +394,11 @@ class Judge:
             with verdicts_only():
                 return self.scorer.score(prediction, **self.parameters).value(self.rules)
         except (FaultError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError):
-            # A repaired answer is nobody's answer: what a scorer cannot read of it proves nothing.
+            # A repaired answer is generated: a scorer that cannot read it proves nothing.
             return None
 
     def with_parameters(self, **changed: Any) -> "Judge":
-        """The same scorer with some parameters changed."""
+        """Return the same judge with some parameters changed."""
         return Judge(self.scorer, {**self.parameters, **changed}, self.rules, self.budget)
 
 
@@ -400,7 +406,7 @@ Passes = Callable[[Any], bool]
 
 
 def n_cells(form: Any) -> int:
-    """How many cells an answer has: those of its tables, 1 for everything else."""
+    """Return how many cells an answer has: those of its tables, 1 for everything else."""
     if isinstance(form, Table):
         return form.n_rows * len(form.columns)
     if isinstance(form, Mapping):
@@ -409,7 +415,7 @@ def n_cells(form: Any) -> int:
 
 
 def show(value: Any) -> str:
-    """A value in a sentence."""
+    """Return a value as it is shown in a sentence."""
     text = "NULL" if value is None else repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
@@ -425,5 +431,5 @@ def tries(n: int) -> str:
 
 
 def joined(causes: Sequence[Cause]) -> str:
-    """The names of several causes in one."""
+    """Return the names of several causes as one."""
     return " and ".join(dict.fromkeys(cause.name for cause in causes))

@@ -1,4 +1,4 @@
-"""The causes of wrong tables: repairs of one table against one gold table, then of lists of tables and of databases."""
+"""Search the causes of wrong tables: repairs of one table against one gold table, then of lists of tables and of databases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,16 +25,16 @@ from evalsuite.analysis.explain.search import (
 from evalsuite.core.types import Fault, Table
 
 MOST_ALTERNATIVES: Final = 3
-# It says what is seen, and fits whatever gold holds.
+# These causes are directly visible and fit whatever gold contains.
 _FACT: Final = "value lost"
-# They are a proof by what else the tables have in common: nothing of NULL has digits that could be unlike.
+# These are proved by what else the tables have in common: NULL has no digits that could differ.
 _OF_NULL: Final = ("value lost", "null and zero", "null word", "default value")
 MOST_SWAPPED: Final = 6
 MOST_TRIED: Final = 100
 
 
 def explain_table(judge: Judge, form: Table) -> list[Cause] | None:
-    """The proved causes of a wrong table, against whichever accepted gold proves any; None where nothing is proved."""
+    """Return the proved causes of a wrong table, against whichever accepted gold proves any; None if nothing is proved."""
 
     def unlikeness(pair: TablePair) -> tuple[int, int]:
         shared = {header.casefold() for header in pair.gold.header} & {header.casefold() for header in pair.prediction.header}
@@ -48,7 +48,7 @@ def explain_table(judge: Judge, form: Table) -> list[Cause] | None:
 
 
 def explain_tables(judge: Judge, form: Sequence[Table | Fault]) -> list[Cause] | None:
-    """The proved causes where several tables are handed in: another order of them, or each wrong one's own."""
+    """Return the proved causes of several submitted tables: another order of them, or causes of each wrong one."""
     golds = list(judge.parameters["gold"])
     if len(form) != len(golds) or any(isinstance(table, Fault) for table in form):
         return None
@@ -69,7 +69,7 @@ def explain_tables(judge: Judge, form: Sequence[Table | Fault]) -> list[Cause] |
 
 
 def explain_database(judge: Judge, form: Mapping[str, Table | Fault]) -> list[Cause] | None:
-    """The proved causes of the wrong tables of a database."""
+    """Return the proved causes of the wrong tables of a database."""
     names = list(judge.parameters.get("condition_tabs") or judge.parameters["gold"])
     pairs = {pair.name: pair for pair in table_pairs(form, judge.parameters, "database", judge.rules)}
     if len(pairs) < len(names):
@@ -89,7 +89,7 @@ def explain_database(judge: Judge, form: Mapping[str, Table | Fault]) -> list[Ca
 
 
 def _only(judge: Judge, i: int, **changed: Any) -> Judge:
-    """The judge for the i-th table alone."""
+    """Return the judge for the i-th table alone."""
     for key in ("condition_cols", "ignore_orders"):
         given = judge.parameters.get(key)
         if isinstance(given, list | tuple) and i < len(given):
@@ -103,7 +103,7 @@ def _in_table(cause: Cause, i: int, name: str) -> Cause:
 
 
 def _swapped(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] | None:
-    """The tables in another order, where each finds its own gold so."""
+    """Try the tables in another order in which each matches its own gold."""
     if not 2 <= n <= MOST_SWAPPED:
         return None
     order: list[int] = []
@@ -115,11 +115,11 @@ def _swapped(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] | None:
         order.append(place)
     if order == list(range(n)) or not judge.passes([form[k] for k in order]):
         return None
-    return [Cause("tables swapped", f"{sum(k != i for i, k in enumerate(order))} tables stand in another place than gold's")]
+    return [Cause("tables swapped", f"{sum(k != i for i, k in enumerate(order))} tables are in another position than in gold")]
 
 
 def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cause], Table] | None:
-    """(the causes, the repaired table that passes), the cheapest and simplest first."""
+    """Return (the causes, the repaired table that passes), the cheapest and simplest first."""
     start = pair.align(judge.rules)
     if start is None:
         judge.budget.note("the tables are too large to search cell by cell")
@@ -133,7 +133,7 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
             if found is not None:
                 return found
             continue
-        # A cause of its own name is tried early, and not again with its phase.
+        # A repair that has a cause of its own name is tried early, and not again in its phase.
         tried = [one for one in TABLE_CAUSES if one.name == phase or (one.phase == phase and one.name not in order)]
         for repair in tried:
             for repaired in repair.repair(start):
@@ -146,7 +146,7 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
                     half_way.append((cause, repaired.table))
         if judge.budget.spent:
             return None
-    # A repair of rows that did not suffice, and then one of values.
+    # First a repair of rows that is not enough, then one of values.
     for cause, table in half_way:
         again = replace(pair, prediction=table).align(judge.rules)
         found = _values(again, passes) if again is not None else None
@@ -156,14 +156,14 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
 
 
 def _chance(a: Alignment, repaired: Repaired, cause: TableCause) -> float:
-    """How likely as much is found between tables that have nothing to do with each other.
+    """Return how likely unrelated tables show as much.
 
-    What is said of rows is so: it is named even where it is no proof, but not of tables that have hardly a row in common.
+    A sentence about rows is true, so it is named even if it proves nothing, except for tables that have hardly a row in common.
     """
     if cause.phase == "file":
         return min(repaired.chance, FITS)
     if cause.name == "wrong grouping level":
-        # Its rows are none of gold's: the numbers alone show it.
+        # Its rows are none of gold's: only the numbers can prove it.
         return min(FITS, repaired.chance)
     if cause.name == "rows scrambled":
         shared = chance_of_columns(a)
@@ -175,15 +175,16 @@ def _chance(a: Alignment, repaired: Repaired, cause: TableCause) -> float:
         shared *= chance_of_headers(a)
     if repaired.where and shared <= MOST_CHANCE:
         shared = min(FITS, shared)
-    # That rows are too many is no cause.
+    # Extra rows by themselves are not a cause.
     return max(min(repaired.chance, FITS), shared, PROVED if cause.name == "extra rows" else 0.0)
 
 
 def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
-    """A law for each column with wrong cells, so that all of them together pass.
+    """Find a hypothesis for each column with wrong cells, so that all of them together pass.
 
-    First as the rows are paired, then as they stand in the files, then sorted; each also with the cells that the tolerance hides, because
-    the official rules sort them too.
+    First as the rows are paired, then by position, then sorted; each also with the cells that the tolerance hides, because the official
+    rules
+    sort them too.
     """
     if a.missing or a.extra:
         return None
@@ -210,7 +211,7 @@ def _values_in(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None
         chosen = {j: fitting[j][min(attempt, len(fitting[j]) - 1)] for j in wrong}
         if not passes(_undone(a, chosen)):
             continue
-        # A column that the scorer takes as it stands is no part of the cause.
+        # A column that the scorer accepts unchanged is not part of the cause.
         for j in wrong if len(wrong) > 1 else ():
             rest = {other: found for other, found in chosen.items() if other != j}
             if rest and passes(_undone(a, rest)):
@@ -220,7 +221,7 @@ def _values_in(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None
 
 
 def _undone(a: Alignment, chosen: Mapping[int, tuple[ErrorHypothesis, Fixed]]) -> Table:
-    """The prediction with a law undone in some columns."""
+    """Return the prediction with a hypothesis undone in some columns."""
     table = a.prediction
     for j, (_, fixed) in chosen.items():
         k = a.partners[j]
@@ -234,7 +235,7 @@ def _undone(a: Alignment, chosen: Mapping[int, tuple[ErrorHypothesis, Fixed]]) -
 
 def _fitting(a: Alignment, j: int) -> Iterator[tuple[ErrorHypothesis, Fixed]]:
     pairs = a.values(j, a.wrong[j])
-    # What does not hold for a hundred of thousands holds for none of them.
+    # If it fails for the first hundred of thousands of pairs, it does not hold for all of them.
     some = pairs[:: len(pairs) // MOST_TRIED] if len(pairs) > 2 * MOST_TRIED else ()
     for law in LAWS:
         if some and law.fix(some) is None:
@@ -245,7 +246,7 @@ def _fitting(a: Alignment, j: int) -> Iterator[tuple[ErrorHypothesis, Fixed]]:
 
 
 def _some_are_right(a: Alignment, j: int) -> bool:
-    """Whether a cell of the column is right that a law would have made wrong: neither NULL nor 0."""
+    """Whether a cell of the column is right that a hypothesis would have made wrong: neither NULL nor 0."""
     wrong = set(a.wrong[j])
     right = (a.values(j, [rows])[0] for rows in a.pairs if rows not in wrong)
     return any(pair.gold_number != 0 and not is_null(pair.gold, native=pair.native) for pair in right)
@@ -255,7 +256,7 @@ def _cause(a: Alignment, j: int, law: ErrorHypothesis, fixed: Fixed) -> Cause:
     k, rows = a.partners[j], a.wrong[j]
     assert k is not None
     if a.rules == "strict" and law.name != _FACT:
-        # What a tolerance takes was changed too: where the same is to be said of it, all changed cells are counted.
+        # Cells within the tolerance were changed too: if the sentence stays the same, all changed cells are counted.
         changed = tuple((g, p) for g, p in a.pairs if a.columns.gold_keys[j][g] != a.columns.predicted_keys[k][p])
         also = law.fix(a.values(j, changed)) if len(changed) > len(rows) else None
         rows, fixed = (changed, also) if also is not None else (rows, fixed)
@@ -264,7 +265,7 @@ def _cause(a: Alignment, j: int, law: ErrorHypothesis, fixed: Fixed) -> Cause:
     wrong = set(rows)
     scope = law.scope(a.values(j, [pair for pair in a.pairs if pair not in wrong])) if law.scope is not None else ""
     at = f"column {k + 1} {show(a.prediction.header[k])}, first at row {rows[0][1] + 1}"
-    where = f"{at}: gold {show(first.gold)}, handed in {show(first.predicted)}"
+    where = f"{at}: gold {show(first.gold)}, submitted {show(first.predicted)}"
     return Cause(
         law.name,
         f"{fixed.says or law.says}{' ' if scope else ''}{scope}, in {place}",

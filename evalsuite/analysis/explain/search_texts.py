@@ -1,4 +1,4 @@
-"""The causes of wrong text answers: a number or a phrase found in the answer, made right in its place."""
+"""Search the causes of wrong text answers: a number or a phrase of the answer, corrected in place."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _MARKS: Final = "*_`\"'()[]{}.,;:!? "
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A number of the answer: where it stands and how it is written."""
+    """A number of the answer: its position and how it is written."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ Tries = Iterator[tuple[list[Cause], str]]
 
 
 def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
-    """The proved causes of a wrong text answer; None where nothing is proved."""
+    """Return the proved causes of a wrong text answer; None if nothing is proved."""
     if len(answer) > LONGEST_ANSWER:
         judge.budget.note(f"the answer is longer than {LONGEST_ANSWER} characters and was not searched")
         return None
@@ -73,21 +73,21 @@ def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
     found = [word for word in words if word and word.casefold() in answer.casefold()]
     if found:
         where = ", ".join(map(show, found[:3]))
-        yield [Cause("excluded text", f"the answer holds {len(found)} of the texts that exclude it", where)], text
+        yield [Cause("excluded text", f"the answer contains {len(found)} of the texts that exclude it", where)], text
 
 
 def _by_number(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tries]:
     numbers = [number for number in map(read_gold_number, golds) if number is not None]
     tokens = []
     for match in islice(_TOKEN.finditer(answer), MOST_TOKENS):
-        # The marks beside a number part it from the next one.
+        # Punctuation next to a number separates it from the next one.
         text, start = match.group().strip(_BESIDE), match.start() + len(match.group()) - len(match.group().lstrip(_BESIDE))
         tokens.append(_Token(start, start + len(text), text))
     if not numbers or not tokens:
         return []
     one_by_one = [_token_alone(tokens, answer), _in_place(numbers, tokens, answer)]
     together = _all_at_once(judge, numbers, tokens, answer)
-    # Of many numbers it is likelier that all are wrong, and 12 of them by 6 laws are more tries than there are.
+    # With many numbers it is likelier that all are wrong, and 12 of them by 6 hypotheses already exceed the budget.
     return [together, *one_by_one] if len(numbers) > 1 else [*one_by_one, together]
 
 
@@ -96,15 +96,15 @@ def _token_alone(tokens: Sequence[_Token], answer: str) -> Tries:
         text = token.text
         if text != answer.strip():
             says = (
-                f"the answer holds {len(tokens)} numbers, and one of them alone is right"
+                f"the answer contains {len(tokens)} numbers, and one of them alone is right"
                 if len(tokens) > 1
-                else "text stands beside the number"
+                else "there is text next to the number"
             )
             yield [Cause("extra text", says, f"right alone: {show(text)}")], text
 
 
 def _in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
-    """One number of the answer made right by one law: in its place, then alone."""
+    """Correct one number of the answer by one hypothesis: in place, then alone."""
     for alone in (False, True):
         for law in _laws(_NUMBER_LAWS):
             for token in tokens:
@@ -112,18 +112,18 @@ def _in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str)
                     fixed = _fix_number(law, number, token.text)
                     if fixed is None:
                         continue
-                    where = f"gold {plain(number)}, handed in {show(token.text)}"
+                    where = f"gold {plain(number)}, submitted {show(token.text)}"
                     pairs = [Pair(plain(number), reading) for reading in _readings(law, token.text)[:1]]
                     causes = [Cause(law.name, fixed[1], where, law=law, pairs=pairs, column=pairs), *_grouped(law, token.text)]
                     if alone:
-                        yield [*causes, Cause("extra text", "text stands beside the number")], fixed[0]
+                        yield [*causes, Cause("extra text", "there is text next to the number")], fixed[0]
                     else:
                         yield causes, answer[: token.start] + fixed[0] + answer[token.end :]
 
 
 @dataclass(frozen=True, slots=True)
 class _Mended:
-    """A number of the answer, what stands in its place once a law is undone, and what the law says of it."""
+    """A number of the answer, its corrected text, and the sentence of the hypothesis."""
 
     token: _Token
     text: str
@@ -132,11 +132,11 @@ class _Mended:
 
 
 def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
-    """Every gold number found by the same law, where all of them are asked for; none is touched that is right as it stands."""
+    """Correct every gold number by the same hypothesis, if all of them are required; numbers that are already right stay."""
     for law in _laws(_NUMBER_LAWS):
         mended = []
         for i, token in enumerate(tokens):
-            # A number in gold's place is more likely to be that one than another that is alike.
+            # A number in gold's position is more likely to correspond to it than another similar one.
             likely = numbers[i : i + 1] if len(tokens) == len(numbers) else []
             golds = (*likely, *numbers)
             fixed, gold = next(((f, number) for number in golds if (f := _fix_number(law, number, token.text)) is not None), (None, None))
@@ -165,14 +165,14 @@ def _with_mended(answer: str, mended: Sequence[_Mended]) -> str:
 
 
 def _grouped(law: ErrorHypothesis, token: str) -> list[Cause]:
-    """The second cause of a number whose thousands stand apart too: it is undone with the first, so it is named with it."""
+    """Name the second cause of a number whose thousands are also separated: both are undone together."""
     if law.name == "number in text" or not _THOUSANDS_APART.search(token):
         return []
     return [Cause("number in text", "the numbers are written with spaces between thousands")]
 
 
 def _fix_number(law: ErrorHypothesis, gold: Decimal, token: str) -> tuple[str, str] | None:
-    """(the token made right, what was found) where the law holds for it."""
+    """Return (the corrected token, the sentence) if the hypothesis holds for it."""
     if law.name == "number in text" and (written := _with_exponent(token)) is not None:
         return written, "the numbers are written with an exponent"
     for reading in _readings(law, token):
@@ -184,12 +184,12 @@ def _fix_number(law: ErrorHypothesis, gold: Decimal, token: str) -> tuple[str, s
 
 
 def _readings(law: ErrorHypothesis, token: str) -> list[str]:
-    """What a law is tried on: the number as it is written, or each number that it can mean."""
+    """Return what a hypothesis is tried on: the number as it is written, or each number that it can mean."""
     return [token] if law.name == "number in text" else list(dict.fromkeys(plain(value) for value, _ in decorated_number(token)))
 
 
 def _with_exponent(token: str) -> str | None:
-    """The digits of a number that is written with an exponent, None for any other."""
+    """Return the digits of a number that is written with an exponent, None for any other."""
     text = token.replace("\u2212", "-")
     if not re.fullmatch(r"[+-]?\d{1,40}(?:\.\d{1,40})?[eE][+-]?\d{1,2}", text, re.ASCII):
         return None
@@ -201,7 +201,7 @@ def _laws(names: Sequence[str]) -> list[ErrorHypothesis]:
 
 
 def _alone(answer: str) -> Tries:
-    """Each part of the answer by itself: a line, a sentence, what stands after a colon, the text without marks."""
+    """Try each part of the answer by itself: a line, a sentence, the text after a colon, the text without punctuation."""
     parts = [part for part in _PART.split(answer) if part and part.strip()]
     candidates = [answer.strip(_MARKS), *(part.strip(_MARKS) for part in parts), *(part.strip() for part in parts)]
     for text in list(dict.fromkeys(filter(None, candidates)))[:MOST_TOKENS]:
@@ -209,7 +209,7 @@ def _alone(answer: str) -> Tries:
 
 
 def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
-    """A phrase of the answer that is gold's but for one law, made gold's in its place; then each gold in turn, all at once."""
+    """Correct a phrase of the answer that equals gold but for one hypothesis; first each gold alone, then all at once."""
     texts = [gold for gold in golds if isinstance(gold, str) and gold.strip()]
     one_is_enough = judge.parameters.get("conj") != "and"
     found = list[tuple[str, str, Cause]]()
@@ -222,7 +222,7 @@ def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
             law, fixed = next(((law, f) for law in _laws(_TEXT_LAWS) if (f := law.fix([Pair(gold, window)])) is not None), (None, None))
             if law is None or fixed is None:
                 continue
-            where = f"gold {show(gold)}, handed in {show(window)}"
+            where = f"gold {show(gold)}, submitted {show(window)}"
             cause = Cause(law.name, fixed.says or law.says, where, law=law, pairs=[Pair(gold, window)])
             if one_is_enough:
                 yield [cause], answer[:start] + gold + answer[stop:]
@@ -245,7 +245,7 @@ def _with_phrases(answer: str, found: Sequence[tuple[str, str, Cause]]) -> str:
 
 
 def _windows(answer: str, gold: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of the phrases of the answer that may be gold's: about as many words, cut at words."""
+    """Yield (start, end) of the phrases of the answer that may be gold's: about as many words, cut at words."""
     words = [match.span() for match in _WORD.finditer(answer)]
     n, seen = len(_WORD.findall(gold)), 0
     for size in sorted({max(1, n + d) for d in (-3, -2, -1, 0, 1, 2)}, key=lambda size: abs(size - n)):
@@ -260,12 +260,12 @@ def _windows(answer: str, gold: str) -> Iterator[tuple[int, int]]:
 
 
 def _completed(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
-    """The answer with what it lacks, where it holds a part of what all is asked for."""
+    """Add the missing parts to an answer that contains some of several required parts."""
     texts = [gold for gold in golds if isinstance(gold, str | int | float) and not isinstance(gold, bool)]
     if judge.parameters.get("conj") != "and" or len(texts) < 2:
         return
     lacking = [gold for gold in texts if not judge.with_parameters(gold=[gold]).passes(answer)]
-    # Of an answer that lacks most of a long list, a part that happens to stand in it says nothing of why.
+    # If an answer lacks most of a long list, a part that it happens to contain explains nothing.
     if 0 < len(lacking) < len(texts) and len(lacking) <= max(2, len(texts) // 2):
         where = "missing: " + ", ".join(map(show, lacking[:3]))
         yield (

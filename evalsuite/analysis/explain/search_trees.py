@@ -1,9 +1,8 @@
-"""Causes of parts of what is wrong with JSON records: each undone alone, or its schema patched, and scored again.
+"""Search the causes of wrong JSON records: leaves that one hypothesis corrects, missing or extra fields, and causes of parts.
 
-A list that is paired in order, a field in another form, all values of a field off by one factor, two fields exchanged, other words for the
-same thing: what each is worth stands beside it (`scores`, the score before and after), whether or not the rest is right.
-
-The causes of wrong JSON records: leaves that one law makes right, fields that are missing or too many.
+A part is a list that is paired in order, a field in another form, all values of a field off by one factor, two exchanged fields, or other
+words for the same thing. Each is undone alone, or its schema is patched, and scored again; `scores` are the score before and after, whether
+or not the rest is right.
 """
 
 import copy
@@ -41,7 +40,7 @@ class Leaf:
 
 
 def differing(gold: Any, predicted: Any, path: Path = ()) -> Iterator[Leaf]:
-    """The places where two JSON values differ, lists compared in step."""
+    """Return the places where two JSON values differ, lists compared in order."""
     if isinstance(gold, dict) and ANY_OF in gold and isinstance(gold[ANY_OF], list):
         if predicted in gold[ANY_OF]:
             return
@@ -71,7 +70,7 @@ def shown_path(path: Path) -> str:
 
 
 def explain_whole(judge: Judge, form: Any) -> list[Cause] | None:
-    """The causes that together make a wrong tree right."""
+    """Return the causes that together make a wrong tree right."""
     gold = judge.parameters["gold"]
     leaves = []
     for leaf in differing(gold, form):
@@ -91,7 +90,7 @@ def explain_whole(judge: Judge, form: Any) -> list[Cause] | None:
 
 
 def _undone(form: Any, found: Sequence[tuple[Cause, list[tuple[Path, Any]]]]) -> Any:
-    """The tree with the values of some causes put."""
+    """Return the tree with the values of some causes set."""
     tree = copy.deepcopy(form)
     for _, values in found:
         for path, value in values:
@@ -103,7 +102,7 @@ _GONE: Final = object()
 
 
 def _by_field(leaves: Sequence[Leaf]) -> list[list[Leaf]]:
-    """The leaves of one field of all records and elements together. Elements to take away come last first."""
+    """Return the leaves of one field of all records and elements together. Elements to remove come last-first."""
     fields: dict[tuple[Path, str], list[Leaf]] = defaultdict(list)
     for leaf in leaves:
         fields[tuple("[]" if isinstance(step, int) else step for step in leaf.path), leaf.status].append(leaf)
@@ -111,7 +110,7 @@ def _by_field(leaves: Sequence[Leaf]) -> list[list[Leaf]]:
 
 
 def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any]]] | None:
-    """(the cause, the values to put) of one field's leaves."""
+    """Return (the cause, the values to set) of one field's leaves."""
     first, n = leaves[0], len(leaves)
     where = f"at {shown_path(first.path)}"
     if first.status == "missing":
@@ -125,7 +124,7 @@ def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any
     for law in (law for law in LAWS if not law.partial):
         fixed = law.fix(pairs)
         if fixed is not None:
-            where += f": gold {show(first.gold)}, handed in {show(first.predicted)}"
+            where += f": gold {show(first.gold)}, submitted {show(first.predicted)}"
             says, golds = f"{fixed.says or law.says}, in {plural(n, 'value')}", [leaf.gold for leaf in leaves]
             cause = Cause(law.name, says, where, law=law, pairs=pairs, column=golds, puts_gold_in=law.name == "value lost")
             return cause, [(leaf.path, value) for leaf, value in zip(leaves, fixed.values, strict=True)]
@@ -133,12 +132,12 @@ def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any
 
 
 def is_leaf(value: Any) -> bool:
-    """Whether a value has nothing below it, and is no NaN or infinity."""
+    """Whether a value is a scalar, and neither NaN nor infinite."""
     return not isinstance(value, dict | list) and finite(value)
 
 
 def with_value_put(tree: Any, path: Path, value: Any) -> Any:
-    """The tree with a value at the path, changed in place; a list that is one short grows."""
+    """Set a value at the path, changing the tree in place; a list that is one short grows."""
     if not path:
         return value
     at = tree
@@ -157,12 +156,12 @@ def with_value_put(tree: Any, path: Path, value: Any) -> Any:
 Steps = tuple[str | int, ...]
 Keys = Mapping[str, Any]
 MOST_RECORDS: Final = 2000
-# A law that holds for fewer of a field's wrong values, or of fewer than so many, is not told as a part.
+# A hypothesis that holds for a smaller share or number of a field's wrong values is not reported as a part.
 FEWEST, _SHARE = 3, 0.5
-# So much a score rises where something was a cause, and so much of what undoing gives a schema patch has to give.
+# The least rise of the score for a cause, and the share of it that a schema patch has to reach.
 _RISE, _AS_MUCH = 1e-6, 0.99
 _STEP: Final = re.compile(r"\[(-?\d+)\]|\.?([^.\[\]]+)")
-# What in the schema lets a form through that a law undoes, the narrowest first.
+# Schema keys that accept a form that a hypothesis undoes, the narrowest first.
 _PATCHES: Final[Mapping[str, Sequence[Keys]]] = {
     "date form": [{"x-eval-compare": {"date": {"locale": locale}}} for locale in ("de", "en-US", "en-GB")] + [{"x-eval-compare": "date"}],
     "number in text": [{"x-eval-compare": {"numeric": {"locale": locale}}} for locale in ("en", "de", "fr")]
@@ -178,7 +177,7 @@ _PATCHES: Final[Mapping[str, Sequence[Keys]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Wrong:
-    """A value that differs: in which record, where in it, what gold has."""
+    """A value that differs: its record, its path in it, gold's value."""
 
     record: int
     steps: Steps
@@ -187,7 +186,7 @@ class _Wrong:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The answer and the parameters as far as they are mended, and what the scorer gives for them."""
+    """The answer and the parameters as repaired so far, and their score."""
 
     form: Any
     parameters: Keys
@@ -195,7 +194,7 @@ class _State:
 
 
 def explain_tree(judge: Judge, form: Any) -> list[Cause] | None:
-    """The causes of a wrong tree: of its parts where these make it right or nothing else does; None where nothing is found."""
+    """Return the causes of a wrong tree: of its parts if these make it right or nothing else does; None if nothing is found."""
     parts = _explain_parts(judge, form)
     if parts and parts[-1].scores is not None and parts[-1].scores[1] == 1:
         return parts
@@ -203,7 +202,7 @@ def explain_tree(judge: Judge, form: Any) -> list[Cause] | None:
 
 
 def _explain_parts(judge: Judge, form: Any) -> list[Cause]:
-    """The causes of parts of a wrong tree, each with what it is worth; together they need not make the answer right."""
+    """Return the causes of parts of a wrong tree, each with its scores; together they need not make the answer right."""
     gold, given = judge.parameters["gold"], judge.parameters.get("schema")
     records = gold if isinstance(gold, list) else [gold]
     if len(records) > MOST_RECORDS or not finite(form) or (score := judge.value(form)) is None:
@@ -271,17 +270,17 @@ class _Parts:
         return state
 
     def scored(self, form: Any, parameters: Keys) -> _State | None:
-        """The state, None where it cannot be scored or the budget is spent."""
+        """Return the scored state, None if it cannot be scored or the budget is spent."""
         value = replace(self.judge, parameters=parameters).value(form)
         return None if value is None else _State(form, parameters, value)
 
     def schema_of(self, state: _State) -> dict[str, Any]:
-        """The schema with what was patched so far."""
+        """Return the schema with the patches so far."""
         patched = state.parameters.get("schema") if state.parameters is not self.judge.parameters else None
         return patched if isinstance(patched, dict) else self.schema
 
     def patched(self, state: _State, path: str, keys: Keys) -> _State | None:
-        """The state with keys put into the schema at a path; of a scorer without such keys None."""
+        """Return the state with keys added to the schema at a path; None for a scorer without such keys."""
         if self.judge.scorer.name != "tree_match":
             return None
         schema = copy.deepcopy(self.schema_of(state))
@@ -309,7 +308,7 @@ class _Parts:
         return after
 
     def aligned(self, state: _State) -> _State:
-        """Lists that are paired in order, paired by best fit where that is worth more."""
+        """Pair lists by best fit instead of in order, if that raises the score."""
         for path in _lists(self.schema):
             keys = {"x-eval-align": {"match_by": "hungarian"}}
             after = self.patched(state, path, keys)
@@ -323,7 +322,7 @@ class _Parts:
         return state
 
     def compared(self, state: _State) -> list[tuple[Any, list[Any]]]:
-        """(the extracted record, its rows) of each record."""
+        """Return (the extracted record, its rows) of each record."""
         gold, form = self.judge.parameters["gold"], state.form
         sides = [side if isinstance(side, list) else [side] for side in (gold, form)]
         id_field = self.judge.parameters.get("id_field")
@@ -334,11 +333,11 @@ class _Parts:
         return [(record.extracted, record.field_results) for record in found.records]
 
     def wrong(self, state: _State) -> tuple[dict[str, list[_Wrong]], Counter[str]]:
-        """By path in the schema the values that differ, and how many are compared there."""
+        """Return by schema path the values that differ, and how many are compared there."""
         records = state.form if isinstance(state.form, list) else [state.form]
         found, counts = defaultdict[str, list[_Wrong]](list), Counter[str]()
         for at, (record, rows) in enumerate(self.compared(state)):
-            # Records that are joined by their ids stand in gold's order.
+            # Records that are joined by their ids are in gold's order.
             own = at < len(records) and records[at] is record
             place = at if own else next((i for i, one in enumerate(records) if one is record), None)
             for row in rows:
@@ -349,7 +348,7 @@ class _Parts:
         return dict(found), counts
 
     def by_law(self, state: _State) -> _State:
-        """Fields whose wrong values one law makes right, all of them or most."""
+        """Find fields whose wrong values one hypothesis corrects, all of them or most."""
         wrong, counts = self.wrong(state)
         for path, items in wrong.items():
             for law, some, fixed in _holding(items):
@@ -359,7 +358,7 @@ class _Parts:
                     continue
                 first = some[0].pair
                 says = f"{fixed.says or law.says}, in {len(some)} of {plural(counts[path], 'value')} of {path!r}"
-                where = f"gold {show(first.gold)}, handed in {show(first.predicted)}"
+                where = f"gold {show(first.gold)}, submitted {show(first.predicted)}"
                 where = f"{fixed.where}; {where}" if fixed.where else where
                 golds = [item.pair.gold for item in items]
                 pairs = [item.pair for item in some]
@@ -370,14 +369,14 @@ class _Parts:
         return state
 
     def patches(self, law: ErrorHypothesis, path: str, state: _State, undone: _State) -> Iterator[dict[str, Keys]]:
-        """The schema patches that are worth as much as undoing the law in the answer."""
+        """Return the schema patches that raise the score as much as undoing the hypothesis in the answer."""
         for keys in _PATCHES.get(law.name, ()):
             after = self.patched(state, path, keys)
             if after is not None and after.score - state.score >= _AS_MUCH * (undone.score - state.score):
                 yield {path: keys}
 
     def put(self, state: _State, values: Sequence[tuple[_Wrong, Any]]) -> _State | None:
-        """The state with other values in the answer."""
+        """Return the state with other values in the answer."""
         form = copy.deepcopy(state.form)
         for item, value in values:
             with suppress(KeyError, IndexError, TypeError):  # a key with a dot in it
@@ -385,7 +384,7 @@ class _Parts:
         return self.scored(form, state.parameters)
 
     def exchanged(self, state: _State) -> _State:
-        """Two fields of one object whose values stand in each other's place."""
+        """Find two fields of one object whose values are exchanged."""
         wrong, counts = self.wrong(state)
         by_place = {path: {(item.record, item.steps[:-1]): item for item in items} for path, items in wrong.items()}
         for one, other in combinations(sorted(wrong), 2):
@@ -405,7 +404,7 @@ class _Parts:
         return state
 
     def synonyms(self, state: _State) -> _State:
-        """Texts for which always the same other text stands, more than once: perhaps other words for one thing."""
+        """Find texts that are always replaced by the same other text, more than once: perhaps synonyms."""
         wrong, counts = self.wrong(state)
         for path, items in wrong.items():
             texts = [item for item in items if isinstance(item.pair.gold, str) and isinstance(item.pair.predicted, str)]
@@ -419,7 +418,7 @@ class _Parts:
             if after is None or after.score <= state.score + _RISE:
                 continue
             n = sum(confused[group[0], word] for group in groups.values() for word in group[1:])
-            says = f"other words stand for {plural(len(groups), 'text')} of {path!r}, in {n} of {plural(counts[path], 'value')}"
+            says = f"other words are used for {plural(len(groups), 'text')} of {path!r}, in {n} of {plural(counts[path], 'value')}"
             shown = "; ".join(" = ".join(map(show, group)) for group in list(groups.values())[:5])
             cause = Cause("synonyms", says, shown, puts_gold_in=True)
             state = self.add(cause, state, after, partial(self.patched, path=path, keys=keys), {path: keys})
@@ -427,7 +426,7 @@ class _Parts:
 
 
 def _holding(items: Sequence[_Wrong]) -> Iterator[tuple[ErrorHypothesis, Sequence[_Wrong], Fixed]]:
-    """(law, the values it holds for, what they become): laws that hold for all wrong values of a field first, then for most."""
+    """Yield (hypothesis, the values it holds for, what they become): hypotheses for all wrong values of a field first, then for most."""
     pairs = [item.pair for item in items]
     for law in LAWS:
         if (fixed := law.fix(pairs)) is not None:
@@ -449,7 +448,7 @@ def _short(score: float) -> str:
 
 
 def _lists(schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """The paths of the arrays of a schema that pair their elements in order, outer ones first."""
+    """Return the paths of the arrays of a schema that pair their elements in order, outer ones first."""
     for name, sub, items in child_schemas(schema):
         inner = f"{path}[]" if items else f"{path}.{name}" if path else name
         if effective_type(sub)[0] == "array" and not sub.get("x-eval-align", {}).get("match_by") and "x-eval-compare" not in sub:
@@ -458,7 +457,7 @@ def _lists(schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
 
 
 def _node(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
-    """The node of a schema at a path of rows; None where there is none of its own, as behind a reference."""
+    """Return the node of a schema at a path of rows; None if it has no node of its own, as behind a reference."""
     at: Any = schema
     for part in filter(None, re.split(r"(\[\])|\.", path)):
         at = at.get("items") if part == "[]" else (at.get("properties") or {}).get(part)
@@ -468,7 +467,7 @@ def _node(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
 
 
 def _steps(path: str | None) -> Steps | None:
-    """The keys and indexes of a row's path; None for no path of the answer."""
+    """Return the keys and indexes of a row's path; None if the answer has no such path."""
     if path is None or "*" in path:
         return None
     return tuple(int(index) if index else key for index, key in _STEP.findall(path))

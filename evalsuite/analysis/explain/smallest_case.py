@@ -1,14 +1,9 @@
-"""A bundle as a gold folder and a submission folder that can be scored.
+"""Reduce one instance of a submission to the smallest case with the same verdict, for a bug report, and write it as two folders.
 
-Delta debugging: the smallest part of a case on which a scorer still says what it said of the whole.
-
-Shrinking cases of tables: fewer accepted golds, then rows of both sides together, then columns.
-
-A row of the answer goes with the gold row that it stands for, so that a wrong cell does not become a missing row on the way.
-
-One instance of a submission as the smallest case with the same verdict: what an issue needs, and nothing else of either side.
-
-The search runs where scoring does, in the worker that reads gold, with what another one read of the submission; what comes back is data.
+Delta debugging: tables lose accepted golds, then rows of both sides together, then columns. A row of the answer is removed together with
+its
+gold row, so that a wrong cell does not become a missing row. The search runs in the worker that reads gold, with the submission read by
+another worker; the result is plain data.
 """
 
 import csv
@@ -53,9 +48,9 @@ Verdict = tuple[str, str, str, str | None, str | None]
 
 @dataclass(slots=True)
 class Shrinker:
-    """The scorer of one check, asked whether a smaller case keeps its verdict; it stops after a number of calls, or some seconds.
+    """Calls the scorer of one check on smaller cases; it stops after a number of calls, or some seconds.
 
-    `same_kind` also demands that the reasons, without their values, stay: a wrong cell shall not become a missing row.
+    `same_kind` also requires the same reasons, without their values: a wrong cell must not become a missing row.
     """
 
     scorer: Scorer
@@ -70,14 +65,14 @@ class Shrinker:
         return self.calls >= MOST_CALLS or time.monotonic() - self._started > MOST_SECONDS
 
     def keeps(self, form: Any, parameters: Mapping[str, Any]) -> bool:
-        """Whether the scorer says of this case what it said of the whole."""
+        """Whether the scorer gives this case the verdict of the whole."""
         if self.spent:
             return False
         self.calls += 1
         try:
             score = self.scorer.score(form, **parameters)
         except (FaultError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError):
-            # A part that the scorer cannot read is no case of the verdict.
+            # A part that the scorer cannot read is not a case of the verdict.
             return False
         if verdict_of(score) != verdict_of(self.target):
             return False
@@ -85,29 +80,27 @@ class Shrinker:
 
 
 def verdict_of(score: Score) -> Verdict:
-    """What must stay: right, partly right, wrong or not judged under each rule, the kind of flip, and the faults."""
+    """Return what must stay: right, partly right, wrong or not judged under each rule, the kind of flip, and the faults."""
     faults = (fault.code if fault is not None else None for fault in (score.fault, score.strict_fault))
     return (word(score.official), word(score.strict), score.flip.partition(":")[0], *faults)  # type: ignore[return-value]
 
 
 def word(value: float | None) -> str:
-    """A score in a word."""
+    """Return a score in words."""
     return "not judged" if value is None else "wrong" if value == 0 else "right" if value == 1 else "partly right"
 
 
 def kind_of(score: Score) -> tuple[str, str]:
-    """The reasons under both rules up to their first colon, without values and plurals."""
+    """Return the reasons under both rules up to their first colon, without values and plurals."""
     first = (_VALUES.sub("#", reason.partition(":")[0]) for reason in (score.reason, score.reason_for("strict")))
     return tuple(_PLURAL.sub("", reason) for reason in first)  # type: ignore[return-value]
 
 
 def smallest(items: Sequence[_T], keeps: Callable[[Sequence[_T]], bool], *, spent: Callable[[], bool] = lambda: False) -> list[_T]:
-    """A part of the n items that keeps what all of them do, and of which no single one can be left out; never empty unless `items` is.
+    """Return a part of the n items that keeps the verdict and of which no single item can be removed; never empty unless `items` is.
 
-    Where `spent` says so the search ends with what it has.
-
-    Takes O(log n) calls for one needed item, O(n^2) at worst. Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input"
-    (2002), algorithm ddmin.
+    The search ends with what it has when `spent` returns True. It takes O(log n) calls for one needed item, O(n^2) at worst. Source: Zeller
+    and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (2002), algorithm ddmin.
     """
     left, n_parts = list(items), 2
     while len(left) > 1 and not spent():
@@ -127,7 +120,7 @@ def smallest(items: Sequence[_T], keeps: Callable[[Sequence[_T]], bool], *, spen
 
 
 def _parts(items: list[_T], n: int) -> list[list[_T]]:
-    """The items in n runs of nearly one length."""
+    """Return the items in n runs of nearly equal length."""
     bounds = [len(items) * i // n for i in range(n + 1)]
     return [items[a:b] for a, b in pairwise(bounds) if b > a]
 
@@ -142,7 +135,7 @@ TreePath = tuple[Any, ...]
 
 
 def shrink_text(text: str, parameters: Mapping[str, Any], shrinker: Shrinker) -> tuple[str, dict[str, Any]]:
-    """The fewest words of an answer and the fewest entries of gold's lists that keep the verdict, as (answer, parameters)."""
+    """Return (answer, parameters) with the fewest words of an answer and the fewest entries of gold's lists that keep the verdict."""
     words = smallest(_WORDS.findall(text), lambda kept: shrinker.keeps("".join(kept), parameters))
     text = "".join(words)
     stripped = text.strip()
@@ -155,11 +148,11 @@ def shrink_text(text: str, parameters: Mapping[str, Any], shrinker: Shrinker) ->
 
 
 def shrink_tree(answer: Any, gold: Any, parameters: Mapping[str, Any], shrinker: Shrinker) -> tuple[Any, Any]:
-    """The fewest fields and items that keep the verdict, left out of both sides alike, level by level, as (answer, gold).
+    """Return (answer, gold) with the fewest fields and items that keep the verdict, removed from both sides alike, level by level.
 
-    Misherghi and Su, "HDD: Hierarchical Delta Debugging" (2006).
+    Source: Misherghi and Su, "HDD: Hierarchical Delta Debugging" (2006).
     """
-    # The reasons of trees count leaves: they cannot stay.
+    # The reasons of trees count leaves, so they change.
     shrinker.same_kind = False
     dropped: set[TreePath] = set()
     level = 0
@@ -178,7 +171,7 @@ def shrink_tree(answer: Any, gold: Any, parameters: Mapping[str, Any], shrinker:
 
 
 def _paths(value: Any, path: TreePath, level: int) -> Iterator[TreePath]:
-    """The paths of all fields and items at a depth."""
+    """Return the paths of all fields and items at a depth."""
     if level == 0:
         yield path
         return
@@ -196,17 +189,17 @@ def _pruned(value: Any, path: TreePath, dropped: Set[TreePath]) -> Any:
 
 
 def count(value: Any) -> int:
-    """How many leaves a tree has."""
+    """Return how many leaves a tree has."""
     if isinstance(value, Mapping | list):
         return sum(map(count, value.values() if isinstance(value, Mapping) else value))
     return 1
 
 
-# Above this many rows scrambled ones are put right; above that many another reason will do, too.
+# Above this many rows, scrambled rows are sorted back; above that many, another reason is accepted.
 FEW_ROWS, MANY_ROWS = 3, 20
 SCRAMBLED: Final = "rows scrambled"
 Key = tuple[str, Any]
-# A gold column and the answer's column for it; None where one side has none.
+# A gold column and the answer's column for it; None if one side has none.
 Columns = tuple[int | None, int | None]
 Keeps = Callable[["Case"], bool]
 
@@ -220,12 +213,12 @@ class Case:
     parameters: Mapping[str, Any]
 
     def form(self) -> Any:
-        """The answer as the scorer takes it."""
+        """The answer in the scorer's form."""
         own = {key[1]: table for key, table in self.tables.items() if key[0] == "prediction"}
         return own if self.reads == "database" else list(own.values()) if self.reads == "tables" else own[0]
 
     def scored(self) -> dict[str, Any]:
-        """The parameters as the scorer takes them, gold read."""
+        """The parameters in the scorer's form, gold read."""
         own = {key[1]: table for key, table in self.tables.items() if key[0] == "gold"}
         single = self.reads == "table" and self.parameters["gold"] is None
         gold: Any = own if self.reads == "database" else own[0] if single else list(own.values())
@@ -242,12 +235,12 @@ class Case:
         return max((len(table.columns) for table in self.tables.values()), default=0)
 
     def having(self, key: Key, table: Table) -> "Case":
-        """The case with another table in one place."""
+        """Return the case with another table in one place."""
         return replace(self, tables={**self.tables, key: table})
 
 
 def case_of(reads: str, form: Any, parameters: Mapping[str, Any]) -> Case | None:
-    """The case of a check; None where a table of it could not be read."""
+    """Return the case of a check; None if one of its tables could not be read."""
     gold = parameters["gold"]
     single = reads == "table" and isinstance(gold, Table)
     sides = {"prediction": form if reads != "table" else [form], "gold": [gold] if single else gold}
@@ -256,13 +249,13 @@ def case_of(reads: str, form: Any, parameters: Mapping[str, Any]) -> Case | None
         for place, table in found.items() if isinstance(found, Mapping) else enumerate(found):
             if not isinstance(table, Table):
                 return None
-            # A reader's remark on a line says nothing of the rows that stay.
+            # A reader's remark on a line does not apply to the remaining rows.
             tables[side, place] = replace(table, ragged_line=None)
     return Case(reads, tables, {**parameters, "gold": None if single else "several"})
 
 
 def shrink(case: Case, shrinker: Shrinker) -> Case:
-    """The smallest case found that keeps the verdict."""
+    """Return the smallest case found that keeps the verdict."""
 
     def keeps(smaller: Case) -> bool:
         return shrinker.keeps(smaller.form(), smaller.scored())
@@ -279,12 +272,12 @@ def shrink(case: Case, shrinker: Shrinker) -> Case:
 
 
 def _one_gold(case: Case, keeps: Keeps) -> Case:
-    """The case with one of several accepted golds, if one suffices."""
+    """Return the case with one of several accepted golds, if one suffices."""
     golds = [key for key in case.tables if key[0] == "gold"]
     if case.reads != "table" or len(golds) < 2:
         return case
     given = {name: case.parameters.get(name) for name in ("condition_cols", "ignore_order")}
-    # A list with an entry a table, not one of column numbers.
+    # A list with one entry per table, not a list of column numbers.
     per_table = {
         name: value
         for name, value in given.items()
@@ -300,7 +293,7 @@ def _one_gold(case: Case, keeps: Keeps) -> Case:
 
 
 def _pairs(case: Case) -> Iterator[tuple[Key, Key, int, TablePair]]:
-    """(the prediction's key, gold's key, the place among the golds, the pair) of each two tables that are held together."""
+    """Yield (the prediction's key, gold's key, the place among the golds, the pair) of each two compared tables."""
     keys = {id(table): key for key, table in case.tables.items()}
     rules: Rule = "strict"
     for i, pair in enumerate(table_pairs(case.form(), case.scored(), case.reads, rules)):
@@ -313,7 +306,7 @@ def _fewer_rows(case: Case, keeps: Keeps, shrinker: Shrinker) -> Case:
 
 
 def _rows_together(case: Case) -> list[list[tuple[Key, int]]]:
-    """Each row of an answer with the gold rows that it stands for; the rows without such a partner by themselves."""
+    """Return each row of an answer with its gold rows; rows without a partner by themselves."""
     partners: dict[tuple[Key, int], list[tuple[Key, int]]] = {}
     paired: set[tuple[Key, int]] = set()
     for own, gold, _, pair in _pairs(case):
@@ -327,7 +320,7 @@ def _rows_together(case: Case) -> list[list[tuple[Key, int]]]:
                 units.append([(key, row), *partners.get((key, row), ())])
             elif (key, row) not in paired:
                 units.append([(key, row)])
-    # Neighbours of both sides are left out together.
+    # Adjacent rows of both sides are removed together.
     return sorted(units, key=lambda unit: unit[0][1])
 
 
@@ -347,9 +340,9 @@ def _with_rows(case: Case, units: Sequence[Sequence[tuple[Key, int]]]) -> Case:
 
 
 def _mended(case: Case, keeps: Keeps) -> Case:
-    """The case with as many scrambled rows put right as keep the verdict: cells of a column change places, and none is added or lost.
+    """Return the case with as many scrambled rows sorted back as keep the verdict: cells of a column change places, none is added or lost.
 
-    Rows in one long cycle (a column shifted by one) cannot be left out one by one; with all but two put right, the others can.
+    Rows in one long cycle (a column shifted by one) cannot be removed one by one; with all but two sorted back, the others can.
     """
     for own, _, _, pair in list(_pairs(case)):
         found = pair.align("strict")
@@ -366,7 +359,7 @@ def _mended(case: Case, keeps: Keeps) -> Case:
 
 
 def _put_right(alignment: Alignment, n: int) -> Table:
-    """The prediction with its first n paired rows as in gold, by exchanging cells with rows further down."""
+    """Return the prediction with its first n paired rows as in gold, by exchanging cells with later rows."""
     table = alignment.prediction
     columns = list(table.columns)
     for j, k in enumerate(alignment.partners):
@@ -397,11 +390,11 @@ def _hashable(value: Any) -> Any:
 
 
 def _fewer_columns(case: Case, keeps: Keeps) -> Case:
-    """The case without the columns that do not matter, pair of tables by pair; `condition_cols` counts those that are left."""
+    """Return the case without unneeded columns, pair of tables by pair; `condition_cols` is renumbered."""
     given = case.parameters.get("condition_cols")
     flat = [given] if is_bare(given) else given or ()
     shared = bool(flat) and sum(key[0] == "gold" for key in case.tables) > 1 and all(isinstance(item, int) for item in flat)
-    # Parameters may speak of gold columns in a way that cannot be counted anew.
+    # Parameters may refer to gold columns in a way that cannot be renumbered.
     by_name = any(isinstance(case.parameters.get(name), Mapping) for name in ("abs_tol", "rel_tol"))
     for own, gold, i, pair in list(_pairs(case)):
         sides = case.tables[own], case.tables[gold]
@@ -420,7 +413,7 @@ def _fewer_columns(case: Case, keeps: Keeps) -> Case:
 
 
 def _with_columns(case: Case, keys: tuple[Key, Key], i: int, kept: Sequence[Columns], *, fixed: bool) -> Case | None:
-    """The case with some columns of two tables; None where no column, or none of those that count, would be left."""
+    """Return the case with some columns of two tables; None if no column, or no compared column, would be left."""
     golds = sorted(g for g, _ in kept if g is not None)
     own = sorted(k for _, k in kept if k is not None)
     if not own or (not golds and not fixed):
@@ -437,7 +430,7 @@ def _with_columns(case: Case, keys: tuple[Key, Key], i: int, kept: Sequence[Colu
 
 
 def _counted_anew(spec: Any, i: int, places: Mapping[int, int], n_before: int) -> Any:
-    """`condition_cols` for the columns that are left; None where nothing of what counted is left."""
+    """Return `condition_cols` renumbered for the remaining columns; None if no compared column is left."""
     if is_bare(spec):
         return places.get(spec % n_before)
     if not spec:
@@ -459,16 +452,16 @@ def _take_columns(table: Table, columns: Sequence[int]) -> Table:
 
 ORDER: Final = "evalsuite.analysis.explain.smallest_case:collect_smallest_case"
 _KEY: Final = "case"
-# A scorer's own parameters that hold what a reader made of gold's files: they are written as files again.
+# Parameters of a scorer that contain gold files as read: they are written as files again.
 _READ: Final = ("gold", "schema")
 Data = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """The smallest case of an instance. `tables` are [side, place, table] of JSON values, or `answer` and `gold` hold a text or a tree.
+    """The smallest case of an instance. `tables` are [side, place, table] of JSON values, or `answer` and `gold` contain a text or a tree.
 
-    `sizes` says (what, before, after), `official` and `strict` the verdicts in words; `notes` where the search ended early.
+    `sizes` are (what, before, after), `official` and `strict` the verdicts in words; `notes` say if the search ended early.
     """
 
     instance_id: str
@@ -500,10 +493,10 @@ def bundle(
     mode: str | None = None,
     isolation: str = "process",
 ) -> Bundle:
-    """The smallest case found. Raises `UsageError` where there is no verdict to keep: nothing handed in, a fault, a judge's opinion."""
+    """Return the smallest case found. Raises `UsageError` if there is no verdict to keep: nothing submitted, a fault, a judge's opinion."""
     gold = read_gold(gold_dir, layout=layout)
     resolved = resolve_limits(gold.suite.limits, limits or {})
-    # The search asks the scorer many times; its own budget ends it long before this.
+    # The search calls the scorer many times; its own budget ends it long before this.
     roomy = {**resolved, "seconds": 3 * resolved["seconds"] + 2 * MOST_SECONDS}
     submission = read_submission_in_worker(result_dir, gold, resolved, mode=mode, isolation=isolation)
     task = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=(instance_id,))[0]
@@ -530,7 +523,7 @@ def _no_case(instance_id: str, why: str) -> UsageError:
 
 
 def collect_smallest_case(task: Task, prediction: Prediction) -> Result:
-    """The result of a task whose details hold its smallest case. Runs in the worker that reads gold."""
+    """Return the result of a task whose details contain its smallest case. Runs in the worker that reads gold."""
     result = judge(task, prediction)
     checks = [check for check in applicable(task.instance, task.answer) if not any(p.blocks for p in check.problems)] if task.answer else []
     for check in sorted(checks, key=lambda check: check.scorer != result.scorer):
@@ -550,7 +543,7 @@ def collect_smallest_case(task: Task, prediction: Prediction) -> Result:
 
 
 def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, Any], target: Score) -> Data | None:
-    """The case of one check as data; None where it has none that can be cut."""
+    """Return the smallest case of one check as data; None if it cannot be reduced."""
     shrinker, reads = Shrinker(entry, target), entry.marker.reads
     found: Data = {"tables": [], "answer": None, "gold": None, "schema": None}
     said = {key: value for key, value in check.parameters.items() if key in entry.parameters and key not in _READ}
@@ -583,7 +576,7 @@ def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, A
 
 
 def _table_data(table: Table) -> Data:
-    """A table as JSON values: text as it is, what a database held as text that it reads back."""
+    """Return a table as JSON values: text as it is, database values as text that the database reads back."""
     columns = [[_cell_text_of(value, native=table.types is not None) for value in column] for column in table.columns]
     return {"header": list(table.header), "columns": columns, "types": list(table.types) if table.types is not None else None}
 
@@ -604,7 +597,7 @@ CASE: Final = "case"
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of the two folders: its path, and its text; of a database the SQL that makes it."""
+    """A file of the two folders: its path and its text; for a database the SQL that creates it."""
 
     path: str
     text: str
@@ -612,13 +605,13 @@ class File:
 
 
 def files_of(bundle: Bundle) -> list[File]:
-    """The files of a bundle: gold's spec and files, the submission's metadata and files. Names are the bundle's own."""
+    """Return the files of a bundle: gold's spec and files, the submission's metadata and files. Names are the bundle's own."""
     data = list(_data_files(bundle))
     return [File(SPEC, _json_line(spec_of(bundle))), File(METADATA, _json_line(_answer_of(bundle))), *data]
 
 
 def spec_of(bundle: Bundle) -> dict[str, Any]:
-    """The entry of gold's spec."""
+    """Return the entry of gold's spec."""
     parameters = {key: value for key, value in bundle.parameters.items() if key != "gold" or bundle.reads in ("text", "number")}
     if parameters.get("condition_cols") == []:
         parameters.pop("condition_cols")
@@ -679,7 +672,7 @@ def _json_line(value: Any) -> str:
 
 
 def _csv_text(table: dict[str, Any]) -> str:
-    """The table as CSV; a row that was too short stays so."""
+    """Return the table as CSV; a row that was too short stays so."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table["header"])
@@ -692,7 +685,7 @@ def _csv_text(table: dict[str, Any]) -> str:
 
 
 def _create_table_sql(name: str, table: dict[str, Any]) -> str:
-    """The SQL that makes a table: its columns with their types, then one INSERT a row, each value cast from its text."""
+    """Return the SQL that creates a table: its columns with their types, then one INSERT per row, each value cast from its text."""
     columns = ", ".join(f"{quoted_name(header)} {kind}" for header, kind in zip(table["header"], table["types"], strict=True))
     lines = [f"CREATE TABLE {quoted_name(name)} ({columns});"]
     for row in zip(*table["columns"], strict=True):
@@ -717,16 +710,16 @@ def write(bundle: Bundle, folder: Path) -> None:
             with duckdb.connect(str(place), config={"enable_external_access": "false", "threads": "1"}) as connection:
                 connection.execute(file.text)
         except duckdb.Error:
-            hint = "its types do not read their own text back"
+            hint = "its types cannot read their own text back"
             raise UsageError(f"{bundle.instance_id}: the shrunk database cannot be written", hint=hint) from None
 
 
 def scored(folder: Path, *, rules: Rule | None) -> tuple[str, str, str]:
-    """(official, strict, kind of flip) of a written bundle when it is scored as any submission is."""
+    """Return (official, strict, kind of flip) of a written bundle, scored like any submission."""
     result = run(folder / "submission", folder / "gold", RunOptions(rules=rules, save=False, jobs=1)).results[0]
     return word(result.official), word(result.strict), str(result.details.get("flip", "")).partition(":")[0]
 
 
 def verdict(bundle: Bundle) -> tuple[str, str, str]:
-    """(official, strict, kind of flip) of the instance that was shrunk."""
+    """Return (official, strict, kind of flip) of the instance that was reduced."""
     return bundle.official, bundle.strict, bundle.flip if bundle.official != bundle.strict else ""

@@ -1,4 +1,4 @@
-"""What lint looks at: gold read leniently, so that one broken line does not hide the others; and what a finding is."""
+"""Read gold leniently for lint: one broken line does not hide the findings on the others."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ from evalsuite.scorers import SCORERS
 
 Severity = Literal["error", "warning", "note"]
 TABLE_FORMS = ("table", "tables", "database")
-# Suppresses findings of an instance: a list of codes beside `evaluation`.
+# Key next to `evaluation`: a list of finding codes that are not reported for the instance.
 IGNORE_KEY = "lint_ignore"
 
 
@@ -35,7 +35,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One thing to look at; `severity` empty means that of its code. `about` names the file, where it is in one."""
+    """One finding. An empty `severity` means the severity of its code; `about` names the gold file, if the finding is in one."""
 
     code: str
     where: str
@@ -53,7 +53,7 @@ class Found:
 
 
 class Kind(NamedTuple):
-    """A row of a table of codes: how bad it is, who finds it, and what it is in one line."""
+    """One row of a lint table: severity, the function that finds it, and a one-line summary."""
 
     severity: Severity
     function: Callable[..., Iterator[Found]]
@@ -62,7 +62,7 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """One check of one instance; `index` is its place among the instance's checks."""
+    """One check of one instance; `index` is its position among the instance's checks."""
 
     instance: GoldInstance
     check: Check
@@ -75,11 +75,11 @@ class Spot:
 
     @property
     def is_living(self) -> bool:
-        """Whether queries give the gold when a run starts, and nothing more can be said of it before."""
+        """Whether queries produce the gold when a run starts, so that nothing about its values is known before."""
         return gold_reader.names_queries(self.check)
 
     def finding(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "", change: Any = None) -> Found:
-        """A finding at this check; `change` is what repairs its evaluation object."""
+        """Return a finding at this check; `change` repairs its evaluation object."""
         return Found(
             code=code,
             where=self.check.where,
@@ -93,7 +93,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldTable:
-    """One gold table, read: a CSV file, or (`part` names it) a table of a database. `needed` are the columns that count, all in range."""
+    """One gold table that was read: a CSV file, or the table `part` of a database. `needed` are the compared columns, all in range."""
 
     spot: Spot
     file: str
@@ -105,22 +105,22 @@ class GoldTable:
 
     @property
     def is_csv(self) -> bool:
-        """Whether cells are text as it stands in a file, and not native values."""
+        """Whether cells are the text of a file rather than native values."""
         return self.table.types is None
 
     def finding(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "") -> Found:
-        """A finding in this table, placed at its check; the message begins with the file."""
+        """Return a finding in this table, located at its check; the message begins with the file."""
         named = f"{self.file} {self.part}".strip()
         return replace(self.spot.finding(code, f"{named}: {message}", hint=hint, severity=severity), about=named)
 
     def column(self, index: int) -> str:
-        """A column as a person finds it: `column 2 'revenue'`, counted from 1."""
+        """Return a column for people: `column 2 'revenue'`, counted from 1."""
         return f"column {index + 1} {self.table.header[index]!r}"
 
 
 @dataclass(slots=True)
 class Book:
-    """A gold folder as far as it can be read: instances with their raw objects, the suite, and what broke on the way."""
+    """The readable part of a gold folder: instances with their raw objects, the suite, and the lines that could not be read."""
 
     folder: Path
     spec: Path
@@ -135,13 +135,13 @@ class Book:
     make: gold_reader.MakeInstance = gold_reader.instance_of
 
     def spots(self) -> Iterator[Spot]:
-        """Every check of every instance, in file order."""
+        """Yield every check of every instance, in file order."""
         for instance in self.instances:
             for index, check in enumerate(instance.checks):
                 yield Spot(instance=instance, check=check, index=index)
 
     def tables(self) -> Iterator[GoldTable]:
-        """Every gold table that can be read, one at a time; those that cannot, and queries that are not there, are added to `unread`."""
+        """Yield every readable gold table, one at a time; add unreadable tables and absent queries to `unread`."""
         for spot in self.spots():
             if spot.is_living:
                 self._look_for_queries(spot)
@@ -179,7 +179,7 @@ class Book:
                 )
 
     def _read(self, spot: Spot, file: str) -> Iterator[tuple[str, Table]]:
-        """(name in a database, table) of one gold file."""
+        """Yield (name in a database, table) of one gold file."""
         tabs = spot.check.parameters.get("condition_tabs")
         parameters = {"gold": file, "condition_tabs": tabs if _are_names(tabs) else None}
         id_ = spot.instance.instance_id
@@ -201,14 +201,14 @@ def _are_names(value: object) -> bool:
 
 
 def readers_own(error: FaultError) -> Fault:
-    """The reader's own fault behind that of gold."""
+    """Return the reader's own fault behind the gold fault."""
     while isinstance(error.__cause__, FaultError):
         error = error.__cause__
     return error.fault
 
 
 def wanted_columns(spot: Spot, at: int) -> list[int]:
-    """The columns named for the `at`-th gold table as they stand in the spec; none means all."""
+    """Return the columns that the spec names for the `at`-th gold table; an empty list means all."""
     given = spot.check.parameters.get("condition_cols")
     given = [given] if is_bare(given) else given
     if not isinstance(given, list):
@@ -220,7 +220,7 @@ def wanted_columns(spot: Spot, at: int) -> list[int]:
 
 
 def ignores_order(spot: Spot, at: int) -> bool:
-    """Whether the rows of the `at`-th gold table may stand in any order."""
+    """Whether the `at`-th gold table is compared without regard to row order."""
     key = "ignore_order" if spot.reads == "table" else "ignore_orders"
     given = spot.check.parameters.get(key, False)
     if isinstance(given, list):
@@ -229,7 +229,11 @@ def ignores_order(spot: Spot, at: int) -> bool:
 
 
 def open_book(folder: Path) -> Book:
-    """The gold folder, whatever is wrong with single lines of it. Raises `GoldError` where there is no spec file that can be opened."""
+    """Read a gold folder although single lines of it may be broken.
+
+    Raises:
+        GoldError: there is no spec file that can be opened.
+    """
     spec = find_spec(folder)
     name = f"{spec.resolve().parent.name}/{spec.name}"
     broken: list[Found] = []
@@ -284,7 +288,7 @@ def _take(book: Book, line: int, value: Obj) -> None:
                 code="duplicate-id",
                 where=where,
                 instance_id=instance.instance_id,
-                message=f"the instance stands twice, first on line {first}",
+                message=f"duplicate instance, first on line {first}",
                 hint="give each instance its own id",
             )
         )

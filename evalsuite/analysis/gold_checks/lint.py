@@ -1,9 +1,10 @@
-"""Safe repairs of the spec as a diff to review: only lines that are one object each, and only those that come out as they were written.
+"""Lint: faults of gold that are visible without a submission, and safe repairs of the spec as a diff.
 
-Lint: what can be seen wrong with gold without any submission. A new finding is one function and one line in its family's table.
+Severities: an `error` prevents a check from scoring, or makes it score something unintended under every reading; a `warning` is probably
+a mistake; a `note` is sound gold that the official rules misread, or that tests little. Notes never fail a gate.
 
-Severities: an `error` keeps a check from judging, or makes it judge what nobody meant, under every reading; a `warning` is likely a
-mistake; a `note` is sound gold that the official rules misread, or that asks little. Notes never fail a gate.
+A new finding is one function and one row in a table of `lint_files` or `lint_values`. Repairs change only spec lines that hold one object
+each and that one of the known JSON styles reproduces exactly.
 """
 
 import copy
@@ -22,12 +23,12 @@ from evalsuite.runs.run_files import write_atomically
 
 
 def _ignored(book: Book) -> Iterator[Found]:
-    """Codes to ignore that do not exist."""
+    """Ignored codes that do not exist."""
     for instance in book.instances:
         given = instance.extra.get(IGNORE_KEY, [])
         for code in given if isinstance(given, list) else [given]:
             if code not in CODES:
-                message = f"{IGNORE_KEY} names {code!r}, which is no code"
+                message = f"{IGNORE_KEY} names {code!r}, which is not a finding code"
                 hint = did_you_mean(str(code), CODES)
                 yield Found(code="unknown-ignore", where=instance.where, instance_id=instance.instance_id, message=message, hint=hint[:200])
 
@@ -35,15 +36,12 @@ def _ignored(book: Book) -> Iterator[Found]:
 _PER_BOOK: dict[str, Kind] = {
     **lint_files.PER_BOOK,
     "unknown-ignore": Kind("warning", _ignored, "`lint_ignore` names a code that does not exist"),
-    **lint_files.PER_ERRATA_BOOK,
-    **lint_files.PER_FILE_BOOK,
-    **lint_files.PER_TREE,
 }
-_PER_CHECK: dict[str, Kind] = {**lint_files.PER_CHECK, **lint_values.PER_TEXT_CHECK, **lint_files.PER_FILE_CHECK, **lint_values.PER_CHECK}
-_PER_TABLE: dict[str, Kind] = {**lint_files.PER_TABLE, **lint_values.PER_TABLE, **lint_values.PER_CELL_TABLE, **lint_values.PER_DATABASE}
+_PER_CHECK: dict[str, Kind] = {**lint_files.PER_CHECK, **lint_values.PER_CHECK}
+_PER_TABLE: dict[str, Kind] = {**lint_files.PER_TABLE, **lint_values.PER_TABLE}
 # code -> (severity, function, summary)
 CODES: dict[str, Kind] = {**_PER_BOOK, **_PER_CHECK, **lint_files.AFTER_TABLES, **_PER_TABLE}
-# Beside the errors, under which gold's own answer can be refused by a rule.
+# Besides errors: findings under which a rule can refuse gold's own answer.
 REFUSING = frozenset(
     {"exclude-text", "flat-columns", "lists-without-tables", "negative-number", "nested-type", "percentage-and", "typed-null"}
 )
@@ -52,7 +50,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lint:
-    """The findings of a gold folder in the order of its lines; those that were told to keep quiet are `ignored`."""
+    """The findings of a gold folder in the order of its lines; `ignored` are the suppressed ones."""
 
     book: Book
     findings: tuple[Found, ...]
@@ -60,11 +58,11 @@ class Lint:
 
     @property
     def n_ignored(self) -> int:
-        """How many were told to keep quiet."""
+        """The number of suppressed findings."""
         return len(self.ignored)
 
     def count(self, severity: Severity) -> int:
-        """How many findings are that bad."""
+        """Return the number of findings of a severity."""
         return sum(found.severity == severity for found in self.findings)
 
     def to_json(self) -> dict[str, Any]:
@@ -79,9 +77,14 @@ class Lint:
 
 
 def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
-    """Everything found in a gold folder, nothing scored. Raises `GoldError` where there is no spec file that can be opened.
+    """Check a gold folder without scoring anything.
 
-    `ignore` leaves codes out everywhere; an instance's `lint_ignore` (a list of codes beside `evaluation`) leaves them out there.
+    Args:
+        folder: a gold folder or its spec file.
+        ignore: codes to suppress everywhere; an instance's `lint_ignore` (a list of codes next to `evaluation`) suppresses them there.
+
+    Raises:
+        GoldError: there is no spec file that can be opened.
     """
     book = open_book(folder)
     found = sorted((one if one.severity else replace(one, severity=CODES[one.code].severity) for one in _findings(book)), key=_place_of)
@@ -99,10 +102,10 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
 
 
 def _joined(findings: Iterable[Found]) -> Iterator[Found]:
-    """The findings, those of one code in one check and file joined: twenty empty columns are one thing to look at."""
+    """Join findings of one code in one check and file: twenty empty columns are one finding."""
     groups: dict[tuple[str, ...], list[Found]] = {}
     for at, one in enumerate(findings):
-        # Repairs stay apart: each mends something of its own.
+        # Findings with repairs are not joined: each has its own repair.
         key = (one.code, one.where, one.about, str(at) if one.change is not None else "")
         groups.setdefault(key, []).append(one)
     for first, *more in groups.values():
@@ -110,7 +113,7 @@ def _joined(findings: Iterable[Found]) -> Iterator[Found]:
 
 
 def _findings(book: Book) -> Iterator[Found]:
-    """Everything found; a severity that is left empty is that of its code."""
+    """Yield every finding; an empty severity means the severity of its code."""
     for look in _functions(_PER_BOOK):
         yield from look(book)
     for spot in book.spots():
@@ -126,7 +129,7 @@ def _findings(book: Book) -> Iterator[Found]:
 
 
 def _functions(kinds: dict[str, Kind]) -> list[Callable[..., Iterator[Found]]]:
-    """Each function of a table once, in cell_lint: one may find several codes."""
+    """Return each function of a table once, in table order: one function may find several codes."""
     return list(dict.fromkeys(kind.function for kind in kinds.values()))
 
 
@@ -144,7 +147,7 @@ _STYLES: tuple[Callable[[Obj], str], ...] = (
 
 
 def repaired(lint: Lint) -> tuple[str, str, list[Found]]:
-    """(the spec as it is, the spec with every safe repair, the findings that are mended by it)."""
+    """Return (the spec as it is, the spec with every safe repair, the findings that the repairs fix)."""
     before = lint.book.spec.read_bytes().decode("utf-8")
     lines = before.splitlines(keepends=True)
     mended: list[Found] = []
@@ -171,7 +174,7 @@ def repaired(lint: Lint) -> tuple[str, str, list[Found]]:
 
 
 def diff(lint: Lint) -> str:
-    """The unified diff of the safe repairs, empty where there are none."""
+    """Return the unified diff of the safe repairs, empty if there are none."""
     before, after, _ = repaired(lint)
     name = lint.book.spec.as_posix().lstrip("/")
     lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{name}", f"b/{name}", n=1)
@@ -179,7 +182,7 @@ def diff(lint: Lint) -> str:
 
 
 def write(lint: Lint) -> int:
-    """Apply the safe repairs to the spec; how many findings that mended. Raises `OutputError`."""
+    """Apply the safe repairs to the spec and return how many findings they fix. Raises `OutputError`."""
     _, after, mended = repaired(lint)
     try:
         if mended:
@@ -190,7 +193,7 @@ def write(lint: Lint) -> int:
 
 
 def _style(body: str) -> Callable[[Obj], str] | None:
-    """The way of writing JSON that gives this very line, None where no known one does: then a diff would show more than the repair."""
+    """Return the JSON style that reproduces this line exactly. None if no known style does: a diff would then show more than the repair."""
     try:
         value = json.loads(body)
     except ValueError:

@@ -1,8 +1,7 @@
-"""Lint of `gold.errata.yaml`: entries that do not apply any more, and patches that accept more than the check they correct.
+"""Lint of files and of the spec's form.
 
-Lint of gold's files: what is named and not there, there and not named, or there and not readable.
-
-Lint of the spec's form: lines, keys, parameter names and types. Most of it is what the readers and the registry find.
+Gold files (missing, unnamed, unreadable), the lines, keys, parameter names and types of the spec (mostly found by the readers and the
+registry), and `gold.errata.yaml` (entries that no longer apply, patches that accept more than the check they correct).
 """
 
 import difflib
@@ -38,7 +37,7 @@ _MOST_STRAY = 20
 
 
 def find_unread_files(book: Book) -> Iterator[Found]:
-    """Gold files that the tables' reader could not read, each under the code of its fault."""
+    """Gold files that the table reader cannot read, each under the code of its fault."""
     for spot, file, fault in book.unread:
         code = _UNREAD.get(fault.code, "unreadable-file")
         yield spot.finding(code, f"{file}: {fault.detail or FAULTS[fault.code].message}", hint=_unread_hint(book, spot, file, fault))
@@ -49,23 +48,23 @@ def _unread_hint(book: Book, spot: Spot, file: str, fault: Fault) -> str:
         return FAULTS[fault.code].hint
     folder = book.folder / spot.instance.instance_id
     near = [place.name for place in folder.iterdir() if place.name.lower() == file.lower()] if folder.is_dir() else []
-    return f"there is {near[0]!r}: names keep their case" if near else f"gold files lie in <gold>/{spot.instance.instance_id}/"
+    return f"there is {near[0]!r}: file names are case-sensitive" if near else f"gold files belong in <gold>/{spot.instance.instance_id}/"
 
 
 def find_repeated_files(spot: Spot) -> Iterator[Found]:
-    """A list of gold files with one of them twice."""
+    """A list of gold files that names one of them twice."""
     gold = spot.check.parameters.get("gold")
     if spot.reads == "table" and isinstance(gold, list) and len(set(map(str, gold))) < len(gold):
-        yield spot.finding("repeated-file", "gold names a file twice among its alternatives", hint="keep one")
+        yield spot.finding("repeated-file", "gold names a file twice among its alternatives", hint="remove one")
 
 
 def find_stray_files(book: Book) -> Iterator[Found]:
     """Folders that belong to no instance, and files that no check names."""
     used = _named_files(book)
-    # In other layouts than the original all instances share a folder of tables, and one of queries.
+    # In the other layouts all instances share one folder of tables and one of queries.
     shared = {name.split("/")[0] for names in used.values() for name in names if isinstance(name, FromRoot)}
     shared |= {"sql"} if shared else set()
-    # Gold that is one file has no folder of its own, and nothing stands in it.
+    # Gold that is a single file has no folders of instances.
     for folder in sorted(place for place in book.folder.glob("*") if place.is_dir() and not place.name.startswith(".")):
         if folder.name in shared or is_bytecode(folder.name):
             continue
@@ -73,7 +72,7 @@ def find_stray_files(book: Book) -> Iterator[Found]:
             yield _found_at(book, "stray-folder", "", f"{folder.name}/ belongs to no instance", "remove it, or add the instance")
             continue
         if folder.name not in used:
-            # A scorer of the user's own may read what it likes.
+            # A user-defined scorer may read any file.
             continue
         files = [place for place in sorted(folder.rglob("*")) if place.is_file() and not place.name.startswith(".")]
         strays = [place for place in files if place.relative_to(folder).as_posix() not in used[folder.name]]
@@ -83,7 +82,7 @@ def find_stray_files(book: Book) -> Iterator[Found]:
 
 
 def _named_files(book: Book) -> dict[str, set[str]]:
-    """The files each instance's checks name; an instance with a scorer that is not bundled is left out."""
+    """Return the files that each instance's checks name; instances with a scorer that is not bundled are left out."""
     from evalsuite.scorers import SCORERS
 
     used: dict[str, set[str]] = {instance.instance_id: set() for instance in book.instances}
@@ -99,15 +98,15 @@ def _named_files(book: Book) -> dict[str, set[str]]:
 
 
 def find_misplaced_files(book: Book) -> Iterator[Found]:
-    """Files at the top of the folder that nobody reads as gold: a second spec in the making, a table that lies one folder too high."""
+    """Gold files at the top of the folder, where they are not read: a table that is one folder too high."""
     wanted = {str(name) for names in _named_files(book).values() for name in names}
     for place in sorted(book.folder.glob("*")):
         if place.is_file() and place.name in wanted and place not in (find_spec(book.spec), book.folder / SUITE_FILE):
-            yield _found_at(book, "misplaced-file", "", f"{place.name} lies beside the spec", "gold files are in <gold>/<instance_id>/")
+            yield _found_at(book, "misplaced-file", "", f"{place.name} is next to the spec", "gold files belong in <gold>/<instance_id>/")
 
 
 def find_linked_files(book: Book) -> Iterator[Found]:
-    """Gold files that are links out of the folder: the hash holds, a copy of the folder does not."""
+    """Gold files that are links out of the folder: a copy of the folder loses them."""
     for place in sorted(book.folder.rglob("*")):
         if place.is_symlink() and not place.resolve().is_relative_to(book.folder.resolve()):
             owner = place.relative_to(book.folder).parts[0]
@@ -116,8 +115,8 @@ def find_linked_files(book: Book) -> Iterator[Found]:
                 book,
                 "linked-file",
                 id_,
-                f"{place.relative_to(book.folder).as_posix()} leads out of the gold folder",
-                "put the file itself there",
+                f"{place.relative_to(book.folder).as_posix()} is a link out of the gold folder",
+                "replace the link by the file",
             )
 
 
@@ -127,7 +126,7 @@ def _found_at(book: Book, code: str, id_: str, message: str, hint: str) -> Found
 
 
 def find_odd_ids(book: Book) -> Iterator[Found]:
-    """Ids that are no folder name, and ids that differ only in case: one folder on many systems."""
+    """Ids that cannot be folder names, and ids that differ only in case: one folder on many systems."""
     seen: dict[str, str] = {}
     for spot in book.spots():
         id_ = spot.instance.instance_id
@@ -140,33 +139,33 @@ def find_odd_ids(book: Book) -> Iterator[Found]:
             reason = describe(error.fault)
         if reason:
             files = any(SCORERS.load(check.scorer).marker.reads in TABLE_FORMS for check in spot.instance.checks)
-            message = f"the id {id_!r} is no good folder name: {reason}"
+            message = f"the id {id_!r} cannot be a folder name: {reason}"
             yield spot.finding("bad-id", message, hint="letters, digits, _ and -", severity="error" if files else "warning")
         first = seen.setdefault(id_.casefold(), id_)
         if first != id_:
             message = f"the ids {first!r} and {id_!r} differ only in case"
-            yield spot.finding("id-case", message, hint="their folders are one on some systems")
+            yield spot.finding("id-case", message, hint="on some systems they share one folder")
 
 
 def find_odd_rows(table: GoldTable) -> Iterator[Found]:
-    """Lines that are longer or shorter than the header, and blank ones: all of them are read as something else than they look."""
+    """Lines that are longer or shorter than the header, and blank lines: the reader shifts or skips them."""
     if not table.is_csv:
         return
     if other := other_delimiter(table.table.header):
         yield table.finding("odd-delimiter", other, hint="save the table with commas between the fields")
     if table.table.ragged_line is not None:
-        message = f"line {table.table.ragged_line} has more fields than the header, so its first field is taken for an index"
-        yield table.finding("ragged-row", message, hint="quote fields that hold commas")
+        message = f"line {table.table.ragged_line} has more fields than the header, so its first field is read as an index"
+        yield table.finding("ragged-row", message, hint="quote fields that contain commas")
     short = next((at for at, cell in enumerate(table.table.columns[-1]) if cell is None), None)
     if short is not None:
         yield table.finding("short-row", f"row {short + 1} has fewer fields than the header", hint="write the empty fields")
     blank = _blank_line(table.place)
     if blank:
-        yield table.finding("blank-line", f"line {blank} is blank and skipped", hint='an empty cell in a table of one column is written ""')
+        yield table.finding("blank-line", f"line {blank} is blank and skipped", hint='write an empty cell in a table of one column as ""')
 
 
 def _blank_line(place: Path) -> int:
-    """The first blank line of a CSV file between its rows, 0 where there is none; blank lines inside quotes and at the end do not count."""
+    """Return the first blank line between the rows of a CSV file, else 0; blank lines inside quotes and at the end do not count."""
     try:
         text = place.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -177,13 +176,13 @@ def _blank_line(place: Path) -> int:
 
 
 class Twins:
-    """Looks for gold that stands in two instances; it remembers the digests of the tables it has seen."""
+    """Find tables that are gold of two instances, by the digests of the tables seen so far."""
 
     def __init__(self) -> None:
         self.seen: dict[str, tuple[str, str]] = {}
 
     def table(self, table: GoldTable) -> Iterator[Found]:
-        """A table of at least four cells that equals one seen before."""
+        """Yield a finding for a table of at least four cells that equals an earlier one."""
         content = table.table
         if content.n_rows * len(content.columns) < 4:
             return
@@ -191,13 +190,13 @@ class Twins:
         here = (table.spot.instance.instance_id, f"{table.file} {table.part}".strip())
         id_, file = self.seen.setdefault(digest.hexdigest(), here)
         if id_ != here[0]:
-            yield table.finding("equal-golds", f"the same table is gold of {id_} ({file})", hint="is one of them a copy by mistake?")
+            yield table.finding("equal-golds", f"the same table is gold of {id_} ({file})", hint="is one of them an accidental copy?")
         elif file != here[1]:
-            yield table.finding("equal-alternatives", f"the same table as {file}", hint="keep one")
+            yield table.finding("equal-alternatives", f"the same table as {file}", hint="remove one")
 
 
 def find_equal_questions(book: Book) -> Iterator[Found]:
-    """Two instances that ask the same."""
+    """Two instances with the same question."""
     seen: dict[str, str] = {}
     for spot in book.spots():
         if spot.index:
@@ -207,44 +206,15 @@ def find_equal_questions(book: Book) -> Iterator[Found]:
             if isinstance(text, str) and text.strip():
                 first = seen.setdefault(" ".join(text.casefold().split()), spot.instance.instance_id)
                 if first != spot.instance.instance_id:
-                    yield spot.finding("equal-questions", f"the same {key} as {first}", hint="is one of them a copy by mistake?")
+                    yield spot.finding("equal-questions", f"the same {key} as {first}", hint="is one of them an accidental copy?")
 
 
 def found_by_twins(_table: GoldTable) -> Iterator[Found]:
-    """Found by `Twins`, which must remember."""
+    """Placeholder: `Twins` finds these, because it has to remember earlier tables."""
     yield from ()
 
 
-PER_FILE_BOOK = {
-    "bad-id": Kind("warning", find_odd_ids, "an instance_id that cannot be a folder name"),
-    "id-case": Kind("warning", find_odd_ids, "two ids that differ only in case"),
-    "stray-folder": Kind("warning", find_stray_files, "a folder that belongs to no instance"),
-    "stray-file": Kind("warning", find_stray_files, "a file that no check names"),
-    "misplaced-file": Kind("warning", find_misplaced_files, "a gold file that lies beside the spec and not in its instance's folder"),
-    "linked-file": Kind("warning", find_linked_files, "a link that leads out of the gold folder"),
-    "equal-questions": Kind("warning", find_equal_questions, "two instances ask the same question"),
-}
-PER_FILE_CHECK = {"repeated-file": Kind("warning", find_repeated_files, "a gold file stands twice among the alternatives")}
-PER_TABLE = {
-    "odd-delimiter": Kind("warning", find_odd_rows, "a table of one column whose name holds another delimiter than the comma"),
-    "ragged-row": Kind("error", find_odd_rows, "a row longer than the header: the columns shift"),
-    "short-row": Kind("warning", find_odd_rows, "a row shorter than the header"),
-    "blank-line": Kind("warning", find_odd_rows, "a blank line inside a table: it is skipped, though it may be a row"),
-    "equal-golds": Kind("warning", found_by_twins, "the same table is gold of two instances"),
-    "equal-alternatives": Kind("warning", found_by_twins, "two accepted tables are equal"),
-}
-# Known only once every table was read.
-AFTER_TABLES = {
-    "missing-file": Kind("error", find_unread_files, "a gold file is not there"),
-    "bad-path": Kind("error", find_unread_files, "a gold file's name leaves the instance's folder"),
-    "bad-encoding": Kind("error", find_unread_files, "a gold file is not UTF-8"),
-    "unreadable-file": Kind("error", find_unread_files, "a gold file cannot be read as a table or database"),
-    "missing-table": Kind("error", find_unread_files, "a gold database lacks a table that is asked for"),
-    "gold-view": Kind("error", find_unread_files, "a view stands where a gold table is needed"),
-}
-
-
-# What the readers' sentences are called here, the first that fits.
+# (pattern of a reader's message, finding code); the first match counts.
 _CODES = (
     ("unknown-parameter", re.compile("unknown parameter")),
     ("ignored-parameter", re.compile("is ignored$")),
@@ -265,18 +235,18 @@ _CODES = (
 
 
 def find_broken_lines(book: Book) -> Iterator[Found]:
-    """What could not be read at all."""
+    """Lines that could not be read at all."""
     yield from book.broken
 
 
 def find_odd_layout(book: Book) -> Iterator[Found]:
-    """How the spec is laid out, where that is not one object a line."""
+    """A spec that is not one object per line."""
     for line, text in book.notes:
-        yield Found(code="odd-layout", where=f"{book.name}:{line}", instance_id="", message=text, hint="write one object a line")
+        yield Found(code="odd-layout", where=f"{book.name}:{line}", instance_id="", message=text, hint="write one object per line")
 
 
 def find_reader_problems(spot: Spot) -> Iterator[Found]:
-    """The problems of a check that its readers found, each under its own code."""
+    """The problems that the readers found in a check, each under its own code."""
     for problem in spot.check.problems:
         if problem.code == "NEEDS_CONNECTION" and spot.is_living:
             continue
@@ -286,7 +256,7 @@ def find_reader_problems(spot: Spot) -> Iterator[Found]:
 
 
 def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | None:
-    """What mends a problem without a choice to make, None where somebody has to decide."""
+    """Return the repair of a problem that has only one solution, else None."""
     named = re.search(r"(?:parameter|key) '([^']+)'", problem.message)
     key = named[1] if named else ""
     known = list(SCORERS.load(spot.check.scorer).parameters)
@@ -309,25 +279,25 @@ def _rename(parameters: Obj, old: str, new: str) -> None:
 
 
 def find_repeated_checks(spot: Spot) -> Iterator[Found]:
-    """A check that stands twice in its instance."""
+    """A check that occurs twice in its instance."""
     before = spot.instance.checks[: spot.index]
     if any(other.scorer == spot.check.scorer and other.parameters == spot.check.parameters for other in before):
-        yield spot.finding("repeated-check", f"the same {spot.check.scorer} check stands twice", hint="remove one")
+        yield spot.finding("repeated-check", f"the same {spot.check.scorer} check occurs twice", hint="remove one")
 
 
 def find_odd_conj(spot: Spot) -> Iterator[Found]:
-    """`conj` where there is only one gold to join, and several golds without a word on which of them are needed."""
+    """`conj` with a single gold, and several golds without `conj`."""
     gold, given = spot.check.parameters.get("gold"), spot.check.parameters.get("conj")
     n = len(gold) if isinstance(gold, list) else 1
     if given == "and" and n == 1:
-        yield spot.finding("idle-conj", "conj joins several golds, there is one", hint="remove conj, or list every gold that is needed")
+        yield spot.finding("idle-conj", "conj joins several golds, but there is only one", hint="remove conj, or list every needed gold")
     if spot.check.scorer == "number_match" and n > 1 and given is None:
-        message = f"any of the {n} numbers is enough (conj is 'or' where nothing is said)"
-        yield spot.finding("or-numbers", message, hint="write conj: 'and' where all are asked, 'or' where either is right")
+        message = f"any of the {n} numbers is enough (the default of conj is 'or')"
+        yield spot.finding("or-numbers", message, hint="write conj: 'and' if all are needed, 'or' if any is right")
 
 
 def find_odd_groups(book: Book) -> Iterator[Found]:
-    """Ids in a group that gold lacks, and groups that hold nobody."""
+    """Group entries that gold lacks, and groups without instances."""
     where = f"{book.spec.resolve().parent.name}/{SUITE_FILE}"
     for tag, ids in book.suite.groups.items():
         for id_ in ids:
@@ -338,27 +308,27 @@ def find_odd_groups(book: Book) -> Iterator[Found]:
                 yield Found(code="unknown-group-id", where=where, instance_id="", message=message, hint=hint)
         prefixes = book.suite.group_prefixes.get(tag, ())
         if not any(instance.instance_id in ids or instance.instance_id.startswith(prefixes) for instance in book.instances):
-            message = f"group {tag!r} holds no instance"
-            yield Found(code="empty-group", where=where, instance_id="", message=message, hint="look at its prefix")
+            message = f"group {tag!r} contains no instance"
+            yield Found(code="empty-group", where=where, instance_id="", message=message, hint="check its prefix")
 
 
 def find_lost_judges(book: Book) -> Iterator[Found]:
-    """Judged checks without a judge, and beside a tree check, where they cannot run."""
+    """Judged checks without a judge, or combined with a tree check, where they cannot run."""
     for spot in book.spots():
         if spot.reads != "batch":
             continue
         if "judge" not in book.suite.extra:
             hint = "add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml"
-            yield spot.finding("no-judge", f"{spot.check.scorer} needs a judge, and suite.yaml names none", hint=hint)
+            yield spot.finding("no-judge", f"{spot.check.scorer} needs a judge, and suite.yaml configures none", hint=hint)
         if any(other.instance is spot.instance and other.reads == "tree" for other in book.spots()):
-            message = f"{spot.check.scorer} cannot stand beside a tree check in one instance"
-            yield spot.finding("judge-beside-tree", message, hint="give each an instance of its own")
+            message = f"{spot.check.scorer} cannot be combined with a tree check in one instance"
+            yield spot.finding("judge-beside-tree", message, hint="move each to its own instance")
 
 
 def find_empty_spec(book: Book) -> Iterator[Found]:
     """A spec without instances."""
     if not book.instances and not book.broken:
-        yield Found(code="no-instances", where=f"{book.name}:1", instance_id="", message="the spec holds no instance")
+        yield Found(code="no-instances", where=f"{book.name}:1", instance_id="", message="the spec contains no instance")
 
 
 _TREE_CODES = {
@@ -375,7 +345,7 @@ _MOST = 10
 
 
 def find_tree_faults(book: Book) -> Iterator[Found]:
-    """What gold records and their schema do not agree on; an inferred schema agrees by itself."""
+    """Conflicts between gold records and their schema; an inferred schema always fits."""
     for spot in book.spots():
         if spot.reads == "tree" and "gold" in spot.check.parameters:
             try:
@@ -388,7 +358,7 @@ def find_tree_faults(book: Book) -> Iterator[Found]:
                 given = (spot.check.parameters.get(key) for key in ("gold", "schema"))
                 name = next((value for value in given if isinstance(value, str)), "gold")
                 message = f"{name}: {'the file is not there' if missing else fault.detail or fault.code}"
-                hint = f"gold files lie in <gold>/{spot.instance.instance_id}/"
+                hint = f"gold files belong in <gold>/{spot.instance.instance_id}/"
                 yield spot.finding("missing-file" if missing else "tree-json", message, hint=hint)
                 continue
             yield from _against_schema(spot, read["gold"], read.get("schema"))
@@ -405,15 +375,15 @@ def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[Found]:
     try:
         findings = gold_findings(golds, schema, id_field, warn_missing=False) if schema is not None else _ids(golds, id_field)
     except (SchemaError, JsonRefError, UnknownNameError, TreeLimitError) as error:
-        yield spot.finding("tree-schema", str(error), hint="`evalsuite schema check` says more")
+        yield spot.finding("tree-schema", str(error), hint="`evalsuite schema check` shows details")
         return
     for finding in findings[:_MOST]:
         whose = f"schema at {finding.path or 'the root'}" if finding.record is None else f"record {finding.record}"
-        yield spot.finding(_TREE_CODES.get(finding.kind, "tree-field"), f"{whose}: {finding.message}", hint="mend gold or the schema")
+        yield spot.finding(_TREE_CODES.get(finding.kind, "tree-field"), f"{whose}: {finding.message}", hint="correct gold or the schema")
 
 
 def _ids(golds: list[Any], id_field: Any) -> list[Any]:
-    """The findings on ids alone, against a schema that fits by construction."""
+    """Return the findings on ids alone, against a schema that fits by construction."""
     from evalsuite.trees.eval_schema import infer_schema
 
     keyed = [record for record in golds if isinstance(record, dict)]
@@ -421,60 +391,16 @@ def _ids(golds: list[Any], id_field: Any) -> list[Any]:
     return [finding for finding in found if finding.kind == "id"]
 
 
-PER_BOOK = {
-    "unreadable-line": Kind("error", find_broken_lines, "a line of the spec is no JSON object"),
-    "bad-entry": Kind("error", find_broken_lines, "an entry lacks its id, its evaluation or a scorer's name, or has one of the wrong type"),
-    "unknown-scorer": Kind("error", find_broken_lines, "no scorer has this name"),
-    "duplicate-id": Kind("error", find_broken_lines, "two entries have the same instance_id"),
-    "bad-suite": Kind("error", find_broken_lines, "suite.yaml cannot be read"),
-    "odd-layout": Kind("note", find_odd_layout, "the spec is not one object a line"),
-    "unknown-group-id": Kind("warning", find_odd_groups, "a group of suite.yaml names an instance that gold lacks"),
-    "empty-group": Kind("warning", find_odd_groups, "a group of suite.yaml holds no instance"),
-    "no-judge": Kind("warning", find_lost_judges, "a judged check, and no judge in suite.yaml"),
-    "judge-beside-tree": Kind("error", find_lost_judges, "a judged check beside a tree check in one instance"),
-    "no-instances": Kind("error", find_empty_spec, "a spec without instances"),
-}
-PER_TREE = {
-    "tree-json": Kind("error", find_tree_faults, "a gold tree or schema is not valid JSON"),
-    "tree-schema": Kind("error", find_tree_faults, "a schema that cannot be used"),
-    "tree-field": Kind("error", find_tree_faults, "a field of gold that the schema does not know"),
-    "tree-type": Kind("warning", find_tree_faults, "a value of gold that is not of the schema's type"),
-    "tree-key": Kind("error", find_tree_faults, "a key or an option of a schema that nobody reads"),
-    "tree-value": Kind("error", find_tree_faults, "a value of gold that is not right when it is handed in"),
-    "tree-id": Kind("error", find_tree_faults, "a record without id, or an id that stands twice"),
-}
-
-
-PER_CHECK = {
-    "unknown-parameter": Kind("error", find_reader_problems, "the scorer has no such parameter: the reference fails on it"),
-    "misplaced-key": Kind("warning", find_reader_problems, "a key beside `parameters` that nobody reads"),
-    "ignored-parameter": Kind("warning", find_reader_problems, "`pred` or `result` among the parameters: nobody reads it"),
-    "parameter-type": Kind("error", find_reader_problems, "a parameter of the wrong type"),
-    "missing-parameter": Kind("error", find_reader_problems, "a parameter that the scorer needs is missing"),
-    "bad-parameter": Kind("error", find_reader_problems, "a parameter that its scorer cannot use"),
-    "list-length": Kind("error", find_reader_problems, "a list of parameters does not have one entry for each gold table"),
-    "empty-gold": Kind("error", find_reader_problems, "gold is empty: everything or nothing matches it"),
-    "empty-exclude": Kind("error", find_reader_problems, "an empty text is excluded: every answer holds it"),
-    "exclude-text": Kind("warning", find_reader_problems, "`exclude` is a text and no list: the reference excludes each of its letters"),
-    "gold-not-number": Kind("error", find_reader_problems, "a gold of number_match is no finite number"),
-    "repeated-number": Kind("warning", find_reader_problems, "gold names a number twice: one in the answer is enough for both"),
-    "quoted-name": Kind("error", find_reader_problems, "a table's name needs quotes, which the reference does not write"),
-    "repeated-check": Kind("warning", find_repeated_checks, "an instance has the same check twice"),
-    "idle-conj": Kind("warning", find_odd_conj, "`conj: and` with a single gold"),
-    "or-numbers": Kind("note", find_odd_conj, "several numbers, and nothing says whether any or all are needed"),
-}
-
-
-# Parameters of which a larger number, a smaller one, and true accept more.
+# Parameters that accept more when they are larger, smaller, or true.
 _LARGER: Final = frozenset({"rel_tol", "abs_tol", "tolerance", "threshold_distance"})
 _SMALLER: Final = frozenset({"precision", "threshold", "min_score"})
 _TRUE: Final = frozenset({"ignore_order", "ignore_case", "percentage", "repair", "partial"})
-# Lists of which fewer items accept more, and those of which more do.
+# Lists that accept more when they are shorter, or longer.
 _FEWER: Final = frozenset({"condition_cols", "exclude", "order_by"})
 
 
 def find_errata(book: Book) -> Iterator[Found]:
-    """Entries that are not applied, and applied patches that widen their check; a file that cannot be meant."""
+    """Entries that are not applied, applied patches that widen their check, and unusable files."""
     if not (book.spec.parent / ERRATA_FILE).is_file() or book.broken:
         return
     try:
@@ -484,22 +410,22 @@ def find_errata(book: Book) -> Iterator[Found]:
         where, _, message = error.message.partition(": ")
         yield Found(code="bad-errata", where=where, instance_id="", message=message, hint=error.hint)
         return
-    assert errata is not None, "the file is there"
+    assert errata is not None, "the file is present"
     for entry in errata.entries:
         if entry.state != "applied":
-            hint = "look at gold again, then renew the entry or remove it"
+            hint = "check gold again, then update or remove the entry"
             yield Found(code=f"{entry.state}-erratum", where=entry.where, instance_id=entry.id, message=entry.words(), hint=hint)
     known = {instance.instance_id: instance.checks for instance in gold.instances}
     for entry in errata.of_state("applied"):
         after = entry.instance.checks if entry.instance is not None else ()
         if len(after) == len(known[entry.id]) == 1 and (ways := list(ways_wider(known[entry.id][0], after[0]))):
             message = f"the patch accepts more than the check: {'; '.join(ways)}"
-            hint = f"`evalsuite gold audit {book.folder} --only {entry.id}` shows what it takes"
+            hint = f"`evalsuite gold audit {book.folder} --only {entry.id}` shows what it accepts"
             yield Found(code="wide-erratum", where=entry.where, instance_id=entry.id, message=message, hint=hint)
 
 
 def ways_wider(before: Check, after: Check) -> Iterator[str]:
-    """In what a check accepts more than the one before it, as far as parameters alone show it: `precision 4 -> -5`."""
+    """Return the ways in which a check accepts more than the previous one, as far as its parameters show: `precision 4 -> -5`."""
     if before.scorer != after.scorer:
         return
     defaults = {name: parameter.default for name, parameter in SCORERS.load(before.scorer).parameters.items()}
@@ -511,7 +437,7 @@ def ways_wider(before: Check, after: Check) -> Iterator[str]:
 
 def _is_wider(name: str, old: Any, new: Any) -> bool:
     if name == "gold":
-        # What was right stays so, and more is.
+        # All that was right stays right, and more is accepted.
         items = [value if isinstance(value, list) else [value] for value in (old, new)]
         return len(items[1]) > len(items[0]) and all(item in items[1] for item in items[0])
     if name == "conj":
@@ -527,7 +453,7 @@ def _is_wider(name: str, old: Any, new: Any) -> bool:
 
 
 def _reads_less(old: Any, new: Any) -> bool:
-    """Whether fewer columns are compared: none named means all of them."""
+    """Whether fewer columns are compared; an empty list means all of them."""
     return bool(_as_list(new)) and (not _as_list(old) or len(_as_list(new)) < len(_as_list(old)))
 
 
@@ -541,9 +467,73 @@ def _shown(parameters: Mapping[str, Any], name: str) -> str:
     return "unset" if value is None or "empty" in text else text if len(text) <= 40 else f"{text[:39]}…"
 
 
-PER_ERRATA_BOOK = {
-    "bad-errata": Kind("error", find_errata, "gold.errata.yaml cannot be meant"),
+# code -> (severity, function of a `Book`, summary)
+PER_BOOK = {
+    "unreadable-line": Kind("error", find_broken_lines, "a line of the spec is not a JSON object"),
+    "bad-entry": Kind("error", find_broken_lines, "an entry lacks its id, its evaluation or a scorer's name, or has one of the wrong type"),
+    "unknown-scorer": Kind("error", find_broken_lines, "no scorer has this name"),
+    "duplicate-id": Kind("error", find_broken_lines, "two entries have the same instance_id"),
+    "bad-suite": Kind("error", find_broken_lines, "suite.yaml cannot be read"),
+    "odd-layout": Kind("note", find_odd_layout, "the spec is not one object per line"),
+    "unknown-group-id": Kind("warning", find_odd_groups, "a group of suite.yaml names an instance that gold lacks"),
+    "empty-group": Kind("warning", find_odd_groups, "a group of suite.yaml contains no instance"),
+    "no-judge": Kind("warning", find_lost_judges, "a judged check without a judge in suite.yaml"),
+    "judge-beside-tree": Kind("error", find_lost_judges, "a judged check and a tree check in one instance"),
+    "no-instances": Kind("error", find_empty_spec, "a spec without instances"),
+    "bad-errata": Kind("error", find_errata, "gold.errata.yaml is invalid"),
     "wide-erratum": Kind("warning", find_errata, "a patch of gold.errata.yaml that accepts more than the check it corrects"),
-    "stale-erratum": Kind("warning", find_errata, "an entry of gold.errata.yaml whose gold has changed since: it is not applied"),
-    "expired-erratum": Kind("warning", find_errata, "an entry of gold.errata.yaml whose day has passed: it is not applied"),
+    "stale-erratum": Kind("warning", find_errata, "an entry of gold.errata.yaml whose gold has changed since: not applied"),
+    "expired-erratum": Kind("warning", find_errata, "an expired entry of gold.errata.yaml: not applied"),
+    "bad-id": Kind("warning", find_odd_ids, "an instance_id that cannot be a folder name"),
+    "id-case": Kind("warning", find_odd_ids, "two ids that differ only in case"),
+    "stray-folder": Kind("warning", find_stray_files, "a folder that belongs to no instance"),
+    "stray-file": Kind("warning", find_stray_files, "a file that no check names"),
+    "misplaced-file": Kind("warning", find_misplaced_files, "a gold file is next to the spec, not in its instance's folder"),
+    "linked-file": Kind("warning", find_linked_files, "a link out of the gold folder"),
+    "equal-questions": Kind("warning", find_equal_questions, "two instances have the same question"),
+    "tree-json": Kind("error", find_tree_faults, "a gold tree or schema is not valid JSON"),
+    "tree-schema": Kind("error", find_tree_faults, "a schema that cannot be used"),
+    "tree-field": Kind("error", find_tree_faults, "a field of gold that the schema lacks"),
+    "tree-type": Kind("warning", find_tree_faults, "a value of gold that does not have the schema's type"),
+    "tree-key": Kind("error", find_tree_faults, "a key or option of a schema that is ignored"),
+    "tree-value": Kind("error", find_tree_faults, "a value of gold that is scored as wrong when it is submitted"),
+    "tree-id": Kind("error", find_tree_faults, "a record without id, or an id that occurs twice"),
+}
+# ... of a `Spot`
+PER_CHECK = {
+    "unknown-parameter": Kind("error", find_reader_problems, "the scorer has no such parameter: the reference fails on it"),
+    "misplaced-key": Kind("warning", find_reader_problems, "a key next to `parameters` that is ignored"),
+    "ignored-parameter": Kind("warning", find_reader_problems, "`pred` or `result` among the parameters: it is ignored"),
+    "parameter-type": Kind("error", find_reader_problems, "a parameter of the wrong type"),
+    "missing-parameter": Kind("error", find_reader_problems, "a required parameter is missing"),
+    "bad-parameter": Kind("error", find_reader_problems, "a parameter that its scorer cannot use"),
+    "list-length": Kind("error", find_reader_problems, "a list of parameters has not one entry per gold table"),
+    "empty-gold": Kind("error", find_reader_problems, "gold is empty: everything or nothing matches it"),
+    "empty-exclude": Kind("error", find_reader_problems, "an empty text is excluded: every answer contains it"),
+    "exclude-text": Kind("warning", find_reader_problems, "`exclude` is a text, not a list: the reference excludes each of its letters"),
+    "gold-not-number": Kind("error", find_reader_problems, "a gold of number_match is not a finite number"),
+    "repeated-number": Kind("warning", find_reader_problems, "gold names a number twice: one occurrence in the answer counts for both"),
+    "quoted-name": Kind("error", find_reader_problems, "a table's name needs quotes, which the reference does not write"),
+    "repeated-check": Kind("warning", find_repeated_checks, "an instance has the same check twice"),
+    "idle-conj": Kind("warning", find_odd_conj, "`conj: and` with a single gold"),
+    "or-numbers": Kind("note", find_odd_conj, "several numbers without `conj`: any or all of them?"),
+    "repeated-file": Kind("warning", find_repeated_files, "gold names a file twice among the alternatives"),
+}
+# ... of a `GoldTable`
+PER_TABLE = {
+    "odd-delimiter": Kind("warning", find_odd_rows, "a table of one column whose header contains another delimiter than the comma"),
+    "ragged-row": Kind("error", find_odd_rows, "a row longer than the header: the columns shift"),
+    "short-row": Kind("warning", find_odd_rows, "a row shorter than the header"),
+    "blank-line": Kind("warning", find_odd_rows, "a blank line inside a table: it is skipped, although it may be a row"),
+    "equal-golds": Kind("warning", found_by_twins, "the same table is gold of two instances"),
+    "equal-alternatives": Kind("warning", found_by_twins, "two accepted tables are equal"),
+}
+# ... of a `Book` all of whose tables were read
+AFTER_TABLES = {
+    "missing-file": Kind("error", find_unread_files, "a gold file is missing"),
+    "bad-path": Kind("error", find_unread_files, "a gold file's path leaves the instance's folder"),
+    "bad-encoding": Kind("error", find_unread_files, "a gold file is not UTF-8"),
+    "unreadable-file": Kind("error", find_unread_files, "a gold file cannot be read as a table or database"),
+    "missing-table": Kind("error", find_unread_files, "a gold database lacks a needed table"),
+    "gold-view": Kind("error", find_unread_files, "a view where a gold table is needed"),
 }

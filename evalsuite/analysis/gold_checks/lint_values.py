@@ -1,8 +1,7 @@
-"""Lint of the columns that count: out of range, twice, empty, an index, or equal to one another.
+"""Lint of values: text golds, numbers, table cells and the compared columns.
 
-Lint of text golds: what matches too much, and what can never match.
-
-Lint of the cells that count: what official types otherwise than a reader would, and what no tolerance can tell apart.
+Text golds that match too much or never match; cells that the official rules type unexpectedly; values within one tolerance; columns that
+are out of range, repeated, empty, an index, or equal to one another.
 """
 
 import math
@@ -26,15 +25,15 @@ SHORT = 2
 LONG = 200
 LONGEST_NUMBER = 4
 QUESTIONS = ("instruction", "question", "prompt")
-# A percentage that is asked for, and not one that the question names itself ("a 10% discount", "5 percentage points").
+# A requested percentage, not one that the question mentions itself ("a 10% discount", "5 percentage points").
 _PERCENT = re.compile(r"(?P<amount>\d\s*)?(?:%|\bper\s?cent\b|\bpercentages?\b(?!\s+points?\b))", re.IGNORECASE)
-# The question says which form it wants.
+# The question states the wanted form.
 _FORM_NAMED = re.compile(r"\b(?:in|as)\s+(?:a\s+)?(?:%|per\s?cent|percentages?|fraction|share)|\(%\)", re.IGNORECASE)
 _HIDDEN = ("Cf", "Cc", "Zl", "Zp", "Co", "Cn")
 
 
 def golds_of(spot: Spot) -> list[str]:
-    """The text golds of a check, none where they are of another type."""
+    """Return the text golds of a check, empty if they have another type."""
     gold = spot.check.parameters.get("gold")
     listed = [gold] if isinstance(gold, str) else gold if isinstance(gold, list) else []
     return [item for item in listed if isinstance(item, str) and item]
@@ -47,15 +46,15 @@ def _excluded(spot: Spot) -> list[str]:
 
 
 def find_short_golds(spot: Spot) -> Iterator[Found]:
-    """Golds of one or two characters stand inside other words; numbers are better asked for as numbers."""
+    """Golds of one or two characters, which occur inside other words, and numbers as text."""
     if spot.check.scorer != "string_match":
         return
     for gold in golds_of(spot):
         if len(gold.strip()) <= SHORT and gold.strip().isalnum():
-            message = f"gold {gold!r} stands inside many other words, and official looks for it anywhere"
+            message = f"gold {gold!r} occurs inside many other words, and the official rules search everywhere"
             yield spot.finding("short-gold", message, hint="use number_match, a longer gold, or the strict rules")
         elif _is_number(gold) and len(gold.strip()) <= LONGEST_NUMBER:
-            message = f"gold {gold!r} is a number looked for as text: 1{gold.strip()} holds it too"
+            message = f"gold {gold!r} is a number searched as text: 1{gold.strip()} contains it too"
             yield spot.finding("number-as-text", message, hint="use number_match")
 
 
@@ -64,15 +63,15 @@ def _is_number(text: str) -> bool:
 
 
 def find_golds_in_question(spot: Spot) -> Iterator[Found]:
-    """A gold that stands in the question: repeating the question is enough."""
+    """A gold that the question contains: repeating the question is enough."""
     if spot.check.scorer != "string_match":
         return
     question = _question(spot).lower()
     inside = [gold for gold in golds_of(spot) if gold.lower() in question]
     needed = len(golds_of(spot)) if spot.check.parameters.get("conj") == "and" else 1
     if inside and len(inside) >= needed and not any(item.lower() in question for item in _excluded(spot)):
-        message = f"gold {inside[0]!r} stands in the question: an answer that repeats the question is right"
-        yield spot.finding("gold-in-question", message, hint="exclude the other candidates, or ask so that the answer is not named")
+        message = f"the question contains gold {inside[0]!r}: an answer that repeats the question is right"
+        yield spot.finding("gold-in-question", message, hint="exclude the other candidates, or rephrase the question without the answer")
 
 
 def _question(spot: Spot) -> str:
@@ -80,7 +79,7 @@ def _question(spot: Spot) -> str:
 
 
 def find_excluded_golds(spot: Spot) -> Iterator[Found]:
-    """An exclusion that its own gold holds."""
+    """An exclusion that its own gold contains."""
     golds = golds_of(spot)
     for item in _excluded(spot):
         dead = [gold for gold in golds if item.lower() in gold.lower()]
@@ -88,25 +87,25 @@ def find_excluded_golds(spot: Spot) -> Iterator[Found]:
             continue
         every = len(dead) == len(golds) or spot.check.parameters.get("conj") == "and"
         code = "exclude-kills-gold" if every else "exclude-kills-one"
-        yield spot.finding(code, f"exclude {item!r} stands inside gold {dead[0]!r}", hint="exclude a longer text, or remove it")
+        yield spot.finding(code, f"exclude {item!r} occurs inside gold {dead[0]!r}", hint="exclude a longer text, or remove it")
 
 
 def find_odd_spelling(spot: Spot) -> Iterator[Found]:
-    """Spaces round golds and characters that cannot be seen: official compares them letter by letter."""
+    """Golds with surrounding spaces or invisible characters: the official rules compare letter by letter."""
     if spot.check.scorer != "string_match":
         return
     padded = next((gold for gold in golds_of(spot) if gold != gold.strip() and gold.strip()), None)
     if padded is not None:
-        message = f"gold {padded!r} begins or ends with a space, which the answer must hold too"
+        message = f"gold {padded!r} begins or ends with a space, which the answer must contain too"
         yield spot.finding("padded-gold", message, hint="remove the space", change=_stripped)
     for gold in golds_of(spot):
         odd = next((char for char in gold if unicodedata.category(char) in _HIDDEN or char == "\u00a0"), None)
         if odd is not None or unicodedata.normalize("NFC", gold) != gold:
             what = f"the character U+{ord(odd):04X}" if odd is not None else "letters made of several characters (not NFC)"
-            message = f"gold {gold!r} holds {what}"
-            yield spot.finding("odd-characters", message, hint="type it anew; official compares character by character")
+            message = f"gold {gold!r} contains {what}"
+            yield spot.finding("odd-characters", message, hint="type it again; the official rules compare character by character")
         if len(gold) > LONG:
-            message = f"a gold of {len(gold)} characters must stand in the answer letter by letter"
+            message = f"the answer must contain a gold of {len(gold)} characters letter by letter"
             yield spot.finding("long-gold", message, hint="use f1 or rouge")
 
 
@@ -117,21 +116,21 @@ def _stripped(evaluation: Obj) -> None:
 
 
 def find_repeated_golds(spot: Spot) -> Iterator[Found]:
-    """A gold named twice, and one inside another: then one of them decides nothing."""
+    """A gold that is named twice, and a gold inside another one: one of them has no effect."""
     if spot.check.scorer == "number_match" or spot.reads not in ("text", "number"):
         return
     golds = golds_of(spot)
     folded = [gold.strip().casefold() for gold in golds]
     if len(set(folded)) < len(folded):
         twice = next(gold for at, gold in enumerate(golds) if folded[at] in folded[:at])
-        yield spot.finding("repeated-gold", f"gold {twice!r} stands twice", hint="keep one", change=_once)
+        yield spot.finding("repeated-gold", f"gold {twice!r} occurs twice", hint="remove one", change=_once)
     if spot.check.scorer != "string_match":
         return
     for inner, outer in ((a, b) for a in golds for b in golds if a.lower() != b.lower() and a.lower() in b.lower()):
         both = spot.check.parameters.get("conj") == "and"
-        why = f"one mention of {outer!r} is enough for both" if both else f"{outer!r} adds nothing"
+        why = f"one mention of {outer!r} counts for both" if both else f"{outer!r} has no effect"
         severity: Severity = "warning" if both else "note"
-        yield spot.finding("gold-inside-gold", f"gold {inner!r} stands inside gold {outer!r}: {why}", severity=severity)
+        yield spot.finding("gold-inside-gold", f"gold {inner!r} occurs inside gold {outer!r}: {why}", severity=severity)
 
 
 def _once(evaluation: Obj) -> None:
@@ -151,17 +150,17 @@ def _gold_numbers(spot: Spot) -> list[float]:
 
 
 def find_swallowed_numbers(spot: Spot) -> Iterator[Found]:
-    """Numbers that the tolerance cannot tell from zero or from one another, and a tolerance of whole numbers."""
+    """Numbers within the tolerance of zero or of one another, and a tolerance of whole numbers."""
     numbers, precision = _gold_numbers(spot), spot.check.parameters.get("precision", 4)
     tolerance = float(10.0**-precision) if isinstance(precision, int) and abs(precision) < 300 else 1e-4
     for number in numbers:
         if 0 < abs(number) <= tolerance:
-            message = f"gold {number:g} lies within the tolerance {tolerance:g} of 0: official takes a 0 for it"
+            message = f"gold {number:g} is within the tolerance {tolerance:g} of 0: the official rules accept a 0"
             yield spot.finding("number-near-zero", message, hint="raise precision")
     for one, other in combinations(sorted(set(numbers)), 2):
         if other - one <= tolerance:
-            message = f"golds {one!r} and {other!r} lie within the tolerance {tolerance:g} of one another"
-            yield spot.finding("golds-in-tolerance", message, hint="keep one, or raise precision")
+            message = f"golds {one!r} and {other!r} are within the tolerance {tolerance:g} of one another"
+            yield spot.finding("golds-in-tolerance", message, hint="remove one, or raise precision")
     if numbers and tolerance >= 1:
         precision = spot.check.parameters.get("precision")
         message = f"precision {precision} accepts anything within {tolerance:g} of gold"
@@ -169,62 +168,40 @@ def find_swallowed_numbers(spot: Spot) -> Iterator[Found]:
 
 
 def find_negative_numbers(spot: Spot) -> Iterator[Found]:
-    """Negative golds: official reads no sign, so it never finds them."""
+    """Negative golds: the official rules ignore signs, so they never find them."""
     for number in _gold_numbers(spot):
         if number < 0:
-            message = f"gold {number:g} is negative, and the official rules read no sign"
-            yield spot.finding("negative-number", message, hint="the strict rules do")
+            message = f"gold {number:g} is negative, and the official rules ignore signs"
+            yield spot.finding("negative-number", message, hint="the strict rules read signs")
 
 
 def find_odd_percentages(spot: Spot) -> Iterator[Found]:
-    """`percentage` where it changes nothing, asks too much, or takes a hundred times what is meant."""
+    """`percentage` without an effect, with too strict a demand, or accepting a hundred times the value."""
     numbers = _gold_numbers(spot)
     if not spot.check.parameters.get("percentage"):
         return
     if any(number == 0 for number in numbers):
-        yield spot.finding("percentage-zero", "percentage changes nothing for a gold of 0", hint="remove it")
+        yield spot.finding("percentage-zero", "percentage has no effect for a gold of 0", hint="remove it")
     if spot.check.parameters.get("conj") == "and":
-        message = "percentage with conj 'and' asks for each gold as share and as percent under the official rules"
-        yield spot.finding("percentage-and", message, hint="give the golds in one form and leave percentage out")
+        message = "percentage with conj 'and' needs each gold both as share and as percent under the official rules"
+        yield spot.finding("percentage-and", message, hint="write the golds in one form and remove percentage")
     big = next((number for number in numbers if abs(number) > 100), None)
     if big is not None:
-        message = f"gold {big:g} is over 100: official takes {100 * big:g} for it too"
-        yield spot.finding("percentage-large", message, hint="is it a percentage at all?")
+        message = f"gold {big:g} is over 100: the official rules accept {100 * big:g} too"
+        yield spot.finding("percentage-large", message, hint="is it really a percentage?")
 
 
 def find_missing_percentage(spot: Spot) -> Iterator[Found]:
-    """A question that asks for a percentage, where the check says nothing of it: 12.5, 0.125 and 12.5% are then different answers."""
+    """A question that wants a percentage, without `percentage` in the check: 12.5, 0.125 and 12.5% are then different answers."""
     if spot.check.scorer not in ("number_match", "table_match") or "percentage" in spot.check.parameters:
         return
     question = _question(spot)
     if any(not match["amount"] for match in _PERCENT.finditer(question)):
-        message = "the question asks for a percentage, and the check has no percentage: a share and percent are not one answer"
-        hint = "set percentage: true, or percentage: false where the question says which form it wants"
+        message = "the question wants a percentage, and the check has no percentage: 0.125 and 12.5% are then different answers"
+        hint = "set percentage: true, or percentage: false if the question states the form"
         is_open = spot.check.scorer == "number_match" and _FORM_NAMED.search(question) is None
         severity: Severity = "warning" if is_open else "note"
         yield spot.finding("percentage-missing", message, hint=hint, severity=severity)
-
-
-PER_TEXT_CHECK = {
-    "short-gold": Kind("note", find_short_golds, "a text gold of one or two characters stands inside other words"),
-    "number-as-text": Kind("note", find_short_golds, "a number is looked for as text"),
-    "gold-in-question": Kind("warning", find_golds_in_question, "the question holds the gold text: repeating it is enough"),
-    "exclude-kills-gold": Kind("error", find_excluded_golds, "an excluded text stands inside the gold itself: no answer can pass"),
-    "exclude-kills-one": Kind("warning", find_excluded_golds, "an excluded text stands inside one of several golds"),
-    "padded-gold": Kind("warning", find_odd_spelling, "a text gold begins or ends with a space"),
-    "odd-characters": Kind("warning", find_odd_spelling, "a text gold holds characters that cannot be seen or typed"),
-    "long-gold": Kind("warning", find_odd_spelling, "a text gold so long that no answer will hold it letter by letter"),
-    "repeated-gold": Kind("warning", find_repeated_golds, "the same gold stands twice in a list"),
-    "gold-inside-gold": Kind("note", find_repeated_golds, "one gold text stands inside another of the list"),
-    "number-near-zero": Kind("warning", find_swallowed_numbers, "a number within the tolerance of 0: a 0 is right"),
-    "golds-in-tolerance": Kind("warning", find_swallowed_numbers, "two golds within the tolerance of one another"),
-    "coarse-precision": Kind("warning", find_swallowed_numbers, "a precision that accepts whole numbers beside gold"),
-    "negative-number": Kind("note", find_negative_numbers, "a negative number, whose sign the official rules do not read"),
-    "percentage-missing": Kind("warning", find_missing_percentage, "the question asks for a percentage, and the check has no `percentage`"),
-    "percentage-zero": Kind("warning", find_odd_percentages, "`percentage` for a gold of 0"),
-    "percentage-and": Kind("warning", find_odd_percentages, "`percentage` with `conj: and` asks for both forms of each gold"),
-    "percentage-large": Kind("warning", find_odd_percentages, "`percentage` for a gold over 100"),
-}
 
 
 BIG = 10**10
@@ -240,12 +217,12 @@ _MOSTLY = 0.8
 
 @lru_cache(maxsize=1 << 16)  # several findings read the same cells
 def _read(cell: str) -> Any:
-    """The cell as strict reads it, but for numbers with groups and currency signs, which are text to official."""
+    """Return the cell as the strict rules read it; numbers with groups or currency signs stay text, as under the official rules."""
     return ("text", cell) if is_written_form(cell.strip()) else read_text(cell)
 
 
 def _texts(table: GoldTable, index: int) -> list[str]:
-    """The texts of a CSV column that hold something."""
+    """Return the texts of a CSV column that are not empty."""
     return [cell for cell in table.table.columns[index] if cell is not None and cell.strip()]
 
 
@@ -254,69 +231,75 @@ def _numbers(cells: list[str]) -> list[Any]:
 
 
 def find_null_words(table: GoldTable) -> Iterator[Found]:
-    """Cells that are text to a person and empty to a reader: NA for Namibia, None for a name."""
+    """Cells that are text to a person and NULL to a reader: NA for Namibia, None for a name."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
         null = next((cell for cell in cells if cell.strip() in _NULL_WORDS), None)
         others = [cell for cell in cells if cell.strip() not in _NULL_WORDS]
         if null is not None and len(_numbers(others)) < len(others):
-            message = f"{table.column(index)} is text and holds {null!r}, which is read as empty"
-            yield table.finding("literal-null", message, hint="write another word where it is a value, nothing where it is none")
+            message = f"{table.column(index)} is text and contains {null!r}, which is read as empty"
+            yield table.finding("literal-null", message, hint="use another word if it is a value, an empty cell if it is none")
 
 
 def find_padded_cells(table: GoldTable) -> Iterator[Found]:
-    """Text cells with spaces round them: official compares them letter by letter."""
+    """Text cells with surrounding spaces: the official rules compare letter by letter."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
         padded = next((cell for cell in cells if cell != cell.strip() and not isinstance(_read(cell), int | Number)), None)
         if padded is not None:
-            yield table.finding("padded-cells", f"{table.column(index)} holds {padded!r} with a space round it", hint="remove the space")
+            yield table.finding(
+                "padded-cells", f"{table.column(index)} contains {padded!r} with a surrounding space", hint="remove the space"
+            )
 
 
 def find_mixed_columns(table: GoldTable) -> Iterator[Found]:
-    """Number columns that a few cells make text, so that official compares 1.0 and 1 as text."""
+    """Number columns that a few cells turn into text, so that the official rules compare 1.0 and 1 as text."""
     for index in table.needed if table.is_csv else ():
         cells = [cell for cell in _texts(table, index) if cell.strip() not in _NULL_WORDS]
         formatted = [cell for cell in cells if _FORMATTED.fullmatch(cell.strip())]
         if cells and len(formatted) == len(cells):
-            message = f"{table.column(index)} holds formatted numbers such as {formatted[0]!r}, which official compares as text"
+            message = f"{table.column(index)} contains formatted numbers such as {formatted[0]!r}, which the official rules compare as text"
             yield table.finding("formatted-numbers", message, hint="write plain numbers")
             continue
         n_numbers = len(_numbers(cells))
         if _MOSTLY * len(cells) <= n_numbers < len(cells) and len(cells) >= 3:
             odd = next(cell for cell in cells if not isinstance(_read(cell), int | Number))
-            message = f"{table.column(index)} holds numbers and {odd!r}: official compares the whole column as text"
-            yield table.finding("mixed-column", message, hint="leave the cell empty, or make it a number")
+            message = f"{table.column(index)} contains numbers and {odd!r}: the official rules compare the whole column as text"
+            yield table.finding("mixed-column", message, hint="leave the cell empty, or replace it by a number")
 
 
 def find_leading_zeros(table: GoldTable) -> Iterator[Found]:
-    """Codes such as 007: official reads them as numbers."""
+    """Codes such as 007, which the official rules read as numbers."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
         code = next((cell for cell in cells if _LEADING_ZERO.fullmatch(cell.strip())), None)
         if code is not None:
-            message = f"{table.column(index)} holds {code!r}, which official reads as {int(code)}"
+            message = f"{table.column(index)} contains {code!r}, which the official rules read as {int(code)}"
             yield table.finding("leading-zeros", message, hint="the strict rules read text")
 
 
 def find_indistinct_numbers(table: GoldTable) -> Iterator[Found]:
-    """Numbers too large or too near one another for official's tolerance."""
+    """Numbers that are too large, or too close together, for the official tolerance."""
     for index in table.needed:
         values = _values(table, index)
         if table.is_csv and any(isinstance(cell := _read(text), tuple) and cell[0] == "huge" for text in _texts(table, index)):
-            yield table.finding("overflow", f"{table.column(index)} holds a number beyond all floats", hint="official reads it as infinity")
+            yield table.finding(
+                "overflow",
+                f"{table.column(index)} contains a number beyond the range of floats",
+                hint="the official rules read it as infinity",
+            )
         exact = [Decimal(value) if isinstance(value, int) else value.exact for value in values]
         finite = sorted({_float(value) for value in exact} - {math.inf})
         if any(isinstance(value, int) and abs(value) >= BIG for value in values):
-            message = f"{table.column(index)} holds integers from 10,000,000,000 on: official takes neighbours for equal"
+            message = f"{table.column(index)} contains integers from 10,000,000,000 on: the official rules treat neighbours as equal"
             yield table.finding("large-integers", message, hint="the strict rules compare every digit")
         if len(finite) > 1 and finite[-1] - finite[0] <= ABS_TOL:
-            message = f"{table.column(index)}: all values lie within {ABS_TOL:g} of one another, which official takes for equal"
-            yield table.finding("values-in-tolerance", message, hint="give a larger unit, or use the strict rules")
+            message = f"{table.column(index)}: all values are within {ABS_TOL:g} of one another, equal under the official rules"
+            yield table.finding("values-in-tolerance", message, hint="use a larger unit or the strict rules")
         elif any(0 < abs(value) <= ABS_TOL for value in finite):
             small = next(value for value in finite if 0 < abs(value) <= ABS_TOL)
             yield table.finding(
-                "value-near-zero", f"{table.column(index)}: {small:g} lies within {ABS_TOL:g} of 0, which official takes for equal"
+                "value-near-zero", f"{table.column(index)}: {small:g} is within {ABS_TOL:g} of 0, equal under the official rules"
             )
 
 
@@ -328,7 +311,7 @@ def _float(value: Decimal) -> float:
 
 
 def _values(table: GoldTable, index: int) -> list[Any]:
-    """The numbers of a column, as they stand in it."""
+    """Return the numbers of a column."""
     if table.is_csv:
         return _numbers(_texts(table, index))
     from evalsuite.compare.strict_cells import read_native
@@ -338,20 +321,20 @@ def _values(table: GoldTable, index: int) -> list[Any]:
 
 
 def find_odd_dates(table: GoldTable) -> Iterator[Found]:
-    """Dates in a form that only one way of writing matches."""
+    """Dates in a form that only the same spelling matches."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
         if cells and all(_OTHER_DATE.fullmatch(cell.strip()) for cell in cells):
             message = f"{table.column(index)} writes dates as {cells[0]!r}: no rule reads them, they are compared as text"
             yield table.finding("date-format", message, hint="write YYYY-MM-DD")
         elif cells and all(_ISO_MIDNIGHT.fullmatch(cell.strip()) for cell in cells):
-            message = f"{table.column(index)} writes days with a time of 00:00: official takes a plain date for another text"
+            message = f"{table.column(index)} writes days with a time of 00:00: a plain date is another text under the official rules"
             yield table.finding("midnight-times", message, hint="the strict rules compare instants")
 
 
-# With fewer rows a column is in order by chance too often.
+# With fewer rows a column is too often sorted by chance.
 FEWEST_ROWS = 4
-# Nobody sorts by more columns than these, and trying all would take for ever on wide tables.
+# More sort keys are unlikely, and trying all of them takes too long on wide tables.
 MOST_KEYS = 4
 _CALENDAR = (
     ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
@@ -360,29 +343,29 @@ _CALENDAR = (
 
 
 def find_order_ties(table: GoldTable) -> Iterator[Found]:
-    """An order that a person can name but not repeat: sorted by a column with ties, which nothing breaks."""
+    """An order that cannot be reproduced: sorted by a column with ties, and no other column breaks them."""
     if not table.ordered or table.table.n_rows < FEWEST_ROWS or table.spot.check.parameters.get("order_by"):
         return
     ranks = [rank for index in table.needed if (rank := _ranks(table, index)) is not None]
     rows = list(zip(*ranks, strict=True)) if ranks else []
     if not rows or len(set(rows)) < 2:
         return
-    # A column of one value is in order and says nothing.
+    # A column of one value is sorted and proves nothing.
     sorted_by = [at for at, column in enumerate(ranks) if len(set(column)) > 1 and _direction(column)]
     if not sorted_by:
-        message = "the order of the rows counts, and no needed column is in order"
-        yield table.finding("no-order", message, hint="does the question say how to sort?")
+        message = "row order counts, and no needed column is sorted"
+        yield table.finding("no-order", message, hint="does the question state the order?")
         return
     if any(_explained(rows, at, list(range(len(rows)))) for at in sorted_by):
         return
     index = table.needed[sorted_by[0]]
-    message = f"the order of the rows counts; {table.column(index)} is in order but has ties, and nothing says how they stand"
+    message = f"row order counts; {table.column(index)} is sorted but has ties, and nothing defines their order"
     line = f'add "order_by": [{index}] to the parameters' if table.spot.check.scorer == "table_match" else "set ignore_orders"
     yield table.finding("order-ties", message, hint=f"{line}, or break the ties in the question")
 
 
 def _ranks(table: GoldTable, index: int) -> list[int] | None:
-    """The cells of a column as ranks among themselves, empty ones first; None where they cannot be put in order."""
+    """Return the cells of a column as ranks, empty ones first; None if they cannot be sorted."""
     read = read_text if table.is_csv else read_native
     cells = [read(cell) for cell in table.table.columns[index]]
     keys = [_key(cell) for cell in cells]
@@ -405,7 +388,7 @@ def _key(cell: Any) -> tuple[int, Any]:
 
 
 def _direction(ranks: Sequence[int]) -> int:
-    """1 for a column in rising order, -1 for a falling one, 0 for neither; equal neighbours do not matter."""
+    """Return 1 for a rising column, -1 for a falling one, 0 for neither; ties are allowed."""
     pairs = list(pairwise(ranks))
     if all(x <= y for x, y in pairs):
         return 1
@@ -413,12 +396,12 @@ def _direction(ranks: Sequence[int]) -> int:
 
 
 def _explained(rows: Sequence[tuple[int, ...]], by: int, group: Sequence[int], used: frozenset[int] = frozenset()) -> bool:
-    """Whether sorting a group of rows by column `by`, then by others, gives their order; equal rows have no order to explain."""
+    """Whether sorting a group of rows by column `by`, then by others, reproduces their order; equal rows have no order to explain."""
     column = [rows[at][by] for at in group]
     if not _direction(column):
         return False
     used |= {by}
-    # In order, equal values stand together.
+    # The column is sorted, so equal values are adjacent.
     tied = [list(part) for _, part in groupby(group, key=lambda at: rows[at][by])]
     open_ = [part for part in tied if len({rows[at] for at in part}) > 1]
     if not open_:
@@ -427,32 +410,13 @@ def _explained(rows: Sequence[tuple[int, ...]], by: int, group: Sequence[int], u
     return any(all(_explained(rows, other, part, used) for part in open_) for other in others)
 
 
-PER_CELL_TABLE = {
-    "literal-null": Kind("warning", find_null_words, "a word such as NA or None in a text column: it is read as empty"),
-    "padded-cells": Kind("warning", find_padded_cells, "text cells with spaces round them"),
-    "mixed-column": Kind("warning", find_mixed_columns, "a number column that a few cells make text"),
-    "formatted-numbers": Kind("warning", find_mixed_columns, "a column of formatted numbers, compared as text"),
-    "leading-zeros": Kind("note", find_leading_zeros, "codes with leading zeros, which official reads as numbers"),
-    "values-in-tolerance": Kind(
-        "note", find_indistinct_numbers, "a column whose values all lie within official's tolerance of one another"
-    ),
-    "value-near-zero": Kind("note", find_indistinct_numbers, "a value that official cannot tell from 0"),
-    "large-integers": Kind("note", find_indistinct_numbers, "integers so large that official takes neighbours for equal"),
-    "overflow": Kind("warning", find_indistinct_numbers, "a number beyond all floats"),
-    "date-format": Kind("warning", find_odd_dates, "dates that are not written YYYY-MM-DD"),
-    "midnight-times": Kind("note", find_odd_dates, "days written with a time of 00:00"),
-    "order-ties": Kind("warning", find_order_ties, "the order of rows counts, and ties in it are broken by nothing"),
-    "no-order": Kind("note", find_order_ties, "the order of rows counts, and no column is in order"),
-}
-
-
 def find_columns_out_of_range(table: GoldTable) -> Iterator[Found]:
-    """Columns that gold does not have, and columns named twice or by a negative number."""
+    """Columns that gold does not have, and columns that are named twice or by a negative number."""
     n = len(table.table.columns)
     wanted = _wanted(table)
     for index in dict.fromkeys(wanted):
         if not -n <= index < n:
-            message = f"condition_cols names column {index}, the last one is {n - 1}"
+            message = f"condition_cols names column {index}, but the last one is {n - 1}"
             yield table.finding("column-out-of-range", message, hint="columns count from 0")
         elif index < 0:
             message = f"condition_cols names column {index}, which is column {index + n}"
@@ -462,7 +426,7 @@ def find_columns_out_of_range(table: GoldTable) -> Iterator[Found]:
 
 
 def _wanted(table: GoldTable) -> list[int]:
-    """The columns as the spec names them for this table."""
+    """Return the columns that the spec names for this table."""
     gold, tabs = table.spot.check.parameters.get("gold"), table.spot.check.parameters.get("condition_tabs")
     names = tabs if table.part and isinstance(tabs, list) else gold if isinstance(gold, list) else [gold]
     wanted = table.part or table.file
@@ -471,24 +435,26 @@ def _wanted(table: GoldTable) -> list[int]:
 
 
 def find_tiny_tables(table: GoldTable) -> Iterator[Found]:
-    """Gold of no row, and gold of a single cell."""
+    """Gold without rows, of one row, and of a single cell."""
     if table.table.n_rows == 0:
-        yield table.finding("no-rows", "no rows: every table without rows is right", hint="is the empty result meant?")
+        yield table.finding("no-rows", "no rows: every table without rows is right", hint="is an empty result intended?")
     elif table.table.n_rows == 1 and len(table.needed) == 1:
-        yield table.finding("one-cell", "one row and one needed column: any table of one row that holds the value is right")
+        yield table.finding("one-cell", "one row and one needed column: any table of one row that contains the value is right")
     elif table.table.n_rows == 1:
-        yield table.finding("one-row", "one row: its order and rows that stay together are not tested")
+        yield table.finding("one-row", "one row: neither row order nor the combination of rows is tested")
 
 
 def find_equal_columns(table: GoldTable) -> Iterator[Found]:
-    """Two needed columns of the same cells: under official one predicted column serves both."""
+    """Two needed columns with equal cells: under the official rules one predicted column matches both."""
     seen: dict[tuple[str, ...], int] = {}
     for index in table.needed if table.table.n_rows > 1 else ():
         cells = tuple(map(str, table.table.columns[index]))
         first = seen.setdefault(cells, index)
         if first != index:
-            message = f"{table.column(first)} and {table.column(index)} are equal: official takes one predicted column for both"
-            yield table.finding("equal-columns", message, hint="is one of them a copy by mistake?")
+            message = (
+                f"{table.column(first)} and {table.column(index)} are equal: one predicted column matches both under the official rules"
+            )
+            yield table.finding("equal-columns", message, hint="is one of them an accidental copy?")
 
 
 def find_empty_columns(table: GoldTable) -> Iterator[Found]:
@@ -502,28 +468,28 @@ def find_empty_columns(table: GoldTable) -> Iterator[Found]:
 
 
 def find_odd_headers(table: GoldTable) -> Iterator[Found]:
-    """Names that stand twice, and a first column that is the index some library wrote."""
+    """Header names that occur twice, and a first column that is a library's row index."""
     names = [name.strip().lower() for name in table.table.header]
     twice = next((name for at, name in enumerate(names) if name and name in names[:at]), None)
     if twice is not None:
-        yield table.finding("repeated-header", f"two columns are named {twice!r}", hint="name them apart")
+        yield table.finding("repeated-header", f"two columns are named {twice!r}", hint="give them different names")
     if 0 in table.needed and len(names) > 1 and table.table.n_rows > 1 and (not names[0] or names[0] in ("index", "unnamed: 0")):
         numbers = [str(cell).strip() for cell in table.table.columns[0]]
         if numbers == [str(i) for i in range(len(numbers))]:
             hint = "write the table without its index, or leave column 0 out of condition_cols"
-            yield table.finding("index-column", f"{table.column(0)} counts the rows and is asked for", hint=hint)
+            yield table.finding("index-column", f"{table.column(0)} counts the rows and is needed", hint=hint)
 
 
 def find_repeated_rows(table: GoldTable) -> Iterator[Found]:
-    """Rows that stand twice in the whole table: often the sign of a join that went wrong."""
+    """Rows that occur twice in the whole table: often a wrong join."""
     rows = list(zip(*(map(str, column) for column in table.table.columns), strict=True)) if len(table.table.columns) > 1 else []
     n_more = len(rows) - len(set(rows))
     if n_more:
-        yield table.finding("repeated-rows", f"{n_more} rows stand there more than once", hint="did a join double them?")
+        yield table.finding("repeated-rows", f"{n_more} rows occur more than once", hint="did a join duplicate them?")
 
 
 def find_flat_columns(spot: Spot) -> Iterator[Found]:
-    """One list of columns where gold is several tables: it holds for each of them."""
+    """One list of columns for several gold tables: it applies to each of them."""
     given, gold = spot.check.parameters.get("condition_cols"), spot.check.parameters.get("gold")
     if not isinstance(given, list) or not isinstance(gold, list) or spot.check.scorer != "table_match":
         return
@@ -543,46 +509,64 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 
 
 def find_odd_types(table: GoldTable) -> Iterator[Found]:
-    """Columns that an exact copy fails on under the official rules, and dates that are text."""
+    """Columns on which an exact copy fails under the official rules, and dates as text."""
     for index in table.needed if table.table.types is not None else ():
         assert table.table.types is not None
         type_, cells = table.table.types[index], table.table.columns[index]
         if _NESTED.fullmatch(type_):
-            message = f"{table.column(index)} is {type_}: official cannot compare it, an exact copy fails"
+            message = f"{table.column(index)} is {type_}: the official rules cannot compare it, an exact copy fails"
             yield table.finding("nested-type", message, hint="unnest it")
         elif _NULLABLE.fullmatch(type_) and any(cell is None for cell in cells):
-            message = f"{table.column(index)} is {type_} and holds NULL: under official an exact copy fails"
+            message = f"{table.column(index)} is {type_} and contains NULL: an exact copy fails under the official rules"
             yield table.finding("typed-null", message, hint="the strict rules compare NULL with NULL")
         elif type_ == "VARCHAR":
             texts = [cell for cell in cells if cell is not None]
             if texts and all(_ISO.fullmatch(text) for text in texts):
-                message = f"{table.column(index)} keeps dates as VARCHAR: a table with DATE is another one under both rules"
+                message = f"{table.column(index)} stores dates as VARCHAR: a table with DATE differs under both rules"
                 yield table.finding("date-as-text", message, hint="make it DATE or TIMESTAMP")
 
 
 def find_quoted_names(table: GoldTable) -> Iterator[Found]:
-    """A table that stands in gold by itself and whose name the reference cannot write."""
+    """A gold table without `condition_tabs` whose name the reference cannot quote."""
     asked = table.spot.check.parameters.get("condition_tabs")
     if table.part and asked is None and needs_quotes(table.part):
         yield table.finding("quoted-name", "its name needs quotes, which the reference does not write", hint="rename the table")
 
 
 def find_lists_without_tables(spot: Spot) -> Iterator[Found]:
-    """Lists by table without the tables they go with."""
+    """Lists by table without the tables they belong to."""
     parameters = spot.check.parameters
     if spot.check.scorer == "duckdb_match" and not parameters.get("condition_tabs"):
         given = [key for key in ("condition_cols", "ignore_orders") if parameters.get(key)]
         if given and max(len(parameters[key]) for key in given) > 1:
-            message = f"{' and '.join(given)} go by the order in which the tables were made"
+            message = f"{' and '.join(given)} follow the order in which the tables were created"
             yield spot.finding("lists-without-tables", message, hint="name the tables in condition_tabs")
 
 
+# code -> (severity, function of a `Spot`, summary)
 PER_CHECK = {
+    "short-gold": Kind("note", find_short_golds, "a text gold of one or two characters occurs inside other words"),
+    "number-as-text": Kind("note", find_short_golds, "a number is searched as text"),
+    "gold-in-question": Kind("warning", find_golds_in_question, "the question contains the gold text: repeating it is enough"),
+    "exclude-kills-gold": Kind("error", find_excluded_golds, "an excluded text occurs inside the gold itself: no answer can pass"),
+    "exclude-kills-one": Kind("warning", find_excluded_golds, "an excluded text occurs inside one of several golds"),
+    "padded-gold": Kind("warning", find_odd_spelling, "a text gold begins or ends with a space"),
+    "odd-characters": Kind("warning", find_odd_spelling, "a text gold contains characters that are invisible or cannot be typed"),
+    "long-gold": Kind("warning", find_odd_spelling, "a text gold so long that no answer contains it letter by letter"),
+    "repeated-gold": Kind("warning", find_repeated_golds, "the same gold occurs twice in a list"),
+    "gold-inside-gold": Kind("note", find_repeated_golds, "one gold text occurs inside another of the list"),
+    "number-near-zero": Kind("warning", find_swallowed_numbers, "a number within the tolerance of 0: a 0 is accepted"),
+    "golds-in-tolerance": Kind("warning", find_swallowed_numbers, "two golds within the tolerance of one another"),
+    "coarse-precision": Kind("warning", find_swallowed_numbers, "a precision that accepts whole numbers near gold"),
+    "negative-number": Kind("note", find_negative_numbers, "a negative number, whose sign the official rules ignore"),
+    "percentage-missing": Kind("warning", find_missing_percentage, "the question wants a percentage, and the check has no `percentage`"),
+    "percentage-zero": Kind("warning", find_odd_percentages, "`percentage` for a gold of 0"),
+    "percentage-and": Kind("warning", find_odd_percentages, "`percentage` with `conj: and` needs both forms of each gold"),
+    "percentage-large": Kind("warning", find_odd_percentages, "`percentage` for a gold over 100"),
     "flat-columns": Kind("note", find_flat_columns, "one list of columns for several gold tables"),
-    "lists-without-tables": Kind("warning", find_lists_without_tables, "lists by table, and no `condition_tabs` that says which tables"),
+    "lists-without-tables": Kind("warning", find_lists_without_tables, "lists by table without the `condition_tabs` that name the tables"),
 }
-
-
+# ... of a `GoldTable`
 PER_TABLE = {
     "column-out-of-range": Kind("error", find_columns_out_of_range, "a needed column that gold does not have: no answer can pass"),
     "negative-column": Kind("warning", find_columns_out_of_range, "a needed column counted from the end"),
@@ -590,15 +574,28 @@ PER_TABLE = {
     "no-rows": Kind("warning", find_tiny_tables, "gold without rows: every empty table is right"),
     "one-row": Kind("note", find_tiny_tables, "gold of one row"),
     "one-cell": Kind("note", find_tiny_tables, "gold of one cell"),
-    "equal-columns": Kind("note", find_equal_columns, "two needed columns hold the same cells"),
+    "equal-columns": Kind("note", find_equal_columns, "two needed columns contain the same cells"),
     "empty-column": Kind("warning", find_empty_columns, "a needed column without a value"),
     "repeated-header": Kind("warning", find_odd_headers, "two columns have the same name"),
     "index-column": Kind("warning", find_odd_headers, "a needed column that only counts the rows"),
-    "repeated-rows": Kind("note", find_repeated_rows, "rows that stand in a table more than once"),
-}
-PER_DATABASE = {
-    "typed-null": Kind("note", find_odd_types, "NULL in a column of integers or booleans, on which official fails"),
-    "nested-type": Kind("note", find_odd_types, "a list or struct column, which official cannot compare"),
-    "date-as-text": Kind("warning", find_odd_types, "dates kept as text in a database"),
+    "repeated-rows": Kind("note", find_repeated_rows, "rows that occur in a table more than once"),
+    "literal-null": Kind("warning", find_null_words, "a word such as NA or None in a text column: it is read as empty"),
+    "padded-cells": Kind("warning", find_padded_cells, "text cells with surrounding spaces"),
+    "mixed-column": Kind("warning", find_mixed_columns, "a number column that a few cells turn into text"),
+    "formatted-numbers": Kind("warning", find_mixed_columns, "a column of formatted numbers, compared as text"),
+    "leading-zeros": Kind("note", find_leading_zeros, "codes with leading zeros, which the official rules read as numbers"),
+    "values-in-tolerance": Kind(
+        "note", find_indistinct_numbers, "a column whose values are all within the official tolerance of one another"
+    ),
+    "value-near-zero": Kind("note", find_indistinct_numbers, "a value within the official tolerance of 0"),
+    "large-integers": Kind("note", find_indistinct_numbers, "integers so large that the official rules treat neighbours as equal"),
+    "overflow": Kind("warning", find_indistinct_numbers, "a number beyond the range of floats"),
+    "date-format": Kind("warning", find_odd_dates, "dates that are not written YYYY-MM-DD"),
+    "midnight-times": Kind("note", find_odd_dates, "days written with a time of 00:00"),
+    "order-ties": Kind("warning", find_order_ties, "row order counts, and nothing breaks the ties in it"),
+    "no-order": Kind("note", find_order_ties, "row order counts, and no column is sorted"),
+    "typed-null": Kind("note", find_odd_types, "NULL in a column of integers or booleans, on which the official rules fail"),
+    "nested-type": Kind("note", find_odd_types, "a list or struct column, which the official rules cannot compare"),
+    "date-as-text": Kind("warning", find_odd_types, "dates stored as text in a database"),
     "quoted-name": Kind("error", find_quoted_names, "a table's name needs quotes, which the reference does not write"),
 }

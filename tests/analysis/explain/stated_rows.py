@@ -13,8 +13,8 @@ from tests.analysis.explain.stated_values import near, number
 Cell = str | None
 Row = tuple[Cell, ...]
 _PART = re.compile(
-    r"(?:(?P<column>'(?:[^'\\]|\\.)*') )?(?:is |(?=begins|ends|holds))?(?P<verb>not NULL|NULL|one of|none of|not|at least|at most|more than"
-    r"|less than|before|begins with|ends with|holds)? ?(?P<rest>column '(?:[^'\\]|\\.)*'|(?:(?:'(?:[^'\\]|\\.)*'|\"[^\"]*\"|NULL)(?:, )?)*)"
+    r"(?:(?P<column>'(?:[^'\\]|\\.)*') )?(?:is |(?=begins|ends|contains))?(?P<verb>not NULL|NULL|one of|none of|not|at least|at most|more than"
+    r"|less than|before|begins with|ends with|contains)? ?(?P<rest>column '(?:[^'\\]|\\.)*'|(?:(?:'(?:[^'\\]|\\.)*'|\"[^\"]*\"|NULL)(?:, )?)*)"
 )
 
 
@@ -75,9 +75,9 @@ def _test(k: int, verb: str, rest: str, header: Sequence[str]) -> Callable[[Row]
         raise LookupError(rest)
     if verb in ("one of", "none of"):
         return lambda row: any(same(row[k], value) for value in values) is (verb == "one of")
-    if verb in ("begins with", "ends with", "holds"):
+    if verb in ("begins with", "ends with", "contains"):
         part = values[0] or ""
-        checks = {"begins with": str.startswith, "ends with": str.endswith, "holds": str.__contains__}
+        checks = {"begins with": str.startswith, "ends with": str.endswith, "contains": str.__contains__}
         return lambda row: row[k] is not None and bool(checks[verb](row[k] or "", part))
     return lambda row: _compared(verb, plain(row[k]), plain(values[0]))
 
@@ -266,8 +266,8 @@ def _grouped(m: re.Match[str], s: Sides) -> bool:
 
 
 _IN_EACH, _BESIDE = r"(?P<words>.*) in each of them and in no wanted row", r"(?P<words>.*) in each wanted row, and in none of them"
-_GONE = r"(?P<words>.*) in each of them and in no row that is there"
-_TOTALS = r"(?P<sums>'.*) over (?:all other rows|the other rows with the same (?P<keys>.*), where NULL or a label stands for all)"
+_GONE = r"(?P<words>.*) in each of them and in no row that is present"
+_TOTALS = r"(?P<sums>'.*) over (?:all other rows|the other rows with the same (?P<keys>.*), where NULL or a label means all)"
 _SUBTOTALS = r"(?:is the total|are totals|is a subtotal|are subtotals) of the others(?:, as ROLLUP adds them)?"
 STATEMENTS: list[tuple[str, Callable[[re.Match[str], Sides], bool]]] = [
     (rf"(?P<n>\d+) extra rows (?:share one value of|meet one condition on) column \d+: a filter is missing: {_IN_EACH}", _filter_missing),
@@ -279,35 +279,38 @@ STATEMENTS: list[tuple[str, Callable[[re.Match[str], Sides], bool]]] = [
         r"(?P<n>\d+) extra rows are all those of (?P<m>\d+) values of column (?P<k>\d+), which no wanted row has: a join is missing: .*",
         lambda m, s: len(s.extra) == _n(m) and _whole_values(s.extra, s.wanted, int(m["k"]) - 1, int(m["m"])),
     ),
-    (r"(?P<n>\d+) rows? (?:is|are) too many", lambda m, s: len(s.extra) == _n(m) and not s.missing),
+    (r"(?P<n>\d+) extra rows?", lambda m, s: len(s.extra) == _n(m) and not s.missing),
     (
-        r"(?P<n>one) row too many, whose key is NULL: a group of NULL, or a total: (?P<words>'.*)",
+        r"(?P<n>one) extra row with a NULL key: a group of NULL, or a total: (?P<words>'.*)",
         lambda m, s: len(s.extra) == 1 and _told_apart(m["words"], s.answer, s.extra, s.wanted),
     ),
     (
-        r"(?P<n>one) row of gold is missing, whose key is NULL: a group of NULL, or a total: (?P<words>'.*)",
+        r"(?P<n>one) row of gold with a NULL key is missing: a group of NULL, or a total: (?P<words>'.*)",
         lambda m, s: len(s.missing) == 1 and _told_apart(m["words"], s.gold, s.missing, s.there),
     ),
     (rf"(?P<n>\d+) extra rows? {_SUBTOTALS}: {_TOTALS}", lambda m, s: _totals(m, s, of_gold=False)),
     (rf"(?P<n>\d+) rows? of gold (?:is|are) missing: (?:it|they) {_SUBTOTALS}: {_TOTALS}", lambda m, s: _totals(m, s, of_gold=True)),
-    (r"(?P<n>\d+) extra rows? stands? where ROLLUP adds subtotals: (?P<places>.*)", lambda m, s: _stand_for(m, s, of_gold=False)),
+    (r"(?P<n>\d+) extra rows? (?:is|are) where ROLLUP adds subtotals: (?P<places>.*)", lambda m, s: _stand_for(m, s, of_gold=False)),
     (
-        r"(?P<n>\d+) rows? of gold are missing: they stand where ROLLUP adds subtotals: (?P<places>.*)",
+        r"(?P<n>\d+) rows? of gold are missing: they are where ROLLUP adds subtotals: (?P<places>.*)",
         lambda m, s: _stand_for(m, s, of_gold=True),
     ),
     (
-        rf"all (?P<n>\d+) rows of gold that meet one condition on its column \d+ are missing,"
-        rf" (?:the last ones: a filter or a LIMIT|a filter) too many: {_GONE}",
+        rf"all (?P<n>\d+) rows of gold that meet one condition on its column \d+ are missing"
+        rf"(?:, the last ones: an extra filter or LIMIT|: an extra filter): {_GONE}",
         _filter_too_many,
     ),
     (
-        r"(?P<n>\d+) rows of gold are missing, all that fail one condition on its column \d+: a filter too many:"
-        r" (?P<words>.*) in each row that is there, and in none of them",
+        r"(?P<n>\d+) rows of gold are missing, all that fail one condition on its column \d+: an extra filter:"
+        r" (?P<words>.*) in each row that is present, and in none of them",
         _filter_too_many_by_others,
     ),
-    (rf"all (?P<n>\d+) rows of gold whose column \d+ is NULL are missing, as by an inner join for a left one: {_GONE}", _filter_too_many),
     (
-        r"all (?P<n>\d+) rows of gold of (?P<m>\d+) values of its column (?P<k>\d+) are missing, as by a join that does not have them: .*",
+        rf"all (?P<n>\d+) rows of gold whose column \d+ is NULL are missing, as by an inner join instead of a left one: {_GONE}",
+        _filter_too_many,
+    ),
+    (
+        r"all (?P<n>\d+) rows of gold of (?P<m>\d+) values of its column (?P<k>\d+) are missing, as by a join that lacks them: .*",
         lambda m, s: len(s.missing) == _n(m) and _whole_values(s.missing, s.there, int(m["k"]) - 1, int(m["m"])),
     ),
     (
@@ -315,43 +318,43 @@ STATEMENTS: list[tuple[str, Callable[[re.Match[str], Sides], bool]]] = [
         lambda m, s: len(s.missing) == _n(m) and not s.extra and (not m["end"] or s.missing == rows_of(s.gold)[-_n(m) :]),
     ),
     (
-        r"every row stands (?P<times>\d+) times(?P<often> as often as in gold)?: (?P<n>\d+) rows are repeated,"
+        r"every row occurs (?P<times>\d+) times(?P<often> as often as in gold)?: (?P<n>\d+) rows are repeated,"
         r" as after a join that fans out",
         _every_row,
     ),
     (
-        r"(?P<n>\d+) rows? (?:is|are) repeated: (?:it stands|they stand) more often than in gold, as after a join that"
+        r"(?P<n>\d+) rows? (?:is|are) repeated: (?:it occurs|they occur) more often than in gold, as after a join that"
         r" fans out",
         _more_often,
     ),
     (
-        r"(?P<n>\d+) rows? (?:is|are) repeated with other cells: the values? of gold's column (?P<column>\d+) stand once there,"
+        r"(?P<n>\d+) rows? (?:is|are) repeated with other cells: the values? of gold's column (?P<column>\d+) occurs? once there,"
         r" as after a join that fans out: .*",
         _repeated,
     ),
     (
-        r"(?P<n>\d+) rows? ties? with gold's last place, and (?:others of the tied were taken|there are more rows than gold has): column"
+        r"(?P<n>\d+) rows? ties? with gold's last place, and (?:other tied rows were taken|there are more rows than gold has): column"
         r" (?P<column>\d+) '.*' is (?P<value>'.*') in all of them",
         _tied,
     ),
     (r"two columns are exchanged in (?P<n>\d+) rows?: column \d+ (?P<one>'.*') and column \d+ (?P<other>'.*')", _exchanged),
-    (r"each column holds gold's cells, but the rows are put together wrongly", _same_columns),
+    (r"each column contains gold's cells, but the rows are combined wrongly", _same_columns),
     (
         r"the rows are gold's in another order",
         lambda _, s: s.answers != s.golds and Counter(s.answers) == Counter(s.golds),
     ),
     (
-        r"(?P<n>\d+) rows that tie in gold's column (?P<column>\d+) stand in another order: .*",
+        r"(?P<n>\d+) rows that tie in gold's column (?P<column>\d+) are in another order: .*",
         lambda m, s: (
             s.gold.columns[int(m["column"]) - 1] == s.answer.columns[int(m["column"]) - 1] and Counter(s.answers) == Counter(s.golds)
         ),
     ),
     (
-        r"(?P<n>\d+) needed columns? (?:is|are) not handed in: gold's (?P<names>.*)",
+        r"(?P<n>\d+) needed columns? (?:is|are) missing: gold's (?P<names>.*)",
         lambda m, s: not set(re.findall(r"column \d+ '([^']*)'", m["names"])) & set(s.answer.header),
     ),
     (
-        r"(?P<own>\d+) rows? stands? for gold's (?P<golds>\d+): (?:their (?P<ways>.*) by group is gold's, so they are grouped too finely"
+        r"(?P<own>\d+) rows? instead of gold's (?P<golds>\d+): (?:their (?P<ways>.*) by group equals gold's, so they are grouped too finely"
         r"|the (?P<ways2>.*) of gold's by group, grouped too coarsely): (?:by (?P<by>.*)|all rows together)",
         lambda m, s: _grouped(m, s),
     ),
