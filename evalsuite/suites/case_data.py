@@ -1,6 +1,6 @@
-"""Where a suite's cases and a run's candidates come from: files, frames or lists -> texts; a blank cell is an error that names its row.
+"""Read a suite's cases and a run's candidates from files, frames or lists; an error names the row of a blank cell.
 
-A file of rows that a person names for a suite -> its columns: CSV, TSV, JSON Lines, JSON, Parquet, Excel, each by its ending.
+Files are CSV, TSV, JSON Lines, JSON, Parquet or Excel, by their ending.
 """
 
 import datetime
@@ -15,16 +15,18 @@ from evalsuite.core.errors import MissingExtraError, UsageError, did_you_mean
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.suites.stored_suites import StoredSuite, counted_ids
 
-# Column name -> n cells as the file has them; None where there is none.
+# Column name -> n cells as in the file; None for an empty one.
 Columns = Mapping[str, Sequence[Any]]
 FILE_KINDS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
 _HINT = "give a path to a CSV, TSV, JSONL, JSON, Parquet or Excel file"
 
 
 def read_columns(source: Any) -> Columns:
-    """The columns of a file (by its ending) or of a frame (anything with `columns` and `to_dict`), n cells each.
+    """Return the columns of a file (by its ending) or of a frame (anything with `columns` and `to_dict`), n cells each.
 
-    Raises `UsageError` for anything else, and for a file that cannot be read; `MissingExtraError` for Excel without its extra.
+    Raises:
+        UsageError: anything else, or a file that cannot be read.
+        MissingExtraError: Excel without its extra.
     """
     if hasattr(source, "columns") and hasattr(source, "to_dict"):
         return {str(name): list(source[name]) for name in source.columns}
@@ -48,15 +50,15 @@ def read_columns(source: Any) -> Columns:
 
 def _read_jsonl(path: Path) -> Columns:
     records: list[dict[str, Any]] = []
-    # Not `splitlines`: a text may hold other ends of a line, as U+2028.
+    # Not `splitlines`: a text may contain other line ends, as U+2028.
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
         if line.strip():
             try:
                 records.append(json.loads(line))
             except (ValueError, RecursionError):
-                raise UsageError(f"{path}:{number}: not valid JSON", hint="one JSON object a line") from None
+                raise UsageError(f"{path}:{number}: not valid JSON", hint="one JSON object per line") from None
             if not isinstance(records[-1], dict):
-                raise UsageError(f"{path}:{number}: not a JSON object", hint="one JSON object a line")
+                raise UsageError(f"{path}:{number}: not a JSON object", hint="one JSON object per line")
     return _columns_of(records)
 
 
@@ -72,7 +74,7 @@ def _read_json_rows(path: Path) -> Columns:
         return _columns_of(value)
     lists = isinstance(value, dict) and value and all(isinstance(cells, list) for cells in value.values())
     if not lists or len({len(cells) for cells in value.values()}) > 1:
-        raise UsageError(f"{path}: no rows in it", hint=hint)
+        raise UsageError(f"{path}: contains no rows", hint=hint)
     return {str(name): cells for name, cells in value.items()}
 
 
@@ -95,7 +97,7 @@ def _read_parquet(path: Path) -> Columns:
 
 
 def _read_excel(path: Path) -> Columns:
-    """The columns of the first sheet, whose first row names them; rows without any cell are left out."""
+    """Return the columns of the first sheet, whose first row names them; empty rows are left out."""
     try:
         import openpyxl  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
@@ -104,7 +106,7 @@ def _read_excel(path: Path) -> Columns:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
         book.close()
-    except Exception:  # openpyxl lets through whatever a broken archive makes of its parts: KeyError, BadZipFile, ParseError ...
+    except Exception:  # openpyxl passes on the errors of a broken archive: KeyError, BadZipFile, ParseError ...
         raise UsageError(f"{path}: not a readable Excel file", hint="save it again as .xlsx, or export the sheet as CSV") from None
     rows = [[cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell for cell in row] for row in rows]
     rows = [row for row in rows if any(cell is not None for cell in row)]
@@ -117,12 +119,12 @@ def _read_excel(path: Path) -> Columns:
 INPUT_COLUMN: Final = "input"
 REFERENCE_COLUMN: Final = "reference_output"
 ID_COLUMN: Final = "id"
-# What an id may be: it names files of answers and stands in reports.
+# Allowed ids: they name files of answers and are shown in reports.
 _ID = re.compile(r"[\w.:@+-][\w .:@+-]{0,99}")
 
 
 class CaseData(NamedTuple):
-    """n inputs, their references (None where there are none), and the ids that the data gives them (None where it gives none)."""
+    """n inputs, their references (None if there are none), and the ids of the data (None if it has none)."""
 
     inputs: list[str]
     references: list[str] | None
@@ -138,7 +140,7 @@ def reference_data_of(
     reference_column: str,
     allow_empty: bool,
 ) -> CaseData | None:
-    """The cases from the first source that was given: frame, file, lists; None where none was. Raises `UsageError`."""
+    """Return the cases from the first given source: frame, file, lists; None if there is none. Raises `UsageError`."""
     source = frame if frame is not None else path
     if source is None:
         if inputs is None:
@@ -148,11 +150,11 @@ def reference_data_of(
         return CaseData(all_texts(inputs, what="input"), references_of(references))
     data = read_columns(source)
     questions = column(data, input_column, what="input", allow_empty=allow_empty)
-    # A column that was named must be there; the default one may be absent where a scorer needs no reference.
+    # A named column must exist; the default one may be absent if a scorer needs no reference.
     wanted = reference_column in data or reference_column != REFERENCE_COLUMN
     answers = column(data, reference_column, what="reference", allow_empty=allow_empty) if wanted else None
     equal_lengths(inputs=questions)
-    # The cells of the column `id` where each row has one of its own that can be one, else None: cases are then counted.
+    # The cells of the column `id` if each row has a unique valid one, else None: cases are then counted.
     ids = [_text_of_cell(cell) or "" for cell in data.get(ID_COLUMN, ())]
     return CaseData(questions, answers, ids if ids and len(set(ids)) == len(ids) and all(map(_ID.fullmatch, ids)) else None)
 
@@ -167,9 +169,11 @@ def candidates_of(
     contexts: Iterable[str] | None,
     input_column: str | None = None,
 ) -> tuple[list[str], list[str] | None]:
-    """(candidate outputs, contexts), one for each case of the suite in its order; `source` is a frame or a file, else the lists count.
+    """Return (candidate outputs, contexts), one for each case of the suite in its order; `source` is a frame or a file, else the lists
+    count.
 
-    Raises `UsageError` where none was given, and for rows that are not those of the suite.
+    Raises:
+        UsageError: no source was given, or its rows are not those of the suite.
     """
     n = len(suite.test_cases)
     if source is None:
@@ -189,10 +193,12 @@ def candidates_of(
 
 
 def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[int]:
-    """The row (from 0) of each case, found by the column `id`, else by the column of inputs, else by its place.
+    """Return the row (from 0) of each case, by the column `id`, else by the column of inputs, else by position.
 
-    An `id` column counts where the suite has ids of its own, or where it holds one of the suite's. Raises `UsageError` for a row that is
-    none of the suite's, one that stands twice, a case without a row, and ids whose inputs are all others than the suite's.
+    An `id` column counts if the suite has ids of its own, or if it contains one of the suite's.
+
+    Raises:
+        UsageError: an extra or repeated row, a case without a row, or ids whose inputs all differ from the suite's.
     """
     cases = suite.test_cases
     ids, inputs = ([_text_of_cell(cell) or "" for cell in data.get(name, ())] for name in (ID_COLUMN, input_column))
@@ -201,7 +207,7 @@ def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[
         rows = _places_of_keys(own, ids, ID_COLUMN)
         if inputs and not any(_single_spaced(inputs[row]) == _single_spaced(case.input) for row, case in zip(rows, cases, strict=True)):
             hint = f"another column of questions is named by --input-column; here it is {input_column!r}"
-            raise UsageError("the ids are those of the suite, the questions are all others: these are answers to another suite", hint=hint)
+            raise UsageError("the ids are those of the suite, but all questions differ: these are answers to another suite", hint=hint)
         return rows
     if inputs:
         return _places_of_keys([_single_spaced(case.input) for case in cases], [_single_spaced(text) for text in inputs], input_column)
@@ -217,7 +223,7 @@ def _single_spaced(text: str) -> str:
 
 
 def _places_of_keys(wanted: Sequence[str], given: Sequence[str], name: str) -> list[int]:
-    """The place of each wanted key among the given ones; a key that is wanted k times takes its k places in order."""
+    """Return the position of each wanted key among the given ones; a key that is wanted k times takes its k positions in order."""
     places: dict[str, list[int]] = {key: [] for key in wanted}
     for row, key in enumerate(given):
         if key not in places:
@@ -226,19 +232,19 @@ def _places_of_keys(wanted: Sequence[str], given: Sequence[str], name: str) -> l
     for key, rows in places.items():
         n = wanted.count(key)
         if len(rows) > n:
-            raise UsageError(f"row {rows[n] + 1}: the {name} {shorten(key)} stands {len(rows)} times, the suite has it {n} times")
+            raise UsageError(f"row {rows[n] + 1}: the {name} {shorten(key)} occurs {len(rows)} times, in the suite {n} times")
         if len(rows) < n:
             n_without = sum(len(places[other]) < wanted.count(other) for other in places)
             of = f"{n_without} of {len(wanted)} test cases have no candidate, first" if n_without > 1 else "no candidate for"
             raise UsageError(
-                f"{of} the {name} {shorten(key)}", hint="one row for each test case, in any order; an empty answer is one, too"
+                f"{of} the {name} {shorten(key)}", hint="one row for each test case, in any order; an empty answer counts as one"
             )
     waiting = {key: iter(rows) for key, rows in places.items()}
     return [next(waiting[key]) for key in wanted]
 
 
 def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) -> list[str]:
-    """One column without blanks. Raises `UsageError` where it is missing or a cell is blank."""
+    """Return one column without blanks. Raises `UsageError` if it is missing or a cell is blank."""
     if name not in data:
         hint = f"{did_you_mean(name, data)}; name another with --{what.replace(' ', '-')}-column"
         raise UsageError(f"the data has no {what} column {name!r}", hint=hint)
@@ -252,7 +258,7 @@ def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) ->
 
 
 def equal_lengths(**lists: Sequence[Any] | None) -> int:
-    """The length all given lists share. Raises `UsageError` with both numbers where two differ, or where there is no row."""
+    """Return the length of all given lists. Raises `UsageError` with both numbers if two differ, or if there is no row."""
     given = {name: len(values) for name, values in lists.items() if values is not None}
     if len(set(given.values())) > 1:
         counts = ", ".join(f"{count} {name}" for name, count in given.items())
@@ -264,7 +270,7 @@ def equal_lengths(**lists: Sequence[Any] | None) -> int:
 
 
 def all_texts(values: Sequence[Any], *, what: str) -> list[str]:
-    """The list, all of it text. Raises `UsageError` that names the first entry that is something else, None too."""
+    """Return the list if all of it is text. Raises `UsageError` that names the first other entry, None too."""
     for row, value in enumerate(values, start=1):
         if not isinstance(value, str):
             raise UsageError(f"entry {row} of the {what} list is {type(value).__name__}, not text", hint="one text for each test case")
@@ -272,7 +278,7 @@ def all_texts(values: Sequence[Any], *, what: str) -> list[str]:
 
 
 def references_of(values: Sequence[Any] | None) -> list[str] | None:
-    """The references, None where there is none. Raises `UsageError` where some are given and some are None."""
+    """Return the references, None if there is none. Raises `UsageError` if some are given and some are None."""
     if values is None or all(value is None for value in values):
         return None
     missing = [row for row, value in enumerate(values, start=1) if value is None]
@@ -282,17 +288,17 @@ def references_of(values: Sequence[Any] | None) -> list[str] | None:
 
 
 def _one_text(cell: Any, row: int, name: str) -> str | None:
-    """The cell as text; of a list its only element. Raises `UsageError` for a list of several: which of them is meant, nobody can know."""
+    """Return the cell as text; of a list its only element. Raises `UsageError` for a list of several, which is ambiguous."""
     cell = cell.tolist() if hasattr(cell, "tolist") else cell
     if not isinstance(cell, list | tuple):
         return _text_of_cell(cell)
     if len(cell) > 1:
-        raise UsageError(f"row {row}: the column {name!r} holds a list of {len(cell)}", hint="one text a cell; write one row for each")
+        raise UsageError(f"row {row}: the column {name!r} contains a list of {len(cell)}", hint="one text per cell; write one row for each")
     return _text_of_cell(cell[0]) if cell else None
 
 
 def _text_of_cell(value: Any) -> str | None:
-    """A cell as text; what is no value (None, NaN) is None, a whole number keeps its form, other values are JSON."""
+    """Return a cell as text: missing values (None, NaN) as None, whole numbers in their form, other values as JSON."""
     if value is None or (isinstance(value, float) and value != value):
         return None
     if isinstance(value, str):

@@ -1,6 +1,6 @@
 """Suites on disk: `<root>/suites/<slug>/` with `suite.json`, a gold folder, and the submissions of its runs.
 
-What a suite is: its cases, its scorer, and the object of its `suite.json`.
+A suite consists of its cases, its scorers, and the object of its `suite.json`.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ class Case:
 
 
 class ScoringMethod(dict[str, Any]):
-    """{name, type, config} of a scorer, also as attributes; equal to its name as well, which is how one is given."""
+    """{name, type, config} of a scorer, also as attributes; it also equals its name, which Bench code compares it with."""
 
     __hash__ = None
 
@@ -69,21 +69,23 @@ class StoredSuite:
 
     @property
     def scorer(self) -> str:
-        """The name of the scorer."""
+        """The name of the first scorer, which makes the score."""
         return str(self.scoring_method["name"])
 
     @property
     def scorers(self) -> tuple[str, ...]:
-        """The names of all its scorers: that of the score first, then those that have a column beside it."""
+        """The names of all its scorers: the score's first, then those with a column of their own."""
         return (self.scorer, *self.extra.get("further", {}))
 
     def config_of(self, scorer: str) -> dict[str, Any]:
-        """The parameters of one of its scorers, the same for each case; empty for a scorer of the maker's own, which holds them itself."""
+        """Return the parameters of one of its scorers, the same for each case; empty for a user-defined scorer, which contains them
+        itself.
+        """
         method = self.method(scorer)
         return {} if method.get("type") == "custom" else dict(method.get("config", {}))
 
     def method(self, scorer: str) -> Mapping[str, Any]:
-        """{name, type, config} of one of its scorers."""
+        """Return {name, type, config} of one of its scorers."""
         found: Mapping[str, Any] = self.scoring_method if scorer == self.scorer else self.extra["further"][scorer]
         return found
 
@@ -100,7 +102,7 @@ class StoredSuite:
 
 
 def from_json(data: Mapping[str, Any]) -> StoredSuite:
-    """A suite from the object of its `suite.json`. Raises `KeyError` or `TypeError` where it is none."""
+    """Return the suite of a `suite.json` object. Raises `KeyError` or `TypeError` if it is not one."""
     cases = tuple(Case(**{key: case.get(key) for key in ("id", "input", "reference_output")}) for case in data["test_cases"])
     return StoredSuite(**{**data, "test_cases": cases, "scoring_method": ScoringMethod(data["scoring_method"])})
 
@@ -108,12 +110,12 @@ def from_json(data: Mapping[str, Any]) -> StoredSuite:
 ROOT = Path(".evalsuite")
 SPEC = "suite_eval.jsonl"
 MAX_SLUG = 60
-# What scorers read that no case of a suite can be.
+# Answer forms that the cases of a suite cannot have.
 _FILES = frozenset({"table", "tables", "database"})
 
 
 class SuiteError(EvalsuiteError, ValueError):
-    """A suite or run by name that is not there, is there already, or is not what was asked for."""
+    """A suite or run by name that is missing, exists already, or is of another kind."""
 
 
 def new_suite(
@@ -131,11 +133,11 @@ def new_suite(
     updated_at: str | None = None,
     foreign: bool = False,
 ) -> StoredSuite:
-    """A suite made of n inputs and n references (or none); nothing is written yet.
+    """Make a suite of n inputs and n references (or none); nothing is written yet.
 
-    Of several scorers the first makes the score, and `config` gives each its parameters by name.
-
-    One from elsewhere (`foreign`) is taken as it is: its scorer may be one that is not here, which a run of it will say.
+    Of several scorers the first makes the score, and `config` gives each its parameters by name. An imported suite (`foreign`) is taken as
+    it
+    is: its scorer may be missing here, which a run of it will report.
 
     Raises:
         UnknownScorerError: no such scorer.
@@ -145,11 +147,11 @@ def new_suite(
     configs = {scorer: dict(config or {})} if isinstance(scorer, str) else configs_of(scorer, config)
     for one in () if foreign else configs:
         if kind_of(one) == "built_in" and SCORERS.load(one).marker.reads in _FILES:
-            hint = "take a scorer of texts; files are scored by `evalsuite run` against a gold folder"
+            hint = "choose a scorer of texts; `evalsuite run` scores files against a gold folder"
             raise UsageError(f"{one} compares files, the cases of a suite are texts", hint=hint)
         if references is None and needs_reference(one):
             raise UsageError(f"{one} compares with a reference output, and none was given", hint="name the column with --reference-column")
-    # Counted, not drawn: a report names cases by these. One whose data gives ids keeps those.
+    # Counted, not random, because reports name cases by them. Ids of the data are kept.
     ids = case_ids or counted_ids(len(inputs))
     outputs: Sequence[str | None] = references if references is not None else [None] * len(inputs)
     cases = tuple(Case(id=i, input=text, reference_output=out) for i, text, out in zip(ids, inputs, outputs, strict=True))
@@ -173,10 +175,10 @@ def new_suite(
 
 
 def configs_of(scorers: Sequence[str], config: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
-    """Scorer -> its parameters; `config` is that of the only one, or gives those of several by name.
+    """Return scorer -> its parameters; `config` is that of the only one, or gives those of several by name.
 
-    The reading ease is counted as Bench counts it, unless something else is asked for. Raises `UsageError` for a list that names a scorer
-    twice, and for parameters of none of them.
+    The reading ease is counted as in Bench, unless configured otherwise. Raises `UsageError` for a repeated scorer, and for parameters of a
+    scorer that the suite lacks.
     """
     if len(set(scorers)) < len(scorers):
         raise UsageError(f"scorers cannot be {', '.join(scorers)}", hint="name each once; the first makes the score")
@@ -189,29 +191,29 @@ def configs_of(scorers: Sequence[str], config: Mapping[str, Any] | None) -> dict
 
 
 def counted_ids(n: int) -> list[str]:
-    """The ids of n cases that have none of their own: `case_01` to `case_40`."""
+    """Return the ids of n cases that have none of their own: `case_01` to `case_40`."""
     return [f"case_{number:0{len(str(n))}}" for number in range(1, n + 1)]
 
 
 def check_name(name: object, what: str = "suite") -> None:
-    """Raise `UsageError` for what is no name of a suite or run."""
+    """Raise `UsageError` for an invalid name of a suite or run."""
     if not isinstance(name, str) or not name.strip():
         raise UsageError(f"a {what} needs a name, found {name!r}", hint="any text that is not blank")
 
 
 def kind_of(scorer: str) -> str:
-    """`built_in`, `plugin` (a file or an installed package brings it), or `custom`: an object of the process that made the suite."""
+    """Return `built_in`, `plugin` (from a file or an installed package), or `custom`: an object of the process that made the suite."""
     return "built_in" if scorer in SCORERS.bundled else "custom" if scorer in SCORERS.objects else "plugin"
 
 
 def needs_reference(scorer: str) -> bool:
-    """Whether a scorer compares with a reference: it says so by `requires_reference` (Arthur Bench's way), or its `gold` has no default."""
+    """Whether a scorer needs a reference: it says so by `requires_reference` (Arthur Bench's way), or its `gold` has no default."""
     asked = getattr(SCORERS.objects.get(scorer), "requires_reference", None)
     return bool(asked()) if callable(asked) else needs(scorer, "gold")
 
 
 def needs(scorer: str, parameter: str) -> bool:
-    """Whether a scorer takes a parameter and has no default for it."""
+    """Whether a scorer has a parameter without default of this name."""
     found = SCORERS.load(scorer).parameters.get(parameter)
     return found is not None and found.default is inspect.Parameter.empty
 
@@ -226,7 +228,7 @@ def _check_config(scorer: str, config: Mapping[str, Any], case: Case) -> None:
 
 
 def given_scorers(scoring_method: Any, config: Mapping[str, Any] | None) -> tuple[tuple[str, ...], Mapping[str, Any] | None]:
-    """The names of the scorers that were given, and their parameters: of the caller's own those that they were made with."""
+    """Return the names of the given scorers, and their parameters: of user-defined ones their constructor's arguments."""
     several = isinstance(scoring_method, list | tuple)
     methods = list(scoring_method) if several else [] if scoring_method is None else [scoring_method]
     names = tuple(one if isinstance(one, str) else SCORERS.register_object(one) for one in methods)
@@ -237,7 +239,7 @@ def given_scorers(scoring_method: Any, config: Mapping[str, Any] | None) -> tupl
 
 
 def settings_of(scorer: Any) -> dict[str, Any]:
-    """What a scorer of one's own was made with, as far as it is JSON: the attributes named like its constructor's arguments."""
+    """Return the constructor's arguments of a user-defined scorer, as far as they are JSON: the attributes of the same names."""
     if inspect.isfunction(scorer):
         return {}
     made = scorer.to_dict() if callable(getattr(scorer, "to_dict", None)) else getattr(scorer, "__dict__", {})
@@ -250,15 +252,15 @@ def settings_of(scorer: Any) -> dict[str, Any]:
 
 
 def data_hash(inputs: Sequence[str], references: Sequence[str | None] | None) -> str:
-    """12 hex digits over inputs and references, by which a reload tells whether it is given the same data."""
+    """Return 12 hex digits over inputs and references, by which a reload recognises the same data."""
     text = json.dumps([list(inputs), None if references is None else list(references)])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def slug(name: str) -> str:
-    """A folder name for any non-empty name: lower-case ASCII letters, digits and hyphens, never empty, never a path.
+    """Return a folder name for any non-empty name: lower-case ASCII letters, digits and hyphens, never empty, never a path.
 
-    Two names that look alike as slugs keep apart by a hash, where the slug loses anything but case and spaces.
+    If the slug loses more than case and spaces, a hash keeps similar names apart.
     """
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     text = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MAX_SLUG].strip("-")
@@ -270,17 +272,17 @@ def slug(name: str) -> str:
 
 
 def folder_of(name: str, root: Path = ROOT) -> Path:
-    """Where a suite of that name lies."""
+    """Return the folder of a suite of that name."""
     return root / "suites" / slug(name)
 
 
 def gold_of(name: str, root: Path = ROOT) -> Path:
-    """The gold folder of a suite."""
+    """Return the gold folder of a suite."""
     return folder_of(name, root) / "gold"
 
 
 def save_suite(suite: StoredSuite, root: Path = ROOT) -> Path:
-    """Write a suite and its gold folder; raises `SuiteError` where the name is taken."""
+    """Write a suite and its gold folder; raises `SuiteError` if the name is taken."""
     folder = folder_of(suite.name, root)
     if folder.exists():
         hint = "choose another name, or `evalsuite suite delete` the old one"
@@ -301,7 +303,7 @@ def _write_suite(suite: StoredSuite, folder: Path) -> None:
 
 
 def write_gold(suite: StoredSuite, folder: Path, contexts: Sequence[str] | None = None) -> None:
-    """Write the gold entries of a suite, one per case: the input rides along as an extra key, a run's contexts as parameters."""
+    """Write the gold entries of a suite, one per case: the input as an extra key, a run's contexts as parameters."""
     rows = []
     told: Sequence[str | None] = contexts if contexts is not None else [None] * len(suite.test_cases)
     for case, context in zip(suite.test_cases, told, strict=True):
@@ -315,7 +317,7 @@ def write_gold(suite: StoredSuite, folder: Path, contexts: Sequence[str] | None 
 
 
 def _own_parameters(scorer: str, case: Case, context: str | None = None) -> dict[str, str]:
-    """What a case gives its scorer. One that is not there (a suite from elsewhere) gets the reference, so that its gold stays whole."""
+    """Return the scorer parameters of a case. An unknown scorer (an imported suite) gets the reference, so that its gold stays complete."""
     try:
         known = set(SCORERS.load(scorer).parameters)
     except UnknownScorerError:
@@ -325,7 +327,7 @@ def _own_parameters(scorer: str, case: Case, context: str | None = None) -> dict
 
 
 def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
-    """The suite of that name; raises `SuiteError` with a "did you mean"."""
+    """Return the suite of that name; raises `SuiteError` with a "did you mean"."""
     path = folder_of(name, root) / "suite.json"
     if not path.exists():
         names = [suite.name for suite in list_suites(root)]
@@ -336,7 +338,7 @@ def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
 
 
 def read_suite_file(path: Path) -> StoredSuite | None:
-    """The suite of a `suite.json`; None where there is none, or none that can be read."""
+    """Return the suite of a `suite.json`; None if there is none, or none that can be read."""
     try:
         return from_json(read_json(path))
     except (KeyError, TypeError, AttributeError):
@@ -344,7 +346,7 @@ def read_suite_file(path: Path) -> StoredSuite | None:
 
 
 def list_suites(root: Path = ROOT) -> list[StoredSuite]:
-    """All suites under a root, by name."""
+    """Return all suites under a root, by name."""
     found = map(read_suite_file, (root / "suites").glob("*/suite.json"))
     return sorted((suite for suite in found if suite is not None), key=lambda suite: suite.name)
 
@@ -356,7 +358,7 @@ def delete_suite(name: str, root: Path = ROOT) -> None:
 
 
 def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
-    """The suite under its new name. Raises `SuiteError` where the old is absent or the new taken."""
+    """Return the suite under its new name. Raises `SuiteError` if the old one is missing or the new one exists."""
     check_name(new)
     suite = load_suite(name, root)
     target = folder_of(new, root)
@@ -366,7 +368,7 @@ def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
     renamed = replace(suite, name=new, updated_at=_now())
     _write_suite(renamed, target)
     yaml = target / "gold" / "suite.yaml"
-    # Whatever else somebody wrote there stays.
+    # Other keys that were added by hand stay.
     rest = [line for line in yaml.read_text(encoding="utf-8").split("\n") if not line.startswith("name:")]
     write_atomically(yaml, f"name: {json.dumps(new, ensure_ascii=False)}\n" + "\n".join(rest))
     return renamed

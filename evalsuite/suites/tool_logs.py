@@ -1,12 +1,7 @@
-"""A run as other tools write theirs: a log of Inspect, samples of lm-eval; what `import` reads comes back as it was.
+"""Logs of other tools: results of promptfoo, logs of Inspect, samples of lm-eval, imported with their verdicts and exported again.
 
-What a log of another tool is to us: runs of logged samples, saved as a suite with runs whose verdicts are theirs.
-
-`samples_*.jsonl` of lm-eval: a run for each filter, the first of its metrics as the verdict.
-
-Logs that other tools wrote, read into one form: results of promptfoo, logs of Inspect, samples of lm-eval; their verdicts as they stand.
-
-A broken sample costs itself alone and is named; a file that is cut, or none of these, is refused.
+A log becomes a suite with runs of logged samples. A broken sample is left out and named; a file that is cut, or of another kind, is
+refused. What `import` reads of an exported run equals the run.
 """
 
 import contextlib
@@ -54,7 +49,7 @@ Format = Literal["promptfoo", "inspect", "lm-eval"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged:
-    """One sample: `key` tells it from the others of its run, `source_id` is the tool's name; `theirs` in [0, 1], None where unjudged."""
+    """One sample: `key` distinguishes it within its run, `source_id` is the tool's name; `theirs` in [0, 1], None if unjudged."""
 
     key: str
     source_id: str
@@ -66,7 +61,7 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class LoggedRun:
-    """The samples of one provider, log or filter; the name holds its label."""
+    """The samples of one provider, log or filter; the name contains its label."""
 
     name: str
     cases: tuple[Logged, ...]
@@ -74,7 +69,7 @@ class LoggedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignLog:
-    """A log: its suite, its runs, and what of it could not be read; `digest` is that of its bytes, `file` its name without the ending."""
+    """A log: its suite, its runs, and what could not be read; `digest` is that of its bytes, `file` its name without the ending."""
 
     format: Format
     suite: str
@@ -85,14 +80,14 @@ class ForeignLog:
 
     @classmethod
     def of(cls, format_: Format, suite: str, runs: Sequence[LoggedRun], lost: Sequence[str], path: Path) -> "ForeignLog":
-        """The log of these runs. Raises `UsageError` where none has a sample."""
+        """Return the log of these runs. Raises `UsageError` if none has a sample."""
         kept = tuple(run for run in runs if run.cases)
         if not kept:
             raise UsageError(f"{path}: no sample in it can be read", hint=f"it looks like a log of {format_}")
         return cls(format=format_, suite=suite, runs=kept, lost=tuple(lost))
 
     def to_json(self) -> dict[str, Any]:
-        """The log as `import --json` prints it."""
+        """Return the log as `import --json` prints it."""
         return {"format": self.format, "suite": self.suite, "runs": [_logged_run_json(run) for run in self.runs]}
 
 
@@ -104,17 +99,20 @@ def _logged_run_json(run: LoggedRun) -> dict[str, Any]:
 
 
 def text_or_json(value: Any) -> str:
-    """A text itself, anything else as JSON; nothing is an empty text."""
+    """Return a text itself, anything else as JSON; None as an empty text."""
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def save_log(log: ForeignLog, scorer: str, root: Path = ROOT, *, name: str | None = None) -> tuple[ForeignLog, list[Path]]:
-    """(the log with the names its runs go by, the folders of the new ones): its suite, made once, and a run for each that is not there yet.
+    """Save the log: its suite, made once, and each run that does not exist yet. Returns (the log with the names of its runs, the new
+    folders).
 
-    A log is told by its bytes, whatever its file is called: what is there already is its runs under their names, in the suite it was
-    imported into, or that of `name`. A run of another log keeps its name where that is free, else it is named after the file too.
+    A log is recognised by its bytes, whatever its file name: existing runs of it keep their names, in the suite of the first import, or
+    that of
+    `name`. A run of another log keeps its name if that is free, else the file's name is added.
 
-    Raises `SuiteError` where a suite of that name holds other cases.
+    Raises:
+        SuiteError: a suite of that name has other cases.
     """
     entries = find_runs(root / RUNS_FOLDER.name)
     same = [one for one in entries if log.digest and one.metadata.get("imported_digest") == log.digest]
@@ -136,13 +134,13 @@ def _is_of(entry: RunEntry, suite: StoredSuite) -> bool:
 
 
 def _free_name(name: str, file: str, taken: Set[str]) -> str:
-    """The name of a new run: its own, with the file's where that is taken, with a number where that is taken too."""
+    """Return the name of a new run: its own, with the file's if that is taken, with a number if that is taken too."""
     longer = name if file in name else f"{name} ({file})"
     return next(one for one in chain([name, longer], (f"{longer} {n}" for n in count(2))) if one not in taken)
 
 
 def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
-    """The suite of the log, made where it is not there."""
+    """Return the suite of the log, created if necessary."""
     cases: dict[str, Logged] = {}
     for one in (one for run in log.runs for one in run.cases):
         cases.setdefault(one.key, one)
@@ -160,9 +158,9 @@ def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
         save_suite(made, root)
         return made
     suite = load_suite(log.suite, root)
-    # In any order: what is asked of several models at once is logged as it comes back.
+    # In any order: requests to several models at once are logged as they finish.
     if _by_id(suite) != _by_id(made):
-        raise SuiteError(f"the suite {log.suite!r} is there and holds other cases", hint="give the import another name by --name")
+        raise SuiteError(f"the suite {log.suite!r} exists and has other cases", hint="give the import another name by --name")
     return suite
 
 
@@ -197,7 +195,7 @@ def _save_run(log: ForeignLog, run: LoggedRun, at: int, suite: StoredSuite, root
 
 
 def _verdict_as_result(log: ForeignLog, case_id: str, logged: Logged | None, scorer: str) -> Result:
-    """Their verdict as a result; what they did not judge is unscored and no 0."""
+    """Return the tool's verdict as a result; an unjudged sample is unscored, not 0."""
     value = 0.0 if logged is None else logged.theirs
     status: Any = "missing" if logged is None else "unscored" if value is None else "scored"
     shown = "no verdict" if value is None else f"{value:g}"
@@ -217,12 +215,12 @@ def _verdict_as_result(log: ForeignLog, case_id: str, logged: Logged | None, sco
 
 
 _STAMP: Final = re.compile(r"_\d{4}-\d{2}-\d{2}T.*$")
-# What a line holds that is no metric.
+# Keys of a line that are not metrics.
 _NO_METRIC: Final = frozenset({"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"})
 
 
 def read_samples(path: Path, text: str) -> ForeignLog:
-    """The samples of one task. Raises `UsageError` for a file that is cut or holds none."""
+    """Return the samples of one task. Raises `UsageError` for a file that is cut or has none."""
     runs: dict[str, list[Logged]] = {}
     lost: list[str] = []
     lines = text.split("\n")
@@ -243,7 +241,7 @@ def read_samples(path: Path, text: str) -> ForeignLog:
             continue
         runs.setdefault(name, []).append(entry)
     if not runs:
-        raise UsageError(f"{path}: no sample of lm-eval in it", hint="samples_TASK_TIME.jsonl, as its samples are logged")
+        raise UsageError(f"{path}: no sample of lm-eval in it", hint="samples_TASK_TIME.jsonl, written with --log_samples")
     return ForeignLog.of("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(found)) for name, found in runs.items()], lost, path)
 
 
@@ -252,7 +250,7 @@ def _logged(row: Mapping[str, Any]) -> Logged:
     given = row["filtered_resps"] if "filtered_resps" in row else row["resps"]
     options = [str(call[1]) for call in calls if len(call) > 1 and isinstance(call[1], str)]
     target = row.get("target")
-    # Of a choice between continuations the answer is the likeliest of them.
+    # For a choice between continuations the answer is the likeliest of them.
     if options and len(options) == len(given) > 1:
         chances = [float(one[0] if isinstance(one, list) else one) for one in given]
         output = options[chances.index(max(chances))].strip()
@@ -274,12 +272,12 @@ def _logged(row: Mapping[str, Any]) -> Logged:
 
 
 def _calls_of_sample(arguments: Any) -> Sequence[Any]:
-    """The calls of a sample: newer files name them (`gen_args_0`), older ones list them."""
+    """Return the calls of a sample: newer files name them (`gen_args_0`), older ones list them."""
     return list(arguments.values()) if isinstance(arguments, Mapping) else list(arguments)
 
 
 def _first_metric(row: Mapping[str, Any]) -> float | None:
-    """The first metric of the line, None where it is no number in [0, 1]."""
+    """Return the first metric of the line, None if it is not a number in [0, 1]."""
     named = row.get("metrics") if isinstance(row.get("metrics"), list) else None
     names = named or [key for key, value in row.items() if key not in _NO_METRIC and isinstance(value, bool | int | float)]
     value = next((row[name] for name in names if isinstance(row.get(name), bool | int | float)), None)
@@ -289,13 +287,13 @@ def _first_metric(row: Mapping[str, Any]) -> float | None:
 _KNOWN: Final = "known: results of promptfoo (.json), logs of Inspect (.eval, .json), samples_*.jsonl of lm-eval"
 # Inspect's own letters: correct, partial, incorrect, no answer.
 _LETTERS: Final = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-# The assertions of promptfoo whose value is what is right.
+# Assertions of promptfoo whose value is the right answer.
 _COMPARES: Final = frozenset({"equals", "contains", "icontains"})
 _ZSTD: Final = "`inspect log convert LOG.eval --to json --output-dir DIR` writes it as JSON, which is read; Python 3.14 reads it as it is"
 
 
 def read_log(path: Path) -> ForeignLog:
-    """The log in a file, told by what is in it, with the digest of its bytes. Raises `UsageError` that names it."""
+    """Return the log in a file, recognised by its content, with the digest of its bytes. Raises `UsageError` that names the file."""
     try:
         if not path.is_file():
             raise UsageError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}", hint=_KNOWN)
@@ -312,7 +310,7 @@ def _log_in(path: Path) -> ForeignLog:
     if zipfile.is_zipfile(path):
         return _inspect_archive(path)
     if path.suffix == ".eval":
-        raise UsageError(f"{path}: not a whole Inspect log: it is cut, or no archive", hint="copy it again")
+        raise UsageError(f"{path}: not a complete Inspect log: it is cut, or not an archive", hint="copy it again")
     text = path.read_text(encoding="utf-8-sig")
     return read_samples(path, text) if path.suffix == ".jsonl" else _log_of_json(path, text)
 
@@ -321,7 +319,7 @@ def _log_of_json(path: Path, text: str) -> ForeignLog:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        raise UsageError(f"{path}:{error.lineno}: not valid JSON: cut, or no log", hint=_KNOWN) from None
+        raise UsageError(f"{path}:{error.lineno}: not valid JSON: cut, or not a log", hint=_KNOWN) from None
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply", hint=_KNOWN) from None
     if isinstance(value, dict) and isinstance(value.get("eval"), dict) and isinstance(value.get("samples"), list):
@@ -330,11 +328,12 @@ def _log_of_json(path: Path, text: str) -> ForeignLog:
     rows = results.get("results") if isinstance(results, dict) else results
     if isinstance(rows, list) and rows and all(isinstance(row, dict) and {"provider", "prompt"} <= row.keys() for row in rows):
         return _promptfoo(path, value, rows)
-    raise UsageError(f"{path}: no log of a tool that is known", hint=_KNOWN)
+    raise UsageError(f"{path}: not a log of a known tool", hint=_KNOWN)
 
 
 def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> ForeignLog:
-    """A run for each provider, by its label, and a case for each test, whose index is its `source_id`; of several prompts for each of them.
+    """Return a run for each provider, by its label, and a case for each test, whose index is its `source_id`; for several prompts one run
+    each.
 
     promptfoo counts prompts provider by provider: the same prompt has another `promptIdx` under each of them.
     """
@@ -371,7 +370,7 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
 
 
 def _number_of(row: Mapping[str, Any], at: int, tests: dict[str, int]) -> int:
-    """The test's number in a log that counts none: its variables tell it from the others, without any each row is one."""
+    """Return the test's number in a log without numbers: tests are distinguished by their variables; without any each row is one."""
     variables = row.get("vars")
     return tests.setdefault(json.dumps(variables or at, sort_keys=True), len(tests))
 
@@ -382,21 +381,21 @@ def _provider_of(row: Mapping[str, Any]) -> str:
 
 
 def _prompts_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[Any, str]]:
-    """For each provider its prompts by `promptIdx`: named by what promptfoo calls them, else counted."""
+    """Return for each provider its prompts by `promptIdx`: by promptfoo's names, else counted."""
     found: dict[str, dict[Any, str]] = {}
     for row in rows:
-        # Of a row that cannot be read it is told elsewhere.
+        # An unreadable row is reported elsewhere.
         with contextlib.suppress(KeyError, TypeError):
             own, prompt = found.setdefault(_provider_of(row), {}), row["prompt"]
             label = prompt.get("label") if isinstance(prompt, Mapping) else None
-            # A label may be the prompt as it was filled in, which is another for each test.
+            # A label may be the rendered prompt, which differs for each test.
             named = row.get("promptId") or (label if isinstance(prompt, Mapping) and label != prompt.get("raw") else None)
             own.setdefault(row.get("promptIdx", 0), str(named or len(own)))
     return found
 
 
 def _promptfoo_verdict(row: Mapping[str, Any]) -> float | None:
-    """The score, cut to [0, 1]; None where the provider failed, which is nobody's answer."""
+    """Return the score, cut to [0, 1]; None if the provider failed, because then there is no answer."""
     if row.get("failureReason") == 2 or (row.get("error") and not row.get("response")):
         return None
     score = row.get("score")
@@ -406,7 +405,7 @@ def _promptfoo_verdict(row: Mapping[str, Any]) -> float | None:
 
 
 def _promptfoo_reference(row: Mapping[str, Any]) -> str | None:
-    """The variable that an assertion names (`{{reference}}`), else a variable of that name, else the text that one compares with."""
+    """Return the variable that an assertion names (`{{reference}}`), else a variable of that name, else the text that one compares with."""
     case = row.get("testCase") or {}
     variables = {**(case.get("vars") or {}), **(row.get("vars") or {})}
     asserted = [one for one in case.get("assert") or () if isinstance(one, Mapping) and isinstance(one.get("value"), str)]
@@ -419,7 +418,7 @@ def _promptfoo_reference(row: Mapping[str, Any]) -> str | None:
 
 
 def _inspect_archive(path: Path) -> ForeignLog:
-    """A `.eval` file: an archive with a header and a file for each sample."""
+    """Read a `.eval` file: an archive with a header and a file for each sample."""
     lost: list[str] = []
 
     def samples(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
@@ -434,18 +433,18 @@ def _inspect_archive(path: Path) -> ForeignLog:
             names = archive.namelist()
             head = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
             if head is None:
-                raise UsageError(f"{path}: an archive, but no Inspect log", hint=_KNOWN)
+                raise UsageError(f"{path}: an archive, but not an Inspect log", hint=_KNOWN)
             about = json.loads(archive.read(head))
             own = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
             return _inspect_log(path, about["eval"], samples(archive, own), lost)
     except NotImplementedError:
         raise UsageError(f"{path}: compressed in a way that this Python cannot read", hint=_ZSTD) from None
     except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError):
-        raise UsageError(f"{path}: not a whole Inspect log", hint="copy it again") from None
+        raise UsageError(f"{path}: not a complete Inspect log", hint="copy it again") from None
 
 
 def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Sequence[str]) -> ForeignLog:
-    """One run: the first scorer's verdict on each sample, an epoch after the first being a case of its own."""
+    """Return one run: the first scorer's verdict on each sample; each epoch after the first is a case of its own."""
     found, gone = [], []
     for where, sample in samples:
         try:
@@ -469,7 +468,7 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
 
 
 def _inspect_value(value: Any) -> float | None:
-    """A verdict in [0, 1]: Inspect's letters, numbers and truth values; None for several in one, and for what is outside."""
+    """Return a verdict in [0, 1]: Inspect's letters, numbers and booleans; None for several in one, and for values outside."""
     if isinstance(value, str):
         if value in _LETTERS:
             return _LETTERS[value]
@@ -489,7 +488,7 @@ def _completion(output: Mapping[str, Any], kept: Mapping[str, str]) -> str:
 
 
 def _text_of_content(value: Any, kept: Mapping[str, str]) -> str:
-    """The text of a content: itself, its parts, or the messages of a chat; what is kept apart as an attachment is put back."""
+    """Return the text of a content: itself, its parts, or the messages of a chat, with attachments inserted."""
     if isinstance(value, str):
         return kept.get(value.removeprefix("attachment://"), value) if value.startswith("attachment://") else value
     if isinstance(value, Mapping):
@@ -498,7 +497,7 @@ def _text_of_content(value: Any, kept: Mapping[str, str]) -> str:
 
 
 def told_samples(record: "Record") -> "Iterator[tuple[Result, Exchange]]":
-    """The results whose question and answer are texts, in gold order: logs of other tools know no files."""
+    """Return the results whose question and answer are texts, in gold order: logs of other tools have no files."""
     for result in record.results:
         exchange = record.exchange(result.instance_id)
         if exchange.question and result.status != "missing":
@@ -506,9 +505,9 @@ def told_samples(record: "Record") -> "Iterator[tuple[Result, Exchange]]":
 
 
 def inspect_log(record: "Record") -> str:
-    """The run as one log of Inspect in JSON (https://inspect.aisi.org.uk/eval-logs.html): a sample each, its verdict with our reason.
+    """Return the run as one Inspect log in JSON (https://inspect.aisi.org.uk/eval-logs.html): a sample each, its verdict with our reason.
 
-    What nobody could judge has no score there.
+    Unjudged instances have no score there.
     """
     run = record.run
     task, model = record.suite, str(run["metadata"].get("model_name") or "none/evalsuite")
@@ -581,7 +580,9 @@ def _inspect_sample(result: "Result", exchange: "Exchange", model: str) -> dict[
 
 
 def lm_eval_samples(record: "Record") -> str:
-    """The run as a samples file of lm-eval, a line an instance: `doc_id` counts from 0, `doc.id` is our id, the metric our scorer."""
+    """Return the run as a samples file of lm-eval, one line per instance: `doc_id` counts from 0, `doc.id` is our id, the metric our
+    scorer.
+    """
     return "".join(
         json.dumps(_lm_eval_sample(at, result, exchange), ensure_ascii=False) + "\n"
         for at, (result, exchange) in enumerate(told_samples(record))
@@ -610,7 +611,7 @@ def _id_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
 
-# The forms by the word for each, and the ending that goes without saying.
+# The forms by name, each with its default ending.
 EXPORTS: Final[Mapping[str, tuple[str, Callable[["Record"], str]]]] = {
     "inspect": (".json", inspect_log),
     "lm-eval": (".jsonl", lm_eval_samples),

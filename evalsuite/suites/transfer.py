@@ -1,4 +1,4 @@
-"""Suites in and out: our own export, Arthur Bench's `suite.json`, and whole Bench folders with their runs."""
+"""Import and export of suites: our own export, Arthur Bench's `suite.json`, and whole Bench folders with their runs."""
 
 import json
 import re
@@ -31,13 +31,13 @@ from evalsuite.suites.stored_suites import (
     slug,
 )
 
-# What Bench stores of these is the larger the worse it is; it is kept so.
+# Scorers whose Bench value is larger the worse it is; it is kept so.
 LOWER_IS_BETTER = frozenset({"hedging_language"})
-# What Bench writes in the place of a score where there is no verdict.
+# Bench's placeholder score if there is no verdict.
 _NO_VERDICT = -1
-# What of a submission of ours lies beside its answers.
+# Files of our submissions next to the answers.
 _PARTS = ("results_metadata.jsonl", "contexts.json")
-# A run folder's name as runs are named; any other one is not taken over.
+# The pattern of run folder names; other names are not taken over.
 _RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9._-]{1,60}")
 
 
@@ -66,14 +66,14 @@ def _bench_run_json(entry: RunEntry) -> dict[str, Any]:
 
 
 def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = False) -> list[str]:
-    """The names of the suites imported from a Bench folder, a Bench suite JSON, or our own export.
+    """Import suites from a Bench folder, a Bench suite JSON, or our own export, and return their names.
 
-    What is known already stays: a suite of the same cases and scorer takes the runs that it does not have. One of the same name that is
-    another is refused, or with `force_new_version` kept beside it under the name with a number.
+    Existing suites stay: a suite of the same cases and scorer gets its missing runs. A different suite of the same name is refused, or with
+    `force_new_version` kept under the name with a number.
 
     Raises:
         UsageError: nothing that can be read.
-        SuiteError: a suite of that name holds other cases, or has another scorer.
+        SuiteError: a suite of that name has other cases, or another scorer.
     """
     if path.is_dir():
         return _import_bench_folder(path, root, force_new_version)
@@ -83,7 +83,7 @@ def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = Fa
             suite = from_json(data["suite"])
             runs = [(item, [result_of(json.dumps(row)) for row in item["results"]]) for item in data.get("runs", ())]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{path}: not a whole export of a suite", hint="write it again with `evalsuite suite export`") from error
+            raise UsageError(f"{path}: not a complete export of a suite", hint="write it again with `evalsuite suite export`") from error
         suite = _kept_suite(suite, root, force_new_version)
         known = _known_runs(suite, root)
         for item, results in runs:
@@ -94,7 +94,7 @@ def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = Fa
 
 
 def _kept_suite(suite: StoredSuite, root: Path, force_new_version: bool) -> StoredSuite:
-    """The suite as it is kept now: saved where its name is free, the known one where that is the same. Raises `SuiteError`."""
+    """Return the stored suite: saved if its name is free, the existing one if it is the same. Raises `SuiteError`."""
     name, number = suite.name, 1
     while folder_of(name, root).exists():
         known = load_suite(name, root)
@@ -102,7 +102,7 @@ def _kept_suite(suite: StoredSuite, root: Path, force_new_version: bool) -> Stor
             return known
         if not force_new_version:
             hint = "--force-new-version keeps both, the new one under a name with a number"
-            raise SuiteError(f"there is a suite {name!r} already, of other cases or another scorer", hint=hint)
+            raise SuiteError(f"there is a suite {name!r} already, with other cases or another scorer", hint=hint)
         number += 1
         name = f"{suite.name} {number}"
     taken = {known.id for known in list_suites(root)}
@@ -112,7 +112,7 @@ def _kept_suite(suite: StoredSuite, root: Path, force_new_version: bool) -> Stor
 
 
 def _key_of(metadata: Mapping[str, Any]) -> str:
-    """What tells a run of a suite from the others, wherever it was scored."""
+    """Return the identity of a run within its suite, wherever it was scored."""
     return str(metadata.get("bench_id") or metadata.get("run_name", ""))
 
 
@@ -121,7 +121,7 @@ def _known_runs(suite: StoredSuite, root: Path) -> set[str]:
 
 
 def _take_run(suite: StoredSuite, item: Mapping[str, Any], results: list[Result], root: Path) -> None:
-    """A run of our own export as it was: folder name, tags, candidates and contexts too, as far as the export holds them."""
+    """Import a run of our own export unchanged: folder name, tags, candidates and contexts too, as far as the export contains them."""
     run = dict(item["run"])
     parts = {part: text for part, text in item.get("submission", {}).items() if part in _PARTS}
     if parts:
@@ -136,7 +136,7 @@ def _take_run(suite: StoredSuite, item: Mapping[str, Any], results: list[Result]
 
 
 def bench_suite(data: Mapping[str, Any], where: Path) -> StoredSuite:
-    """A suite from the object of a Bench `suite.json`. Raises `UsageError` where it is none."""
+    """Return the suite of a Bench `suite.json` object. Raises `UsageError` if it is not one."""
     try:
         method, cases = data["scoring_method"], data["test_cases"]
         name = method if isinstance(method, str) else method["name"]
@@ -165,14 +165,14 @@ def bench_suite(data: Mapping[str, Any], where: Path) -> StoredSuite:
 
 
 def _bench_config(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters under which our scorer means what Bench documents; its own config is kept beside them."""
+    """Return the parameters that give our scorer Bench's documented meaning; its own config is kept too."""
     if name == "exact_match":
         return {"variant": "arthur", **({"ignore_case": True} if config.get("case_sensitive") is False else {})}
     return {"variant": "upstream"} if name == "readability" else {}
 
 
 def _import_bench_folder(folder: Path, root: Path, force_new_version: bool) -> list[str]:
-    """Every `<suite>/suite.json` below a Bench folder, and every `<suite>/<run>/run.json` as a run of ours."""
+    """Import every `<suite>/suite.json` below a Bench folder, and every `<suite>/<run>/run.json` as a run of ours."""
     names = []
     for path in sorted(folder.glob("*/suite.json")):
         suite = _kept_suite(bench_suite(_read_bench_json(path), path), root, force_new_version)
@@ -189,12 +189,12 @@ def _import_bench_folder(folder: Path, root: Path, force_new_version: bool) -> l
             _write_run(run, results, root, now=now)
         names.append(suite.name)
     if not names:
-        raise UsageError(f"{folder}: no suite in it", hint="a Bench folder holds <suite>/suite.json")
+        raise UsageError(f"{folder}: no suite in it", hint="a Bench folder contains <suite>/suite.json")
     return names
 
 
 def bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path) -> tuple[dict[str, Any], list[Result]]:
-    """(a `run.json` object, the n results in case order) from the object of a Bench `run.json`. Raises `UsageError` where it is none."""
+    """Return (a `run.json` object, the n results in case order) of a Bench `run.json` object. Raises `UsageError` if it is not one."""
     try:
         outputs = {str(case["id"]): case for case in data.get("test_cases") or data["test_case_outputs"]}
         metadata = {key: data[key] for key in METADATA_KEYS if data.get(key)}
@@ -231,7 +231,7 @@ def _is_unbounded(scorer: str) -> bool:
 
 
 def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | None) -> Result:
-    """A recorded score as a result; Bench's -1 for "no verdict" is unscored and never a number."""
+    """Return a recorded score as a result; Bench's -1 for "no verdict" is unscored, not a number."""
     if case is None:
         return _recorded(suite, case_id, None, status="missing", details={})
     found = case.get("score_result") or {}
@@ -263,7 +263,7 @@ def _bench_reason(suite: StoredSuite, status: str) -> str:
 
 
 def _write_run(run: Mapping[str, Any], results: list[Result], root: Path, *, name: str = "", now: datetime | None = None) -> Path:
-    """The folder of a run that was scored elsewhere: under its old name where that is free, else under a new one."""
+    """Write the folder of a run that was scored elsewhere: under its old name if that is free, else under a new one."""
     runs = root / RUNS_FOLDER.name
     if _RUN_NAME.fullmatch(name) and not (runs / name).exists():
         folder = runs / name

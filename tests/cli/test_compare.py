@@ -191,7 +191,7 @@ def test_what_a_submission_says_stays_text(place: Path, capsys: pytest.CaptureFi
         (["good", "bad", "-o", "c.xlsx"], "no report format for 'c.xlsx'"),
         (["good", "bad", "--rules", "lax"], "no rules 'lax'"),
         (["good", "bad", "--cluster", "m:"], "no group begins with 'm:'"),
-        (["good", "stranger"], "handed in none of the 12 instances"),
+        (["good", "stranger"], "answers none of the 12 instances"),
         (["good", "unfinished"], "is an unfinished run"),
     ],
 )

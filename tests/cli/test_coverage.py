@@ -32,7 +32,7 @@ def test_a_part_says_so_first_and_last(words: str, place: Path) -> None:
     assert (again[0], again[-1]) == (first, last)
     assert evalsuite("rescore", "part", "-q", cwd=place).stdout == f"done: 50.0 % on {PART}, 0 of 2 verdicts changed\n"
     assert f" on {PART}" in evalsuite("runs", cwd=place).stdout
-    assert f"are {PART} that gold asks for" in evalsuite("verify", "part", cwd=place).stdout
+    assert f"are {PART} that gold needs" in evalsuite("verify", "part", cwd=place).stdout
 
 
 @pytest.mark.parametrize(("gate", "code", "words"), [("0.9", 1, "below the gate of 90.0 % (exit 1)"), ("0.1", 0, "(gate 10.0 % met)")])
@@ -138,7 +138,7 @@ def test_what_a_limit_of_the_run_cut_off_is_part_of_what_was_asked_for(place: Pa
     assert n == summary["counts"]["timeout"] > 0
     assert last == f"done: {(2 - n) * 50:.1f} %, {n} instance{'s' * (n > 1)} out of the run's budget (run_bytes) on {PART} (no gate set)"
     verified = evalsuite("verify", "cut", "--jobs", "1", cwd=place)
-    assert (verified.returncode, f"are {PART} that gold asks for" in verified.stdout) == (4, True)
+    assert (verified.returncode, f"are {PART} that gold needs" in verified.stdout) == (4, True)
 
 
 def test_annotations_of_a_green_job_are_warnings(place: Path) -> None:

@@ -81,7 +81,7 @@ def test_examples_choose_the_parameters(place: Path, capsys: pytest.CaptureFixtu
         (["--gold-from", "empty"], "no CSV file in it"),
         (["--gold-from", "src", "--to", "src/gold"], "src/gold would lie inside src"),
         (["--gold-from", "src", "--questions", "bad.csv"], "bad.csv:2: no gold file for the id 'q9'"),
-        (["--gold-from", "src", "--good", "empty"], "no example is named for an instance"),
+        (["--gold-from", "src", "--good", "empty"], "no example belongs to an instance"),
     ],
 )
 def test_what_cannot_be_meant_writes_nothing(place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:

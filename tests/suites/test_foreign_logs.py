@@ -164,8 +164,8 @@ def test_a_choice_between_continuations_is_the_likeliest(place: Path, capsys: py
     ("name", "content", "says"),
     [
         ("cut.json", json.dumps(promptfoo())[:-40], "cut.json:1: not valid JSON"),
-        ("foreign.json", '{"a": 1}', "foreign.json: no log of a tool that is known"),
-        ("cut.eval", "PK\x03\x04", "cut.eval: not a whole Inspect log"),
+        ("foreign.json", '{"a": 1}', "foreign.json: not a log of a known tool"),
+        ("cut.eval", "PK\x03\x04", "cut.eval: not a complete Inspect log"),
         ("samples_x.jsonl", json.dumps(lm_eval()[0]) + '\n{"doc_id": 1, "d', "samples_x.jsonl:2: the last line is cut"),
         ("other.jsonl", '{"question": "x"}\n', "other.jsonl: no sample of lm-eval in it"),
         ("gone.json", None, "gone.json: no such file"),

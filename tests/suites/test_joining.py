@@ -71,7 +71,7 @@ def test_an_excel_sheet_is_read(place: Path) -> None:
         ("short.csv", "id,out\nq1,A\n", "2 of 3 test cases have no candidate, first the id 'q2'"),
         ("contradicts.csv", "id,question,out\nq1,x,A\nq2,y,B\nq3,z,C\n", "the questions are all others"),
         ("few.csv", "out\nA\n", "1 candidates for 3 test cases"),
-        ("lists.json", '[{"id": "q1", "out": ["A", "B"]}]', "row 1: the column 'out' holds a list of 2"),
+        ("lists.json", '[{"id": "q1", "out": ["A", "B"]}]', "row 1: the column 'out' contains a list of 2"),
         ("broken.json", '[{"id": "q1",\n "out": }]', "broken.json:2: not valid JSON"),
         ("scalar.json", "3", "no rows in it"),
         ("broken.xlsx", "PK", "not a readable Excel file"),

@@ -1,12 +1,9 @@
-"""Wrong answers from gold's own query: with one thing in it changed, or one source row dropped, run where its database is at hand.
+"""Audit one check: generate wrong answers, score them in the worker that reads gold, and find the spec line that closes each hole.
 
-Of a check of tables the answers are what the edited queries give, of a pair of queries they are these queries. Statements run as those of
-a run do. Only files are asked, no servers: an audit bills nobody. What a query gives that is gold all the same is no wrong answer, and is
-left out by whoever scores it.
-
-The line of a spec that closes a hole: candidates for each kind of hole, of which only one that was tried and does close it is told.
-
-One check of one instance, audited where gold is read: what is made for it, what its scorer says of that, and what closes its holes.
+Wrong answers also come from gold's own query: edited, or with one source row dropped, run if its database is available. For a table check
+the answers are the results of the edited queries, for a pair of queries the queries themselves. Statements run as in a run, on files only:
+an audit never contacts a server that bills. An edited query that still returns gold is not a wrong answer; the scoring side drops it. Of
+the candidate lines for a hole only one that was tried and closes it is reported.
 """
 
 import json
@@ -70,7 +67,7 @@ STRICT: Final = "--rules strict"
 NOISE: Final = "jitter inside tolerance"
 MOST_ORDERS: Final = 12
 _TOLERANCES: Final = {"rel_tol", "abs_tol", "precision"}
-# The parameters that may close each kind of hole; kinds of numbers that are not here: the tolerances.
+# Parameters that may close each kind of hole; for kinds of numbers that are not listed: the tolerances.
 _OF_WRONG: Final = {
     "rows scrambled": ("order",), "wrong order": ("order",), "row dropped": ("columns",), "row doubled": ("columns",),
     "value lost": ("columns",), "labels exchanged": ("labels",), "NULL to 0": (), "times 100": ("percentage", "tolerance"),
@@ -82,16 +79,18 @@ _OF_RIGHT: Final = {
     "rows reordered": ("order",), "ties the other way": ("ties", "order"), "headers renamed": ("labels",),
     NOISE: ("tolerance",),
 }  # fmt: skip
-# What makes a schema take more than gold's own value.
+# Schema keys that accept more than gold's own value.
 _LENIENT: Final = ("x-eval-threshold", "x-eval-skip", "x-eval-optional", "x-eval-transform", "x-eval-ignore")
 _SLACK: Final = ("tolerance", "rel", "abs", "days", "seconds")
-# What official rules do not read.
+# Parameters that the official rules do not read.
 _STRICT_ONLY: Final = {"rel_tol", "abs_tol", "labels", "order_by"}
 
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """An answer, as a scorer reads it, about which a check is wrong: `right` is whether it should be taken, `taken` what the rules say."""
+    """An answer, in the scorer's form, that a check misjudges: `right` is whether it should be accepted, `taken` whether each rule accepts
+    it.
+    """
 
     kind: str
     made: Any
@@ -107,10 +106,11 @@ def closing_line(
     stay: Sequence[tuple[str, Any]],
     score: Callable[..., Accepted],
 ) -> str:
-    """The first line under which the answer is judged as it should be and those of `stay`, gold itself among them, are taken; "" for none.
+    """Return the first line that corrects the verdict on the hole and still accepts the answers of `stay`, gold among them; "" for none.
 
-    `stay` are (kind, form); noise inside the usual tolerance need not stay where the tolerance itself is what is mended.
-    `parameters` are the check's with gold read, `known` the names that its scorer has, `score` says what a form gets under parameters.
+    `stay` are (kind, form); noise inside the usual tolerance may be refused if the tolerance itself is corrected. `parameters` are the
+    check's
+    with gold read, `known` the names that its scorer has, `score` scores a form under parameters.
     """
     names = _OF_RIGHT.get(hole.kind, ()) if hole.right else _OF_WRONG.get(hole.kind, ("tolerance", "schema"))
     for changed in (changed for name in names for changed in _CANDIDATES[name](parameters, hole)):
@@ -154,7 +154,7 @@ def _exclude(parameters: Mapping[str, Any], _: Hole) -> Candidates:
 
 
 def _schema(parameters: Mapping[str, Any], _: Hole) -> Candidates:
-    """The schema without what makes it lenient; then each leaf as it is written too."""
+    """Yield the schema without its lenient keys; then also with each leaf compared as it is written."""
     schema = parameters.get("schema")
     if isinstance(schema, dict):
         for exact in (False, True):
@@ -192,25 +192,26 @@ _CANDIDATES: Final[dict[str, Callable[[Mapping[str, Any], Hole], Candidates]]] =
 
 ORDER: Final = "evalsuite.analysis.gold_checks.audited_checks:collect_verdicts"
 KEY: Final = "audit"
-# Of larger gold tables the first rows are audited: the holes of a spec are those of any table like it.
+# Larger gold tables are audited by their first rows: the holes of a spec are the same for any such table.
 MOST_CELLS, FEWEST_ROWS = 10_000, 100
-# Texts that are compared as a whole or by judges have no wrong answer that is known to be wrong.
+# Scorers of whole texts and judges: no generated answer is certainly wrong.
 TEXTS: Final = ("string_match", "number_match")
-# A graded scorer's 1 may miss it by the rounding of its sums.
+# The score of a graded scorer may miss 1 by rounding of its sums.
 _FULL: Final = 1 - 1e-9
-# What a float loses when it is written and read.
+# Float noise of writing and reading.
 _NOISE: Final = 1e-9
 Taken = dict[Rule, bool | None]
 
 
 class NotAuditedError(Exception):
-    """A check for which no wrong answers are made; the text says why."""
+    """No wrong answers can be generated for a check; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is asked of an audit of a check: see `mutation.audit_gold`; `until` is a moment of `time.monotonic`, `queried` what edited gold
-    queries gave (see `query_mutants`)."""
+    """Options of the audit of a check, see `mutation.audit_gold`; `until` is a moment of `time.monotonic`, `queried` the results of edited
+    gold queries (see `query_mutants`).
+    """
 
     seed: int
     most: int
@@ -222,7 +223,7 @@ class Asked:
 
 
 def all_golds(gold: Gold) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The texts and the numbers, as text, that the checks of a suite accept, each once, in the order of the file."""
+    """Return the texts and the numbers, as text, that the checks of a suite accept, each once, in file order."""
     texts, numbers = dict[str, None](), dict[str, None]()
     for instance in gold.instances:
         for check in instance.own_checks:
@@ -236,20 +237,22 @@ def all_golds(gold: Gold) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def check_auditable(check: Check) -> None:
-    """Raise `NotAuditedError` where the spec alone says that a check cannot be audited."""
+    """Raise `NotAuditedError` if the spec alone shows that a check cannot be audited."""
     entry = SCORERS.load(check.scorer)
     reads = entry.marker.reads
     if any(len(problem.blocks) > 1 for problem in check.problems):
         raise NotAuditedError("the spec itself is faulty")
     if reads in ("text", "number"):
         if check.scorer not in TEXTS:
-            raise NotAuditedError("gives a share, or compares meanings: no answer is known to be wrong")
+            raise NotAuditedError("gives a share, or compares meanings: no answer is certainly wrong")
     elif reads not in ("table", "tables", "database", "tree") or (entry.marker.asks is not None and entry.marker.asks(check.parameters)):
         raise NotAuditedError("needs a judge")
 
 
 def collect_verdicts(task: Task, prediction: Prediction) -> Result:
-    """The result of gold itself; its details hold, by `KEY`, the verdict on each made answer, or why none is made. Runs in a worker."""
+    """Return the result of gold itself; its details contain, by `KEY`, the verdict on each generated answer, or why there is none. Runs in
+    a worker.
+    """
     result = judge(task, prediction)
     asked: Asked = task.instance.extra[KEY]
     (check,) = task.instance.checks
@@ -274,7 +277,7 @@ def _verdicts(task: Task, check: Check, asked: Asked) -> list[dict[str, Any]]:
     if entry.marker.reads == "table" and asked.queried:
         wanted += [made for made in _of_queries(entry, parameters, asked) if not asked.kinds or made.kind in asked.kinds]
     if not wanted:
-        raise NotAuditedError("no such answer can be made")
+        raise NotAuditedError("no such answer can be generated")
     blocked: frozenset[Rule] = frozenset().union(*(problem.blocks for problem in check.problems))
 
     def score(form: Any, changed: Mapping[str, Any]) -> Taken:
@@ -301,7 +304,7 @@ def _verdicts(task: Task, check: Check, asked: Asked) -> list[dict[str, Any]]:
 
 
 def _of_queries(entry: Scorer, parameters: Mapping[str, Any], asked: Asked) -> list[Made]:
-    """The tables of edited gold queries that are not gold; none where the query as it stands does not give gold here."""
+    """Return the results of edited gold queries that are not gold; none if the query does not return gold here."""
     exact = {**parameters, "rel_tol": _NOISE, "abs_tol": 0.0}
     gold = parameters["gold"] if isinstance(parameters["gold"], Table) else next(iter(parameters["gold"]), None)
     found = []
@@ -315,7 +318,7 @@ def _of_queries(entry: Scorer, parameters: Mapping[str, Any], asked: Asked) -> l
 
 
 def _size(gold: Table, table: Table) -> float | None:
-    """By which share of itself the number changes that changes most; None where more than numbers are others."""
+    """Return the largest relative change of a number; None if anything but numbers changed."""
     if (gold.n_rows, len(gold.columns)) != (table.n_rows, len(table.columns)):
         return None
     largest = 0.0
@@ -329,7 +332,7 @@ def _size(gold: Table, table: Table) -> float | None:
 
 
 def _first_rows(gold: Any) -> Any:
-    """The gold tables of a check, each cut to `MOST_CELLS` cells, and the faults in the place of others."""
+    """Return the gold tables of a check, each cut to `MOST_CELLS` cells, with faults in place of unreadable ones."""
     if isinstance(gold, Mapping):
         return {name: _first_rows(table) for name, table in gold.items()}
     if isinstance(gold, list | tuple):
@@ -342,12 +345,12 @@ def _first_rows(gold: Any) -> Any:
 
 
 def _held(gold: Table) -> Table:
-    """The table with columns of text that keep what is worked out of them: all answers made from it share most of them."""
+    """Return the table with cached text columns: all answers made from it share most of them."""
     return gold if gold.types is not None else held(unpacked(gold))
 
 
 def _taken(entry: Scorer, form: Any, parameters: Mapping[str, Any], blocked: frozenset[Rule]) -> Taken:
-    """By rule whether the scorer takes an answer; None where it cannot judge it."""
+    """Return by rule whether the scorer accepts an answer; None if it cannot judge it."""
     try:
         score = entry.score(form, **parameters)
     except FaultError:
@@ -357,7 +360,7 @@ def _taken(entry: Scorer, form: Any, parameters: Mapping[str, Any], blocked: fro
 
 
 def _gold_of(made: Made, parameters: Mapping[str, Any], reads: str) -> Any:
-    """What a made answer is an edit of: of several accepted tables one."""
+    """Return the gold that an answer is derived from: one of several accepted tables."""
     gold = parameters.get("gold")
     if reads == "table" and isinstance(gold, list | tuple):
         return [table for table in gold if isinstance(table, Table)][int(made.table)]
@@ -365,7 +368,7 @@ def _gold_of(made: Made, parameters: Mapping[str, Any], reads: str) -> Any:
 
 
 def _made(check: Check, entry: Scorer, parameters: Mapping[str, Any], asked: Asked, random_: random.Random) -> tuple[Made, ...]:
-    """The answers of a check: gold itself, then one wrong and one right one at a time, so that a short audit has some of both."""
+    """Yield the answers of a check: gold itself, then wrong and right ones in turn, so that a short audit has both."""
     reads = entry.marker.reads
     if reads in ("text", "number"):
         own, wrong, right = _of_text(check, asked, random_)
@@ -391,7 +394,7 @@ def _of_text(check: Check, asked: Asked, random_: random.Random) -> tuple[Made, 
         return Made(kind=OWN, right=True, value=own), wrong, list(text_variants(golds, every=every))
     numbers = [value for item in items if (value := read_gold_number(item)) is not None]
     if not numbers or len(numbers) < len(items):
-        raise NotAuditedError("gold is no number")
+        raise NotAuditedError("gold is not a number")
     others = list(map(Decimal, asked.numbers))
     percentage = bool(check.parameters.get("percentage"))
     wrong = list(number_mutants(numbers, every=every, percentage=percentage, others=others, random_=random_))
@@ -406,7 +409,7 @@ def _of_tables(reads: str, parameters: Mapping[str, Any], random_: random.Random
     tables = list(form.values() if isinstance(form, Mapping) else form)
     if not tables or any(isinstance(table, Fault) for table in tables):
         raise NotAuditedError("gold cannot be read")
-    # Each gold table beside itself.
+    # Edit each gold table in turn.
     if reads == "table":
         pairs = [pair for table in form for pair in table_pairs(table, parameters, reads, "strict") if pair.gold is table]
     else:
@@ -415,7 +418,7 @@ def _of_tables(reads: str, parameters: Mapping[str, Any], random_: random.Random
         raise NotAuditedError("gold cannot be read")
     given = {name: parameters[name] for name in ("rel_tol", "abs_tol") if name in parameters}
     pairs = [replace(pair, terms=replace(pair.terms, **given)) for pair in pairs]
-    # Each table is scrambled; of all else one is enough, for it is one check.
+    # Each table is scrambled; one edit of every other kind is enough for the check.
     i = random_.randrange(len(pairs))
     table: int | str = pairs[i].name if reads == "database" else i
     edits = [(pair.name if reads == "database" else k, scrambled(pair, random_)) for k, pair in enumerate(pairs)]
@@ -428,7 +431,7 @@ def _of_tables(reads: str, parameters: Mapping[str, Any], random_: random.Random
 
 
 def _accepted(table: Table, golds: Sequence[Table]) -> bool:
-    """Whether a table made from one accepted gold is another one of them: there NULL may be 0."""
+    """Whether a table made from one accepted gold equals another accepted one, where NULL may be 0."""
 
     def cells(table: Table) -> list[list[Any]]:
         return [[clear(value, native=False) for value in column] for column in table.columns]
@@ -437,10 +440,10 @@ def _accepted(table: Table, golds: Sequence[Table]) -> bool:
     return any(cells(gold) == made for gold in golds)
 
 
-# Edits of one query that are run, and how many of one kind.
+# Edits of one query that are run, in total and per kind.
 MOST_EDITS, MOST_OF_A_KIND = 16, 3
 _MOST_CELLS: Final = 20_000
-# (kind, the table as its CSV file holds it), gold's own query first, under the kind "".
+# (kind, the table as its CSV file), gold's own query first, under the kind "".
 Queried = tuple[tuple[str, Table], ...]
 
 
@@ -455,7 +458,8 @@ def run_mutants(
     isolation: str,
     until: float | None = None,
 ) -> dict[str, Queried]:
-    """By instance what its gold query gives, as it is and edited; nothing for an instance without a query or a file to run it on.
+    """Return by instance the results of its gold query, original and edited; nothing for an instance without a query or a file to run it
+    on.
 
     `until` is a moment of `time.monotonic` after which no further statement is run.
     """
@@ -477,7 +481,7 @@ def run_mutants(
 
 
 def _queries(task: Task, check: Check) -> list[Path]:
-    """The file of the one query that gives a check's table; empty where there is none."""
+    """Return the file of the only query that produces a check's table; empty if there is none."""
     files = known_queries(task, check) if SCORERS.load(check.scorer).marker.reads == "table" else []
     return files if len(files) == 1 and files[0].is_file() else []
 
@@ -491,7 +495,7 @@ def _connection(databases: Databases, task: Task, check: Check) -> "Connection |
 
 
 def _edits(file: Path, connection: "Connection", limits: Mapping[str, int | float]) -> Iterator[QueryEdit]:
-    """Gold's query as it is and edited; none where it cannot be read."""
+    """Return gold's query, original and edited; nothing if it cannot be read."""
     try:
         sql = with_as_of(read_gold_query(file), check_as_of(None, limits[CLOCK]))[0]
         yield from (QueryEdit("", "", sql), *_some_edits(sql, connection.engine))
@@ -500,7 +504,7 @@ def _edits(file: Path, connection: "Connection", limits: Mapping[str, int | floa
 
 
 def _some_edits(sql: str, dialect: str) -> Iterator[QueryEdit]:
-    """A query one source row short, and edited: some of each kind, the likeliest mistakes of each first. Raises as `edits` does."""
+    """Return a query with one source row missing, and edits: some of each kind, the likeliest mistakes first. Raises as `edits` does."""
     found = [*one_row_short(sql, dialect), *edits(sql, dialect)]
     by_kind = defaultdict[str, list[QueryEdit]](list)
     for edit in found:
@@ -541,7 +545,7 @@ def _read(place: Path) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class PairAudit:
-    """What a pair says of gold's own query and of others, as `audited_checks` has verdicts; or `untried`, why it was not asked."""
+    """The verdicts of a pair on gold's own query and on others, as in `audited_checks`; or `untried`, the reason why there are none."""
 
     own: Result | None = None
     verdicts: Sequence[Mapping[str, Any]] = ()
@@ -551,10 +555,11 @@ class PairAudit:
 def audit_pairs(
     gold: Gold, pairs: Sequence[tuple[GoldInstance, Check]], scratch: Path, *, asked: Asked, folder: Path | None, **how: Any
 ) -> Iterator[tuple[GoldInstance, Check, PairAudit]]:
-    """Each check of a pair of queries with what it says of gold's query, and of it edited. `how` are `run_mutants`' words.
+    """Return each pair of queries with its verdicts on gold's query, original and edited. `how` are the arguments of `run_mutants`.
 
-    Wrong is an edited query that strict rules refuse: one that gives gold's rows on every file is no wrong answer. Right are gold's query
-    with other spaces, and as a subquery.
+    Wrong is an edited query that the strict rules refuse: one that returns gold's rows on every file is not wrong. Right are gold's query
+    with
+    other whitespace, and as a subquery.
     """
     if not pairs:
         return
@@ -581,11 +586,11 @@ def audit_pairs(
 
 
 def _of_pair(execute: SqlAnswers, task: Task, sql: str, asked: Asked) -> PairAudit | None:
-    """The audit of one pair, as far as the time reaches; None where it does not reach to gold's own query."""
+    """Return the audit of one pair as far as the time allows; None if it does not reach gold's own query."""
     try:
         wrong = [(f"gold's query: {edit.kind}", False, edit.sql) for edit in _some_edits(sql, "sqlite")]
     except FaultError:
-        return PairAudit(untried="gold's query cannot be taken apart")
+        return PairAudit(untried="gold's query cannot be parsed")
     right = [("gold's query: other spaces", True, f"\n{sql.strip().rstrip(';')}  ;\n")]
     if order_terms(sql) is None:
         right.append(("gold's query: as a subquery", True, f"SELECT * FROM ({sql.strip().rstrip(';')}) AS given"))

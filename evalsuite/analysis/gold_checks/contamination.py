@@ -1,9 +1,8 @@
-"""How much of gold stands in given texts: the share of its n-grams of words that are found there, and the longest stretch.
+"""Contamination: the share of gold's word n-grams that other texts contain, and the longest common stretch.
 
-A model that was trained on such a text may know the answers. Source: n-grams of 13 words as in Brown et al. (2020), "Language Models are
-Few-Shot Learners", appendix C; texts shorter than that are sought as a whole, from 8 words on.
-
-What of gold is sought in other texts: questions, answers, and tables in each form that others write them in; and canaries.
+A model that was trained on such a text may know the answers. Searched are questions, answers, tables in each form that others write them
+in, and canaries. Source: n-grams of 13 words as in Brown et al. (2020), "Language Models are Few-Shot Learners", appendix C; texts shorter
+than that are searched as a whole, from 8 words on.
 """
 
 import bz2
@@ -21,15 +20,15 @@ from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Table
 from evalsuite.readers.load_answer import read_gold_files
 from evalsuite.scorers import SCORERS
 
-# A text that stands in a benchmark for no other reason than to be found again, such as a GUID: a key of an instance in the spec.
+# A text that is in a benchmark only to be found again, such as a GUID: a key of an instance in the spec.
 CANARY: Final = "canary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldText:
-    """One text of an instance, in pieces; `part` says where it stands: `instruction`, `string_match gold`, `result.csv`.
+    """One text of an instance, in pieces; `part` says where it is from: `instruction`, `string_match gold`, `result.csv`.
 
-    `any_length` texts are sought however short they are.
+    Texts with `any_length` are searched however short they are.
     """
 
     instance_id: str
@@ -43,7 +42,7 @@ FILE_FORMS = ("table", "tables", "database")
 
 
 def gold_texts(gold: Gold, limits: Mapping[str, int | float]) -> Iterator[GoldText | Fault]:
-    """The texts of each instance in gold order; a `Fault` stands for a gold file that cannot be read."""
+    """Return the texts of each instance in gold order; a `Fault` for a gold file that cannot be read."""
     for instance in gold.instances:
         for key, value in instance.extra.items():
             yield replace(_gold_text(instance, key, value), any_length=key == CANARY)
@@ -80,11 +79,11 @@ def _file_texts(
 
 
 def _table_forms(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(form, texts in order) of a table as others write it: row by row (CSV, Markdown, print), turned round, as JSON records."""
+    """Yield (form, texts in order) of a table as others write it: row by row (CSV, Markdown, print), column by column, as JSON records."""
     rows = list(zip(*table.columns, strict=True))
     yield "", (*table.header, *(str(cell) for row in rows for cell in row if cell is not None))
     if len(table.columns) > 1:
-        yield ", columns turned round", (*table.header[::-1], *(str(cell) for row in rows for cell in row[::-1] if cell is not None))
+        yield ", columns reversed", (*table.header[::-1], *(str(cell) for row in rows for cell in row[::-1] if cell is not None))
         yield ", column by column", tuple(str(cell) for column in table.columns for cell in column if cell is not None)
     records = (piece for row in rows for name, cell in zip(table.header, row, strict=True) for piece in (name, _json_word(cell)))
     yield ", as JSON records", tuple(records)
@@ -99,7 +98,7 @@ def _gold_text(instance: GoldInstance, part: str, value: Any) -> GoldText:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every text and number in a JSON value, in order."""
+    """Yield every text and number in a JSON value, in order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -122,7 +121,7 @@ _OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """The longest stretch of words in one file of which every n-gram is gold's; `line` (1-based) is where it begins."""
+    """The longest stretch of words in one file whose n-grams are all gold's; `line` (1-based) is where it begins."""
 
     file: str
     line: int
@@ -132,7 +131,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """What was found of one text of gold: `n_found` of its `n_grams` different n-grams, and the longest hit."""
+    """The matches of one text of gold: `n_found` of its `n_grams` different n-grams, and the longest hit."""
 
     instance_id: str
     part: str
@@ -155,7 +154,7 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contamination:
-    """The texts of gold that stand in the files, the largest share first; `n_too_short` texts could not be told from chance."""
+    """The texts of gold that the files contain, the largest share first; `n_too_short` texts are too short to rule out chance."""
 
     n_words: int
     n_texts: int
@@ -164,7 +163,7 @@ class Contamination:
     overlaps: tuple[Overlap, ...]
 
     def over(self, share: float) -> list[str]:
-        """The instances with a text of which more than `share` was found."""
+        """Return the instances with a text of which more than `share` was found."""
         return list(dict.fromkeys(one.instance_id for one in self.overlaps if one.share > share))
 
     def to_json(self) -> dict[str, Any]:
@@ -174,10 +173,13 @@ class Contamination:
 
 
 def contamination(texts: Sequence[GoldText], files: Iterable[Path], *, n_words: int = N_WORDS) -> Contamination:
-    """What of gold's texts stands in the files; words are compared without case, punctuation and layout do not count.
+    """Search gold's texts in files; words are compared without case, punctuation and layout are ignored.
 
-    The files are read in pieces (also .gz, .bz2, .xz), so their size does not matter; gold's n-grams are held in memory, about 100
-    bytes each. Raises `UsageError` for a file that cannot be read.
+    The files are read in pieces (also .gz, .bz2, .xz), so their size does not matter; gold's n-grams are kept in memory, about 100 bytes
+    each.
+
+    Raises:
+        UsageError: a file cannot be read.
     """
     if n_words < 1:
         raise UsageError(f"n-grams of {n_words} words", hint="a number from 1")
@@ -204,11 +206,11 @@ def _folded(text: str) -> str:
 
 
 class _Index:
-    """The n-grams of all texts of gold, and what was found of them so far."""
+    """The n-grams of all texts of gold, and the matches so far."""
 
     def __init__(self, texts: Sequence[GoldText], n_words: int) -> None:
         self.texts = texts
-        # n-gram -> the texts that hold it; the words joined by a blank are the key.
+        # n-gram -> the texts that contain it; the key is the words joined by a blank.
         self.holders: dict[str, tuple[int, ...]] = {}
         self.sizes: set[int] = set()
         self.vocabulary: set[str] = set()
@@ -229,7 +231,7 @@ class _Index:
                 self.holders[gram] = (*self.holders.get(gram, ()), number)
 
     def overlaps(self) -> Iterator[Overlap]:
-        """The texts of which anything was found."""
+        """Return the texts with at least one match."""
         for number, text in enumerate(self.texts):
             longest = self.longest[number]
             if longest is not None:
@@ -244,7 +246,7 @@ class _Index:
 
 
 def _search(file: Path, index: _Index) -> None:
-    """Look every n-gram of a file up. A word that gold does not have ends a stretch, so most words cost one look-up."""
+    """Look up every n-gram of a file. A word that gold does not have ends a stretch, so most words cost one look-up."""
     if not index.sizes:
         return
     shortest, overlap = min(index.sizes), max(index.sizes) - 1
@@ -260,7 +262,7 @@ def _search(file: Path, index: _Index) -> None:
                     _look_up(words, lines, index, file)
                 words, lines = [], []
         if len(words) >= _CHUNK:
-            # A stretch without end (gold over and over) is cut, and the pieces overlap so that no n-gram is lost.
+            # A very long stretch (gold repeated many times) is cut, and the pieces overlap so that no n-gram is lost.
             _look_up(words, lines, index, file)
             kept = max(0, len(words) - overlap)
             words, lines = words[kept:], lines[kept:]
@@ -269,7 +271,7 @@ def _search(file: Path, index: _Index) -> None:
 
 def _look_up(words: Sequence[str], lines: Sequence[int], index: _Index, file: Path) -> None:
     for size in index.sizes:
-        # text of gold -> (where its present run of n-grams begins, where the last one of it began)
+        # text of gold -> (start of its current run of n-grams, start of the run's last n-gram)
         runs: dict[int, tuple[int, int]] = {}
         for at in range(len(words) - size + 1):
             gram = " ".join(words[at : at + size])
@@ -285,7 +287,9 @@ def _look_up(words: Sequence[str], lines: Sequence[int], index: _Index, file: Pa
 
 
 def _words_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
-    """(number, words) of each line of a file, read in pieces; a very long line comes in several. Bytes that are no UTF-8 are no word."""
+    """Yield (number, words) of each line of a file, read in pieces; a very long line comes in several. Bytes that are not UTF-8 are not
+    words.
+    """
     opener = _OPEN.get(file.suffix.lower())
     try:
         with opener(file, "rt", encoding="utf-8", errors="replace") if opener else file.open(encoding="utf-8", errors="replace") as handle:
@@ -296,16 +300,16 @@ def _words_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
                 line += piece.count("\n")
     except (OSError, EOFError, lzma.LZMAError) as error:
         why = getattr(error, "strerror", None) or "it cannot be unpacked"
-        raise UsageError(f"cannot read {file}: {why}", hint="--against takes text files") from None
+        raise UsageError(f"cannot read {file}: {why}", hint="--against needs text files") from None
 
 
 def _pieces(handle: IO[str]) -> Iterator[str]:
-    """The text in pieces of about a MiB that end between two words."""
+    """Yield the text in pieces of about a MiB that end between two words."""
     rest = ""
     while chunk := handle.read(_CHUNK):
         rest += chunk
         cut = max(rest.rfind(" "), rest.rfind("\n"), rest.rfind("\t"))
-        # Without any blank in a MiB no text of words is cut wrongly that matters.
+        # Text without any blank in a MiB has no words that a cut could damage.
         cut = cut if cut >= 0 else len(rest) - 1
         yield rest[: cut + 1]
         rest = rest[cut + 1 :]
@@ -313,10 +317,10 @@ def _pieces(handle: IO[str]) -> Iterator[str]:
 
 
 def text_files(paths: Iterable[Path]) -> list[Path]:
-    """The files to read: each path itself, or all files below it where it is a folder. Raises `UsageError` for one that is not there."""
+    """Return the files to read: each path itself, or all files of a folder. Raises `UsageError` for a missing one."""
     found: list[Path] = []
     for path in paths:
         if not path.exists():
-            raise UsageError(f"no such file: {path}", hint="--against takes text files, or folders of them")
+            raise UsageError(f"no such file: {path}", hint="--against needs text files, or folders of them")
         found += sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
     return found

@@ -1,28 +1,29 @@
-"""Which submissions give each other's answers more often than submissions of their abilities would, so that they count as less than two.
+"""Find submissions that share answers more often than their abilities explain, so that each such pair counts as less than two voices.
 
-Of a pair one may hold a copy of what the other gives: with one probability for all instances, else an answer of its own. Answers that are
-wrong and equal speak for that, the more the rarer; what both may well know says little. The likeliest pairs that make no circle are taken.
-Source: Dong, Berti-Equille, Srivastava (2009), "Integrating Conflicting Data: The Role of Source Dependence"; Chow and Liu (1968) for
-the tree.
+One of a pair may copy the other: with one probability for all instances, else it gives its own answer. Equal wrong answers are evidence,
+more so the rarer they are; equal right answers prove little. The likeliest pairs without a circle are taken. Source: Dong,
+Berti-Equille, Srivastava (2009), "Integrating Conflicting Data: The Role of Source Dependence"; Chow and Liu (1968) for the tree.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-# Instances that are looked at for pairs, and the shares of copied answers that are tried.
+# Instances that are searched for pairs, and the shares of copied answers that are tried.
 MOST_LOOKED: Final = 1000
 _SHARES: Final = tuple(i / 20 for i in range(1, 20))
 _LEAST_CHANCE: Final = 1e-4
-# (voter, the one that it shares answers with) -> the share of its answers that are not its own.
+# (voter, its source) -> the share of its answers that are copied.
 Copies = dict[tuple[int, int], float]
 
 
 def chance_of_same(own: Any, truth: Any, able: Any, weights: Any, seats: tuple[Any, Any, Any]) -> Any:
-    """Voter x voter the chance that the one gives the answer of the other by itself, 0.0001 to 1.
+    """Return voter x voter the chance that one gives the answer of the other by itself, 0.0001 to 1.
 
-    `own` is the place of each voter's answer among the answers (gold's is the first), `truth` the chance of each answer, then of none, to
-    be right, `able` by voter that of being right, `weights` what each voter counts. `seats`: what each answer counts, the concentrations of
+    `own` is the index of each voter's answer among the answers (gold's is the first), `truth` the chance of each answer, then of none, to
+    be
+    right, `able` by voter that of being right, `weights` the weight of each voter. `seats`: the weight of each answer, the concentrations
+    of
     wrong answers, the chance of each.
     """
     import numpy as np
@@ -42,9 +43,9 @@ def chance_of_same(own: Any, truth: Any, able: Any, weights: Any, seats: tuple[A
 
 
 def find_copies(n_voters: int, items: Sequence[tuple[Any, Any, Any]]) -> Copies:
-    """The copies, without a circle: each voter has at most one source.
+    """Return the copies, without a circle: each voter has at most one source.
 
-    `items`: by instance its voters, the places of their answers, and `chance_of_same`. A pair is taken where the evidence is more than
+    `items`: by instance its voters, the indexes of their answers, and `chance_of_same`. A pair is taken if its evidence is more than
     `evidence_needed`.
     """
     import numpy as np
@@ -69,12 +70,12 @@ def find_copies(n_voters: int, items: Sequence[tuple[Any, Any, Any]]) -> Copies:
 
 
 def evidence_needed(n_voters: int) -> float:
-    """The logarithm of the odds against a pair before anything is seen: of all pairs about one is expected to copy, at most one of 20."""
+    """Return the prior log odds against a pair: about one of all pairs is expected to copy, at most one of 20."""
     return math.log(max(20, n_voters * (n_voters - 1) / 2))
 
 
 def _downwards(beside: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
-    """(voter, the one before it) along each tree, from its lowest number."""
+    """Yield (voter, its predecessor) along each tree, from its lowest number."""
     seen, found = set[int](), []
     for root in sorted(beside):
         todo = [] if root in seen else [root]
@@ -90,7 +91,7 @@ def _downwards(beside: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
 
 
 def own_weights(voters: Any, own: Any, same: Any, copies: Mapping[tuple[int, int], float]) -> tuple[Any, float]:
-    """(by voter of an instance the chance that its answer is its own, 0 to 1; the logarithm of the chance of all that is copied)."""
+    """Return (by voter of an instance the chance that its answer is its own, 0 to 1; the log chance of all copies)."""
     import numpy as np
 
     weights, chance = np.ones(len(voters)), 0.0

@@ -1,4 +1,4 @@
-"""Parameters of table checks out of example answers: the strictest ones that accept every good answer and refuse every bad one."""
+"""Infer parameters of table checks from example answers: the strictest ones that accept every good answer and refuse every bad one."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,13 +12,13 @@ from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.load_answer import read_pair
 from evalsuite.scorers import SCORERS
 
-# A number column that good answers change by more than this share of its range is no rounding: it does not count.
+# A number column that good answers change by more than this share of its range was not rounded: it does not count.
 _MOST_OF_RANGE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inferred:
-    """The parameters, what the examples leave open in sentences, and the good ones refused and bad ones accepted all the same."""
+    """The parameters, what the examples leave open in sentences, the good ones that are still refused, and the bad ones still accepted."""
 
     parameters: Mapping[str, Any]
     n_columns: int
@@ -30,41 +30,42 @@ class Inferred:
 
     @property
     def n_misjudged(self) -> int:
-        """How many examples the parameters get wrong."""
+        """How many examples the parameters misjudge."""
         return len(self.refused_good) + len(self.accepted_bad)
 
 
 def examples_of(folder: Path | None, id_: str) -> list[Path]:
-    """The example answers of an instance: `DIR/ID.csv`, `DIR/ID_*.csv`, and every CSV in `DIR/ID/`."""
+    """Return the example answers of an instance: `DIR/ID.csv`, `DIR/ID_*.csv`, and every CSV in `DIR/ID/`."""
     if folder is None:
         return []
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder", hint="example answers lie in it as ID.csv, ID_*.csv or ID/*.csv")
+        raise UsageError(f"{folder}: no such folder", hint="name example answers ID.csv, ID_*.csv or ID/*.csv in it")
     return sorted({*folder.glob(f"{id_}.csv"), *folder.glob(f"{id_}_*.csv"), *(folder / id_).glob("*.csv")})
 
 
 def infer_suite(tables: Mapping[str, Path], good: Path | None, bad: Path | None) -> tuple[Rule, dict[str, Inferred]]:
-    """(The rules under which the examples are told apart best, what was chosen for each instance that has examples).
+    """Return (the rules that separate the examples best, the parameters of each instance that has examples).
 
-    The official rules where strict ones tell no more: tolerances, and rows whose values belong together, are strict's alone.
-    Raises `UsageError` for a folder that is not there, or where no example is named for an instance.
+    The official rules win unless the strict ones separate more: only the strict rules have tolerances and keep the values of a row
+    together.
+    Raises `UsageError` for a missing folder, or if no example belongs to an instance.
     """
     examples = {id_: (examples_of(good, id_), examples_of(bad, id_)) for id_ in tables}
     chosen = {id_: found for id_, found in examples.items() if any(found)}
     if (good or bad) and not chosen:
         first = next(iter(tables))
-        raise UsageError("no example is named for an instance", hint=f"as {first}.csv, or a folder {first}/")
+        raise UsageError("no example belongs to an instance", hint=f"as {first}.csv, or a folder {first}/")
     official, strict = (
         {id_: infer_parameters(tables[id_], *found, rules=rule) for id_, found in chosen.items()} for rule in get_args(Rule)
     )
     missed = [sum(one.n_misjudged for one in found.values()) for found in (official, strict)]
-    # Where good answers tell a column less exactly, official rules can only leave it out: a check that sees more is the stricter one.
+    # If good answers give a column less precisely, the official rules can only leave it out: the check that reads more is the stricter one.
     sees_more = any(strict[id_].n_columns > one.n_columns for id_, one in official.items())
     return ("strict", strict) if missed[1] < missed[0] or (missed[1] == missed[0] and sees_more) else ("official", official)
 
 
 def infer_parameters(gold: Path, good: Sequence[Path], bad: Sequence[Path], *, rules: Rule) -> Inferred:
-    """Whether order counts, which columns do, and under strict rules how far numbers may be off, judged by the scorer itself.
+    """Infer row order, compared columns, and under strict rules the tolerance of numbers, with the scorer itself as judge.
 
     Strictest first: all columns in order, all in any order, then fewer columns. Raises `UsageError`.
     """
@@ -85,7 +86,7 @@ def infer_parameters(gold: Path, good: Sequence[Path], bad: Sequence[Path], *, r
 
 
 class _Examples:
-    """The example answers of one gold table, judged under one rule; what was judged once is kept."""
+    """The example answers of one gold table, judged under one rule; verdicts are cached."""
 
     def __init__(self, gold: Path, good: Sequence[Path], bad: Sequence[Path], rules: Rule) -> None:
         self.names, rows = read_named_rows(gold)
@@ -95,7 +96,7 @@ class _Examples:
         self._judged: dict[tuple[Path, str], Score | None] = {}
 
     def judge(self, answer: Path, plan: Mapping[str, Any]) -> Score | None:
-        """The verdict, None for a file that cannot be read."""
+        """Return the verdict, None for a file that cannot be read."""
         key = answer, repr(plan)
         if key not in self._judged:
             read = self._read[answer]
@@ -108,7 +109,7 @@ class _Examples:
         return score is not None and getattr(score, self.rules) == 1
 
     def misjudged(self, plan: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
-        """(Good ones refused, bad ones accepted)."""
+        """Return (good ones refused, bad ones accepted)."""
         return [one for one in self.good if not self.accepts(one, plan)], [one for one in self.bad if self.accepts(one, plan)]
 
     def separates(self, plan: Mapping[str, Any]) -> bool:
@@ -116,17 +117,17 @@ class _Examples:
         return all(self.accepts(one, plan) for one in self.good) and not any(self.accepts(one, plan) for one in self.bad)
 
     def distance(self, plan: Mapping[str, Any]) -> float:
-        """The least tolerance under which strict accepts every good answer; infinite where none does."""
+        """Return the smallest tolerance under which strict accepts every good answer; infinite if there is none."""
         return max((_distance(self.judge(one, plan)) for one in self.good), default=0.0)
 
     def is_slight(self, column: int, distance: float) -> bool:
-        """Whether numbers of a column that are so far off are still the same numbers, told less exactly."""
+        """Whether such a distance in a column means the same numbers with less precision."""
         numbers = [number for cell in self.columns[column] if (number := _number(cell)) is not None] if self.columns else []
         return distance == 0 or (len(numbers) > 1 and distance <= _MOST_OF_RANGE * (max(numbers) - min(numbers)))
 
 
 def _read(answer: Path, gold: Path) -> tuple[Any, dict[str, Any]] | None:
-    """(The answer, gold as a parameter) as the scorer takes them; None for a file that cannot be read."""
+    """Return (the answer, gold as a parameter) in the scorer's form; None for a file that cannot be read."""
     try:
         return read_pair("table", str(answer), {"gold": str(gold)})
     except FaultError:
@@ -139,7 +140,7 @@ def _distance(score: Score | None) -> float:
 
 
 def _plans(examples: _Examples) -> Iterator[dict[str, Any]]:
-    """Parameters to try, the strictest first."""
+    """Yield parameters to try, the strictest first."""
     everything = range(len(examples.names))
     if examples.rules == "official":
         shared = [at for at in everything if all(examples.accepts(one, _column(at)) for one in examples.good)]
@@ -159,14 +160,14 @@ def _column(at: int) -> dict[str, Any]:
 
 
 def _orders(everything: Sequence[int], columns: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """All columns, and those, in order and in any order."""
+    """Yield all columns, then the given ones, in order and in any order."""
     for chosen in dict.fromkeys([tuple(everything), tuple(columns)]):
         for ignore_order in (False, True):
             yield {"ignore_order": ignore_order, **({"condition_cols": list(chosen)} if 0 < len(chosen) < len(everything) else {})}
 
 
 def _tolerances(examples: _Examples, plan: dict[str, Any], distances: Mapping[int, float]) -> Iterator[dict[str, Any]]:
-    """The plan with a tolerance for the columns that good answers change: a round one, else the very distance."""
+    """Return the plan with a tolerance for the columns that good answers change: a round one, else the exact distance."""
     if not distances:
         yield plan
         return
@@ -177,13 +178,13 @@ def _tolerances(examples: _Examples, plan: dict[str, Any], distances: Mapping[in
 
 
 def _by_column(examples: _Examples, distances: Mapping[int, float], told: Any) -> dict[str, float]:
-    """Tolerance by header, by position where headers are no names."""
+    """Return tolerance by header, or by position if the headers are not unique names."""
     names = examples.names
     return {names[at] if names[at] and names.count(names[at]) == 1 else str(at): told(value) for at, value in distances.items()}
 
 
 def _round_up(value: float) -> float:
-    """The next of 1, 2, 5, 10, 20, 50, ... that is no less."""
+    """Return the next of 1, 2, 5, 10, 20, 50, ... that is not smaller."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(float(f"{step * power:.6g}") for step in (1, 2, 5, 10, 20) if step * power >= value * (1 - 1e-9))
 
@@ -197,10 +198,10 @@ def _number(cell: str) -> float | None:
 
 
 def _left_open(examples: _Examples, chosen: Mapping[str, Any]) -> Iterator[str]:
-    """What other parameters would do as well by these examples, and what the rules let pass that no example tells of."""
+    """Yield which other parameters would judge these examples the same, and what the rules accept that no example tests."""
     free_order = chosen["ignore_order"]
     if examples.separates({**chosen, "ignore_order": not free_order}):
-        yield f"order: no example tells whether it counts; ignore_order is {str(free_order).lower()}"
+        yield f"order: no example shows whether it counts; ignore_order is {str(free_order).lower()}"
     columns = list(chosen.get("condition_cols") or range(len(examples.names)))
     free = [
         examples.names[at]
@@ -212,6 +213,6 @@ def _left_open(examples: _Examples, chosen: Mapping[str, Any]) -> Iterator[str]:
     tolerances: Mapping[str, float] = chosen.get("abs_tol") or {}
     for name, value in tolerances.items():
         if examples.separates({**chosen, "abs_tol": {**tolerances, name: 2 * value}}):
-            yield f"tolerance: no bad example is so near in {name!r} that it tells where numbers stop being right; abs_tol is {value:g}"
+            yield f"tolerance: no bad example is close enough in {name!r} to show where numbers stop being right; abs_tol is {value:g}"
     if examples.rules == "official" and free_order and len(columns) > 1 and len(examples.columns[0] if examples.columns else ()) > 1:
-        yield "rows: official rules take values that changed rows; --rules strict refuses them"
+        yield "rows: the official rules accept values that changed rows; --rules strict refuses them"

@@ -1,12 +1,7 @@
-"""Wrong answers made from gold: what a careless query or a model that hedges would hand in.
+"""Generated answers: gold as a submission, and right and wrong variants of it, as edits of a table, a text or a tree.
 
-A made answer: gold with something done to it, as an edit of a table, a text or a tree.
-
-Gold as a submission: for each check of an instance the answers that hand in its own gold, the files copied to a folder.
-
-Right answers in another form: what a check should take as well as gold itself.
-
-The smallest wrong answers that people hand in: the last digit, one more, one row short in a sum, two labels exchanged.
+Wrong variants are what a careless query or a hedging model submits (including the smallest: the last digit, one more, one row short in a
+sum, two labels exchanged); right variants are other forms that a check should accept as well as gold itself.
 """
 
 import copy
@@ -47,11 +42,11 @@ _SHORT: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What is done to a table: rows of gold's by number in their new order, then cells by column and new row, then headers and columns.
+    """Edits of a table: rows of gold's by number in their new order, then cells by column and new row, then headers and columns.
 
     `columns` are gold's by number in their new order; one beyond the last is a column of row numbers. `quoted` writes each field of a CSV
-    file in quotation marks, ends its lines as Windows does, and reads it again. `size` is by which share of itself a number changes, None
-    where something else does.
+    file
+    in quotation marks with Windows line ends, and reads it again. `size` is the relative change of a number, None for other edits.
     """
 
     kind: str
@@ -65,9 +60,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """One answer: what was done (`kind`), whether it is still right, and the answer itself: a text, an `Edit` of a table, or a tree.
+    """One answer: its `kind`, whether it is still right, and the answer itself: a text, an `Edit` of a table, or a tree.
 
-    `table` is the number of the table that is edited, where a check reads several, or its name in a database; `size` as of an `Edit`.
+    `table` is the number of the edited table if a check reads several, or its name in a database; `size` as in `Edit`.
     """
 
     kind: str
@@ -78,7 +73,7 @@ class Made:
 
 
 def edited(table: Table, edit: Edit) -> Table:
-    """The table after the edit."""
+    """Return the table after the edit."""
     if edit.rows is not None:
         table = pick(table, edit.rows)
     for k, cells in edit.cells.items():
@@ -106,7 +101,7 @@ def _quoted(table: Table) -> Table:
 
 
 def handed_in(made: Made, gold: Any) -> Any:
-    """The made answer in the form that a scorer reads: `gold` is a table, a list of tables or a database of them, or does not matter."""
+    """Return the answer in the scorer's form: `gold` is a table, a list of tables or a database of them, or unused."""
     if not isinstance(made.value, Edit):
         return made.value
     if isinstance(gold, Table):
@@ -118,7 +113,7 @@ def handed_in(made: Made, gold: Any) -> Any:
 
 
 def clear(value: Any, *, native: bool) -> Any:
-    """A hashable form of a cell that differs only for cells that no tolerance takes for one: decimals to three significant digits."""
+    """Return a hashable form of a cell that differs only for cells outside any tolerance: decimals to three significant digits."""
     return _clear_text(value) if isinstance(value, str) and not native and len(value) <= _SHORT else _clear(value, native=native)
 
 
@@ -130,7 +125,7 @@ def _clear_text(value: str) -> Any:
 def _clear(value: Any, *, native: bool) -> Any:
     read = cell(value, native=native)
     if isinstance(read, Number | int) and not isinstance(read, bool):
-        # The official tolerance is 0.01, so that smaller differences are no clear ones.
+        # The official tolerance is 0.01, so smaller differences are not certain.
         if isinstance(read, int):
             return f"{float(read):.9g}"
         # The same for a whole number that is written with decimals, which has their tolerance.
@@ -138,18 +133,18 @@ def _clear(value: Any, *, native: bool) -> Any:
     return read if read.__hash__ is not None else repr(read)
 
 
-# Their gold is a program's tests, not a program.
+# Scorers whose gold is a program's tests, not a program.
 _TESTS = ("python_unit_testing", "pass_at_k")
 
 
 class NoOwnAnswerError(Exception):
-    """A check whose gold is no answer; the text says why."""
+    """The gold of a check is not an answer; the text is the reason."""
 
 
 def own_answers(gold: Gold, instance: GoldInstance, check: Check, folder: Path, limits: Mapping[str, int | float]) -> list[Answer]:
-    """One answer for each accepted alternative of a check, its files copied below `folder`.
+    """Yield one answer for each accepted alternative of a check, its files copied below `folder`.
 
-    A file that is not there is left out of the copy: the answer then fails by itself, with its own fault. Raises `NoOwnAnswerError`.
+    A missing file is left out of the copy: the answer then fails by itself, with its own fault. Raises `NoOwnAnswerError`.
     """
     reads = SCORERS.load(check.scorer).marker.reads
     given = check.parameters.get("gold")
@@ -172,7 +167,7 @@ def own_answers(gold: Gold, instance: GoldInstance, check: Check, folder: Path, 
 
 
 def lost_files(gold: Gold, instance: GoldInstance, check: Check) -> list[str]:
-    """The gold tables and databases that a check names and that are not there; none where its gold was computed."""
+    """Return the gold tables and databases that a check names and that are missing; none if its gold was computed."""
     if check.computed is not None or SCORERS.load(check.scorer).marker.reads not in ("table", "tables", "database"):
         return []
     lost = []
@@ -193,7 +188,7 @@ def _answer(instance: GoldInstance, kind: str, value: str | tuple[str, ...]) -> 
 
 
 def _texts(gold: Any, conj: Any) -> Iterator[str]:
-    """Each accepted text, or all of them in one where all are needed; numbers as a person would write them: 0.00001, not 1e-05."""
+    """Return each accepted text, or all of them in one if all are needed; numbers as a person writes them: 0.00001, not 1e-05."""
     golds = gold if isinstance(gold, list) else [gold]
     texts = [format(Decimal(repr(item)), "f") if isinstance(item, float) else str(item) for item in golds]
     if conj == "and":
@@ -203,7 +198,7 @@ def _texts(gold: Any, conj: Any) -> Iterator[str]:
 
 
 def _tree(gold: Gold, instance: GoldInstance, check: Check, folder: Path, limits: Mapping[str, int | float]) -> Answer:
-    """The gold records as a JSON file, the first of several alternatives taken everywhere."""
+    """Return the gold records as a JSON file, with the first of several alternatives everywhere."""
     try:
         read = read_gold_files("tree", check.parameters, folder=gold.folder, instance_id=instance.instance_id, limits=limits)["gold"]
     except FaultError as error:
@@ -219,7 +214,7 @@ def _tree(gold: Gold, instance: GoldInstance, check: Check, folder: Path, limits
 
 
 def first_choice(value: Any) -> Any:
-    """The tree with the first of several accepted values everywhere."""
+    """Return the tree with the first of several accepted values everywhere."""
     while (choices := alternatives_of(value)) is not None:
         value = choices[0]
     if isinstance(value, dict):
@@ -228,7 +223,7 @@ def first_choice(value: Any) -> Any:
 
 
 def _copy(gold_folder: Path, instance_id: str, name: str, folder: Path) -> None:
-    """Copy a gold file to the same place below `folder`; a name that no gold file can have is left to the check itself."""
+    """Copy a gold file to the same path below `folder`; an impossible file name is left to the check itself."""
     try:
         place = inside(instance_id, name)
     except FaultError:
@@ -239,7 +234,7 @@ def _copy(gold_folder: Path, instance_id: str, name: str, folder: Path) -> None:
         shutil.copyfile(source, target)
 
 
-# Inside both rules' tolerance: strict accepts 1e-4 of a value, official 0.01.
+# Within both rules' tolerance: strict accepts 1e-4 of a value, official 0.01.
 RELATIVE: Final = Decimal("2e-5")
 ABSOLUTE: Final = Decimal("0.004")
 # The same for numbers in texts: strict 1e-6 of a value, official 0.0001.
@@ -248,7 +243,7 @@ TEXT_ABSOLUTE: Final = Decimal("0.00004")
 
 
 def table_variants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
-    """Each right table: rows and columns in another order where that is free, other headers, noise inside the tolerance, another form."""
+    """Yield each right table: rows and columns in another order where allowed, other headers, noise inside the tolerance, another form."""
     gold, width = pair.gold, len(pair.gold.columns)
     if not pair.ordered and gold.n_rows > 1:
         rows = list(range(gold.n_rows))
@@ -278,7 +273,7 @@ def table_variants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
 
 
 def _ties(pair: TablePair) -> int | None:
-    """The first of two rows that tie in the one column that gold is ranked by, where no other column orders those that tie."""
+    """Return the first of two rows that tie in the only column by which gold is ranked, if no other column breaks the tie."""
     if not pair.ordered or pair.gold.n_rows < 3:
         return None
     native = pair.gold.types is not None
@@ -304,7 +299,7 @@ def _is_sorted(column: Sequence[Any]) -> bool:
 
 
 def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
-    """(column, row, value, number) of each cell that is written with decimals."""
+    """Yield (column, row, value, number) of each cell that is written with decimals."""
     native = pair.gold.types is not None
     for k, column in enumerate(pair.gold.columns):
         for row, value in enumerate(column):
@@ -314,7 +309,7 @@ def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
 
 
 def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[Made]:
-    """Right texts: in a sentence, in another case, with spaces around."""
+    """Yield right texts: in a sentence, in another case, with spaces around."""
     own = " and ".join(golds) if every else golds[0]
     yield Made(kind="sentence around", right=True, value=f"The answer is {own}.")
     if own.upper() != own and own.upper().casefold() == own.casefold():
@@ -323,7 +318,7 @@ def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[Made]:
 
 
 def number_variants(golds: Sequence[Decimal], *, every: bool) -> Iterator[Made]:
-    """Right numbers: in a sentence, with separators between thousands, with a zero at the end, with noise inside the tolerance."""
+    """Yield right numbers: in a sentence, with thousands separators, with a trailing zero, with noise inside the tolerance."""
     own = list(golds) if every else list(golds[:1])
     yield Made(kind="sentence around", right=True, value=f"The answer is {' and '.join(map(plain, own))}.")
     if any(abs(one) >= 1000 for one in own):
@@ -340,7 +335,7 @@ def _grouped(value: Decimal) -> str:
 
 
 def tree_variants(tree: Any) -> Iterator[Made]:
-    """The same tree with its keys in another order."""
+    """Yield the same tree with its keys in another order."""
     turned = _turned(tree)
     if repr(turned) != repr(tree):
         yield Made(kind="keys reordered", right=True, value=turned)
@@ -352,21 +347,21 @@ def _turned(tree: Any) -> Any:
     return [_turned(item) for item in tree] if isinstance(tree, list) else tree
 
 
-# More decimals are noise of a float, and no digits that were meant to be shown.
+# More decimals are float noise, not digits that were meant to be shown.
 MOST_PLACES: Final = 6
-# One row of a thousand is missing from a sum.
+# One of a thousand rows is missing from a sum.
 SHORT: Final = Decimal("0.999")
 _LOOKED_AT: Final = 50
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def small_changes(pair: TablePair, columns: Sequence[int], random_: random.Random) -> Iterator[Edit]:
-    """Each small change in one cell of the columns that allow it, and two labels of columns of numbers exchanged."""
+    """Yield each small change of one cell in the columns that allow it, and two labels of number columns exchanged."""
     native, n = pair.gold.types is not None, pair.gold.n_rows
     rows = random_.sample(range(n), min(n, _LOOKED_AT))
     shuffled = random_.sample(list(columns), len(columns))
     cells = [(k, row, value) for k in shuffled for row in rows if (value := number(pair.gold.columns[k][row], native=native)) is not None]
-    # Where a column is judged more leniently, by a share or by a distance, the cell that changes least by that shows it.
+    # For a more lenient column (by a share or by a distance), the cell with the smallest such change shows the leniency.
     lenient = {k: pair.terms.tolerance(pair.gold, k) for k in shuffled}
     cells.sort(key=lambda cell: (not (lenient[cell[0]].rel or lenient[cell[0]].abs), _coarse(cell[2], by_share=lenient[cell[0]].rel > 0)))
     for kind in ("last digit", "plus one", "plus one on x.0", "one row short in a sum"):
@@ -376,7 +371,7 @@ def small_changes(pair: TablePair, columns: Sequence[int], random_: random.Rando
             written = _written(new, pair.gold.columns[k][row])
             yield Edit(kind=kind, cells={k: {row: written}}, size=size_of(value, new))
     header = list(pair.gold.header)
-    # A name that is made up, or stands twice, says nothing.
+    # A generated name, or one that occurs twice, has no meaning.
     said = labels(header, header)
     numeric = [k for k in dict.fromkeys(k for k, _, _ in cells) if said[k] is not None]
     if len(numeric) > 1:
@@ -386,12 +381,12 @@ def small_changes(pair: TablePair, columns: Sequence[int], random_: random.Rando
 
 
 def _coarse(value: Decimal, *, by_share: bool) -> Decimal | int:
-    """What orders numbers by how little the smallest change of one is, by its share or by its distance."""
+    """Return sort keys of numbers by their smallest change, as a share or as a distance."""
     return -abs(value) if by_share else -decimals(value)
 
 
 def small_numbers(golds: Sequence[Decimal], *, every: bool) -> Iterator[Made]:
-    """The same of numbers in a text, where each of them allows it; and whole golds inside a longer number, as `-10,000` for 10."""
+    """Yield the same for numbers in a text, if each of them allows it; and whole golds inside a longer number, as `-10,000` for 10."""
     for kind in ("last digit", "plus one"):
         pairs = [(gold, new) for gold in golds[: None if every else 1] if (new := _changed(kind, gold)) is not None and new not in golds]
         if pairs and len(pairs) == (len(golds) if every else 1):
@@ -403,7 +398,9 @@ def small_numbers(golds: Sequence[Decimal], *, every: bool) -> Iterator[Made]:
 
 
 def small_leaves(places: Sequence[tuple[Any, Any]], random_: random.Random) -> Iterator[tuple[str, Any, Any, float | None]]:
-    """(kind, place, new value, size) of the smallest change of each of some leaves: a digit, one more, a letter, the other truth."""
+    """Yield (kind, place, new value, size) of the smallest change of each of some leaves: a digit, one more, a letter, the other
+    boolean.
+    """
     for place, value in random_.sample(list(places), len(places)):
         if isinstance(value, bool):
             yield "inverted", place, not value, None
@@ -424,7 +421,7 @@ def small_leaves(places: Sequence[tuple[Any, Any]], random_: random.Random) -> I
 
 
 def _next_day(text: str) -> str:
-    """The day after one that is written as 2024-05-31, empty for every other text."""
+    """Return the day after one that is written as 2024-05-31, empty for every other text."""
     try:
         return (date.fromisoformat(text) + timedelta(days=1)).isoformat() if _DAY.fullmatch(text) else ""
     except (ValueError, OverflowError):
@@ -432,7 +429,7 @@ def _next_day(text: str) -> str:
 
 
 def _changed(kind: str, value: Decimal) -> Decimal | None:
-    """The number after the change; None where it does not allow it."""
+    """Return the number after the change; None if it does not allow it."""
     places, whole = decimals(value), value == value.to_integral_value()
     if kind == "last digit":
         return value + Decimal(1).scaleb(-places) if 1 <= places <= MOST_PLACES and not whole else None
@@ -447,19 +444,19 @@ def _changed(kind: str, value: Decimal) -> Decimal | None:
 
 
 def size_of(value: Decimal, new: Decimal) -> float | None:
-    """By which share of itself a number changed; None for one that was 0."""
+    """Return the relative change of a number; None for one that was 0."""
     return float(abs(new - value) / abs(value)) if value else None
 
 
 def _written(new: Decimal, like: Any) -> Any:
-    """The number in the form of `like`, with as many decimals where that is a text."""
+    """Write the number in the form of `like`, with as many decimals if that is a text."""
     if not isinstance(like, str):
         return write_number(new, like)
     places = len(like.strip().partition(".")[2])
     return f"{new:.{places}f}" if places and like.strip().replace(".", "").lstrip("-+").isdigit() else plain(new)
 
 
-# Laws of wrong values that are planted in a whole column, with what each needs to be clearly wrong.
+# Error hypotheses that are injected into a whole column, with the condition under which the result is certainly wrong.
 COLUMN_LAWS: Final = ("null and zero", "times 100", "sign", "off by one", "off by one day")
 MOST_CELLS_PLANTED: Final = 200
 MOST_CANDIDATES: Final = 20
@@ -469,9 +466,9 @@ MOST_FIELDS, MOST_DROPPED = 8, 4
 
 
 def table_mutants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
-    """Each wrong table that gold allows, but for scrambled rows: rows, cells, whole columns.
+    """Yield each wrong table that gold allows, except scrambled rows: rows, cells, whole columns.
 
-    Only needed columns are touched, for the others are not asked for, and none that another column could stand in for.
+    Only needed columns are edited, because the others are not compared, and none that another column could replace.
     """
     n = pair.gold.n_rows
     if n:
@@ -505,14 +502,14 @@ def _clear_columns(pair: TablePair) -> dict[int, list[Any]]:
 
 
 def _alone(pair: TablePair) -> list[int]:
-    """The needed columns that no other column of gold equals: of twins one may be wrong, for the other is right."""
+    """Return the needed columns that no other column of gold equals: of two equal ones one may be wrong, because the other is right."""
     native = _native(pair)
     seen = Counter(tuple(clear(value, native=native) for value in column) for column in pair.gold.columns)
     return [k for k, column in _clear_columns(pair).items() if seen[tuple(column)] == 1]
 
 
 def scrambled(pair: TablePair, random_: random.Random) -> Edit | None:
-    """One needed column turned by some rows against the others, where that makes other rows."""
+    """Yield one needed column rotated against the others, if that makes other rows."""
     columns, n = _clear_columns(pair), pair.gold.n_rows
     if len(columns) < 2 or n < 2:
         return None
@@ -530,7 +527,7 @@ def scrambled(pair: TablePair, random_: random.Random) -> Edit | None:
 
 
 def _one_cell(pair: TablePair, alone: Sequence[int], random_: random.Random) -> Iterator[Edit]:
-    """One cell with another value, and one emptied."""
+    """Yield one cell with another value, and one emptied."""
     places = [(k, row) for k in alone for row in random_.sample(range(pair.gold.n_rows), min(3, pair.gold.n_rows))]
     random_.shuffle(places)
     changed = lost = False
@@ -548,7 +545,7 @@ def _one_cell(pair: TablePair, alone: Sequence[int], random_: random.Random) -> 
 
 
 def _another(value: Any, *, native: bool) -> Any:
-    """A value that is clearly another one."""
+    """Return a value that is certainly different."""
     found = number(value, native=native)
     if found is not None:
         return write_number(found + 1 + abs(found).to_integral_value(), value)
@@ -558,7 +555,7 @@ def _another(value: Any, *, native: bool) -> Any:
 
 
 def _planted(pair: TablePair, alone: Sequence[int], name: str, random_: random.Random) -> Iterator[Edit]:
-    """A law's error in the cells of one needed column, the first of a random order in which it makes clearly other values."""
+    """Yield the errors of hypotheses in the cells of one needed column, the first in random order in which they are certainly wrong."""
     columns, native = random_.sample(alone, len(alone)), _native(pair)
     plant = law(name).plant
     assert plant is not None
@@ -576,7 +573,7 @@ def _planted(pair: TablePair, alone: Sequence[int], name: str, random_: random.R
 
 
 def _apart(value: Any, wrong: Any, *, native: bool) -> bool:
-    """Whether two cells are clearly different; one more is nothing to a large number that is written with decimals."""
+    """Whether two cells are certainly different; one more is within the tolerance of a large number that is written with decimals."""
     before, after = (number(cell, native=native) for cell in (value, wrong))
     if before is not None and after is not None and (decimals(before) or isinstance(value, float)):
         return abs(after - before) > Decimal("0.001") * abs(before)
@@ -584,7 +581,9 @@ def _apart(value: Any, wrong: Any, *, native: bool) -> bool:
 
 
 def text_mutants(golds: Sequence[str], *, every: bool, others: Sequence[str], random_: random.Random) -> Iterator[Made]:
-    """Wrong texts: another instance's answer, gold negated, inside a word, among all candidates, or not whole where all is asked for."""
+    """Yield wrong texts: another instance's answer, gold negated, inside a word, among all candidates, or incomplete if all parts are
+    needed.
+    """
     own = " and ".join(golds) if every else golds[0]
     apart = [text for text in others if not any(_holds(text, gold) for gold in golds)]
     random_.shuffle(apart)
@@ -607,7 +606,7 @@ def _holds(text: str, gold: str) -> bool:
 def number_mutants(
     golds: Sequence[Decimal], *, every: bool, percentage: bool, others: Sequence[Decimal], random_: random.Random
 ) -> Iterator[Made]:
-    """Wrong numbers: a law's error in every gold, another number, gold among many, or not all where all are asked for."""
+    """Yield wrong numbers: a hypothesis's error in every gold, another number, gold among many, or not all if all are needed."""
     for name, change in _NUMBER_CHANGES.items():
         if percentage and name == "times 100":
             continue
@@ -643,9 +642,9 @@ def _written_out(numbers: Sequence[Decimal]) -> str:
 
 
 def tree_mutants(tree: Any, random_: random.Random) -> Iterator[Made]:
-    """Wrong trees: one leaf changed, one lost, one number times 100, one element of a list handed in twice; each field changed a little.
+    """Yield wrong trees: one leaf changed, one lost, one number times 100, one list element doubled; each field changed a little.
 
-    Fields that all records share have one leaf changed, for one may be looked at less closely than others.
+    Of fields that all records share one leaf is changed, because one field may be compared more leniently than others.
     """
     leaves = [path for path, value in _leaves(tree) if value is not None]
     random_.shuffle(leaves)
@@ -686,7 +685,7 @@ def _leaves(tree: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, Any]]:
 
 
 def _lists(tree: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, list[Any]]]:
-    """Each list below a field; a list of records at the top is the file and no field."""
+    """Return each list below a field; a list of records at the top is the file, not a field."""
     if isinstance(tree, list) and any(isinstance(step, str) for step in path):
         yield path, tree
     items = tree.items() if isinstance(tree, Mapping) else enumerate(tree) if isinstance(tree, list) else ()

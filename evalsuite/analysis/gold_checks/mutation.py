@@ -1,9 +1,8 @@
-"""Mutation testing of specs: what each check of a gold folder takes of wrong answers, and refuses of right ones, under both rules.
+"""Mutation testing of specs: which wrong answers each check of a gold folder accepts, and which right ones it refuses, under both rules.
 
-`wrong_answers`, `small_changes` and `right_answers` make them from gold, `audited_checks` has them scored in the worker that reads gold and
-tries which line of the spec closes a hole (`closing_lines`); `holes` counts what was taken or refused.
-
-What an audit found: the verdicts of each check on the answers made for it, and their counts.
+`generated_answers` makes the answers from gold, `audited_checks` scores them in the worker that reads gold and tries which spec line closes
+a
+hole. Here are the tasks of an audit, and its verdicts and counts.
 """
 
 import random
@@ -42,10 +41,11 @@ from evalsuite.scorers import SCORERS
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a made answer was taken, by rule; None where that rule could not judge it.
+    """Whether a generated answer was accepted, by rule; None if that rule could not judge it.
 
-    `size` is by which share of itself a number was changed, None where something else was; `lines` have for each rule that is wrong about
-    the answer the line of spec that was tried and closes that hole, "" where none does.
+    `size` is the relative change of a number, None for other edits; `lines` have for each rule that misjudges the answer the tried spec
+    line that
+    closes the hole, "" if none does.
     """
 
     kind: str
@@ -55,14 +55,16 @@ class Verdict:
     lines: Mapping[Rule, str] = field(default_factory=dict)
 
     def fails(self, rule: Rule) -> bool:
-        """Whether the check is wrong about it: takes a wrong answer, or refuses a right one."""
+        """Whether the check misjudges it: accepts a wrong answer, or refuses a right one."""
         taken = self.taken[rule]
         return taken is not None and taken is not self.right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audited:
-    """One check with what it said of the answers made for it; `unfit` are the rules that refuse gold itself, where nothing else counts."""
+    """One check with its verdicts on the generated answers; `unfit` are the rules that refuse gold itself, under which nothing else
+    counts.
+    """
 
     instance_id: str
     scorer: str
@@ -71,26 +73,26 @@ class Audited:
     unfit: tuple[Rule, ...] = ()
 
     def counted(self, rule: Rule, *, right: bool) -> list[Verdict]:
-        """The wrong, or right, answers that count under a rule."""
+        """Return the wrong, or right, answers that count under a rule."""
         if rule in self.unfit:
             return []
         return [one for one in self.verdicts if one.right is right and one.kind != OWN and one.taken[rule] is not None]
 
     def holes(self, rule: Rule) -> list[Verdict]:
-        """The answers the check is wrong about, wrong ones that it takes first."""
+        """Return the misjudged answers, accepted wrong ones first."""
         return [one for right in (False, True) for one in self.counted(rule, right=right) if one.fails(rule)]
 
     def weakness(self, rule: Rule) -> float:
-        """The share of wrong answers taken and that of right ones refused, added: 0 to 2, and 0 where nothing counts."""
+        """Return the share of wrong answers accepted plus that of right ones refused: 0 to 2, and 0 if nothing counts."""
         return sum(share(self.counted(rule, right=right), rule) or 0.0 for right in (False, True))
 
     def advice(self, hole: Verdict, rule: Rule) -> str:
-        """The line that closes a hole of this check, as it was tried; else what may help, and that it was not tried."""
+        """Return the tried line that closes a hole of this check; else general advice, marked as untried."""
         line = hole.lines.get(rule, "")
         return line or f"{advice(hole.kind, rule, self.scorer, right=hole.right)} (no line that was tried closes it)"
 
     def to_json(self) -> dict[str, Any]:
-        """As data: the counts, and each hole with what closes it."""
+        """Return as data: the counts, and each hole with its line."""
         rules: dict[str, Any] = {}
         for rule in RULES:
             wrong, right = self.counted(rule, right=False), self.counted(rule, right=True)
@@ -115,13 +117,13 @@ class Audited:
 
 
 def share(verdicts: Sequence[Verdict], rule: Rule) -> float | None:
-    """The share of answers that a check is wrong about, 0 to 1; None of none."""
+    """Return the share of answers that a check misjudges, 0 to 1; None of none."""
     return sum(one.fails(rule) for one in verdicts) / len(verdicts) if verdicts else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What an audit found: the checks, those not audited as (check, reason), and how many a limit of time kept it from."""
+    """The result of an audit: the checks, those not audited as (check, reason), and how many a time limit left out."""
 
     name: str
     checks: tuple[Audited, ...]
@@ -131,7 +133,7 @@ class Audit:
     seed: int
 
     def kinds(self) -> dict[tuple[str, bool], dict[Rule, tuple[int, int]]]:
-        """(kind, right) -> rule -> (answers the checks are wrong about, answers that count), in the order of first sight."""
+        """Return (kind, right) -> rule -> (misjudged answers, answers that count), in order of first occurrence."""
         found: dict[tuple[str, bool], dict[Rule, Counter[str]]] = {}
         for check in self.checks:
             for rule in RULES:
@@ -143,7 +145,9 @@ class Audit:
         return {key: {rule: (counts["fails"], counts["n"]) for rule, counts in by_rule.items()} for key, by_rule in found.items()}
 
     def sizes(self) -> dict[str, dict[Rule, tuple[int, int]]]:
-        """Size of change -> rule -> (wrong numbers taken, wrong numbers that count), the smallest first; only sizes that were made."""
+        """Return size of change -> rule -> (wrong numbers accepted, wrong numbers that count), the smallest first; only sizes that
+        occur.
+        """
         found: dict[str, dict[Rule, tuple[int, int]]] = {}
         for at, (words, _) in enumerate(SIZES):
             low, high = SIZES[at - 1][1] if at else 0.0, SIZES[at][1]
@@ -157,11 +161,11 @@ class Audit:
         return found
 
     def weakest(self, rule: Rule) -> list[Audited]:
-        """The checks with a hole under a rule, the weakest first, then in gold's order."""
+        """Return the checks with a hole under a rule, the weakest first, then in gold's order."""
         return sorted((check for check in self.checks if check.holes(rule)), key=lambda check: -check.weakness(rule))
 
     def to_json(self, rules: Rule) -> dict[str, Any]:
-        """As data: totals by kind of answer, then each check, the weakest under `rules` first."""
+        """Return as data: totals by kind of answer, then each check, the weakest under `rules` first."""
         weakest = self.weakest(rules)
         return {
             "name": self.name,
@@ -183,19 +187,19 @@ class Audit:
         }
 
     def caught(self, rule: Rule) -> float | None:
-        """The share of all wrong answers that are refused under a rule, 0 to 1; None where none counts."""
+        """Return the share of all wrong answers that are refused under a rule, 0 to 1; None if none counts."""
         taken = share([one for check in self.checks for one in check.counted(rule, right=False)], rule)
         return None if taken is None else 1 - taken
 
     def reasons(self) -> dict[str, int]:
-        """Why checks were not audited -> how many, most first."""
+        """Return reason -> number of checks that were not audited, most first."""
         counted: dict[str, int] = defaultdict(int)
         for _, why in self.untried:
             counted[why] += 1
         return dict(sorted(counted.items(), key=lambda item: -item[1]))
 
 
-# Sizes of change of a number, each up to the share of the number that stands beside it.
+# Size classes of a number's change: (upper limit as a share of the number, name).
 SIZES: Final = (
     ("below 1e-6", 1e-6),
     ("1e-6 to 1e-4", 1e-4),
@@ -204,21 +208,21 @@ SIZES: Final = (
     ("100 % and more", float("inf")),
 )
 _STRICT: Final = "--rules strict"
-# (kind, a scorer or a rule) -> advice; "" stands for every one.
+# (kind, a scorer or a rule) -> advice; "" stands for any.
 _TAKEN: Final[dict[tuple[str, str], str]] = {
-    ("rows scrambled", "official"): f"{_STRICT}; or ignore_order off where the order is known: each column is sorted apart",
-    ("one cell", "official"): f"{_STRICT}: the tolerance is 0.01 whatever the size",
+    ("rows scrambled", "official"): f"{_STRICT}; or ignore_order off if the order is known: each column is sorted separately",
+    ("one cell", "official"): f"{_STRICT}: the tolerance is 0.01 for any size",
     ("one cell", ""): "rel_tol, abs_tol: smaller",
-    ("sign", "official"): f"{_STRICT}: signs are not seen in texts, and 0.01 is allowed in tables",
-    ("times 100", "official"): f"{_STRICT}: values under 0.01 are one to the tolerance; percentage off where no share is asked for",
+    ("sign", "official"): f"{_STRICT}: signs are ignored in texts, and 0.01 is allowed in tables",
+    ("times 100", "official"): f"{_STRICT}: values under 0.01 are within the tolerance; percentage off if no share is wanted",
     ("times 100", ""): "percentage off",
     ("off by one", ""): "precision, abs_tol: smaller",
-    ("NULL to 0", "official"): f"{_STRICT}: rows of NULL alone are not read",
+    ("NULL to 0", "official"): f"{_STRICT}: rows of only NULL are not read",
     ("wrong order", "official"): f"{_STRICT}; ignore_order as true or false: any list counts as true",
     ("wrong order", ""): "ignore_order off; a column that shows the order",
-    ("row dropped", ""): "condition_cols: name a column that tells rows apart",
-    ("another answer", ""): "gold: more of the answer, for it stands in others",
-    ("all candidates listed", "number_match"): "one gold as text or with decimals, so that one number is taken; exclude; --rules strict",
+    ("row dropped", ""): "condition_cols: name a column that distinguishes the rows",
+    ("another answer", ""): "gold: more of the answer, because other answers contain it",
+    ("all candidates listed", "number_match"): "one gold as text or with decimals, so that one number is read; exclude; --rules strict",
     ("all candidates listed", ""): "exclude: the other candidates; or exact_match",
     ("negated text", ""): "exclude: not; or exact_match",
     ("inside a word", "official"): f"{_STRICT}; or exact_match",
@@ -234,14 +238,14 @@ _REFUSED: Final[dict[tuple[str, str], str]] = {
     ("sentence around", "official"): f"{_STRICT}; gold as a list of accepted forms",
     ("thousands separators", "official"): _STRICT,
     ("rows reordered", ""): "ignore_order on",
-    ("rows reordered", "official"): f"{_STRICT}: rows are sorted as text, which values within the tolerance disturb",
+    ("rows reordered", "official"): f"{_STRICT}: rows are sorted as text, and values within the tolerance change that order",
 }
 _OTHER_TAKEN: Final = "a stricter check: condition_cols, exact_match"
 _OTHER_REFUSED: Final = "more accepted gold"
 
 
 def advice(kind: str, rule: Rule, scorer: str, *, right: bool) -> str:
-    """The parameter that closes a hole of a scorer, in a few words."""
+    """Return the parameter that closes a hole of a scorer, in a few words."""
     table = _REFUSED if right else _TAKEN
     found = next((table[kind, key] for key in (scorer, rule, "") if (kind, key) in table), None)
     return found or (_OTHER_REFUSED if right else _OTHER_TAKEN)
@@ -249,9 +253,9 @@ def advice(kind: str, rule: Rule, scorer: str, *, right: bool) -> str:
 
 Progress = Callable[[int, int], None]
 MOST_ANSWERS: Final = 24
-# Of all golds of a suite so many are candidates for another instance's answer.
+# The number of a suite's golds that are candidates for another instance's answer.
 MOST_OTHERS: Final = 60
-# A worker scores some dozens of answers for each check, and tries lines that close its holes.
+# A worker scores dozens of answers for each check, and tries lines that close its holes.
 ROOM: Final = 10
 _FULL: Final = 1 - 1e-9
 
@@ -269,12 +273,22 @@ def audit_gold(
     progress: Progress | None = None,
     databases: Path | None = None,
 ) -> Audit:
-    """Make wrong and right answers from each gold, have them scored, and count what each check says of them.
+    """Generate wrong and right answers from each gold, score them, and count the verdicts of each check.
 
-    `only` names the instances and `kinds` the kinds of answers that are looked at (empty: all), `most` is how many a check gets at most,
-    `seconds` when no further answer is scored; then the checks are taken in an order that `seed` sets, which also chooses cells and rows.
-    Gold itself is handed in like a submission; what is made of it is scored where gold is read. A gold query whose database is at hand, as
-    a file below `databases` or of a connection, is edited and run too. Raises `GoldError`, `UsageError` for an unknown id.
+    Args:
+        gold: the gold to audit.
+        only: ids of the instances to audit; empty for all.
+        kinds: kinds of answers; empty for all.
+        most: how many answers a check gets at most.
+        seconds: time after which no further answer is scored; the checks are then taken in an order that `seed` sets.
+        seed: also chooses cells and rows.
+        databases: folder of databases; a gold query whose database is available, here or as a file of a connection, is edited and run too.
+
+    Gold itself is submitted like any answer; the variants are scored where gold is read.
+
+    Raises:
+        GoldError: gold cannot be read.
+        UsageError: unknown id.
     """
     gold = with_patches(read_gold(folder))
     check_ids(gold, only)
@@ -315,7 +329,7 @@ def audit_gold(
 
 
 def with_patches(gold: Gold) -> Gold:
-    """Gold with the checks that its errata put in the place of others beside them: what corrects a score is audited as gold is."""
+    """Return gold with the checks that its errata substitute added: corrections are audited like gold."""
     errata = read_errata(gold)
     if errata is None:
         return gold
@@ -330,7 +344,7 @@ def with_patches(gold: Gold) -> Gold:
 
 @dataclass(slots=True)
 class _Found:
-    """What was found of the checks of gold, in gold's order."""
+    """The results of the checks, in gold's order."""
 
     gold: Gold
     audited: dict[tuple[int, int], Audited] = field(default_factory=dict)
@@ -341,7 +355,7 @@ class _Found:
         self._places = {one.instance_id: at for at, one in enumerate(self.gold.instances)}
 
     def add(self, instance: GoldInstance, check: Check, own: Result | None, verdicts: Sequence[Mapping[str, Any]], untried: str) -> None:
-        """A check with its verdict on gold itself and those on made answers, or the reason why it has none."""
+        """Add a check with its verdict on gold itself and those on generated answers, or the reason why it has none."""
         at = self._places[instance.instance_id], _place(instance, check)
         if untried or own is None:
             self.untried[at] = (f"{instance.instance_id} {check.scorer}", untried)
@@ -357,7 +371,7 @@ class _Found:
         )
 
     def audit(self, n_work: int, seed: int) -> Audit:
-        """All of it; `n_work` checks were to be looked at."""
+        """Return all of it; `n_work` is the number of checks to audit."""
         checks = tuple(self.audited[at] for at in sorted(self.audited))
         return Audit(
             name=self.gold.suite.name,
@@ -371,7 +385,7 @@ class _Found:
 
 @dataclass(slots=True)
 class _Asking:
-    """The tasks of an audit by name, each of which hands gold in to one check, and what each is about."""
+    """The tasks of an audit by name, each of which submits gold to one check, with the check of each."""
 
     gold: Gold
     limits: Mapping[str, int | float]
@@ -382,15 +396,15 @@ class _Asking:
     _golds: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
     def add(self, instance: GoldInstance, check: Check, scratch: Path) -> None:
-        """Hand gold in to a check, its files copied below `scratch`. Raises `NotAuditedError`."""
+        """Submit gold to a check, its files copied below `scratch`. Raises `NotAuditedError`."""
         check_auditable(check)
         try:
             answer = own_answers(self.gold, instance, check, scratch, self.limits)[0]
         except (NoOwnAnswerError, IndexError) as why:
             raise NotAuditedError(str(why) or "has no gold") from None
-        # The name chooses what is made, so that an instance alone gets the answers that it gets among all.
+        # The name seeds the generated answers, so that an instance gets the same ones alone as among all.
         name = f"{instance.instance_id}.{check.scorer}.{_place(instance, check)}"
-        # Answers of other instances; a few are as good as all.
+        # Answers of other instances; a few are enough.
         random_ = random.Random(f"{self.asked.seed} {instance.instance_id}")
         self._golds = self._golds or all_golds(self.gold)
         texts, numbers = (tuple(random_.sample(golds, min(len(golds), MOST_OTHERS))) for golds in self._golds)
@@ -412,7 +426,7 @@ def _place(instance: GoldInstance, check: Check) -> int:
 
 
 def _answer_from_root(answer: Answer, instance_id: str, name: str) -> Answer:
-    """The answer under another name, its files where they are."""
+    """Return the answer under another name, its files unchanged."""
     value: Any = answer.value
     if answer.answer_type == "file":
         value = FromRoot(f"{instance_id}/{value}")
@@ -422,7 +436,7 @@ def _answer_from_root(answer: Answer, instance_id: str, name: str) -> Answer:
 
 
 def _rooted(parameters: Mapping[str, Any], folder: Path, instance_id: str) -> dict[str, Any]:
-    """The parameters with the names of gold files from gold's own folder on."""
+    """Return the parameters with the names of gold files relative to gold's own folder."""
 
     def from_root(value: Any) -> Any:
         if isinstance(value, list):

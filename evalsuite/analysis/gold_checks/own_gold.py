@@ -1,4 +1,4 @@
-"""Gold as its own prediction through every check, by the pipeline that scores submissions: the ceiling, and what keeps it low."""
+"""Score gold as its own prediction through every check, with the pipeline for submissions: the ceiling, and what lowers it."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
 
 Progress = Callable[[int, int], None]
-# A graded scorer's 1 may miss it by the rounding of its sums.
+# The score of a graded scorer may miss 1 by rounding of its sums.
 _FULL = 1 - 1e-9
 _PLACE = re.compile(r"^\S+:\d+: ")
 
@@ -37,7 +37,7 @@ _PLACE = re.compile(r"^\S+:\d+: ")
 class Unsatisfied:
     """A check that its own gold does not pass under `rules`, or that could not be tried (no rules).
 
-    `reached` says under which of them another answer to the same instance does pass.
+    `reached` says under which of them another answer to the same instance passes.
     """
 
     instance_id: str
@@ -50,7 +50,7 @@ class Unsatisfied:
 
     @property
     def lowers(self) -> bool:
-        """Whether it keeps the ceiling low."""
+        """Whether it lowers the ceiling."""
         return set(self.reached) < set(self.rules)
 
     def to_json(self) -> dict[str, Any]:
@@ -68,11 +68,11 @@ class Unsatisfied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldCheck:
-    """What gold scores against itself, the checks that do not take it, and those that were not tried.
+    """The score of gold against itself, the checks that refuse it, and those that were not tried.
 
-    `below` are the ids without full marks under their own rules, or with a gold file that is not there; `excused` says for those that
-    somebody answers for where that stands: a line of the errata, or a code of `lint_ignore`. `by_the_day` are those whose gold query asks a
-    clock that goes.
+    `below` are the ids without full marks under their own rules, or with a missing gold file; `excused` maps the acknowledged ones to the
+    place:
+    a line of the errata, or a code of `lint_ignore`. `by_the_day` are those whose gold query reads the current time.
     """
 
     ceiling: GoldSelfScore
@@ -85,7 +85,7 @@ class GoldCheck:
 
     @property
     def failing(self) -> list[str]:
-        """The ids below that nobody answers for."""
+        """The ids below full marks that are not excused."""
         return [id_ for id_ in self.below if id_ not in self.excused]
 
     def to_json(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class GoldCheck:
 
 @dataclass(slots=True)
 class _Trial:
-    """One check, its gold files that are not there, and the answers still to hand in; the best that came back, by rule."""
+    """One check, its missing gold files, and the answers still to submit; the best result, by rule."""
 
     instance: GoldInstance
     check: Check
@@ -135,12 +135,17 @@ def check_gold(
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> GoldCheck:
-    """Hand every gold in as the answer to its own question, and say what is refused.
+    """Submit every gold as the answer to its own question, and report what is refused.
 
-    Every check gets its gold; of several accepted alternatives one is enough. What counts for the ceiling is the submission that gold
-    itself is: for each instance its file where a check takes one, else its text. Gold that is a query is computed as a run computes it
-    (`databases` is --databases). A check of a judge, one whose gold is no answer, and a temporal one without a connection is not tried.
-    Raises `GoldError`, and `UsageError` where there is no folder of databases.
+    Every check gets its gold; of several accepted alternatives one is enough. The ceiling counts the submission that gold itself is: for
+    each
+    instance its file if a check reads one, else its text. Gold that is a query is computed as in a run (`databases` is --databases). Not
+    tried
+    are a judge's check, one whose gold is not an answer, and a temporal one without a connection.
+
+    Raises:
+        GoldError: gold cannot be read.
+        UsageError: the folder of databases is missing.
     """
     gold = read_gold(folder)
     limits = resolve_limits(gold.suite.limits, limits or {})
@@ -186,7 +191,7 @@ def check_gold(
 
 
 def _trial(gold: Gold, task: Task, check: Check) -> _Trial:
-    """The answers to try on a check, in the submission folder of `task`. Raises `NoOwnAnswerError`."""
+    """Return the answers to try on a check, in the submission folder of `task`. Raises `NoOwnAnswerError`."""
     instance = task.instance
     awaited = next((problem.message for problem in check.problems if problem.code == "NEEDS_CONNECTION"), "")
     if awaited and (is_temporal(check) or names_queries(check)) and any(file.is_file() for file in query_files(task, check)):
@@ -201,7 +206,7 @@ def _trial(gold: Gold, task: Task, check: Check) -> _Trial:
 
 
 def _excuses(gold: Gold, below: Iterable[str]) -> dict[str, str]:
-    """Of these instances those that an applied erratum names, or whose `lint_ignore` names what lint finds there; and where it stands."""
+    """Return those of the instances that an applied erratum names, or whose `lint_ignore` names a lint finding, with the place."""
     errata = read_errata(gold)
     known = {entry.id: entry.where for entry in errata.of_state("applied")} if errata is not None else {}
     ids = set(below)
@@ -213,7 +218,7 @@ def _excuses(gold: Gold, below: Iterable[str]) -> dict[str, str]:
 
 
 def _hand_in(trials: Sequence[_Trial], execute: Execute, gold: Gold, scratch: Path, limits: Any, progress: Progress | None) -> None:
-    """Score round after round, one answer of each instance a round: a run knows an instance once."""
+    """Score round after round, one answer per instance and round: a run has one answer per instance."""
     done, total = 0, sum(len(trial.answers) for trial in trials)
     while True:
         round_: dict[str, _Trial] = {}
@@ -246,14 +251,14 @@ def _untried(instance: GoldInstance, check: Check, why: str) -> Unsatisfied:
 
 
 def _findings(trials: Sequence[_Trial]) -> Iterator[Unsatisfied]:
-    """One finding for each of an instance's checks that does not take its own gold."""
+    """Yield one finding for each of an instance's checks that refuses its own gold."""
     reached = [rule for rule in RULES if _reaches(trials, rule)]
     for trial in trials:
         rules = tuple(rule for rule in RULES if not trial.passed(rule))
         if rules:
             code, reason = _refusal(trial, rules[0])
         elif trial.lost:
-            rules, code, reason = RULES, "MISSING_FILE", f"{', '.join(trial.lost)} of several is not there"
+            rules, code, reason = RULES, "MISSING_FILE", f"{', '.join(trial.lost)} of several is missing"
         else:
             continue
         yield Unsatisfied(
@@ -268,7 +273,7 @@ def _findings(trials: Sequence[_Trial]) -> Iterator[Unsatisfied]:
 
 
 def _refusal(trial: _Trial, rule: Rule) -> tuple[str, str]:
-    """(fault code or nothing, why) of a check that does not take its gold: without the code and the place that stand beside it."""
+    """Return (fault code or nothing, reason) of a check that refuses its gold, without the code and place that are shown separately."""
     if trial.results:
         result = trial.results[0]
         reason = str(result.details.get("reasons", {}).get("strict") or result.reason) if rule == "strict" else result.reason
@@ -276,11 +281,11 @@ def _refusal(trial: _Trial, rule: Rule) -> tuple[str, str]:
             reason = _PLACE.sub("", reason.removeprefix(f"{result.fault}: "))
         return result.fault or "", reason
     problem = next((problem for problem in trial.check.problems if problem.blocks), None)
-    return (problem.code, problem.message) if problem is not None else ("BAD_SPEC", "gold names nothing that could be handed in")
+    return (problem.code, problem.message) if problem is not None else ("BAD_SPEC", "gold names nothing that could be submitted")
 
 
 def _reaches(trials: Sequence[_Trial], rule: Rule) -> bool:
-    """Whether gold's own answer to an instance is right: its files where it has some, else its texts; the best check counts."""
+    """Return whether gold's own answer to an instance is right: its files if it has some, else its texts; the best check counts."""
     files = [trial for trial in trials if SCORERS.load(trial.check.scorer).marker.reads not in ("text", "number")]
     return any(trial.passed(rule) for trial in files or trials)
 

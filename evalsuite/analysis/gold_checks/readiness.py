@@ -1,6 +1,6 @@
-"""Whether a submission is ready to hand in: every line usable, every file there, readable and of the right kind. Scores nothing.
+"""Check whether a submission is ready: every line usable, every file present, readable and of the right kind. Scores nothing.
 
-Without gold a file's kind is told by its ending; with gold it is what the instance's checks read. Gold's own files are never needed.
+Without gold a file's kind follows from its ending; with gold it is what the instance's checks read. Gold's own files are never needed.
 """
 
 import os
@@ -46,7 +46,7 @@ _NOTE = re.compile(r"(.+?:\d+): ([A-Z_]+): (.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing to put right: where it stands (file:line), whose answer it is (empty where nobody knows), what and how."""
+    """One problem: its place (file:line), the instance (empty if unknown), what is wrong and how to fix it."""
 
     where: str
     instance_id: str
@@ -61,7 +61,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """What was found in one submission. `n_answers` counts by answer type; notes keep nobody from handing in."""
+    """The findings in one submission. `n_answers` counts by answer type; notes do not prevent a submission."""
 
     problems: tuple[Finding, ...]
     notes: tuple[str, ...]
@@ -71,7 +71,7 @@ class Validation:
 
     @property
     def ready(self) -> bool:
-        """Whether there is nothing to put right."""
+        """Whether there are no problems."""
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
@@ -87,16 +87,16 @@ class Validation:
 
 
 def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | None = None, mode: str | None = None) -> Validation:
-    """The problems of a submission in the order of its lines, then what is missing.
+    """Return the problems of a submission in the order of its lines, then what is missing.
 
     Args:
         folder: the submission.
-        gold_folder: a gold folder or its spec file; adds ids that gold lacks, ids not handed in, and answers that no check takes.
-        layout: how gold is laid out, a key of `readers.layouts.LAYOUTS`; None looks at gold, without gold it is `original`.
-        mode: which files of a folder without metadata are the answers, `sql` or `exec_result`; None looks at the folder.
+        gold_folder: a gold folder or its spec file; adds ids that gold lacks, missing ids, and answers that no check accepts.
+        layout: layout of gold, a key of `gold.layouts.LAYOUTS`; None detects it, without gold it is `original`.
+        mode: which files of a folder without metadata are the answers, `sql` or `exec_result`; None detects it.
 
     Raises:
-        SubmissionError: the folder is no submission at all.
+        SubmissionError: the folder is not a submission.
         GoldError: gold's spec cannot be read as a whole.
     """
     gold = read_gold(gold_folder, layout=layout) if gold_folder is not None else None
@@ -127,7 +127,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
 
 
 class _Looker:
-    """Looks at one answer after the other, with the little of gold that it needs."""
+    """Checks one answer after the other, with the little of gold that it needs."""
 
     def __init__(self, submission: Submission, gold: Gold | None, limits: Mapping[str, int | float], calls: RpcClient) -> None:
         self.submission, self.calls = submission, calls
@@ -138,7 +138,7 @@ class _Looker:
         self.connections: Connections | None = None
 
     def answer(self, answer: Answer) -> Iterator[Finding]:
-        """What is wrong with one answer."""
+        """Yield the problems of one answer."""
         if answer.fault is not None:
             yield _finding(answer, answer.fault)
             return
@@ -152,7 +152,9 @@ class _Looker:
         yield from self._unreadable(answer, checks) if found is None else found
 
     def _query_findings(self, answer: Answer, instance: GoldInstance) -> list[Finding] | None:
-        """What keeps a query from being run, as far as its text tells; None for what is no query of an instance with a connection."""
+        """Return what prevents a query from running, as far as its text shows; None if it is not a query of an instance with a
+        connection.
+        """
         if self.gold is None or not answer.is_query or not isinstance(answer.value, str):
             return None
         from evalsuite.gold.connection_files import read_connections
@@ -173,12 +175,12 @@ class _Looker:
         except FaultError as error:
             return [_finding(answer, error.fault, file=answer.value)]
         except EvalsuiteError as error:
-            # What the grader has not set up here is nothing that a submission could put right.
+            # A submission cannot fix what the grader has not set up here.
             self.notes.append(f"{answer.where}: {answer.instance_id}: {error_sentence(error)}")
         return []
 
     def _unreadable(self, answer: Answer, checks: tuple[Check, ...]) -> Iterator[Finding]:
-        """What is wrong with an answer's text or files, each read in the forms that are wanted; one form that can be read is enough."""
+        """Yield the problems of an answer's text or files, each read in the wanted forms; one readable form is enough."""
         for value in answer.value if isinstance(answer.value, tuple) else (answer.value,):
             forms: dict[str, Check | None] = {SCORERS.load(check.scorer).marker.reads: check for check in checks}
             forms = forms or dict.fromkeys(_likely_forms(answer.answer_type, value))
@@ -187,12 +189,12 @@ class _Looker:
                 yield _finding(answer, faults[0], file="" if answer.answer_type == "answer" else value)
 
     def _fault(self, answer: Answer, value: str, form: str, check: Check | None) -> Fault | None:
-        """What keeps a text or file from being read in a form, None where it can be."""
+        """Return what prevents a text or file from being read in a form, None if it can be read."""
         wanted = check.parameters.get("condition_tabs") if check is not None else None
         names = wanted if form == "database" and _are_names(wanted) else None
-        # Workers stand elsewhere.
+        # Workers have another working directory.
         place = (self.submission.folder.absolute(), answer.instance_id, dict(self.limits), self.inodes)
-        # Only the reference of today reads a view, so handing one in is a risk wherever gold does not name that one.
+        # Only the current reference (dbt) reads views, so a view is a risk unless gold names that reference.
         takes_views = check is not None and check.parameters.get("reference") == "dbt"
         form_read = "table" if form == "tables" else form
         reading = (AnswerFiles(*place), form_read, answer.answer_type, value, names, dict(self.limits), takes_views)
@@ -217,7 +219,7 @@ class _Looker:
         return Fault(code=fault[0], detail=fault[1]) if fault else None
 
     def unknown(self) -> Iterator[Finding]:
-        """Each id that gold lacks, the first few at their lines; what they would be worth is not looked at."""
+        """Yield each id that gold lacks, the first few with their lines; their answers are not checked."""
         kind, told = FAULTS["UNKNOWN_ID"], self.submission.unknown
         for where, id_ in told:
             near = did_you_mean(id_, self.instances or ())
@@ -227,7 +229,7 @@ class _Looker:
             yield Finding(where=METADATA, instance_id="", code="UNKNOWN_ID", message=f"{more} more lines name such ids", hint=kind.hint)
 
     def absent(self) -> Iterator[Finding]:
-        """Each gold instance that was not handed in, at gold's own line; a submission without a line is one problem of its own."""
+        """Yield each gold instance that is missing, at gold's own line; a submission without lines is a problem of its own."""
         layout = self.gold.layout if self.gold is not None else ""
         if not self.submission.answers and not self.submission.n_unknown:
             hint = FAULTS["BAD_METADATA"].hint
@@ -249,7 +251,7 @@ def fault_and_note(
     takes_views: bool,
     private: Path | None = None,
 ) -> tuple[tuple[str, str] | None, str]:
-    """((code, detail) of what keeps an answer from being read in a form, a note on its header). Runs in a worker."""
+    """Return ((code, detail) of what prevents an answer from being read in a form, a note on its header). Runs in a worker."""
     try:
         read = read_answer(
             form,
@@ -261,7 +263,7 @@ def fault_and_note(
             private=None if private is None else str(private),
         )
         if isinstance(read, UnreadTable):
-            # What its first rows do not show may stand in its last.
+            # Read to the end: the last rows may be broken.
             read.read()
     except FaultError as error:
         return (error.fault.code, error.fault.detail), ""
@@ -282,7 +284,7 @@ def _finding(answer: Answer, fault: Fault, *, file: str = "", hint: str = "") ->
 
 
 def _likely_forms(answer_type: str, value: str) -> tuple[str, ...]:
-    """The forms in which an answer may be meant, as far as its type and the file's name tell."""
+    """Return the likely forms of an answer by its type and the file's ending."""
     if answer_type == "answer":
         return ("text",)
     ending = value.lower().rpartition(".")[2]
@@ -294,7 +296,7 @@ def _are_names(value: object) -> bool:
 
 
 def _lost_lines_and_notes(submission: Submission) -> tuple[list[Finding], list[str]]:
-    """(lines that are lost because nobody knows whose they are, notes on the rest)."""
+    """Return (lines that cannot be assigned to an instance, notes on the rest)."""
     told = {answer.where for answer in submission.answers.values() if answer.fault is not None}
     lost, notes = [], []
     for note in submission.notes:
@@ -313,7 +315,7 @@ def _line_number(finding: Finding) -> int:
 
 
 def told(finding: Finding) -> str:
-    """A finding as one line: `results_metadata.jsonl:3: ops_006: BAD_CSV: what is wrong (what to do)`."""
+    """Return a finding as one line: `results_metadata.jsonl:3: ops_006: BAD_CSV: what is wrong (what to do)`."""
     owner = f"{finding.instance_id}: " if finding.instance_id else ""
     what = describe(Fault(code=finding.code, detail=finding.message))
     return f"{finding.where}: {owner}{what}" + (f" ({finding.hint})" if finding.hint not in what else "")

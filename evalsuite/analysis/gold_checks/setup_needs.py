@@ -1,7 +1,7 @@
-"""What a gold folder needs that is not here: databases, connections, clients, a judge, a jail; for which instances, and what mends it.
+"""Find what a gold folder needs and this machine lacks: databases, connections, clients, a judge, a program sandbox.
 
-No query is run and no server is asked: what is told is what a run would find absent before it asks anybody. A database file is opened,
-once, for one that is damaged or has changes lying beside it is of no use either.
+Each need lists its instances and its remedy. No query is run and no server is contacted. A database file is opened once, because a damaged
+one, or one with pending changes next to it, is unusable too.
 """
 
 import contextlib
@@ -31,9 +31,9 @@ Absent = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """Something that is not here, what to do about it in one line, and the instances that cannot be judged without it.
+    """Something missing, its remedy in one line, and the instances that cannot be scored without it.
 
-    `only_queries`: what cannot be judged of them are answers that are queries.
+    With `only_queries`, only answers that are queries cannot be scored.
     """
 
     what: str
@@ -43,7 +43,7 @@ class Need:
 
 
 def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | None = None) -> tuple[Gold, list[Need]]:
-    """(the gold, what it needs that is not here), that of most instances first. Raises as `read_gold` and `read_connections` do."""
+    """Return (the gold, its needs), the need of most instances first. Raises as `read_gold` and `read_connections` do."""
     gold = read_gold(folder, questions=questions)
     connections = read_connections(gold.folder if gold.folder.is_dir() else gold.folder.parent, databases=databases)
     found: dict[tuple[str, str, bool], list[str]] = {}
@@ -61,7 +61,7 @@ def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | N
 
 
 def _absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
-    """(what is not here, what mends it), of one instance but for its databases."""
+    """Yield (what is missing, its remedy) of one instance, except its databases."""
     for check in instance.checks:
         entry = SCORERS.load(check.scorer)
         if entry.marker.reads == "query":
@@ -72,12 +72,12 @@ def _absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
         asks = entry.marker.reads == "batch" and SCORERS.plugin_batch(check.scorer) is None
         if "judge" not in gold.suite.extra and (asks or (not check.problems and entry.asks_judge(check.parameters))):
             yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
-        if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_sandbox_programs():
-            yield "no jail for programs on this machine", "run them in a container that gives user namespaces, or --allow-programs"
+        if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_jail():
+            yield "no sandbox for programs on this machine", "run them in a container with user namespaces, or use --allow-programs"
 
 
 def _absent_connection(instance: GoldInstance, connections: Connections, *, gold_asks: bool) -> Iterator[Absent]:
-    """The same of the connection that answers run through, and gold where it is a query (`gold_asks`)."""
+    """Yield the same for the connection that answers run through, and gold if it is a query (`gold_asks`)."""
     named = next((check.parameters for check in instance.checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS)), None)
     try:
         connection = connections.of_instance(instance, named)
@@ -93,7 +93,7 @@ def _absent_connection(instance: GoldInstance, connections: Connections, *, gold
 
 
 def _absent_client(connection: Connection) -> Iterator[Absent]:
-    """The file of an embedded engine, the client of a server. Raises `EvalsuiteError` for the file."""
+    """Yield the file of an embedded engine, or the client of a server. Raises `EvalsuiteError` for the file."""
     engine = ENGINES[connection.engine]
     if engine.embedded:
         existing(connection)
@@ -108,7 +108,7 @@ def _absent_client(connection: Connection) -> Iterator[Absent]:
 
 
 def _absent_files(check: Check, connections: Connections) -> Iterator[Absent]:
-    """The files of the database that a pair of queries asks."""
+    """Yield the files of the database that a pair of queries uses."""
     parameters = check.parameters
     if SCORERS.load(check.scorer).marker.reads != "query":
         return
@@ -122,22 +122,22 @@ def _absent_files(check: Check, connections: Connections) -> Iterator[Absent]:
         if not files:
             yield f"no {name}/{name}.sqlite and no {name}.sqlite in the folder of --databases", "put the file there"
     except FaultError as error:
-        yield error.fault.detail, "mend gold's line"
+        yield error.fault.detail, "correct gold's line"
 
 
 @lru_cache(maxsize=4096)
 def _unreadable(engine: str, database: str) -> Absent | None:
-    """Why the file of an embedded engine cannot be opened, and what mends it; None where it can."""
+    """Return why the file of an embedded engine cannot be opened, and the remedy; None if it can."""
     name = Path(database).name
     try:
         open_session(Connection(name=name, engine=engine, database=database), QueryLimits()).close()
     except EvalsuiteError as error:
         return error.message.removeprefix(f"connection {name!r}: "), error.hint
     except OSError as error:
-        return f"{name}: {error.strerror}", "who may read it?"
+        return f"{name}: {error.strerror}", "check its permissions"
     return None
 
 
 def _plain(message: str, instance: GoldInstance) -> str:
-    """A message without the place of the instance, so that the same need of several is told once."""
+    """Return a message without the place of the instance, so that equal needs of several instances are joined."""
     return message.removeprefix(f"{instance.where}: ").replace(instance.instance_id, "<id>")

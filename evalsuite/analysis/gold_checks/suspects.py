@@ -1,21 +1,16 @@
-"""Which instances of gold to look at first, from how several submissions did on them: the likeliest to be wrong (see `posterior`) first.
+"""Suspects: which golds to check first, from the results of several submissions, the likeliest wrong gold first.
 
-Three signs, none of them a proof: submissions that have nothing to do with each other give the same answer and gold calls it wrong; no
-submission is right; the better submissions do worse than the rest.
+Three signs, none of them a proof: independent submissions give the same answer and gold calls it wrong; no submission is right; the better
+submissions do worse than the rest. Also: the expected scores and ranks if the likely wrong golds were corrected, and the value of each
+check.
 
-How likely the gold of each instance is wrong, from the answers of several submissions, with gold as one more voter.
-
-Item response with latent truth: submission j of ability t_j is right on an instance of difficulty d with probability
-1 / (1 + exp(d - t_j)), d normal; those who are wrong, gold among them, sit down to answers as in a Chinese restaurant: some instances have
-one wrong answer that many give, others as many as there are voters (a mixture of concentrations). Gold is right with one probability for
-all instances. Abilities, the spread of d, the mixture and that probability are fitted by expectation and maximisation. A submission that
-gives another one's answers counts by the chance that an answer is its own (see `copied_answers`).
+The posterior treats gold as one more voter. Item response with latent truth: submission j of ability t_j is right on an instance of
+difficulty d with probability 1 / (1 + exp(d - t_j)), d normal; wrong answers, gold among them, follow a Chinese restaurant process: some
+instances have one wrong answer that many give, others as many as there are voters (a mixture of concentrations). Gold is right with one
+probability for all instances. Abilities, the spread of d, the mixture and that probability are fitted by expectation and maximisation. A
+submission that copies another one counts by the chance that an answer is its own (see `copy_detection`).
 Source: Dawid and Skene (1979), "Maximum Likelihood Estimation of Observer Error-Rates"; Rasch (1960) for abilities and difficulties;
-Aldous (1985), "Exchangeability and related topics", for the restaurant.
-
-What the scores and ranks of submissions would be if the golds that are likely wrong were mended, and what a look at each is worth.
-
-What runs answered, so that equal answers can be told: the digest and the words of each, and what that says of single records.
+Aldous (1985), "Exchangeability and related topics", for the restaurant process.
 """
 
 import hashlib
@@ -49,13 +44,13 @@ from evalsuite.stats.units import units_of
 
 GOLD: Final = ""
 _ROUNDS: Final = 25
-# The rounds after which it is asked who copies whom: each time what is known of gold and of abilities is better.
+# The rounds after which copies are searched: each time gold and abilities are known better.
 _ASKED: Final = (5, 9, 13, 17, 21)
-# What gold is taken for before anything is seen: right in 19 of 20 instances.
+# The prior of gold: right in 19 of 20 instances.
 _RIGHT, _WRONG = 19.0, 1.0
 # Concentrations of wrong answers: from one that nearly all give to one for each.
 _CONCENTRATIONS: Final = (0.5, 2.0, 8.0, 32.0)
-# The deviation of difficulties before anything is seen, as of so many instances; where it may lie; the difficulties that are looked at.
+# The prior deviation of difficulties, with the weight of so many instances; its range; the grid of difficulties.
 _SPREAD, _SEEN, _LEAST_SPREAD, _MOST_SPREAD = 1.2, 10.0, 0.4, 2.5
 _HARDEST, _N_DIFFICULTIES = 4.0, 11
 _MOST_ABLE: Final = 5.0
@@ -63,8 +58,9 @@ _MOST_ABLE: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """P(gold is wrong) of an instance in [0, 1], the likeliest answer of a submission if it is ("" where nobody gave it), and by
-    submission P(its answer is right)."""
+    """P(gold is wrong) of an instance in [0, 1], the likeliest answer of a submission in that case ("" if there is none), and by submission
+    P(its answer is right).
+    """
 
     p_wrong: float
     likeliest: str
@@ -73,25 +69,25 @@ class Posterior:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The posterior of each instance, and by (submission, the one whose answers it gives) the share of its answers that are not its own."""
+    """The posterior of each instance, and by (submission, its source) the share of its answers that are copied."""
 
     posteriors: Mapping[str, Posterior]
     copies: Mapping[tuple[str, str], float]
 
 
 def posteriors(votes: Mapping[str, Mapping[str, str]]) -> Mapping[str, Posterior]:
-    """The posterior of each instance, see `fit`."""
+    """Return the posterior of each instance, see `fit`."""
     return fit(votes).posteriors
 
 
 def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
-    """What the votes say. `votes`: instance -> submission -> its answer, `GOLD` for gold's; equal texts are equal answers."""
+    """Fit the votes. `votes`: instance -> submission -> its answer, `GOLD` for gold's; equal texts are equal answers."""
     import numpy as np
 
     voters = list(dict.fromkeys(name for own in votes.values() for name in own))
     places = {name: at for at, name in enumerate(voters)}
     given = [{places[name]: answer for name, answer in own.items()} for own in votes.values()]
-    # Copies that are many look like the truth: asked for from gold's side first they may be the better account of all votes.
+    # Many copies look like the truth: searching copies before doubting gold may explain all votes better.
     items, copies, _ = max((_fitted(given, len(voters), gold_first=first) for first in (False, True)), key=lambda fitted: fitted[2])
     found = {}
     for name, item in zip(votes, items, strict=True):
@@ -103,8 +99,9 @@ def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
 
 
 def _fitted(given: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bool) -> tuple[Sequence["_Item"], Copies, float]:
-    """(the weighed items, who copies whom, the evidence for both); `gold_first`: who copies is asked before anybody doubts gold, and
-    where nobody seems to there is no evidence for that."""
+    """Return (the weighted items, the copies, the evidence for both). With `gold_first` copies are searched before gold is doubted; without
+    copies there is then no evidence.
+    """
     import numpy as np
 
     items = [_Item(answers) for answers in given]
@@ -146,7 +143,7 @@ def _fitted(given: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bo
 
 
 def _copies(items: Sequence["_Item"], able: Any) -> Copies:
-    """Who gives whose answers; each item then counts its voters by that."""
+    """Find the copies; each item then weights its voters by them."""
     looked = [(item.voters, item.own, item.same(able)) for item in items[:MOST_LOOKED]]
     copies = find_copies(len(able), looked)
     for item in items if copies or any(item.weights.min() < 1 for item in items) else ():
@@ -156,8 +153,9 @@ def _copies(items: Sequence["_Item"], able: Any) -> Copies:
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """The parameters of a round: the logarithms of P(right) and P(wrong) by voter and difficulty, and of the weights of difficulties and
-    concentrations; P(gold is right)."""
+    """The parameters of a round: log P(right) and log P(wrong) by voter and difficulty, log weights of difficulties and concentrations,
+    P(gold is right).
+    """
 
     right: Any
     wrong: Any
@@ -176,7 +174,7 @@ class _Item:
         self.classes = [answer for answer in dict.fromkeys(answers.values()) if answer != GOLD]
         tables = {answer: at for at, answer in enumerate((GOLD, *self.classes))}
         self.own = np.array([tables[answer] for answer in answers.values()], dtype=np.int64)
-        # A row for each thing that may be right: gold, each class, none of them; a column for each voter.
+        # A row for each possible truth: gold, each class, none of them; a column for each voter.
         self.agrees = self.own == np.arange(len(tables) + 1)[:, None]
         self.truth: Any = np.zeros(len(tables) + 1)
         self.right: Any = np.zeros(len(answers))
@@ -185,29 +183,30 @@ class _Item:
         self.weigh_voters(np.ones(len(answers)), 0.0)
 
     def weigh_voters(self, weights: Any, of_copies: float) -> None:
-        """Let each voter count so much, 0 to 1, of those with one answer one whole; `of_copies`: see `own_weights`."""
+        """Set the weight of each voter, 0 to 1, with one whole weight per answer class; `of_copies`: see `own_weights`."""
         self.weights, self.of_copies = weights, of_copies
         self.counts = self.agrees[:-1] @ weights
         self.counts[0] += 1
         self.seated = _seated(self.counts.tolist())
 
     def trust_gold(self, p_right: float, grid: Any, mixture: Any) -> None:
-        """Set `truth` and the rest as if nothing but gold were known."""
+        """Set `truth` and the rest as if only gold were known."""
         import numpy as np
 
         self.truth = np.array([p_right, *[(1 - p_right) / len(self.counts)] * len(self.counts)])
         self.difficulty, self.concentration = np.full(len(grid), 1 / len(grid)), mixture
 
     def same(self, able: Any) -> Any:
-        """Voter x voter the chance of one answer, see `chance_of_same`; `able` is P(right) by voter and difficulty."""
+        """Return voter x voter the chance of the same answer, see `chance_of_same`; `able` is P(right) by voter and difficulty."""
         import numpy as np
 
         seats = self.counts, np.array(_CONCENTRATIONS), self.concentration
         return chance_of_same(self.own, self.truth, able[self.voters] @ self.difficulty, self.weights, seats)
 
     def weigh(self, shared: _Shared) -> None:
-        """Set `truth`, by voter P(right), the weights of difficulties and concentrations, and `evidence`, the logarithm of the chance of
-        these answers, from the present parameters."""
+        """Set `truth`, by voter P(right), the weights of difficulties and concentrations, and `evidence`, the log chance of these answers,
+        from the current parameters.
+        """
         import numpy as np
 
         own_right, own_wrong = (self.weights[:, None] * one[self.voters] for one in (shared.right, shared.wrong))
@@ -225,7 +224,7 @@ class _Item:
 
 
 def _seated(counts: Sequence[float]) -> Any:
-    """Answer that is right (then: none) x concentration: the logarithm of the chance that the wrong ones are given so often as they are."""
+    """Return answer that is right (then: none) x concentration: the log chance of the frequencies of the wrong answers."""
     import numpy as np
 
     n, shared, found = sum(counts), sum(map(math.lgamma, counts)), []
@@ -239,7 +238,7 @@ def _seated(counts: Sequence[float]) -> Any:
 
 
 def _abilities(ability: Any, n_right: Any, hard: Any, grid: Any) -> Any:
-    """Abilities under which as many answers are right as there seem to be, each with one more right and one more wrong answer."""
+    """Return abilities under which as many answers are right as estimated, each with one more right and one more wrong answer."""
     import numpy as np
 
     low, high = np.full_like(ability, -_MOST_ABLE), np.full_like(ability, _MOST_ABLE)
@@ -256,7 +255,7 @@ Votes = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """A submission's share of right answers and its rank (from 1) as gold says, and as expected under P(gold is wrong)."""
+    """A submission's share of right answers and its rank (from 1) by gold, and as expected under P(gold is wrong)."""
 
     run: str
     score: float
@@ -267,7 +266,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """All submissions, the best by gold first; `n_wrong` golds are expected to be wrong, and `says` what mending these would change."""
+    """All submissions, the best by gold first; `n_wrong` golds are expected to be wrong, and `says` is the effect of correcting them."""
 
     submissions: tuple[Expected, ...] = ()
     n_wrong: int = 0
@@ -279,7 +278,7 @@ class Outlook:
 
 
 def outlook(votes: Votes, found: Mapping[str, Posterior]) -> Outlook:
-    """What is to be expected of each submission, and whose ranks change places if as many golds as expected are wrong, the likeliest."""
+    """Return the expectation for each submission, and which ranks change if the expected number of golds, the likeliest ones, are wrong."""
     voters = list(dict.fromkeys(name for own in votes.values() for name in own))
     by_gold = {name: [float(own[name] == GOLD) for own in votes.values() if name in own] for name in voters}
     expected = {name: [found[item].right[name] for item, own in votes.items() if name in own] for name in voters}
@@ -309,7 +308,7 @@ def outlook(votes: Votes, found: Mapping[str, Posterior]) -> Outlook:
 
 
 def worth_of_a_look(own: Mapping[str, str], posterior: Posterior) -> float:
-    """P(gold is wrong) times the share of submissions whose verdict would turn, at least one of them: 0 to 1."""
+    """Return P(gold is wrong) times the share of submissions whose verdict would change, at least one of them: 0 to 1."""
     turned = sum(answer in (GOLD, posterior.likeliest) for answer in own.values())
     return posterior.p_wrong * max(1, turned) / max(1, len(own))
 
@@ -336,7 +335,7 @@ def _says(order: Sequence[str], before: Mapping[str, int], after: Mapping[str, i
 
 COLLECT: Final = f"{__name__}:collect_answer"
 ANSWER: Final = "answer"
-# Records that are looked at one by one: the posteriors of so many take about ten seconds.
+# Records that are checked one by one: so many posteriors take about ten seconds.
 MOST_RECORDS: Final = 10_000
 _SHOWN: Final = 60
 
@@ -347,11 +346,12 @@ Answers = dict[str, dict[str, tuple[str, str]]]
 def by_record(
     scores: Scores, answers: Answers, units: Mapping[str, Mapping[str, Sequence[float | None] | None]], notes: list[str]
 ) -> tuple[Scores, Answers]:
-    """(run -> row -> score, run -> row -> wrong answer), a row `instance#record` for each record of an instance that holds many.
+    """Return (run -> row -> score, run -> row -> wrong answer), a row `instance#record` for each record of an instance with many records.
 
-    `units` are the scores of the records by run and instance. Runs with one answer to an instance have one to each of its records; what
-    others answered to a record is not told apart. Records beyond gold's, which a run invented, are no rows. Where there are more than
-    `MOST_RECORDS`, the instances that come last stay whole, and a note says so.
+    `units` are the scores of the records by run and instance. Runs with one answer per instance have that answer for each of its records;
+    the
+    answers of others to single records are not distinguished. Extra records that a run invented are not rows. Above `MOST_RECORDS` the last
+    instances stay whole, and a note says so.
     """
     lengths: dict[str, int] = {}
     for own in units.values():
@@ -361,7 +361,7 @@ def by_record(
     split, n_rows = dict[str, int](), 0
     for name, n in lengths.items():
         if n_rows + n > MOST_RECORDS:
-            notes.append(f"the {n} records of {name} were looked at as one: more than {MOST_RECORDS} are not looked at one by one")
+            notes.append(f"the {n} records of {name} were checked as one: at most {MOST_RECORDS} are checked one by one")
             continue
         split[name], n_rows = n, n_rows + n
     rows: Scores = {run: {} for run in scores}
@@ -379,7 +379,7 @@ def by_record(
 
 
 def collect_answer(task: Task, prediction: Prediction) -> Result:
-    """A result whose details hold the digest and the words of an answer. Runs in a worker; gold is not opened."""
+    """Return a result whose details contain the digest and the words of an answer. Runs in a worker; gold is not opened."""
     form = next((form for form in prediction.forms.values() if not isinstance(form, Fault)), None)
     name = task.instance.instance_id
     bare = Result(instance_id=name, status="scored", score=None, official=None, strict=None, scorer=None, reason="", fault=None)
@@ -399,7 +399,7 @@ def _is_numeric(gold: Any) -> bool:
 
 
 def _content(form: Any, *, numbers: bool) -> tuple[str, str]:
-    """(what two equal answers share, the answer in a few words): neither order of rows and columns nor headers nor spelling of numbers."""
+    """Return (a key that equal answers share, the answer in a few words); the key ignores order, headers and the spelling of numbers."""
     if isinstance(form, Table):
         columns = sorted(([_cell_text(value) for value in column] for column in form.columns), key=lambda column: (sorted(column), column))
         rows = sorted(zip(*columns, strict=True))
@@ -421,7 +421,7 @@ def _content_of(table: Table | Fault) -> list[str]:
 
 
 def _cell_text(value: Any) -> str:
-    """A cell as text that other spellings of it share: numbers by 10 significant digits."""
+    """Return a cell as text that other spellings of it share: numbers by 10 significant digits."""
     text = "" if value is None else str(value).strip()
     try:
         return format(float(text), ".10g")
@@ -436,12 +436,12 @@ WORTH_NAMING: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """An instance, or a record of one (`inv#17`), with what speaks against its gold.
+    """An instance, or a record of one (`inv#17`), with the evidence against its gold.
 
-    `rank_value` in [0, 2.5] adds up the three signs, see `suspects`.
-    `p_wrong` in [0, 1] is P(gold is wrong), which the list is sorted by; `worth` in [0, 1] what a look is worth (see `expected_ranks`).
+    `rank_value` in [0, 2.5] is the sum of the three signs, see `suspects`.
+    `p_wrong` in [0, 1] is P(gold is wrong), by which the list is sorted; `worth` in [0, 1] the value of a check (see `worth_of_a_look`).
     `n_voices` independent submissions were scored on it, `n_right` of them right; `agreeing` are the runs of the largest group with one
-    wrong answer, `shown` that answer. `item_rest` in [-1, 1] is None where it is not defined.
+    wrong answer, `shown` that answer. `item_rest` in [-1, 1] is None if it is not defined.
     """
 
     instance_id: str
@@ -462,7 +462,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspects:
-    """The suspects, the most suspicious first, and notes on what could not be looked at. `n_units` counts records one by one."""
+    """The suspects, the most suspicious first, and notes on what was not checked. `n_units` counts records one by one."""
 
     suspects: tuple[Suspect, ...]
     n_instances: int
@@ -487,14 +487,15 @@ def suspects(
     jobs: int = 1,
     records: bool = True,
 ) -> Suspects:
-    """What k runs of one gold say of its instances, the answers read again from the submissions where they still lie.
+    """Find suspect golds from the results of k runs, with the answers read again from the submissions that still exist.
 
-    Runs are one voice where they scored the same files, or name the same model. `rank_value` adds: the share of the other voices that
-    join the first in one wrong answer; 0.5 where nobody is right; and how far the item-rest correlation lies below 0.
-    Of an instance with many records each is looked at by itself (`inv#17`: gold's 17th), unless `records` is off.
-    Listed are those with a sign, and those whose gold is wrong with a probability of 0.1 or more; the likeliest first.
+    Runs are one voice if they scored the same files, or name the same model. `rank_value` adds: the share of the other voices that join the
+    first in one wrong answer; 0.5 if none is right; and how far the item-rest correlation is below 0. Each record of an instance with many
+    records is checked by itself (`inv#17`: gold's 17th), unless `records` is off. Listed are instances with a sign, and those whose gold is
+    wrong with a probability of at least 0.1; the likeliest first.
 
-    Raises `UsageError` for fewer than two voices, and for runs of different golds.
+    Raises:
+        UsageError: fewer than two voices, or runs of different golds.
     """
     for entry in entries[1:]:
         if entry.run.get("gold", {}).get("hash") != entries[0].run.get("gold", {}).get("hash"):
@@ -515,7 +516,7 @@ def suspects(
     correlations = item_rest(scores, ids)
     if len(firsts) < FEWEST_RUNS:
         notes.append(f"item-rest correlations need {FEWEST_RUNS} independent submissions, there are {len(firsts)}")
-    # What nobody was judged on says nothing.
+    # An instance without any verdict is no evidence.
     votes = {name: own for name in ids if (own := _votes(name, scores, answers))}
     fitted = fit(votes)
     likely = fitted.posteriors
@@ -547,7 +548,7 @@ def suspects(
 def _votes(
     name: str, scores: Mapping[str, Mapping[str, float | None]], answers: Mapping[str, Mapping[str, tuple[str, str]]]
 ) -> dict[str, str]:
-    """What each run that was judged says: `GOLD`, or its answer; one that could not be read agrees with nobody."""
+    """Return the vote of each judged run: `GOLD`, or its answer; an unreadable one agrees with no other."""
     given = {}
     for run, own in scores.items():
         if (score := own.get(name)) is not None:
@@ -556,7 +557,7 @@ def _votes(
 
 
 def _voices(entries: Sequence[RunEntry]) -> list[int]:
-    """A number for each run: the same for runs of the same files, or of the same model."""
+    """Return a number for each run: the same for runs of the same files, or of the same model."""
     numbers: list[int] = []
     known: dict[tuple[str, str], int] = {}
     for i, entry in enumerate(entries):
@@ -570,14 +571,15 @@ def _voices(entries: Sequence[RunEntry]) -> list[int]:
 
 
 def _score_under(result: Result, rules: Rule | None) -> float | None:
-    """The score of an answer that was compared; what was not handed in or not readable says nothing of gold."""
+    """Return the score of an answer that was compared; a missing or unreadable one is no evidence about gold."""
     return {None: result.score, "official": result.official, "strict": result.strict}[rules] if result.status == "scored" else None
 
 
 def item_rest(scores: Mapping[str, Mapping[str, float | None]], ids: Sequence[str]) -> dict[str, float]:
-    """Per instance Pearson's r, over k runs, of its score with the mean score of the other instances (corrected item-total correlation).
+    """Return per instance Pearson's r, over k runs, of its score with the mean score of the other instances (corrected item-total
+    correlation).
 
-    In [-1, 1]; only for instances that at least `FEWEST_RUNS` runs were judged on, and where both vary. For 0/1 scores this is the
+    In [-1, 1]; only for instances on which at least `FEWEST_RUNS` runs were judged, and where both vary. For 0/1 scores this is the
     point-biserial correlation. Source: Nunnally, Psychometric Theory (1978), item analysis.
     """
     totals = {run: [value for value in own.values() if value is not None] for run, own in scores.items()}
@@ -635,7 +637,7 @@ def _suspect(
 def _answers(
     entry: RunEntry, gold: Path | None, scores: Mapping[str, float | None], notes: list[str], *, isolation: str, jobs: int
 ) -> dict[str, tuple[str, str]]:
-    """Instance id -> (digest, words) of each wrong answer of a run that could be read; a note where the submission is gone or changed."""
+    """Return instance id -> (digest, words) of each wrong readable answer of a run; a note if the submission is gone or has changed."""
     said, options = entry.run.get("gold", {}), entry.run.get("options", {})
     try:
         gold_folder = place_of(entry, said.get("folder"), gold, SPEC_PATTERN, "gold")

@@ -1,7 +1,8 @@
-"""Submissions side by side: compared on the same instances, ranked, and two raters held against each other.
+"""Submissions side by side: compared on the same instances, ranked, and the agreement of two raters.
 
-What is compared (`sides`), how it is paired (`pairing`), one tested difference (`tested_differences`), the whole of it (`comparison`); many
-submissions in a ranking (`ranking`); how far two raters agree (`raters`).
+`pairing` loads and pairs sides, `comparison` tests their differences, `ranking` ranks many submissions, `repeated_runs` averages samples of
+one
+model, `margin_curve` shows the effect of tolerances, `agreement` compares raters, `board_rules` decides which submissions a board accepts.
 """
 
 from evalsuite.analysis.leaderboard.comparison import Candidate, Comparison, compare

@@ -1,4 +1,4 @@
-"""How far two raters of the same instances agree: two runs, or a run and the labels that people gave in a CSV file."""
+"""Agreement of two raters of the same instances: two runs, or a run and human labels in a CSV file."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,16 +16,16 @@ from evalsuite.stats.intervals import corrected_mean, wilson_interval
 
 
 def read_rater(name: str, runs: Path) -> Rater:
-    """The rater behind a run's name or folder, or behind a `.csv` file. Raises `UsageError`."""
+    """Return the rater of a run's name or folder, or of a `.csv` file. Raises `UsageError`."""
     if name.lower().endswith(".csv"):
         return read_labels(Path(name))
     return rater_of_run(one_run(name, runs))
 
 
 def rater_of_run(entry: RunEntry) -> Rater:
-    """The scores of a run under its rules. What was not handed in, or could not be judged, has no label: nobody rated it.
+    """Return the scores of a run under its rules. A missing or unjudged answer has no label.
 
-    The reasons of a suite whose gold is hidden quote nothing of it.
+    The reasons of a suite with hidden gold quote nothing of it.
     """
     labels: dict[str, Label] = {}
     reasons, silent = {}, {}
@@ -41,13 +41,13 @@ def rater_of_run(entry: RunEntry) -> Rater:
     return Rater(name=entry.name, labels=labels, reasons=reasons, silent=silent)
 
 
-# With more labels than this the confusion is no table any more and kappa means little: scores are to be cut by a threshold.
+# With more labels than this the confusion matrix is unreadable and kappa means little: use a threshold.
 MOST_LABELS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """One instance with two different labels, and why each side gave its own."""
+    """One instance with two different labels, and both reasons."""
 
     instance_id: str
     labels: tuple[Label, Label]
@@ -60,7 +60,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
-    """What the `dear` rater, who labelled n instances, would give on average over all that the `cheap` one rated, n_others more."""
+    """The mean that the `dear` rater, who labelled n instances, would give over all that the `cheap` one rated, n_others more."""
 
     cheap: str
     dear: str
@@ -73,7 +73,7 @@ class Corrected:
 
 
 def _corrected(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[str]) -> Corrected | None:
-    """The mean of the rater with more labels corrected by the other's; None where both rated the same, or labels are no numbers."""
+    """Return the mean of the rater with more labels, corrected by the other's; None if both rated the same, or labels are not numbers."""
     numbers = {name: {id_: label for id_, label in labels.items() if isinstance(label, float)} for name, labels in raters.items()}
     (dear, few), (cheap, many) = sorted(numbers.items(), key=lambda rater: len(rater[1]))
     others = [label for id_, label in many.items() if id_ not in few]
@@ -88,10 +88,10 @@ def _corrected(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[str])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterAgreement:
-    """What two raters have in common over n instances that both labelled; `left_out` counts the others by reason.
+    """The agreement of two raters over n instances that both labelled; `left_out` counts the others by reason.
 
-    `interval` is the 95 % Wilson interval of the raw agreement, `corrected` the mean of who rated more, corrected by the other.
-    `coefficients` are on [-1, 1], the weighted ones only for ordered labels.
+    `interval` is the 95 % Wilson interval of the raw agreement, `corrected` the mean of the rater with more labels, corrected by the other.
+    `coefficients` are in [-1, 1], the weighted ones only for ordered labels.
     """
 
     names: tuple[str, str]
@@ -129,10 +129,17 @@ class RaterAgreement:
 
 
 def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreement:
-    """The agreement of two raters over the instances that both labelled.
+    """Compute the agreement of two raters over the instances that both labelled.
 
-    With `threshold` every label becomes 1 where it is at least that, else 0: so graded scores can be held to right and wrong. Labels are
-    compared as they are, a number with a number. Raises `UsageError` where there is nothing to compare.
+    Args:
+        a: one rater.
+        b: the other rater.
+        threshold: turns every label into 1 if it is at least that, else 0, so that graded scores can be compared with right and wrong.
+
+    Labels are compared as they are, a number with a number.
+
+    Raises:
+        UsageError: there is nothing to compare.
     """
     left, right = dict(a.labels), dict(b.labels)
     if threshold is not None:
@@ -174,7 +181,7 @@ def _zero_or_one(rater: Rater, threshold: float) -> dict[str, Label]:
 
 
 def _labels_in_order(labels: set[Label]) -> list[Label]:
-    """The labels in order. Whole numbers are filled up (1, 2, 4 becomes 1, 2, 3, 4): a label nobody used still lies in between."""
+    """Return the labels in order. Whole numbers are filled up (1, 2, 4 becomes 1, 2, 3, 4): an unused label still lies in between."""
     numbers = sorted(label for label in labels if isinstance(label, float))
     if len(numbers) < len(labels):
         return sorted(labels, key=str)
@@ -184,7 +191,7 @@ def _labels_in_order(labels: set[Label]) -> list[Label]:
 
 
 def _coefficients(first: list[Label], second: list[Label], labels: list[Label]) -> list[Agreement]:
-    """Kappa and alpha; for numbers of more than two kinds also those that know how far apart two labels are."""
+    """Return kappa and alpha; for numbers of more than two kinds also the coefficients that weight the distance of labels."""
     ordered = len(labels) > 2 and all(isinstance(label, float) for label in labels)
     found = [cohen_kappa(first, second, labels=labels)]
     if ordered:
@@ -196,7 +203,7 @@ def _coefficients(first: list[Label], second: list[Label], labels: list[Label]) 
 
 
 def _why_left_out(a: Rater, b: Rater) -> dict[str, int]:
-    """Why instances that one side knows are not compared, with how many there are of each."""
+    """Return why instances of only one side are not compared, with how many there are of each."""
     why: Counter[str] = Counter()
     for id_ in {**a.labels, **a.silent, **b.labels, **b.silent}:
         if id_ in a.labels and id_ in b.labels:

@@ -1,6 +1,6 @@
-"""Which submissions a board takes: those that were handed in while it was open, and no more of a team a day than it allows.
+"""The rules of a public board: which submissions it accepts, by time and by number per team and day.
 
-The optional `board.yaml` of a board that strangers hand in to -> `BoardRules`, each mistake named by file and line.
+The optional `board.yaml` -> `BoardRules`; mistakes are named by file and line.
 
     title: Text to SQL, autumn
     phases:
@@ -12,7 +12,7 @@ The optional `board.yaml` of a board that strangers hand in to -> `BoardRules`, 
     feedback: class       # and the private ones
     url: https://example.org/board/
 
-A board of one phase has `opens` and `closes` at the top. A day without a time counts whole, in UTC.
+A board with one phase has `opens` and `closes` at the top. A day without a time counts whole, in UTC.
 """
 
 import hashlib
@@ -37,23 +37,24 @@ _KEYS: Final = ("title", "opens", "closes", "phases", "per_day", "hidden", "seed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """A time in which submissions are taken: from `opens` to before `closes` (UTC), each None where there is no end on that side."""
+    """A period in which submissions are accepted: from `opens` to before `closes` (UTC), each None if there is no limit on that side."""
 
     name: str = ""
     opens: datetime | None = None
     closes: datetime | None = None
 
     def holds(self, moment: datetime) -> bool:
-        """Whether a moment lies in the phase."""
+        """Whether a moment is in the phase."""
         return (self.opens is None or self.opens <= moment) and (self.closes is None or moment < self.closes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardRules:
-    """What the host of a board lays down; without a `board.yaml` everything is taken and all of gold is scored.
+    """The host's rules of a board; without a `board.yaml` everything is accepted and all of gold is scored.
 
-    `per_day` bounds the new submissions of a team a day (UTC). With `hides_half` a half of the instances that `seed` chooses is scored
-    when the last phase has closed, and not before. `reveal` and `feedback` are levels of `reveal.LEVELS`, `url` is where the site lies.
+    `per_day` limits the new submissions of a team a day (UTC). With `hides_half` a half of the instances, chosen by `seed`, is scored only
+    after
+    the last phase has closed. `reveal` and `feedback` are levels of `redaction.LEVELS`, `url` is the address of the site.
     """
 
     title: str = ""
@@ -66,11 +67,11 @@ class BoardRules:
     url: str = ""
 
     def phase(self, moment: datetime) -> Phase | None:
-        """The phase that a moment lies in."""
+        """Return the phase that contains a moment."""
         return next((phase for phase in self.phases if phase.holds(moment)), None)
 
     def why_closed(self, moment: datetime) -> str:
-        """Why nothing is taken at a moment, empty where something is."""
+        """Return why nothing is accepted at a moment, empty if submissions are accepted."""
         if not self.phases or self.phase(moment) is not None:
             return ""
         if coming := [phase for phase in self.phases if phase.opens is not None and phase.opens > moment]:
@@ -78,9 +79,9 @@ class BoardRules:
         return f"{self.phases[-1].name or 'the board'} closed at {spelled(self.phases[-1].closes)}"
 
     def shown_ids(self, ids: Sequence[str], moment: datetime) -> tuple[str, ...]:
-        """The instances that are scored at a moment, in gold's order; empty for all of them.
+        """Return the instances that are scored at a moment, in gold's order; empty for all of them.
 
-        The half hangs on the seed and on an instance's own id, so that it stays when gold grows around it.
+        The half depends on the seed and on each instance's own id, so that it stays the same when gold grows.
         """
         closes = self.phases[-1].closes if self.phases else None
         if not self.hides_half or (closes is not None and moment >= closes):
@@ -91,12 +92,12 @@ class BoardRules:
 
 
 def spelled(moment: datetime | None) -> str:
-    """`2026-11-30 18:00 UTC`."""
+    """Format a moment: `2026-11-30 18:00 UTC`."""
     return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def read_board_rules(file: Path) -> BoardRules:
-    """The rules in a file. Raises `GoldError` with file and line for what cannot be meant."""
+    """Read the rules in a file. Raises `GoldError` with file and line for invalid values."""
     where, fields, lines = file.name, dict[str, Any](), dict[str, str]()
     with yaml_nodes(file, where) as (loader, node):
         for key, value, place in _entries(node, where, _KEYS):
@@ -110,7 +111,7 @@ def read_board_rules(file: Path) -> BoardRules:
     for key, value in fields.items():
         _check(key, value, lines[key])
     if "phases" in fields and (twice := [key for key in ("opens", "closes") if key in fields]):
-        raise GoldError(f"{lines[twice[0]]}: {twice[0]} stands beside phases", hint="write it into the phases")
+        raise GoldError(f"{lines[twice[0]]}: {twice[0]} next to phases", hint="move it into the phases")
     if alone := {key: fields.pop(key) for key in ("opens", "closes") if key in fields}:
         fields["phases"] = (_in_order(Phase(**alone), lines.get("closes", lines.get("opens", where))),)
     hides = fields.pop("hidden", "none") == "half"
@@ -120,7 +121,7 @@ def read_board_rules(file: Path) -> BoardRules:
 
 
 def _entries(node: Any, where: str, known: Sequence[str]) -> Iterator[tuple[str, Any, str]]:
-    """(key, node of the value, "file:line") of a mapping of known keys; nothing of an empty file."""
+    """Yield (key, node of the value, "file:line") of a mapping of known keys; nothing of an empty file."""
     if node is None:
         return
     if node.id != "mapping":
@@ -157,7 +158,7 @@ def _in_order(phase: Phase, place: str) -> Phase:
 
 
 def _moment(node: Any, key: str, place: str) -> datetime:
-    """The moment that a text says; of a day without a time its beginning, or its end where the board closes."""
+    """Parse a moment; a day without a time is its beginning, or its end for `closes`."""
     text = str(node.value).strip() if node.id == "scalar" else ""
     try:
         moment = datetime.fromisoformat(text)
@@ -169,7 +170,7 @@ def _moment(node: Any, key: str, place: str) -> datetime:
 
 
 def _check(key: str, value: Any, place: str) -> None:
-    """Raise where the value of a key of the top cannot be meant."""
+    """Raise for an invalid value of a key at the top."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     wrong: Mapping[str, tuple[bool, str]] = {
         "title": (not isinstance(value, str), "text"),
@@ -191,38 +192,38 @@ _EXAMPLES: Final = {
 }  # fmt: skip
 
 
-# Of `alpha--second try` the team is `alpha`.
+# The team of `alpha--second try` is `alpha`.
 TEAM_ENDS = "--"
 
 
 class Admission:
-    """Takes submissions or turns them away. When each was first taken, by its content, stands in a file of the host.
+    """Accepts or rejects submissions. A file of the host records when each content was first accepted.
 
-    What was taken once stays, whatever its files' times say and whatever name it has now; the same content is not counted twice.
+    What was accepted once stays accepted, whatever its files' times and its current name; the same content is not counted twice.
     """
 
     def __init__(self, rules: BoardRules, file: Path, now: datetime, *, teams: Mapping[str, str] | None = None) -> None:
         self._rules, self._file, self._now, self._teams = rules, file, now.astimezone(UTC), teams or {}
         said = read_json(file)
         known = said if isinstance(said, dict) else {}
-        # Submission hash -> (when it was taken, of which team).
+        # Submission hash -> (when it was accepted, its team).
         self._taken = {str(key): (str(row[0]), str(row[1])) for key, row in known.items() if isinstance(row, list) and len(row) == 2}
         self.notes: list[str] = []
 
     def __call__(self, hashes: Mapping[str, str]) -> Collection[str]:
-        """The names of those that are turned away, of submissions by name; `notes` then say why. Raises `OutputError`."""
+        """Return the names of the rejected submissions; `notes` then say why. Raises `OutputError`."""
         away, n_before = [], len(self._taken)
         for name in sorted(hashes):
             if why := self._why_not(name, hashes[name]):
                 away.append(name)
-                self.notes.append(f"{name} is not taken: {why}")
+                self.notes.append(f"{name} is not accepted: {why}")
         if len(self._taken) > n_before:
-            # At once: what was taken before a close stays so, however the scoring ends.
+            # Saved at once: a content accepted before a close stays accepted, even if scoring fails.
             self._save()
         return away
 
     def received(self, submission_hash: str) -> str:
-        """When a content was first taken, as `2026-11-22T14:30:00Z`; empty where nobody knows."""
+        """Return when a content was first accepted, as `2026-11-22T14:30:00Z`; empty if unknown."""
         return self._taken.get(submission_hash, ("", ""))[0]
 
     def _why_not(self, name: str, content: str) -> str:
@@ -234,9 +235,8 @@ class Admission:
         n_today = sum(moment.startswith(today) and own == team for moment, own in self._taken.values())
         if self._rules.per_day is not None and n_today >= self._rules.per_day:
             tomorrow = (self._now + timedelta(days=1)).strftime("%Y-%m-%d")
-            return (
-                f"{n_today} of {team!r} were taken today, {self._rules.per_day} a day are allowed; it is looked at again from {tomorrow} on"
-            )
+            limit = f"the limit is {self._rules.per_day} a day"
+            return f"{n_today} of {team!r} were accepted today, {limit}; it is checked again from {tomorrow} on"
         self._taken[content] = (self._now.strftime("%Y-%m-%dT%H:%M:%SZ"), team)
         return ""
 

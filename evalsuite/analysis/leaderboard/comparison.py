@@ -1,10 +1,8 @@
-"""A baseline against one or more candidates: every number of it, computed by `compare(sides)`; reports only render it.
+"""Compare a baseline with candidates: `compare(sides)` computes every number; reports only render them.
 
-One tested difference: of the mean scores on the same n instances, put between its limits, and of how two runs' scores are distributed.
-
-A mean may stay where the scores have moved.
-
-Two sides paired unit by unit: instances, or the records of those that hold many; their fields path by path, and whether scores moved.
+A tested difference has the mean scores on the same n instances, their difference with limits, and a p-value; a score shift compares the
+distributions of scores, which may move while the mean stays. Sides are paired unit by unit: instances, or the records of instances with
+many.
 """
 
 import math
@@ -51,13 +49,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedDifference:
-    """The difference b - a over n pairs; all is None where there is no pair.
+    """The difference b - a over n pairs; all is None if there is no pair.
 
     `a` and `b` are means in [0, 1]. `low` and `high` are the limits of the difference at confidence 1 - alpha (Bonett and Price for 0/1
     scores, else t, which covers graded differences at least as well as BCa at n = 15 to 100; with clusters t by CR2) and are not
-    adjusted. `p` is two-sided: exact McNemar for 0/1, else sign flips (of whole clusters with clusters); `p_adjusted` is Holm's over the
-    part of the comparison it stands in. `effect` is Cohen's d_z. `wins` counts the instances on which b is better, which of a stored score
-    that is `lower_is_better` is where it is less. `is_raw` says that all numbers are on the own scale of a metric without bounds.
+    adjusted. `p` is two-sided: exact McNemar for 0/1, else sign flips (of whole clusters with clusters); `p_adjusted` is Holm's over its
+    part
+    of the comparison. `effect` is Cohen's d_z. `wins` counts the instances on which b is better (smaller, if the stored score is
+    `lower_is_better`). `is_raw`: all numbers are on the own scale of a metric without bounds.
     """
 
     name: str
@@ -95,7 +94,7 @@ class PairedDifference:
 def paired_difference(
     name: str, a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05, clusters: Sequence[str] | None = None
 ) -> PairedDifference:
-    """The row of n pairs in the same order; `clusters` names each pair's cluster."""
+    """Test the difference of n pairs in the same order; `clusters` names each pair's cluster."""
     if not a:
         return PairedDifference(name=name, n=0, note="no instance in common that both were judged on")
     found = compare_paired(b, a, alpha=alpha)
@@ -123,7 +122,7 @@ def paired_difference(
 
 
 def _few_flips(significance: Significance, alpha: float) -> str:
-    """What so few differences cannot show, whatever their direction; empty where they are enough."""
+    """Return what so few differences cannot show, whatever their direction; empty if they are enough."""
     changed = significance.wins + significance.losses
     if not changed:
         return "" if "McNemar" in significance.method else "no differences"
@@ -135,7 +134,7 @@ def _few_flips(significance: Significance, alpha: float) -> str:
 def _over_clusters(
     tested: PairedDifference, a: Sequence[float], b: Sequence[float], clusters: Sequence[str], alpha: float
 ) -> PairedDifference:
-    """The row with limits and p-value that take whole clusters as independent instead of instances."""
+    """Return the row with limits and p-value that treat whole clusters as independent instead of instances."""
     apart = differences(b, a)
     totals = dict.fromkeys(clusters, 0.0)
     for cluster, value in zip(clusters, apart, strict=True):
@@ -143,7 +142,7 @@ def _over_clusters(
     flipped: PairedTest = sign_flip(list(totals.values()), [0.0] * len(totals))
     interval: Interval = clustered_interval(apart, clusters, confidence=1 - alpha)
     if not interval.se and max(map(abs, apart)) <= 1:
-        # Clusters that all agree say nothing of their spread, nor does one alone: each counts once.
+        # Clusters that all agree show no spread, nor does a single one: each counts once.
         interval = difference_interval(b, a, confidence=1 - alpha, effective=len(totals))
     return replace(
         tested,
@@ -161,7 +160,7 @@ def _over_clusters(
 
 
 def adjusted_differences(rows: Sequence[PairedDifference], alpha: float) -> list[PairedDifference]:
-    """The rows with Holm's p-values over all of them that have one: they are one family. A note says where an interval disagrees."""
+    """Return the rows with Holm's p-values over all of them that have one: they are one family. A note says if an interval disagrees."""
     at = [i for i, one in enumerate(rows) if one.p is not None]
     found = dict(zip(at, holm([p for one in rows if (p := one.p) is not None]), strict=True))
     return [_with_adjusted(one, found[i], alpha) if i in found else one for i, one in enumerate(rows)]
@@ -174,10 +173,10 @@ def _with_adjusted(row: PairedDifference, adjusted: float, alpha: float) -> Pair
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What n paired instances, differing as these do, can show by the test that judges them; worked out when it is read.
+    """What n paired instances with these differences can show by the test that judges them; computed when it is read.
 
-    `units` are what the test flips, instances or clusters of them; None where graded scores do not differ at all, because what their
-    differences look like is not known. `size` is the number of instances in a unit.
+    `units` are what the test flips, instances or clusters; None if graded scores do not differ at all, because then the distribution of
+    their differences is unknown. `size` is the number of instances in a unit.
     """
 
     units: Units | None = None
@@ -187,18 +186,18 @@ class Plan:
 
     @property
     def detectable(self) -> float | None:
-        """The smallest difference shown with 80 % power; None where none can be shown."""
+        """Return the smallest difference shown with 80 % power; None if none can be shown."""
         return None if self.units is None else detectable(self.units, self.alpha)
 
     @property
     def n_needed(self) -> int | None:
-        """How many instances would show the difference found, if it is the true one; None where so few can show nothing."""
+        """Return how many instances would show the observed difference, if it is the true one; None if so few can show nothing."""
         n = None if self.units is None else needed(self.units, self.difference, self.alpha)
         return None if n is None else math.ceil(n * self.size)
 
 
 def planned(a: Sequence[float], b: Sequence[float], *, alpha: float, clusters: Sequence[str] | None = None) -> Plan:
-    """The plan of n pairs in the same order; of whole clusters where those are flipped."""
+    """Return the plan of n pairs in the same order; of whole clusters if those are flipped."""
     if not a:
         return Plan()
     apart, n = differences(b, a), len(a)
@@ -216,11 +215,12 @@ CELLS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreShift:
-    """How far the scores of one field (or scorer) have moved from a to b.
+    """How far the scores of one field (or scorer) moved from a to b.
 
-    `distance` in [0, 1] is the area between both cumulative distributions (Wasserstein's first distance): 0.1 says that scores moved by
-    ten points on average. `p` comes from exchanging a and b within instances, or, where no instance is in both, between all of
-    them: exact up to 13 instances that differ, else drawn.
+    `distance` in [0, 1] is the area between both cumulative distributions (Wasserstein's first distance): 0.1 means that scores moved by
+    ten points on average. `p` comes from exchanging a and b within instances, or, if no instance is in both, between all of them: exact up
+    to
+    13 instances that differ, else drawn.
     """
 
     name: str
@@ -239,7 +239,7 @@ class ScoreShift:
 def score_shift(
     name: str, a: Mapping[str, float], b: Mapping[str, float], *, n_resamples: int = N_RESAMPLES, seed: int = SEED
 ) -> ScoreShift | None:
-    """The shift between scores by instance id; None where a side has none. Instances in one side only count where none is in both."""
+    """Compute the shift between scores by instance id; None if a side has none. Instances of one side count only if none is in both."""
     shared = [key for key in a if key in b]
     left, right = ([a[key] for key in shared], [b[key] for key in shared]) if shared else (list(a.values()), list(b.values()))
     if not left or not right:
@@ -262,12 +262,12 @@ def score_shift(
 
 
 def adjusted_shifts(shifts: Sequence[ScoreShift]) -> list[ScoreShift]:
-    """The shifts with Holm's p-values over all of them."""
+    """Return the shifts with Holm's p-values over all of them."""
     return [replace(one, p_adjusted=p) for one, p in zip(shifts, holm([one.p for one in shifts]), strict=True)]
 
 
 def _exchanged_in_pairs(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int) -> tuple[float, float, bool]:
-    """(distance, p, whether p was drawn) under exchanges within pairs; equal pairs move nothing and are left out."""
+    """Return (distance, p, whether p was drawn) under exchanges within pairs; equal pairs are left out."""
     import numpy as np
 
     values = np.asarray([pair for pair in zip(a, b, strict=True) if pair[0] != pair[1]], dtype=np.float64).ravel()
@@ -288,7 +288,7 @@ def _exchanged_in_pairs(a: Sequence[float], b: Sequence[float], n_resamples: int
 
 
 def _exchanged_in_all(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int) -> tuple[float, float, bool]:
-    """(distance, p, True) under exchanges between all instances of both sides."""
+    """Return (distance, p, True) under exchanges between all instances of both sides."""
     import numpy as np
 
     values = np.asarray([*a, *b], dtype=np.float64)
@@ -304,7 +304,7 @@ def _exchanged_in_all(a: Sequence[float], b: Sequence[float], n_resamples: int, 
 
 
 def _areas(weights: "NDArray[Any]", gaps: "NDArray[Any]") -> "NDArray[Any]":
-    """R areas between two cumulative distributions, from R rows of weights over N sorted values and the N - 1 gaps between them."""
+    """Return R areas between two cumulative distributions, from R rows of weights over N sorted values and the N - 1 gaps between them."""
     import numpy as np
 
     areas: NDArray[Any] = np.abs(np.cumsum(weights, axis=1))[:, :-1] @ gaps
@@ -312,7 +312,7 @@ def _areas(weights: "NDArray[Any]", gaps: "NDArray[Any]") -> "NDArray[Any]":
 
 
 def _blocks(total: int, width: int) -> Iterator[tuple[int, int]]:
-    """(size, start) of blocks of rows that stay within about 32 MB each."""
+    """Yield (size, start) of blocks of rows that stay within about 32 MB each."""
     block = max(1, CELLS_AT_ONCE // width)
     for start in range(0, total, block):
         yield min(block, total - start), start
@@ -327,7 +327,7 @@ class UnitPairs:
     instances: list[str]
 
     def clusters(self, cluster_of: Mapping[str, str] | None) -> list[str] | None:
-        """The cluster of each unit: that of its instance, or the instance itself where one of several holds many units; else None."""
+        """Return the cluster of each unit: that of its instance, or the instance itself if one of several has many units; else None."""
         if cluster_of is not None:
             return [cluster_of[name] for name in self.instances]
         n_instances = len(set(self.instances))
@@ -335,10 +335,11 @@ class UnitPairs:
 
 
 def paired_units(pairs: Sequence[Pair], how: PairingOptions) -> UnitPairs:
-    """The units of the pairs. A unit that one side was not judged on is left out.
+    """Return the units of the pairs. A unit that was not judged on one side is left out.
 
-    A side without units of its own, such as what was not handed in, has its score in each. Records beyond gold's that only one side has
-    are units on which the other, which invented nothing, is right.
+    A side without units of its own, such as a missing answer, has its score in each. For extra records that only one side has, the other
+    side,
+    which invented nothing, is right.
     """
     found = UnitPairs([], [], [])
     for a, b in pairs:
@@ -365,15 +366,16 @@ class FieldDifference:
         return self.f1.name
 
     def with_f1(self, f1: PairedDifference) -> "FieldDifference":
-        """The same with another row, such as one with an adjusted p-value."""
+        """Return the same with another row, such as one with an adjusted p-value."""
         return replace(self, f1=f1)
 
 
 def fields_by_unit(pairs: Sequence[Pair]) -> dict[str, UnitPairs]:
-    """Schema path -> the F1 of both sides in each unit that has the field on a side.
+    """Return schema path -> the F1 of both sides in each unit that has the field on a side.
 
-    A field that only one side has in a unit is right on the other: nothing was expected, and nothing invented. Results without units stand
-    for one each, by their F1 over all.
+    If only one side has a field in a unit, the other is right: nothing was expected, and nothing invented. Results without units are one
+    unit
+    each, by their F1 over all.
     """
     found: dict[str, UnitPairs] = {}
     alone = [(a, b) for a, b in pairs if not _has_unit_fields(a, b)]
@@ -397,7 +399,7 @@ def fields_by_unit(pairs: Sequence[Pair]) -> dict[str, UnitPairs]:
 
 
 def _has_unit_fields(a: Result, b: Result) -> bool:
-    """Whether both sides kept fields unit by unit, or one did and the other has nothing at all."""
+    """Whether both sides have fields per unit, or one has them and the other has nothing at all."""
     kept = [bool(fields_of_units(result)) for result in (a, b)]
     return all(kept) or (any(kept) and (b if kept[0] else a).status in ZERO)
 
@@ -409,7 +411,7 @@ def _column(column: list[UnitScore] | None, n: int, *, lacking: bool) -> list[Un
 
 
 def field_differences(pairs: Sequence[Pair], *, alpha: float, clusters: Mapping[str, str] | None = None) -> list[FieldDifference]:
-    """A row for each schema path, the largest loss of F1 first."""
+    """Return a row for each schema path, the largest loss of F1 first."""
     by_instance = fields_by_path(pairs)
     rows = []
     for path, units in fields_by_unit(pairs).items():
@@ -425,7 +427,7 @@ def _two_means(sides: Sequence[tuple[FieldNumbers, FieldNumbers]], at: int) -> t
 
 
 def score_shifts(base: RunSide, other: RunSide, how: PairingOptions) -> tuple[ScoreShift, ...]:
-    """The shift of each field's F1, or of each scorer's scores where no tree scorer judged."""
+    """Return the shift of each field's F1, or of each scorer's scores if no tree scorer judged."""
     pairs = [(a, other.results[name]) for name, a in base.results.items() if name in other.results]
     judged = [(a, b) for a, b in pairs if how.value(a) is not None and how.value(b) is not None]
     by_fields = shows(how.level, "shape")
@@ -443,7 +445,7 @@ def score_shifts(base: RunSide, other: RunSide, how: PairingOptions) -> tuple[Sc
 
 
 def _scores_by_column(side: RunSide, how: PairingOptions, *, with_fields: bool) -> dict[str, dict[str, float]]:
-    """Scorer (or path) -> instance id -> score of one side alone."""
+    """Return scorer (or path) -> instance id -> score of one side alone."""
     found: dict[str, dict[str, float]] = {}
     for name, result in side.results.items():
         value = how.value(result)
@@ -463,10 +465,11 @@ class Candidate:
     """One candidate against the baseline, paired on instance ids.
 
     `instances` are all that both sides have, in gold order; `flips` are those whose scores differ, the largest loss first. `right` counts
-    (both, baseline only, candidate only, neither) over the instances that both were judged on. `unjudged` names the shared instances that
-    one side was not judged on: they are left out of `total`, and `bounds` says between what the difference over all shared instances lies
-    (None where all were judged). `corrected` is the whole run's score after gold's errata, None where gold has none.
-    `people` is the difference that people would find, where they labelled answers of both sides.
+    (both, baseline only, candidate only, neither) over the instances that were judged on both sides. `unjudged` names the shared instances
+    that were not judged on one side: they are left out of `total`, and `bounds` are the limits of the difference over all shared instances
+    (None if all were judged). `corrected` is the whole run's score after gold's errata, None if gold has none. `people` is the difference
+    that
+    human raters would find, if they labelled answers of both sides.
     """
 
     label: str
@@ -493,21 +496,22 @@ class Candidate:
 
     @property
     def detectable(self) -> float | None:
-        """The smallest difference that so many instances show with 80 % power; None where they can show nothing."""
+        """Return the smallest difference that so many instances show with 80 % power; None if they can show nothing."""
         return self.plan.detectable
 
     @property
     def n_needed(self) -> int | None:
-        """How many instances would show this difference; None where it is shown, and where so few can show nothing."""
+        """Return how many instances would show this difference; None if it is shown, and if so few can show nothing."""
         return None if self.verdict in ("better", "worse") else self.plan.n_needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A baseline and n candidates. `warnings` are what --force passed over, and labels that are not used.
+    """A baseline and n candidates. `warnings` are the differences that --force ignored, and unused labels.
 
-    `seed` is that of everything that draws; `level` says how much of gold it holds, a word of `reveal.LEVELS`. `part_of` is the number of
-    gold's instances where a side was scored on fewer, None where all sides are whole.
+    `seed` seeds everything that draws; `level` is how much of gold it contains, a word of `redaction.LEVELS`. `part_of` is the number of
+    gold's
+    instances if a side was scored on fewer, None if all sides are whole.
     """
 
     suite: str
@@ -534,11 +538,11 @@ class Comparison:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """The candidates of which nothing can be said: no instance was judged on both sides."""
+        """The candidates without a verdict: no instance was judged on both sides."""
         return tuple(one.label for one in self.candidates if not one.total.n)
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison as plain JSON values: every number and every flip, but not the instances that changed nothing."""
+        """Return the comparison as plain JSON values: every number and every flip, but not the unchanged instances."""
         whole = asdict(replace(self, candidates=tuple(replace(one, instances=(), plan=Plan()) for one in self.candidates)))
         for one, candidate in zip(whole["candidates"], self.candidates, strict=True):
             del one["instances"], one["plan"]
@@ -556,11 +560,13 @@ def compare(
     shift: bool = False,
     reveal: str | None = None,
 ) -> Comparison:
-    """The first side as baseline against each of the others; p-values are adjusted by Holm over all candidates of a part.
+    """Compare the first side as baseline with each of the others; p-values are adjusted by Holm over all candidates of a part.
 
-    `rules` None compares the scores as each run has them. `cluster` is what the names of the groups begin with that part the instances into
-    clusters; by default those that the suite names. `reveal` is how much of gold may be seen, by default what the suite says. Raises
-    `UsageError` for fewer than two sides, for runs that are not comparable (without `force`) and for sides without an instance in common.
+    `rules` None compares the scores as each run has them. `cluster` is the prefix of the groups that divide the instances into clusters; by
+    default those that the suite names. `reveal` is how much of gold may be shown, by default what the suite says.
+
+    Raises:
+        UsageError: fewer than two sides, runs that are not comparable (without `force`), or no instance in common.
     """
     if len(sides) < 2:
         raise UsageError("a comparison needs two runs", hint="evalsuite compare BASELINE CANDIDATE [CANDIDATE ...]")
@@ -571,7 +577,7 @@ def compare(
     check_level(reveal)
     how = PairingOptions(rules, alpha, cluster, shift, reveal or default_level(hidden=any(side.hidden for side in sides)))
     found = [_candidate(base, other, how, n_tests=len(others)) for other in others]
-    # Why labels cannot be read quotes them.
+    # The reasons why labels cannot be read quote them.
     warnings += [f"{side.label}: {side.unread if how.level == 'cells' else side.unread.partition(':')[0]}" for side in sides if side.unread]
     return Comparison(
         suite=base.suite,
@@ -596,7 +602,7 @@ def _signature_warnings(base: RunSide, others: Sequence[RunSide], rules: Rule | 
     texts = [f"{base.label} and {other.label} are not comparable: {', '.join(differing)}" for other, differing in found]
     if texts and not force:
         only_rules = all(len(differing) == 1 and differing[0].startswith("rules ") for _, differing in found)
-        way_out = "--rules official or --rules strict compares both under one" if only_rules else "score them anew under one signature"
+        way_out = "--rules official or --rules strict compares both under one" if only_rules else "score them again under one signature"
         raise UsageError(texts[0], hint=f"{way_out}, or compare them as they are with --force")
     return [f"{text} (compared under --force)" for text in texts]
 
@@ -633,7 +639,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
         total=total,
         verdict="",
         is_regression=False,
-        # A difference must pass Holm's first step to be shown whatever the others show.
+        # A difference must pass Holm's first step to be shown, whatever the others show.
         plan=planned(whole.a, whole.b, alpha=how.alpha / n_tests, clusters=whole.clusters(cluster_of)),
         instances=both,
         flips=tuple(with_texts(flip, base, other) for flip in flipped_instances(both)) if how.level == "cells" else flipped_instances(both),
@@ -644,7 +650,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
             *(paired(name, *judged_by(chosen, how)) for name, chosen in pairs_by_further_scorer(shared).items()),
         ),
         by_group=tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items()),
-        # The paths of a schema are places in gold.
+        # The paths of a schema reveal places in gold.
         fields=tuple(field_differences(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),
         shift=score_shifts(base, other, how) if how.shift else (),
         unjudged=tuple(a.instance_id for a, b in shared if how.value(a) is None or how.value(b) is None)
@@ -659,7 +665,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
 
 
 def _with_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]:
-    """The candidates with Holm's p-values: the totals are one family, and so is each part over all candidates."""
+    """Return the candidates with Holm's p-values: the totals are one family, and so is each part over all candidates."""
     totals = adjusted_differences([one.total for one in candidates], alpha)
     scorers = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_scorer], alpha), "by_scorer")
     groups = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_group], alpha), "by_group")
@@ -679,7 +685,7 @@ def _with_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]
 
 
 def _dealt_out(candidates: Sequence[Candidate], rows: Sequence[Any], part: str) -> list[list[Any]]:
-    """The rows of one family dealt out again to the candidates they came from."""
+    """Return the rows of one family to their candidates."""
     waiting = iter(rows)
     return [[next(waiting) for _ in getattr(one, part)] for one in candidates]
 

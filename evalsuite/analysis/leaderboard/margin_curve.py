@@ -1,4 +1,4 @@
-"""How much of a score hangs on the tolerance: what the score would be were numbers compared more or less strictly."""
+"""The effect of tolerances: what the score would be if numbers were compared more or less strictly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from typing import Any
 from evalsuite.core.status import ZERO
 from evalsuite.core.types import Result, Rule
 
-# Tolerances the terminal shows, beside those at which most is gained.
+# Tolerances that the terminal shows, in addition to those with the largest gains.
 _DECADES = tuple(10.0**exponent for exponent in range(-9, 7))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Margins:
-    """A run's score against the tolerance: `steps` are (tolerance, score), the first at 0, one for each margin, ascending.
+    """A run's score by tolerance: `steps` are (tolerance, score), the first at 0, one for each margin, ascending.
 
-    `n` instances were judged; `near` are (instance, its score, its margin) of those whose verdict hangs on a tolerance, nearest first.
+    `n` instances were judged; `near` are (instance, its score, its margin) of those whose verdict depends on a tolerance, nearest first.
     """
 
     name: str
@@ -26,11 +26,11 @@ class Margins:
     near: tuple[tuple[str, float, float], ...]
 
     def at(self, tolerance: float) -> float:
-        """The score under a tolerance."""
+        """Return the score under a tolerance."""
         return next((score for step, score in reversed(self.steps) if step <= tolerance), self.steps[0][1] if self.steps else 0.0)
 
     def shown(self) -> list[tuple[float, float]]:
-        """(tolerance, score) at 0 and at each power of ten between the smallest and the largest margin."""
+        """Return (tolerance, score) at 0 and at each power of ten between the smallest and the largest margin."""
         if not self.near:
             return [(0.0, self.at(0.0))]
         low, high = self.near[0][2], self.near[-1][2]
@@ -50,7 +50,7 @@ class Margins:
 
 
 def find_margins(name: str, results: Sequence[Result], rules: Rule) -> Margins:
-    """The score of n results against the tolerance; what nobody judged is left out."""
+    """Compute the score of n results by tolerance; unjudged ones are left out."""
     values = [(result, value) for result in results if (value := _value(result, rules)) is not None]
     hanging = [(result.instance_id, value, margin) for result, value in values if (margin := _margin(result)) is not None]
     near = sorted(hanging, key=lambda item: (item[2], item[0]))

@@ -1,8 +1,7 @@
-"""Two sides paired on instance ids: whose score counts, which flips, and how instances fall into scorers, groups, clusters and fields.
+"""Load and pair sides on instance ids: the score that counts, flips, and the parts by scorer, group, cluster and field.
 
-What several runs have in common: the instances that all of them have, which way is better, and what forbids ranking them together.
-
-What is compared: a saved run, or a submission folder that is scored now.
+A side is a saved run, or a submission folder that is scored now. Several runs share the instances that all of them have; different
+signatures prevent a ranking.
 """
 
 from collections import Counter
@@ -30,12 +29,12 @@ Direction = Literal["higher", "lower"]
 
 
 def direction_of(scorers: Sequence[str]) -> Direction:
-    """Which way is better: "lower" only where all of the scorers say so. A plugin's scorer that is not loaded counts as "higher"."""
+    """Return which way is better: "lower" only if all of the scorers say so. A plugin's scorer that is not loaded counts as "higher"."""
     return "lower" if scorers and all(_direction_of_scorer(name) == "lower" for name in scorers) else "higher"
 
 
 def raw_direction_of(scorers: Iterable[str]) -> Direction:
-    """Which way is better on these scorers' own scale: "lower" only where all of them say so."""
+    """Return which way is better on these scorers' own scale: "lower" only if all of them say so."""
 
     def of(name: str) -> Direction:
         try:
@@ -47,7 +46,7 @@ def raw_direction_of(scorers: Iterable[str]) -> Direction:
 
 
 def further_directions(runs: Sequence[RunScores]) -> dict[str, Direction]:
-    """Which way is better for each scorer beside the score: up, but for what is measured on a scale of its own."""
+    """Return which way is better for each further scorer: higher, except for scores on a scale of their own."""
     return {name: raw_direction_of([name]) if name in run.further_raw else "higher" for run in runs for name in run.further}
 
 
@@ -61,8 +60,8 @@ def _direction_of_scorer(name: str) -> Direction:
 class SharedInstances:
     """m runs over the n instances that all of them have, in the first one's order.
 
-    `is_raw`: there are no scores, and in their columns stand the values on the metric's own scale, which has no end that a missing one
-    could count as.
+    `is_raw`: there are no scores, and their columns contain the values on the metric's own scale, which has no worst value for a missing
+    answer.
     """
 
     def __init__(self, runs: Sequence[RunScores]) -> None:
@@ -86,12 +85,12 @@ class SharedInstances:
             self.notes.append(f"scores of both polarities are averaged: less is better for {lower}")
 
     def ungraded(self, i: int) -> set[str]:
-        """The instances that the grader's side left unjudged in run i."""
+        """Return the instances that the grader's side left unjudged in run i."""
         judged = zip(self.ids, self.column(i, "score"), self.column(i, "status"), strict=True)
         return {name for name, value, status in judged if value is None and status in UNGRADED}
 
     def without(self, ids: Collection[str]) -> "SharedInstances":
-        """The same runs over the other instances. Raises `UsageError` where none is left."""
+        """Return the same runs over the other instances. Raises `UsageError` if none is left."""
         if not ids:
             return self
         kept = [name for name in self.ids if name not in ids]
@@ -103,14 +102,14 @@ class SharedInstances:
         return other
 
     def column(self, i: int, name: str) -> list[Any]:
-        """A column of run i over the shared instances."""
+        """Return a column of run i over the shared instances."""
         values, at = getattr(self.runs[i], name), self._at[i]
         return list(values) if at is None else [values[at[own]] for own in self.ids]
 
     def values(self, i: int, name: str, unjudged: Literal["worst", "best"] = "worst") -> list[float]:
-        """Numbers of run i for the mean: what was not handed in or is at fault counts as the worst value, the unjudged as `unjudged`.
+        """Return numbers of run i for the mean: a missing or faulty answer counts as the worst value, an unjudged one as `unjudged`.
 
-        The status is that of the rules that count: where only the other rules could read an answer, their number stays.
+        The status is that of the rules that count: if only the other rules could read an answer, their number stays.
         """
         worst, best = (0.0, 1.0) if self.direction == "higher" else (1.0, 0.0)
         instead = worst if unjudged == "worst" else best
@@ -118,9 +117,10 @@ class SharedInstances:
         return [worst if status in ZERO and not value else instead if value is None else value for value, status in pairs]
 
     def unit_values(self, ranked: Sequence[int]) -> list[list[float]] | None:
-        """The units of the one instance that is shared, for each run of `ranked`; None where there are more, or none has units of its own.
+        """Return the units of the only shared instance, for each run of `ranked`; None if there are more instances, or none has units.
 
-        Of several instances each counts once, whatever it holds: its records hang together. A unit that somebody was not judged on is
+        Each of several instances counts once, whatever its number of records, because these are dependent. A unit that was not judged in
+        some run is
         left out.
         """
         if len(self.ids) > 1 or self.direction == "lower" or not any(self.runs[i].units.get(self.ids[0]) for i in ranked):
@@ -130,11 +130,11 @@ class SharedInstances:
         return [[score for at in judged if (score := side[at]) is not None] for side in sides] if judged else None
 
     def n_units(self) -> int:
-        """How many units the shared instances hold: the records of one that holds many, in the run that has most."""
+        """Return how many units the shared instances have: the records of one with many, in the run that has most."""
         return sum(max(len(run.units.get(name, (0,))) for run in self.runs) for name in self.ids)
 
     def places(self, by: By) -> dict[str, list[int]]:
-        """Scorer or group -> the positions of its instances."""
+        """Return scorer or group -> the positions of its instances."""
         found: dict[str, list[int]] = {}
         if by == "scorer":
             for i, name in enumerate(self.scorers):
@@ -144,13 +144,13 @@ class SharedInstances:
         return {tag: here for tag, ids in self.runs[0].groups.items() if (here := [at[name] for name in ids if name in at])}
 
     def clusters(self) -> list[str] | None:
-        """The cluster of each instance, None where the suite names none or they do not part the instances."""
+        """Return the cluster of each instance, None if the suite names none or they do not partition the instances."""
         tags = self.runs[0].clusters
         found = {name: tag for tag in tags for name in self.runs[0].groups.get(tag, ())}
         return [found[name] for name in self.ids] if tags and all(name in found for name in self.ids) else None
 
     def cluster_note(self, n_ranked: int, alpha: float) -> str:
-        """What the clusters of the suite keep the board from saying, empty where nothing."""
+        """Return why the suite's clusters cannot be used, empty if they can."""
         tags, clusters = self.runs[0].clusters, self.clusters()
         if tags and clusters is None:
             at = next(name for name in self.ids if not any(name in self.runs[0].groups.get(tag, ()) for tag in tags))
@@ -166,7 +166,7 @@ class SharedInstances:
 
 
 def _are_raw(runs: Sequence[RunScores]) -> bool:
-    """Whether some values have no score, and all that was judged has a value on the scorer's own scale."""
+    """Whether some values have no score, and everything judged has a value on the scorer's own scale."""
     rows = [
         (score, raw)
         for run in runs
@@ -183,7 +183,7 @@ def _with_raw_values(run: RunScores) -> RunScores:
 
 
 def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
-    """What keeps runs from being compared, each as `rules: official (3), strict (1)`; empty where they are alike."""
+    """Return what makes runs incomparable, each as `rules: official (3), strict (1)`; empty if they are alike."""
     parts = [dict(part.partition(":")[::2] for part in run.signature.split("|")) for run in runs]
     found = []
     for name in dict.fromkeys(name for part in parts for name in part):
@@ -198,12 +198,14 @@ def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSide:
-    """One scored submission: its n results by instance id in gold order, and what `run.json` says of it.
+    """One scored submission: its n results by instance id in gold order, and the content of `run.json`.
 
-    `clusters` are the groups that the suite names as clusters; `hidden` says that gold is secret, so that no reason may be shown.
-    `n_instances` are those of all of gold, 0 where nobody knows; `exchanges` what was asked and answered.
-    `corrected` is the score after gold's errata, None without any; `n_unapplied` of these are stale or expired. `labels` are
-    what people said of its answers, by instance id; `unread` is why those beside it are not used.
+    `clusters` are the groups that the suite names as clusters; `hidden`: gold is secret, so no reason may be shown. `n_instances` are those
+    of
+    all of gold, 0 if unknown; `exchanges` the questions and answers. `corrected` is the score after gold's errata, None without any;
+    `n_unapplied` of these are stale or expired. `labels` are human labels of its answers, by instance id; `unread` is why the saved ones
+    are not
+    used.
     """
 
     label: str
@@ -232,7 +234,7 @@ class RunSide:
 def side_of(
     label: str, run: Mapping[str, Any], results: Iterable[Result], *, source: str = "", exchanges: Exchanges | None = None
 ) -> RunSide:
-    """The side made of a `run.json` object and its results; keys that an older run lacks are left empty."""
+    """Return the side of a `run.json` object and its results; keys that an older run lacks are empty."""
     gold = run.get("gold", {})
     return RunSide(
         label=label,
@@ -260,7 +262,7 @@ def load_sides(
     rules: Rule | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> list[RunSide]:
-    """The side behind each name: a run's folder, its name under `runs`, the name it was given in its suite, or a submission.
+    """Load the side of each name: a run's folder, its name under `runs`, its name in its suite, or a submission.
 
     A submission (a folder, or a file of answers) is scored against `gold` (default: the gold of the first run that was named, else `gold`)
     under the limits of that run, and adds no run to the history; `how` are further options of a run, by name. Raises `UsageError` for a
@@ -279,20 +281,20 @@ def load_sides(
             sides.append(replace(side, labels=labels, unread=unread))
         else:
             sides.append(_scored(Path(name), gold, like, rules, how or {}))
-    # Where several share a label, the number in the order given is added.
+    # If several share a label, the number in the given order is appended.
     n_with = Counter(side.label for side in sides)
     return [replace(side, label=f"{side.label} #{at}") if n_with[side.label] > 1 else side for at, side in enumerate(sides, 1)]
 
 
 def with_labels(sides: Sequence[RunSide], files: Sequence[Path]) -> Sequence[RunSide]:
-    """The sides with the labels of a file each, in their order; as they are without files. Raises `UsageError`."""
+    """Return the sides with the labels of a file each, in their order; unchanged without files. Raises `UsageError`."""
     if files and len(files) != len(sides):
         raise UsageError(f"{len(files)} files of labels for {len(sides)} runs", hint="--labels once for each run, in their order")
     return [replace(side, labels=labels_of(file), unread="") for side, file in zip(sides, files, strict=True)] if files else sides
 
 
 def _saved(name: str, runs: Path) -> RunEntry | None:
-    """The saved run of that name, None where it is a folder, or a file of answers, to be scored."""
+    """Return the saved run of that name, None if it is a folder or a file of answers to score."""
     if (entry := named_run(name, runs)) is not None:
         return entry
     folder = Path(name)
@@ -309,21 +311,21 @@ def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule 
     options = like.run.get("options", {}) if like is not None else {}
     of_run = Path(str(like.run.get("gold", {}).get("folder"))) if gold is None and like is not None else None
     place = of_run if of_run is not None and of_run.is_dir() else gold or Path("gold")
-    # A run under default rules says `official` too, and gives tree scorers their own default: only `strict` was surely chosen.
+    # A run under default rules says `official` too, with another default for tree scorers: only `strict` was surely chosen.
     chosen = rules or ("strict" if options.get("rules") == "strict" else None)
-    # The user named this gold, or left it at its default; what a saved run names is not to be executed.
+    # The user named this gold, or kept the default; the gold that a saved run names must not be executed.
     with trusting_plugins(*([] if place is of_run else [place])):
         done = run(folder, place, RunOptions(rules=chosen, limits=options.get("limits") or {}, save=False, **how))
     if not done.summary.n_submitted:
         raise UsageError(
-            f"{folder} has handed in none of the {len(done.results)} instances of {done.gold.folder}", hint="name its gold by --gold"
+            f"{folder} answers none of the {len(done.results)} instances of {done.gold.folder}", hint="name its gold by --gold"
         )
     texts = exchanges_of(done.gold, done.submission)
     return side_of(folder.resolve().name, done.to_json(), done.results, source=str(folder), exchanges=texts)
 
 
 def what_differs(a: RunSide, b: RunSide, *, rules: Rule | None = None) -> list[str]:
-    """The parts of the signatures that differ, as `gold 3f9c1e against 77ab01`; the rules do not count where they are chosen now."""
+    """Return the parts of the signatures that differ, as `gold 3f9c1e against 77ab01`; the rules do not count if they are chosen now."""
     left, right = (dict(part.partition(":")[::2] for part in side.signature.split("|") if part) for side in (a, b))
     return [
         f"{name} {left.get(name, 'absent')} against {right.get(name, 'absent')}"
@@ -337,11 +339,11 @@ Pair = tuple[Result, Result]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """An instance that both sides have: both scores, None where one was not judged or may not be seen, and both reasons.
+    """An instance of both sides: both scores, None if one was not judged or may not be shown, and both reasons.
 
-    Scores are in [0, 1], those of a metric without bounds on its own scale. Of a stored score that is `lower_is_better` less is a gain.
-
-    Of a change in an instance of texts also what was asked, what is right, and both answers.
+    Scores are in [0, 1], those of a metric without bounds on its own scale. If `lower_is_better`, a smaller stored score is a gain. A
+    change in
+    an instance of texts also has the question, the right answer, and both answers.
     """
 
     instance_id: str
@@ -359,24 +361,24 @@ class Paired:
 
     @property
     def gain(self) -> float | None:
-        """The change to the better, a loss below 0; None where a score is None."""
+        """Return the improvement, a loss below 0; None if a score is None."""
         return None if self.change is None else -self.change if self.lower_is_better else self.change
 
     @property
     def change(self) -> float | None:
-        """The candidate's score less the baseline's, None where one is None; what rounding alone makes is 0."""
+        """Return the candidate's score minus the baseline's, None if one is None; rounding noise counts as 0."""
         if self.a is None or self.b is None:
             return None
         return self.b - self.a if abs(self.b - self.a) > 1e-9 else 0.0
 
     def told(self, reason: str) -> str:
-        """A reason as people read it: with the gold text in it, where that may be seen."""
+        """Return a reason as people read it, with the gold text in it if that may be shown."""
         return Exchange(reference=self.reference).told(reason)
 
 
 @dataclass(frozen=True, slots=True)
 class PairingOptions:
-    """How two sides are held against each other."""
+    """How two sides are compared."""
 
     rules: Rule | None
     alpha: float
@@ -386,34 +388,34 @@ class PairingOptions:
     raw: bool = False
 
     def value(self, result: Result) -> float | None:
-        """The score under the rules that were chosen, else under the run's own; with `raw` the value on the metric's own scale."""
+        """Return the score under the chosen rules, else under the run's own; with `raw` the value on the metric's own scale."""
         if self.raw:
             return own_value(result)
         return result.score if self.rules is None else result.official if self.rules == "official" else result.strict
 
 
 def on_own_scale(shared: Sequence[Pair], how: PairingOptions) -> PairingOptions:
-    """The options that hold a metric without bounds to another by its raw values: where no pair has scores, and some side has those."""
+    """Return options that compare raw values, if no pair has scores and some side has values of a metric without bounds."""
     if any(how.value(a) is not None and how.value(b) is not None for a, b in shared if a.status == b.status == "scored"):
         return how
     return replace(how, raw=any(raw_value(result) is not None for pair in shared for result in pair))
 
 
 def judged_by(shared: Sequence[Pair], how: PairingOptions) -> tuple[list[Pair], PairingOptions]:
-    """The pairs that both sides were judged on, and the options with the scale that they are compared on."""
+    """Return the pairs that were judged on both sides, and the options with the scale of the comparison."""
     how = on_own_scale(shared, how)
     return [(a, b) for a, b in shared if how.value(a) is not None and how.value(b) is not None], how
 
 
 def is_lower_better(pairs: Sequence[Pair], *, raw: bool = False) -> bool:
-    """Whether less is better of every stored score, as a run from elsewhere may say (`details.better`), or on the scorers' own scale."""
+    """Whether less is better for every stored score, as an imported run may say (`details.better`), or on the scorers' own scale."""
     if raw and raw_direction_of(a.scorer or b.scorer or "" for a, b in pairs) == "lower":
         return True
     return bool(pairs) and all(result.details.get("better") == "lower" for pair in pairs for result in pair)
 
 
 def pairs_by_scorer(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """Scorer -> its pairs, in gold order."""
+    """Return scorer -> its pairs, in gold order."""
     found: dict[str, list[Pair]] = {}
     for a, b in pairs:
         found.setdefault(a.scorer or b.scorer or "", []).append((a, b))
@@ -421,7 +423,7 @@ def pairs_by_scorer(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
 
 
 def pairs_by_further_scorer(shared: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """Scorer beside the score -> its pairs, in gold order; empty where the suite has one scorer."""
+    """Return further scorer -> its pairs, in gold order; empty if the suite has one scorer."""
     names = tuple(dict.fromkeys(name for side in zip(*shared, strict=True) for name in scorers_of(side)))
     found: dict[str, list[Pair]] = {name: [] for name in names[1:]}
     for a, b in shared if found else ():
@@ -432,19 +434,19 @@ def pairs_by_further_scorer(shared: Sequence[Pair]) -> dict[str, list[Pair]]:
 
 
 def pairs_by_group(pairs: Sequence[Pair], groups: Mapping[str, Sequence[str]]) -> dict[str, list[Pair]]:
-    """Group -> its pairs in gold order; groups without one are left out."""
+    """Return group -> its pairs in gold order; groups without one are left out."""
     members = {tag: set(ids) for tag, ids in groups.items()}
     found = {tag: [pair for pair in pairs if pair[0].instance_id in ids] for tag, ids in members.items()}
     return {tag: chosen for tag, chosen in found.items() if chosen}
 
 
 def cluster_tags(base: RunSide, prefix: str | None) -> list[str]:
-    """The groups that are clusters: those that begin with `prefix`, or those that the suite names where it is None."""
+    """Return the groups that are clusters: those that begin with `prefix`, or those that the suite names if it is None."""
     return list(base.clusters) if prefix is None else [tag for tag in base.groups if tag.startswith(prefix)]
 
 
 def cluster_of_each(base: RunSide, how: PairingOptions, ids: Sequence[str]) -> dict[str, str] | None:
-    """Instance id -> its cluster, None where no clusters are asked for. Raises `UsageError` for an instance in none or in several."""
+    """Return instance id -> its cluster, None if no clusters are requested. Raises `UsageError` for an instance in none or in several."""
     tags = cluster_tags(base, how.cluster)
     if not tags and how.cluster is None:
         return None
@@ -463,7 +465,7 @@ def cluster_of_each(base: RunSide, how: PairingOptions, ids: Sequence[str]) -> d
 
 
 def paired_instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]], how: PairingOptions) -> tuple[Paired, ...]:
-    """The n instances of both sides in gold order, cut to what the level lets be seen: at `none` no score of an instance."""
+    """Return the n instances of both sides in gold order, cut to what the level allows: at `none` no score of an instance."""
     tags: dict[str, list[str]] = {}
     for tag, ids in groups.items():
         for name in ids:
@@ -485,20 +487,20 @@ def paired_instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]]
 
 
 def flipped_instances(found: Sequence[Paired]) -> tuple[Paired, ...]:
-    """The instances whose scores differ, the largest loss first, then the largest gain."""
+    """Return the instances whose scores differ, the largest loss first, then the largest gain."""
     changed = [(gain, one) for one in found if (gain := one.gain)]
     return tuple(one for _, one in sorted(changed, key=lambda pair: (pair[0] > 0, -abs(pair[0]))))
 
 
 def with_texts(flip: Paired, base: RunSide, other: RunSide) -> Paired:
-    """The instance with its texts, where the folders of its run are still as they were."""
+    """Return the instance with its texts, if the folders of its run are unchanged."""
     mine, theirs = (NOTHING if side.exchanges is None else side.exchanges.of(flip.instance_id) for side in (base, other))
     question, reference = mine.question or theirs.question, mine.reference or theirs.reference
     return replace(flip, question=question, reference=reference, answer_a=mine.answer, answer_b=theirs.answer)
 
 
 def _reason_shown(result: Result, how: PairingOptions) -> str:
-    """Why a result has its score, under the rules that are compared; below `cells` only what the level lets be said of it."""
+    """Return the reason of a result under the compared rules; below `cells` only what the level allows."""
     if not shows(how.level, "class"):
         return ""
     if how.level == "class":
@@ -513,7 +515,7 @@ def _reason_shown(result: Result, how: PairingOptions) -> str:
 
 
 def difference_bounds(shared: Sequence[Pair], how: PairingOptions) -> tuple[float, float]:
-    """The least and the greatest mean difference over all shared instances, whatever the unjudged scores are."""
+    """Return the smallest and the largest mean difference over all shared instances, whatever the unjudged scores are."""
     values = [(how.value(a), how.value(b)) for a, b in shared]
     low = sum((0.0 if b is None else b) - (1.0 if a is None else a) for a, b in values)
     high = sum((1.0 if b is None else b) - (0.0 if a is None else a) for a, b in values)
@@ -522,12 +524,12 @@ def difference_bounds(shared: Sequence[Pair], how: PairingOptions) -> tuple[floa
 
 FieldNumbers = tuple[float, float, float]
 _FIELD_KEYS = ("precision", "recall", "f1")
-# What was not handed in, or could not be read, has found none of the fields.
+# A missing or unreadable answer has none of the fields.
 _NOTHING_MATCHED: FieldNumbers = (0.0, 0.0, 0.0)
 
 
 def fields_of(result: Result) -> dict[str, FieldNumbers]:
-    """Path -> (precision, recall, F1) of one result; empty for what no tree scorer made. Paths without a number are left out."""
+    """Return path -> (precision, recall, F1) of one result; empty if no tree scorer made it. Paths without a number are left out."""
     found = result.details.get("fields", result.details.get("per_field"))
     if isinstance(found, Mapping):
         rows: Sequence[Any] = [{"path": path, **numbers} for path, numbers in found.items() if isinstance(numbers, Mapping)]
@@ -539,7 +541,7 @@ def fields_of(result: Result) -> dict[str, FieldNumbers]:
 
 
 def fields_by_path(pairs: Sequence[tuple[Result, Result]]) -> dict[str, dict[str, tuple[FieldNumbers, FieldNumbers]]]:
-    """Path -> instance id -> the numbers of (a, b), for the paths that both have; what was not handed in has 0 throughout."""
+    """Return path -> instance id -> the numbers of (a, b), for the paths that both have; a missing answer has 0 throughout."""
     found: dict[str, dict[str, tuple[FieldNumbers, FieldNumbers]]] = {}
     for a, b in pairs:
         left, right = fields_of(a), fields_of(b)

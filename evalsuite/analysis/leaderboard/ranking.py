@@ -19,19 +19,19 @@ from evalsuite.stats.samples import SEED
 
 SCHEMA_VERSION = 1
 CONFIDENCE = 0.95
-# What the submissions are to blame for before what they are not.
+# The submission's faults before those of the grader's side.
 _FAULTS = sorted((status for status in STATUSES if status in FAULTY), key=lambda status: status in UNJUDGED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedRow:
-    """One submission's line. Shares lie in [0, 1]; all numbers are None where `fault` says why it could not be read.
+    """One submission's row. Shares are in [0, 1]; all numbers are None if `fault` says why it could not be read.
 
-    `rank` counts from 1, equal scores share one; None where the grader's side left instances unjudged: then `score` is the mean of the
-    `n_judged` others, None where there is none. Over all instances it lies between `score_low` and `score_high`, the unjudged counted
+    `rank` counts from 1, equal scores share one; None if the grader's side left instances unjudged: then `score` is the mean of the
+    `n_judged` others, None if there is none. Over all instances it is between `score_low` and `score_high`, the unjudged counted
     wrong and right. `shared_ranks` are the places that the paired tests of all pairs leave open, `rank_interval` those that the tests of
     this one against all others leave: its true rank with 95 % confidence. `p_first` is the share of resamples with rank 1. `interval` is
-    that of the score. `coverage` is the share of instances handed in, `faults` counts instances by status. `corrected` is the score after
+    that of the score. `coverage` is the share of instances submitted, `faults` counts instances by status. `corrected` is the score after
     gold's errata, over all that the run was scored on.
     """
 
@@ -61,14 +61,16 @@ class RankedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaderboard:
-    """Ranked rows, best first, those that could not be read last, over the same n instances; and what is needed to repeat it.
+    """Ranked rows, best first, unreadable ones last, over the same n instances; and the settings that reproduce the ranking.
 
-    `forced` lists what differed between the runs where --force ranked them all the same. `test` with `correction` over `family` pairs
-    made the shared ranks, over those of one submission its rank interval, `n_resamples` draws with `seed` the chances to be first.
-    `by_direction` says for each column of `by` which way is better: the parts that scores are shown by, and the scorers beside the score,
-    each over all that a run was scored on; those of `raw_columns` are means on a scale of their own. `part_of` is the number of gold's
-    instances where these are fewer, None where all of gold is ranked.
-    `is_raw`: scores are means on the metric's own scale, which has no fixed range. `n_units` counts records where instances hold many.
+    `forced` lists the differences between runs that --force ranked anyway. `test` with `correction` over `family` pairs made the shared
+    ranks,
+    over those of one submission its rank interval, `n_resamples` draws with `seed` the chances to be first. `by_direction` says for each
+    column
+    of `by` which way is better: the parts that scores are shown by, and the further scorers, each over all that a run was scored on; those
+    of
+    `raw_columns` are means on a scale of their own. `part_of` is the number of gold's instances if these are fewer, None if all of gold is
+    ranked. `is_raw`: scores are means on the metric's own scale, which has no fixed range. `n_units` counts records if instances have many.
     """
 
     suite: str
@@ -103,7 +105,7 @@ class Leaderboard:
         return f"{'mean' if self.is_raw else 'score'} ({self.direction} is better)"
 
     def to_json(self) -> dict[str, Any]:
-        """The board as one JSON object."""
+        """Return the board as one JSON object."""
         return {"schema_version": SCHEMA_VERSION, "polarity": self.score_title, **asdict(self)}
 
 
@@ -118,13 +120,15 @@ def make_leaderboard(
     allow_unscored: bool = False,
     samples: bool = False,
 ) -> Leaderboard:
-    """The leaderboard of entries over the instances that all of them have.
+    """Rank entries over the instances that all of them have.
 
-    What the grader's side left unjudged counts for nobody: a submission with such instances has no rank, or, with `allow_unscored`, all
-    are ranked over the instances on which each of them was judged; one without any has none either way. With `samples` the submissions
+    Instances that the grader's side left unjudged count for no submission: one with such instances has no rank, or, with `allow_unscored`,
+    all
+    are ranked over the instances on which each of them was judged; one without any has no rank either way. With `samples` the submissions
     of one `model_name` are samples of it, and rows are models, which are ranked by the means of their samples.
 
-    Raises `UsageError` where none could be read, and where runs differ in signature or instances unless `force`.
+    Raises:
+        UsageError: no entry could be read, or runs differ in signature or instances without `force`.
     """
     of_model: Mapping[str, ModelSamples] = {}
     if samples:
@@ -183,7 +187,7 @@ def make_leaderboard(
 
 
 def _notes_on(table: SharedInstances, over: SharedInstances, n_ranked: int) -> Iterator[str]:
-    """What a reader has to know of a ranking `over` some of a table's instances."""
+    """Yield what a reader has to know of a ranking `over` some of a table's instances."""
     if len(over.ids) < len(table.ids):
         yield f"ranked over the {len(over.ids)} of {len(table.ids)} instances on which each of them was judged"
     if few := over.cluster_note(n_ranked, 1 - CONFIDENCE):
@@ -194,7 +198,7 @@ def _notes_on(table: SharedInstances, over: SharedInstances, n_ranked: int) -> I
 
 
 def _refuse_unlike(runs: Sequence[RunScores], *, force: bool) -> list[str]:
-    """What differs between runs that are ranked all the same. Raises `UsageError` where something does, without `force`."""
+    """Return the differences between runs that are ranked anyway. Raises `UsageError` if there are any, without `force`."""
     forced = what_forbids_ranking(runs)
     if forced and not force:
         hint = "score them alike (`evalsuite rescore RUN --rules ...`), or --force a ranking over what they share"
@@ -210,14 +214,16 @@ def _ranked_row(
     place: Mapping[str, Any] | None,
     parts: Mapping[str, Sequence[int]],
 ) -> RankedRow:
-    """The line of run i: with its `place` in the ranking `over` some instances, or without one. Counts are those of all in `table`."""
+    """Return the row of run i: with its `place` in the ranking `over` some instances, or without one. Counts are those of all in
+    `table`.
+    """
     run, status, left = table.runs[i], table.column(i, "status"), table.ungraded(i)
     counts, n = Counter(status), len(status)
     own = over if place is not None else table.without(left) if len(left) < n else None
     scores = dict(zip(own.ids, own.values(i, "score"), strict=True)) if own is not None else {}
 
     def mean(which: str) -> float | None:
-        """Over what this run was judged on; None of nothing."""
+        """Return the mean over the judged instances of this run; None of nothing."""
         if own is None or all(value is None for value in own.column(i, which)):
             return None
         values = own.values(i, which)
@@ -253,7 +259,7 @@ def _ranked_row(
 
 
 def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: DiskCache) -> dict[str, Any]:
-    """The ranking of the runs that have a rank and each one's interval as JSON values; worked out once for the same scores."""
+    """Return the ranking of the runs that have a rank, and each one's interval, as JSON values; computed once for the same scores."""
     if not ranked:
         return {"test": "", "correction": "", "family": 0, "seed": SEED, "n_resamples": 0, "tau": None, "submissions": []}
     means = [sum(values) / len(values) for values in (table.values(i, "score") for i in ranked)]
@@ -276,9 +282,9 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: DiskCa
 
 
 def _interval_of_mean(clusters: Sequence[str] | None, *, is_raw: bool) -> Callable[[float, Sequence[float]], dict[str, Any]]:
-    """The 95 % interval of a score from its units: over clusters where the suite names some, else the one every report shows.
+    """Return the 95 % interval of a score from its units: over clusters if the suite names some, else the one of every report.
 
-    Raw values have no ends.
+    Raw values are unbounded.
     """
     from evalsuite.stats.intervals import clustered_interval, clustered_score_interval, interval_of_units, score_interval, t_interval
 

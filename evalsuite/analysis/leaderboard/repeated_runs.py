@@ -1,4 +1,4 @@
-"""Several runs of one model: its answers are samples of the same questions."""
+"""Repeated runs of one model: its answers are samples of the same questions."""
 
 import hashlib
 import re
@@ -24,7 +24,7 @@ _BEGAN: Final = re.compile(r"\d{8}-\d{6}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSamples:
-    """One model: the names of its runs, and what they say together over the questions that were judged at least once."""
+    """One model: the names of its runs, and their joint numbers over the questions that were judged at least once."""
 
     model: str
     runs: tuple[str, ...]
@@ -41,7 +41,7 @@ class ModelSamples:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """Models in the order in which they were named; `notes` say what is not the same for all questions."""
+    """Models in the order in which they were named; `notes` say what differs between questions."""
 
     suite: str
     rules: str
@@ -57,11 +57,12 @@ class Samples:
 
 
 def samples_of(sides: Sequence[RunSide], *, notes: Sequence[str] = ()) -> Samples:
-    """The samples of each model: sides that say one `model_name` belong together; where one says none, all are of one model.
+    """Return the samples of each model: sides with one `model_name` belong together; if one has none, all are of one model.
 
-    `notes` go before those on samples that are lacking.
+    `notes` come before those on missing samples.
 
-    Raises `UsageError` for a model with one run, and for runs that were not scored alike.
+    Raises:
+        UsageError: a model has only one run, or runs were not scored alike.
     """
     names = [str(side.metadata.get("model_name") or "") for side in sides]
     groups: dict[str, list[RunSide]] = {}
@@ -88,8 +89,8 @@ def samples_of(sides: Sequence[RunSide], *, notes: Sequence[str] = ()) -> Sample
 def _check_alike(base: RunSide, sides: Sequence[RunSide]) -> None:
     for side in sides:
         if differing := what_differs(base, side):
-            hint = "score them anew under one signature"
-            raise UsageError(f"{base.label} and {side.label} are no samples of one thing: {', '.join(differing)}", hint=hint)
+            hint = "score them again under one signature"
+            raise UsageError(f"{base.label} and {side.label} are not samples of one model: {', '.join(differing)}", hint=hint)
 
 
 def _scores_by_question(sides: Sequence[RunSide]) -> dict[str, list[float]]:
@@ -101,7 +102,7 @@ def _scores_by_question(sides: Sequence[RunSide]) -> dict[str, list[float]]:
 
 
 def _questions(sides: Sequence[RunSide]) -> list[list[float]]:
-    """The judged scores of each question's samples: of an instance, or of each record of the only one."""
+    """Return the judged scores of each question's samples: of an instance, or of each record of the only one."""
     by_question = _scores_by_question(sides)
     if len(by_question) == 1:
         judged = [result for side in sides for result in side.results.values() if result.score is not None]
@@ -112,7 +113,7 @@ def _questions(sides: Sequence[RunSide]) -> list[list[float]]:
 
 
 def unequal_samples(sides: Sequence[RunSide]) -> list[str]:
-    """What is not the same for all questions: one note with the questions that have fewer judged samples than runs."""
+    """Return what differs between questions: one note with the questions that have fewer judged samples than runs."""
     fewer = [f"{name} ({len(scores)})" for name, scores in _scores_by_question(sides).items() if len(scores) < len(sides)]
     if not fewer:
         return []
@@ -121,14 +122,14 @@ def unequal_samples(sides: Sequence[RunSide]) -> list[str]:
 
 
 def newest_samples(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
-    """(the entries, but of runs that scored one sample of a model the newest alone; a note on what was left out).
+    """Return (the entries, with only the newest of several runs of one sample of a model; a note on the others).
 
-    Answers that were scored twice are one sample: those of one content, from one folder, or named by the other's `rescored_from`.
+    Answers that were scored twice are one sample: of the same content, from one folder, or named by the other's `rescored_from`.
     """
     from evalsuite.runs.rescoring import FROM
 
     runs = {Path(run.folder).name: run for entry in entries if (run := entry.scores) is not None and entry.is_run}
-    # The names of a history say when a run began; others say nothing.
+    # Run names of a history contain their start; other names do not.
     all_say_when = all(_BEGAN.match(name) for name in runs)
     newest: dict[Any, tuple[Any, str]] = {}
     for entry in entries:
@@ -150,14 +151,14 @@ def newest_samples(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def _model_of(entry: Entry) -> str:
-    """The `model_name` that is said of an entry, by others or by its run; empty where none is."""
+    """Return the `model_name` of an entry, from the option or its run; empty if there is none."""
     return str(entry.metadata.get("model_name") or (entry.scores and entry.scores.metadata.get("model_name")) or "")
 
 
 def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSamples]]:
-    """(an entry a model, the samples by its name): entries that say one `model_name` are samples of it, and its scores their means.
+    """Return (an entry per model, the samples by its name): entries with one `model_name` are samples of it, and its scores their means.
 
-    An entry that says none stands for itself, and so does one that could not be read. Instances that not all samples have are left out.
+    An entry without model, or an unreadable one, is by itself. Instances that not all samples have are left out.
     """
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -179,7 +180,9 @@ def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSam
 
 
 def _mean_run(runs: Sequence[RunScores]) -> tuple[RunScores, list[list[float]]]:
-    """(the means of m runs over the instances that all have, the judged scores of each instance, or of each record of the only one)."""
+    """Return (the means of m runs over the instances that all have, the judged scores of each instance, or of each record of the only
+    one).
+    """
     first = runs[0]
     shared = set(first.ids).intersection(*(run.ids for run in runs))
     ids = [name for name in first.ids if name in shared]
@@ -226,7 +229,7 @@ def load_samples(
     rules: Rule | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> tuple[list[RunSide], list[str]]:
-    """The side behind each name, and notes; `a+b+c` is one side, whose score on a question is the mean of the samples a, b and c."""
+    """Load the side of each name, and notes; `a+b+c` is one side, whose score on a question is the mean of the samples a, b and c."""
     parts = [_parts(name, runs) for name in names]
     loaded = iter(load_sides([name for own in parts for name in own], runs=runs, gold=gold, rules=rules, how=how))
     sides, notes = [], []
@@ -247,14 +250,14 @@ def _parts(name: str, runs: Path) -> list[str]:
 
 
 def mean_side(samples: Sequence[RunSide]) -> RunSide:
-    """The samples as one side: on each question, and in each record of one, the mean of those that were judged."""
+    """Return the samples as one side: on each question, and in each record of one, the mean of those that were judged."""
     names = dict.fromkeys(name for side in samples for name in side.results)
     results = {name: _mean_result([side.results[name] for side in samples if name in side.results]) for name in names}
     return replace(samples[0], label="+".join(side.label for side in samples), results=results)
 
 
 def _mean_result(results: Sequence[Result]) -> Result:
-    """One question's samples as a result: means of what was judged, and how many of them were right."""
+    """Return one question's samples as a result: means of the judged ones, and how many of them were right."""
 
     def mean(values: Sequence[float | None]) -> float | None:
         judged = [value for value in values if value is not None]

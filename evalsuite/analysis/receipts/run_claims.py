@@ -1,8 +1,7 @@
-"""What a saved run must hold, worked out from gold and the submission: its rows, what of them can be scored again here, its numbers.
+"""Recompute what a saved run must contain from gold and the submission: its rows, which of them can be scored again here, its numbers.
 
-The run is asked for nothing but its options: which instances, under which rules and limits. Nothing is asked of the network.
-
-What a run folder says of itself, as anybody may have written it: its two files in the form of a run, or not at all.
+Of the run only its options are used: which instances, under which rules and limits. Nothing contacts the network. The two files of a run
+folder are untrusted: they have the form of a run, or are rejected.
 """
 
 import json
@@ -95,11 +94,11 @@ _KEYS: Final[Mapping[str, Any]] = {
     "root": str,
     "digests": _OBJECT,
 }
-# Of run.json: what a run says of its maker and its making, which nothing shows afterwards.
+# Keys of run.json about the maker and the making of a run, which cannot be verified later.
 OWN_WORDS: Final = ("receipt", "metadata")
-# The parts of a signature that say what was installed.
+# The parts of a signature that name installed versions.
 VERSIONS: Final = frozenset({"evalsuite", *VERDICT_PACKAGES})
-# Deeper than any answer is read, and so than anything that a run says of one.
+# Deeper than any answer is read, and so deeper than anything that a run records of one.
 _DEEPEST: Final = 200
 _OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "live_gold", "as_of", "questions", "allow_programs", "invalid_as", "ves")
 _OPTIONAL: Final = frozenset(
@@ -109,7 +108,7 @@ _OPTIONAL: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was looked at: whether it is as it must be, and what was seen. `differs` names what is not."""
+    """One checked item: whether it is as it must be, and what was found. `differs` names the differences."""
 
     name: str
     good: bool
@@ -117,13 +116,13 @@ class Finding:
     differs: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as data."""
+        """Return the finding as data."""
         return {"name": self.name, "good": self.good, "says": self.says, "differs": list(self.differs)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """The `run.json` object of a run folder, and its n rows in the order of the file. Of right form, and not yet believed."""
+    """The `run.json` object of a run folder, and its n rows in file order: of right form, but not yet verified."""
 
     folder: Path
     run: Mapping[str, Any]
@@ -131,30 +130,35 @@ class Claims:
 
     @property
     def entry(self) -> RunEntry:
-        """The run as the history has it."""
+        """The run as an entry of the history."""
         return RunEntry(folder=self.folder, run=self.run, tags=())
 
 
 def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding], Claims | None]:
-    """What is to be said of the two files by themselves, and what they claim; None where that is nothing to go by.
+    """Return the findings on the two files by themselves, and their claims; None if these are unusable.
 
-    A `units.parquet` beside them is parsed in a worker, unless the `isolation` is none.
-    Raises `UsageError` where there is no finished run.
+    A `units.parquet` next to them is parsed in a worker, unless the `isolation` is none.
+
+    Raises:
+        UsageError: there is no finished run.
     """
     refuse_submission(folder)
     try:
         run, results = (folder / RUN).read_bytes(), (folder / RESULTS).read_bytes()
     except OSError:
-        raise UsageError(f"no finished run in {folder}", hint=f"a run folder holds {RUN} and {RESULTS}") from None
+        raise UsageError(f"no finished run in {folder}", hint=f"a run folder contains {RUN} and {RESULTS}") from None
     intact = is_intact(run, results)
     if intact is None:
-        says = "holds no digests: changed at its end, or written by an earlier version"
-        return [Finding(name=RUN, good=False, says=says), Finding(name=RESULTS, good=False, says="cannot be told: no digest of it")], None
+        says = "contains no digests: changed at its end, or written by an earlier version"
+        return [
+            Finding(name=RUN, good=False, says=says),
+            Finding(name=RESULTS, good=False, says="cannot be checked: no digest of it"),
+        ], None
     words = ("is not what was written", "as it was written")
     found = [Finding(name=name, good=good, says=words[good]) for name, good in zip((RUN, RESULTS), intact, strict=True)]
     if not all(intact):
         return found, None
-    # Digests that fit say nothing of who made them: from here on, only what has the form of a run is read on.
+    # Matching digests do not show who made them: from here on, only files in the form of a run are read.
     said, wrong = _run_of(run)
     rows, wrong_rows = _rows_of(results)
     if wrong or wrong_rows:
@@ -173,7 +177,7 @@ def _formed(name: str, wrong: list[str]) -> Finding:
 
 
 def _run_of(data: bytes) -> tuple[Mapping[str, Any], list[str]]:
-    """(the object of a run.json, what is wrong with its form)."""
+    """Return (the object of a run.json, what is wrong with its form)."""
     said = _object(data)
     if said is None:
         return {}, ["not one JSON object with each key once"]
@@ -185,19 +189,19 @@ def _run_of(data: bytes) -> tuple[Mapping[str, Any], list[str]]:
             continue
         if (key or top) in holder:
             if not fits(holder[key or top], annotation):
-                wrong.append(f"{path} is no {readable(annotation)}")
+                wrong.append(f"{path} must be {readable(annotation)}")
         elif path not in _OPTIONAL:
             wrong.append(f"{path} is missing")
     return said, wrong
 
 
 def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
-    """(the rows of a results.jsonl, what is wrong with their form)."""
+    """Return (the rows of a results.jsonl, what is wrong with their form)."""
     *lines, rest = data.split(b"\n")
-    wrong = ["the last line has no end"] if rest else []
+    wrong = ["the last line is incomplete"] if rest else []
     rows = []
     for number, line in enumerate(lines, 1):
-        # To some readers a bare CR ends a line too.
+        # Some readers treat a bare CR as the end of a line.
         said = _object(line) if b"\r" not in line else None
         late = (said or {}).pop("strict_fault", None)
         if said is None or said.keys() != _row_types().keys() or not _is_late(late):
@@ -205,7 +209,7 @@ def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
             continue
         unfit = [key for key, annotation in _row_types().items() if not fits(said[key], annotation)]
         if unfit:
-            wrong.append(f"line {number}: {', '.join(f'{key} is no {readable(_row_types()[key])}' for key in unfit)}")
+            wrong.append(f"line {number}: {', '.join(f'{key} must be {readable(_row_types()[key])}' for key in unfit)}")
             continue
         rows.append(Result(**said, strict_fault=None if late is None else Fault(**late)))
     return tuple(rows), wrong
@@ -217,14 +221,14 @@ def _is_late(said: Any) -> bool:
 
 
 def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
-    """What stays a run's own word, as (name, value): who made it and how, what that cost, and versions that are not installed here.
+    """Return what stays an unverified claim of the run, as (name, value): its maker, cost, and versions that are not installed here.
 
-    `expected` is the run.json object as it must be, `places` are the folders of gold and submission that were looked at.
+    `expected` is the run.json object as it must be, `places` are the folders of gold and submission that were checked.
     """
     said = claims.run
     for part in OWN_WORDS:
         yield from ((f"{part}.{key}", value if isinstance(value, str) else plain(value)) for key, value in said[part].items())
-    yield from ((f"metadata.{key}", "nothing is said") for key in METADATA_KEYS if key not in said["metadata"])
+    yield from ((f"metadata.{key}", "not recorded") for key in METADATA_KEYS if key not in said["metadata"])
     yield "seconds", f"{said['seconds']:g}, and those of each row"
     if n_timed := sum("time_ratio" in row.details for row in claims.rows):
         yield "details.time_ratio", f"of {n_timed} {'row' if n_timed == 1 else 'rows'}"
@@ -233,19 +237,19 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
     yield from ((f"signature.{name}", f"{then.get(name, 'none')} then, {now[name]} now") for name in moved)
     for side, place in places.items():
         if place.resolve() != Path(said[side]["folder"]).resolve():
-            yield f"{side}.folder", f"{said[side]['folder']}, looked at was {place}"
+            yield f"{side}.folder", f"{said[side]['folder']}, checked was {place}"
     yield from ((key, plain(said[key])) for key in ("judge", "sql", "living_gold", "databases") if key in said)
     if "corrections" in said:
-        yield "corrections.day", f"{said['corrections']['day']}, on which the errata held"
+        yield "corrections.day", f"{said['corrections']['day']}, the day of the errata"
     if signer := claimed_signer(claims.folder):
-        yield "signed by", f"{signer}; --key FILE.pub holds the run to a key"
+        yield "signed by", f"{signer}; --key FILE.pub requires the signature of a key"
     entry = read_run(claims.folder)
     if entry is not None and entry.tags:
         yield "tags", " ".join(f"#{tag}" for tag in entry.tags)
 
 
 def plain(value: Any) -> str:
-    """A value as one text, the same for equal values: keys sorted, 1.0 as 1, and true as neither."""
+    """Return a value as one text, the same for equal values: keys sorted, 1.0 as 1, and true as neither."""
     return json.dumps(json.loads(json.dumps(value, default=json_safe), parse_float=_number), sort_keys=True)
 
 
@@ -255,13 +259,13 @@ def _number(text: str) -> int | float:
 
 
 def are_numbers(said: Mapping[str, Any]) -> bool:
-    """Whether an object has what the errata's `corrected` has, of the right types: a status and the three numbers."""
+    """Whether an object has the form of the errata's `corrected`: a status and the three numbers."""
     keys = ("status", "score", "official", "strict")
     return said.keys() == set(keys) and all(fits(said[key], _row_types()[key]) for key in keys)
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
-    """The JSON object that some bytes hold, None where they hold anything else, or a key twice: of that two readers read two things."""
+    """Return the JSON object in some bytes, None for anything else, or with a repeated key, which readers interpret differently."""
     try:
         said = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
         check_depth(said, _DEEPEST)
@@ -273,7 +277,7 @@ def _object(data: bytes) -> dict[str, Any] | None:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     said = dict(pairs)
     if len(said) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return said
 
 
@@ -283,16 +287,16 @@ def _row_types() -> Mapping[str, Any]:
     return {key: hints[key] for key in RESULT_KEYS}
 
 
-JUDGE, QUERY, LIVING = "a judge has to be asked", "its answer is a query", "its gold comes from a query"
-NO_JAIL = "a program is run with --allow-programs only"
+JUDGE, QUERY, LIVING = "it needs a judge", "its answer is a query", "its gold comes from a query"
+NO_JAIL = "a program is run only with --allow-programs"
 ELSEWHERE, AT_ONCE, UNPICKED = "not in this run", "scored with all answers at once", "not in the sample"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """The plan of a run: n tasks in gold order, `among` which they are a shard.
+    """The plan of a run: n tasks in gold order, `among` the tasks of which they are a shard.
 
-    By instance id: `settled` are the results of those that need no scoring, `outside` says why some cannot be scored again here.
+    By instance id: `settled` are the results that need no scoring, `outside` says why others cannot be scored again here.
     """
 
     gold: Gold
@@ -308,11 +312,11 @@ class Replay:
 
     @property
     def ids(self) -> list[str]:
-        """The instance ids of the rows that must be there, in their order."""
+        """The instance ids of the required rows, in their order."""
         return [task.instance.instance_id for task in self.tasks]
 
     def elsewhere(self) -> dict[str, str]:
-        """The instances of gold that the run does not cover, each with the option that left it out."""
+        """Return the instances of gold that the run does not cover, each with the option that left it out."""
         named = {"only": self.options.only, "filter": self.options.pattern, "group": self.options.group, "shard": self.options.shard}
         chosen = ", ".join(f"--{name}" for name, value in named.items() if value)
         known = set(self.ids)
@@ -322,9 +326,10 @@ class Replay:
 def replay_of(
     claims: Claims, gold: Gold, submission: Submission, databases_folder: Path | None = None, questions: Path | None = None
 ) -> Replay:
-    """The plan of the run that `claims` says it is, over a gold that was read with these `questions`.
+    """Return the plan of the run that `claims` describes, over a gold that was read with these `questions`.
 
-    Raises `EvalsuiteError` where no such run can be of this gold and submission.
+    Raises:
+        EvalsuiteError: no such run of this gold and submission is possible.
     """
     options = _options(claims.run)
     errata = read_errata(gold, day=options.errata_day)
@@ -341,7 +346,7 @@ def replay_of(
         for task in tasks:
             name = task.instance.instance_id
             variants = [task, *([replace(task, instance=patched[name])] if name in patched else [])]
-            # Where the databases are known to lie, a pair of queries is run again.
+            # If the databases are available, a pair of queries is run again.
             early = [None if databases_folder is not None and is_pair(variant) else skip_unscorable(variant) for variant in variants]
             if early[0] is not None and None not in early:
                 settled[name] = early[0]
@@ -362,12 +367,12 @@ def replay_of(
 
 
 def _options(run: Mapping[str, Any]) -> RunOptions:
-    """The options that a run.json names; raises `UsageError` for a shard or a day that is none."""
+    """Return the options that a run.json names; raises `UsageError` for an invalid shard or day."""
     said, day = run["options"], run.get("corrections", {}).get("day")
     try:
         errata_day = date.fromisoformat(day) if day else None
     except ValueError:
-        raise UsageError(f"corrections.day is no day: {day!r}") from None
+        raise UsageError(f"corrections.day is not a day: {day!r}") from None
     return RunOptions(
         rules=said["rules"],
         only=tuple(said["only"]),
@@ -389,7 +394,7 @@ def _options(run: Mapping[str, Any]) -> RunOptions:
 
 
 def chosen_in(run: Mapping[str, Any], gold: Gold) -> Rule | None:
-    """The rules that were chosen, as the signature has them: run.json's `options` hold those of the score, chosen or not."""
+    """Return the chosen rules from the signature: run.json's `options` contain those of the score, chosen or not."""
     word = dict(part.partition(":")[::2] for part in run["signature"].split("|")).get("rules")
     known: dict[str, Rule | None] = {rules_name("default", gold.layout): None, rules_name("official", gold.layout): "official"}
     known[rules_name("strict", gold.layout)] = "strict"
@@ -399,9 +404,9 @@ def chosen_in(run: Mapping[str, Any], gold: Gold) -> Rule | None:
 
 
 def _outside(variants: Sequence[Task], databases: Databases, *, live: bool) -> str:
-    """Why a task, as gold has it and as the errata patch it, cannot be scored again offline; empty where it can.
+    """Return why a task, with gold's checks and those of the errata, cannot be scored again offline; empty if it can.
 
-    Said by gold and by what was handed in, and by `live`, whether the run took gold from queries where there is a table too.
+    This depends on gold and the submission, and with `live` on whether the run took gold from queries although there is a table too.
     """
     for task in variants:
         batch = [check.scorer for check in task.instance.checks if SCORERS.load(check.scorer).marker.reads == "batch"]
@@ -416,7 +421,7 @@ def _outside(variants: Sequence[Task], databases: Databases, *, live: bool) -> s
 
 
 def _leads_away(task: Task, databases: Databases, *, gold: bool = False) -> bool:
-    """Whether gold maps a task to a connection, be it one that cannot be opened here; a file of --databases is no way off."""
+    """Whether gold maps a task to a connection, even one that cannot be opened here; a file of --databases does not count."""
     try:
         connections: Connections = databases.connections()
         if not gold:
@@ -428,7 +433,7 @@ def _leads_away(task: Task, databases: Databases, *, gold: bool = False) -> bool
 
 
 def expected_rows(replay: Replay, fresh: Mapping[str, Result], claims: Claims) -> tuple[Result, ...]:
-    """The n rows as they must be, in gold order: what was scored again, the run's own word for the rest, and the notes of both."""
+    """Return the n rows as they must be, in gold order: scored again, or as claimed by the run, with the notes of both."""
     claimed = {row.instance_id: row for row in claims.rows}
     rows = [_with_time(fresh.get(name, claimed[name]), claimed[name]) for name in replay.ids]
     rows = [replace(row, details={key: value for key, value in row.details.items() if key != "notes"}) for row in rows]
@@ -438,14 +443,14 @@ def expected_rows(replay: Replay, fresh: Mapping[str, Result], claims: Claims) -
 
 
 def _with_time(row: Result, claimed: Result) -> Result:
-    """The row of a right answer with the ratio of times that the run claims: the next one differs."""
+    """Return the row of a right answer with the ratio of times that the run claims, because a measured one would differ."""
     ratio = claimed.details.get("time_ratio")
     timed = row.official == 1 and row.scorer == "sql_match" and isinstance(ratio, int | float) and 0 < ratio < math.inf
     return replace(row, details={**row.details, "time_ratio": ratio}) if timed else row
 
 
 def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: Run | None) -> dict[str, Any]:
-    """The run.json object that a run of these rows writes. What nobody can work out afterwards stands in it as the run claims it."""
+    """Return the run.json object that a run of these rows writes. What cannot be recomputed is taken from the run's claims."""
     said, groups = claims.run, {task.instance.instance_id: task.instance.groups for task in replay.tasks}
     why, contents = set(replay.outside.values()), file_contents(replay.submission)
     living = said.get("living_gold", {}) if LIVING in why else {}
@@ -482,7 +487,7 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
 
 
 def _root(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], contents: Mapping[str, str], *, living: bool) -> str:
-    """The root; of parts that were joined there is none, and that over gold which a query gave is the run's own word."""
+    """Return the root; joined parts have none, and over gold from a query it is the run's own claim."""
     if "shards" in said["receipt"]:
         return ""
     if living:
@@ -491,7 +496,7 @@ def _root(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], conte
 
 
 def _warnings(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], again: Run | None, *, living: bool) -> tuple[str, ...]:
-    """The warnings; those about gold that a query gave are the run's own word."""
+    """Return the warnings; those about gold from queries are the run's own claim."""
     if living:
         return tuple(said["warnings"])
     before, after = warnings_of(replay.gold, replay.submission, replay.tasks, rows), unapplied(replay.errata, replay.tasks)
@@ -500,7 +505,7 @@ def _warnings(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], a
 
 
 def _corrections(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], again: Run | None) -> dict[str, Any]:
-    """The corrected score, its patched instances as they were scored again, those that could not be as the run claims them."""
+    """Return the corrected score with its patched instances scored again; those that cannot be are as the run claims."""
     claimed = {str(row.get("instance_id")): row.get("corrected") for row in said.get("corrections", {}).get("applied", ())}
     fresh = {row["instance_id"]: row["corrected"] for row in again.corrections.get("applied", ())} if again is not None else {}
     before = {row.instance_id: row for row in rows}

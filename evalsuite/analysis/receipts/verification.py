@@ -1,8 +1,7 @@
-"""Runs of others as receipts: which of them may stand on a board.
+"""Verify runs as receipts: a run folder against gold and submission, and a site's receipt against a team's own files.
 
-A run folder as a receipt: what it must hold is worked out from gold and the submission, and everything else is named as not verified.
-
-The receipt that a site gives for a submission, held against what a team has at hand: its submission, the board's public key, gold.
+What a run must contain is recomputed from gold and the submission; everything else is named as not verified. A board accepts only runs that
+were verified, or that its owner signed.
 """
 
 import json
@@ -33,16 +32,17 @@ from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
 
-# What the grader's side may lack when a row is scored again: then nobody can say whether the row is right.
+# Faults for which the grader's side of this machine may lack something: then the row can be neither confirmed nor refuted.
 _ABSENT: Final = frozenset({"NEEDS_CONNECTION", "NEEDS_EXTRA"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """All findings about a run: `n_verified` of the `n_gold` rows that gold asks for were scored again and are equal.
+    """All findings about a run: `n_verified` of the `n_gold` rows that gold needs were scored again and are equal.
 
-    `left_out` says by instance id why a row was not scored again, `claimed` holds what is the run's own word, as (name, value). `seed`
-    repeats the sample, None where nothing was drawn.
+    `left_out` says by instance id why a row was not scored again, `claimed` are the run's unverified claims, as (name, value). `seed`
+    reproduces
+    the sample, None if nothing was drawn.
     """
 
     name: str
@@ -56,18 +56,18 @@ class Verified:
 
     @property
     def exit_code(self) -> int:
-        """1 where anything is not as it must be, 4 where rows had to be left out, 0 where every row of gold was verified."""
+        """1 if anything is not as it must be, 4 if rows had to be left out, 0 if every row of gold was verified."""
         if not all(finding.good for finding in self.findings):
             return EXIT_GATE
         return EXIT_UNSCORABLE if self.left_out else EXIT_OK
 
     @property
     def good(self) -> bool:
-        """Whether every row that gold asks for was scored again, and all is as it must be."""
+        """Whether every row that gold needs was scored again, and all is as it must be."""
         return self.exit_code == EXIT_OK
 
     def to_json(self) -> dict[str, Any]:
-        """The verdict as data."""
+        """Return the verdict as data."""
         return {
             "run": self.name,
             "good": self.good,
@@ -97,13 +97,20 @@ def verify(
     questions: Path | None = None,
     progress: Progress | None = None,
 ) -> Verified:
-    """What is known of the finished run in `folder`: its two files, gold, the submission, its rows scored again, and its numbers.
+    """Verify the finished run in `folder`: its two files, gold, the submission, its rows scored again, and its numbers.
 
-    `submission` and `gold` say where the folders lie now. `sample` is how many instances are scored again (None: all), chosen by `seed`
-    (None: a new one). `databases` is --databases: answers that are queries of files in it are run again. `questions` is the file of
-    questions where it lies elsewhere than around gold: the one that the run names is not read, for it says what may run where. `key` is
-    the public key with
-    which the run must be signed. Where gold, the submission or the list of rows is not what it must be, nothing is scored again.
+    Args:
+        folder: the run folder.
+        submission: where the submission is now.
+        gold: where gold is now.
+        sample: how many instances are scored again (None: all), chosen by `seed` (None: a new one).
+        databases: --databases; answers that are queries of files in it are run again.
+        questions: the file of questions if it is not in gold's folder. The one that the run names is not read, because it decides what may
+            run
+            where.
+        key: the public key with which the run must be signed.
+
+    If gold, the submission or the list of rows is not as it must be, nothing is scored again.
 
     Raises:
         UsageError: no finished run there, a folder of either side is gone, the run had a file of questions and none is given, or gold
@@ -116,7 +123,7 @@ def verify(
         found.append(Finding(name="signature", good=not why, says=why or f"made with the key of {key}"))
     name = folder.resolve().name
     if claims is None:
-        return Verified(name=name, findings=tuple(found), notes=("nothing else was looked at: what the run says is nothing to go by",))
+        return Verified(name=name, findings=tuple(found), notes=("nothing else was checked: the run's own files cannot be trusted",))
     gold_folder = place_of(claims.entry, claims.run["gold"]["folder"], gold, SPEC_PATTERN, "gold")
     pattern = f"{METADATA_ARRAY}*" if claims.run["gold"]["layout"] == "original" else "*"
     handed_in = place_of(claims.entry, claims.run["submission"]["folder"], submission, pattern, "submission")
@@ -161,7 +168,7 @@ def verify(
 
 
 def _check_gold(claims: Claims, folder: Path, questions: Path | None) -> tuple[Finding, Gold | None]:
-    """Whether gold is what was scored, and the errata what the corrected score was made with, be it none; gold, where it can be read."""
+    """Check whether gold is what was scored, and the errata (possibly none) what the corrected score used; return gold if readable."""
     then, spec = claims.run["gold"]["hash"], find_spec(folder)
     now, gold = gold_hash(spec.parent, spec), None
     errata_then = claims.run.get("corrections", {}).get("hash", "absent")
@@ -174,19 +181,19 @@ def _check_gold(claims: Claims, folder: Path, questions: Path | None) -> tuple[F
     except EvalsuiteError:
         errata_now = "unreadable"
     if now != then:
-        says = f"{folder} does not hold what was scored ({then} then, {now} now)"
+        says = f"{folder} is not what was scored ({then} then, {now} now)"
     elif errata_now != errata_then:
-        says = f"{ERRATA_FILE} is not what the run was made with ({errata_then} then, {errata_now} now)"
+        says = f"{ERRATA_FILE} is not what the run used ({errata_then} then, {errata_now} now)"
     else:
         return Finding(name="gold", good=True, says=f"{folder} is as it was scored ({then})"), gold
     return Finding(name="gold", good=False, says=says), gold
 
 
 def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation: str) -> tuple[Finding, Submission | None]:
-    """Whether the submission is what was scored; what was handed in, where it can be read."""
+    """Check whether the submission is what was scored; return it if readable."""
     said, then = claims.run["options"], claims.run["submission"]["hash"]
     if gold is None:
-        return Finding(name="submission", good=False, says="was not looked at: gold cannot be read"), None
+        return Finding(name="submission", good=False, says="was not checked: gold cannot be read"), None
     try:
         limits = resolve_limits(gold.suite.limits, said["limits"])
         read = read_submission_in_worker(folder, gold, limits, mode=said.get("mode"), isolation=isolation)
@@ -194,31 +201,31 @@ def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation
     except EvalsuiteError as error:
         return Finding(name="submission", good=False, says=f"cannot be read: {error.message}"), None
     if now != then:
-        says = f"{folder} does not hold what was scored ({then or 'not recorded'} then, {now} now)"
+        says = f"{folder} is not what was scored ({then or 'not recorded'} then, {now} now)"
         return Finding(name="submission", good=False, says=says), read
-    return Finding(name="submission", good=True, says=f"{folder} is as it was handed in ({then})"), read
+    return Finding(name="submission", good=True, says=f"{folder} is as it was submitted ({then})"), read
 
 
 def _check_rows(claims: Claims, replay: Replay) -> Finding:
-    """Whether the rows are those that gold asks for: none missing, none too many, none twice, in gold's order."""
+    """Check whether the rows are those that gold needs: none missing, extra or repeated, in gold's order."""
     wanted, there = replay.ids, [row.instance_id for row in claims.rows]
     seen: set[str] = set()
     twice = [name for name in there if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
     differs = [f"{name}: missing" for name in wanted if name not in seen]
-    differs += [f"{name}: not asked for by gold" for name in dict.fromkeys(there) if name not in set(wanted)]
+    differs += [f"{name}: not needed by gold" for name in dict.fromkeys(there) if name not in set(wanted)]
     differs += [f"{name}: more than once" for name in dict.fromkeys(twice)]
     if not differs and wanted != there:
-        differs = [f"{name}: not in its place" for name, other in zip(there, wanted, strict=True) if name != other]
+        differs = [f"{name}: out of order" for name, other in zip(there, wanted, strict=True) if name != other]
     n_gold = len(replay.gold.instances)
     part = f"the {n_gold}" if len(wanted) == n_gold else f"{len(wanted)} of {n_gold} instances"
-    says = f"are {part} that gold asks for"
+    says = f"are {part} that gold needs"
     if differs:
-        says = "are not those that gold asks for"
+        says = "are not those that gold needs"
     return Finding(name="rows", good=not differs, says=says, differs=tuple(differs))
 
 
 def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[list[str], dict[str, str], int | None]:
-    """(the instances to score again, why the others are not, the seed of the sample)."""
+    """Return (the instances to score again, why the others are not, the seed of the sample)."""
     left_out = dict(replay.outside)
     names = [name for name in replay.ids if name not in left_out]
     if sample is None or sample >= len(names):
@@ -235,7 +242,7 @@ def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[
 
 
 def _beyond_this_machine(fresh: Mapping[str, Result], claims: Claims, *, programs: bool) -> dict[str, str]:
-    """The instances that nobody could judge here for want of something on the grader's side, where the run says that it was there."""
+    """Return the instances that cannot be scored here because the grader's side lacks something that the run had."""
     absent = _ABSENT | ({"NO_JAIL"} if programs else set())
     claimed = {row.instance_id: row for row in claims.rows}
     return {
@@ -246,7 +253,7 @@ def _beyond_this_machine(fresh: Mapping[str, Result], claims: Claims, *, program
 
 
 def _differing_rows(claimed: Sequence[Result], expected: Sequence[Result]) -> dict[str, list[str]]:
-    """Instance id -> the keys in which a row is not what it must be."""
+    """Return instance id -> the keys in which a row is not what it must be."""
     found = {}
     for said, wanted in zip(claimed, expected, strict=True):
         a, b = json.loads(result_line(said)), json.loads(result_line(wanted))
@@ -264,7 +271,7 @@ def _scored_again(fresh: Mapping[str, Result], wrong: Mapping[str, Sequence[str]
 
 
 def _check_record(expected: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[Finding]:
-    """Whether the numbers follow from the rows, and whether the rest is what a run of this gold and submission writes."""
+    """Check whether the numbers follow from the rows, and whether the rest is what a run of this gold and submission writes."""
     wrong = sorted(_differing(_comparable(expected), _comparable(said)))
     numbers = [key for key in wrong if key.partition(".")[0] in ("summary", "corrections", "groups")]
     others = [key for key in wrong if key not in numbers]
@@ -275,7 +282,7 @@ def _check_record(expected: Mapping[str, Any], said: Mapping[str, Any]) -> Itera
 
 
 def _comparable(run_: Mapping[str, Any]) -> dict[str, Any]:
-    """A run.json object without what it says of its making, and without what shards put in another order."""
+    """Return a run.json object without what it says of its making, and without the order of shards."""
     kept = {key: value for key, value in json.loads(plain(run_)).items() if key not in (*OWN_WORDS, "seconds", "digests")}
     for side in ("gold", "submission"):
         kept[side].pop("folder")
@@ -289,7 +296,7 @@ def _comparable(run_: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _differing(expected: Mapping[str, Any], said: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """The keys in which two objects differ, with those of an object in them: `summary.score`."""
+    """Return the keys in which two objects differ, with those of nested objects: `summary.score`."""
     for key in {**expected, **said}:
         a, b = expected.get(key), said.get(key)
         if key in expected and key in said and plain(a) == plain(b):
@@ -301,16 +308,16 @@ def _differing(expected: Mapping[str, Any], said: Mapping[str, Any], above: str 
 
 
 _TEXTS: Final = ("submission", "submission_hash", "signature", "root", "seal")
-_WITHOUT: Final = {"submission": "name what was handed in: --submission DIR", "gold": "nothing can be scored without gold: --gold DIR"}
+_WITHOUT: Final = {"submission": "name the submission: --submission DIR", "gold": "scoring needs gold: --gold DIR"}
 
 
 def verify_receipt(
     file: Path, *, submission: Path | None, gold: Path | None, key: Path | None, options: RunOptions, progress: Progress | None = None
 ) -> Verified:
-    """What is known of a receipt: who signed it, whose bytes it is about, and whether gold gives them the same root and score today.
+    """Verify a receipt: who signed it, which submission it is about, and whether gold gives the same root and score today.
 
-    Nothing of the receipt is believed: what no folder and no key can show stands as claimed. Raises `UsageError` for a file of another
-    form, and what reading and scoring both folders raises.
+    Nothing in the receipt is trusted: what neither a folder nor a key can confirm is reported as claimed. Raises `UsageError` for a file of
+    another form, and what reading and scoring both folders raises.
     """
     said = _read(file)
     findings = []
@@ -359,11 +366,13 @@ def _read(file: Path) -> Mapping[str, Any]:
     said = read_json(file)
     if isinstance(said, dict) and all(isinstance(said.get(name), str) for name in _TEXTS) and isinstance(said.get("n_instances"), int):
         return said
-    raise UsageError(f"{file} is no receipt", hint="a receipt is the .json beside a page of `leaderboard --site`; of a run name its folder")
+    raise UsageError(
+        f"{file} is no receipt", hint="a receipt is the .json next to a page of `leaderboard --site`; for a run name its folder"
+    )
 
 
 def _asked(said: Mapping[str, Any], gold: Path, options: RunOptions) -> RunOptions:
-    """The options of a run such as the receipt is about, as far as its signature says them."""
+    """Return the options of the receipt's run, as far as its signature contains them."""
     parts = dict(part.partition(":")[::2] for part in str(said["signature"]).split("|"))
     limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}
     return replace(
@@ -374,7 +383,7 @@ def _asked(said: Mapping[str, Any], gold: Path, options: RunOptions) -> RunOptio
 def _is_submission(said: Mapping[str, Any], now: str, place: Path) -> Finding:
     good = now == said["submission_hash"]
     return Finding(
-        name="submission", good=good, says=f"{place} is what was handed in" if good else f"{place} is not what was handed in ({now})"
+        name="submission", good=good, says=f"{place} is what was submitted" if good else f"{place} is not what was submitted ({now})"
     )
 
 
@@ -395,10 +404,10 @@ def _claims(said: Mapping[str, Any], shown: set[str]) -> Iterator[tuple[str, str
 
 
 def only_trusted(places: Sequence[Place], gold: Path, *, key: Path | None, isolation: str) -> list[Place]:
-    """The places, runs that cannot be trusted with the fault that says why; submissions as they are, for they are scored here.
+    """Return the places with the fault of each untrusted run; submissions are unchanged, because they are scored here.
 
-    With a public key a run is trusted that its owner signed over this gold and that nobody changed since: nothing is scored again. Without
-    one every row of gold must be verified, for which the submission must lie where the run says. Raises `UsageError` for what is no key.
+    With a public key, a run is trusted if its owner signed it over this gold and it was not changed since: nothing is scored again. Without
+    one, every row of gold must be verified, so the submission must be where the run says. Raises `UsageError` for an invalid key.
     """
     if key is not None:
         read_public_key(key)

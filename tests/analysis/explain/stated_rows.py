@@ -13,8 +13,9 @@ from tests.analysis.explain.stated_values import near, number
 Cell = str | None
 Row = tuple[Cell, ...]
 _PART = re.compile(
-    r"(?:(?P<column>'(?:[^'\\]|\\.)*') )?(?:is |(?=begins|ends|contains))?(?P<verb>not NULL|NULL|one of|none of|not|at least|at most|more than"
-    r"|less than|before|begins with|ends with|contains)? ?(?P<rest>column '(?:[^'\\]|\\.)*'|(?:(?:'(?:[^'\\]|\\.)*'|\"[^\"]*\"|NULL)(?:, )?)*)"
+    r"(?:(?P<column>'(?:[^'\\]|\\.)*') )?(?:is |(?=begins|ends|contains))?"
+    r"(?P<verb>not NULL|NULL|one of|none of|not|at least|at most|more than|less than|before|begins with|ends with|contains)? ?"
+    r"(?P<rest>column '(?:[^'\\]|\\.)*'|(?:(?:'(?:[^'\\]|\\.)*'|\"[^\"]*\"|NULL)(?:, )?)*)"
 )
 
 

@@ -123,7 +123,7 @@ ROWS = [("Bergen", "1204", "north"), ("Oslo", "3377", "east"), ("Roma", "5120", 
     ("form", "content"),
     [
         ("", "| city | total | side |\n| --- | --- | --- |\n" + "\n".join("| " + " | ".join(row) + " |" for row in ROWS)),
-        (", columns turned round", "side,total,city\n" + "\n".join(",".join(row[::-1]) for row in ROWS)),
+        (", columns reversed", "side,total,city\n" + "\n".join(",".join(row[::-1]) for row in ROWS)),
         (", as JSON records", json.dumps([dict(zip(("city", "total", "side"), row, strict=True)) for row in ROWS], indent=1)),
     ],
 )

@@ -53,7 +53,7 @@ def test_a_judged_row_is_named(tmp_path: Path) -> None:
     place = make(tmp_path, "why", JUDGED, "because of it")
     code, out = verified(place, "run")
     assert code == 4
-    assert left_out(out) == {"why": "a judge has to be asked"}
+    assert left_out(out) == {"why": "it needs a judge"}
     assert out.splitlines()[-1] == "verified 4 of 5: run is what it says: as far as that goes, 1 not verified (exit 4)"
     said, rows = contents(place / "run")
     rows[1].update(score=1, official=1, strict=1)
@@ -68,7 +68,7 @@ def test_an_erratum_that_asks_a_judge(tmp_path: Path) -> None:
     write(gold, entry(gold, "capital", "evaluation: {func: llm_judge, parameters: {gold: Lisbon}}"))
     scored(write_submission(tmp_path / "sub"), gold, tmp_path / "run")
     code, out = verified(tmp_path, "run")
-    assert (code, left_out(out)) == (4, {"capital": "a judge has to be asked"})
+    assert (code, left_out(out)) == (4, {"capital": "it needs a judge"})
 
 
 EXCUSES: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -176,7 +176,7 @@ def test_programs_are_run_again_with_permission_only(tmp_path: Path) -> None:
     forge(place / "forged", said, rows)
     for name, expected in (("run", 4), ("forged", 1)):
         code, out = verified(place, name)
-        assert (code, left_out(out)) == (expected, {"code": "a program is run with --allow-programs only"})
+        assert (code, left_out(out)) == (expected, {"code": "a program is run only with --allow-programs"})
     assert verified(place, "forged", "--allow-programs")[0] == 1
 
 

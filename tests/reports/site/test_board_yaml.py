@@ -24,7 +24,7 @@ WRONG = {
     "phases:\n- {opens: 2026-11-01, closes: 2026-11-09}\n- {opens: 2026-11-05}": (3, "a phase begins before the one above it has closed"),
     "phases:\n- name: a\n  opens: never": (3, "opens must be a day or a moment, found 'never'"),
     "phases:\n- {opens: 2026-11-01, till: 3}": (2, "unknown key 'till'"),
-    "opens: 2026-11-01\nphases:\n- {closes: 2026-11-09}": (1, "opens stands beside phases"),
+    "opens: 2026-11-01\nphases:\n- {closes: 2026-11-09}": (1, "opens next to phases"),
     "per_day: 0": (1, "per_day must be a whole number from 1"),
     "per_day: true": (1, "per_day must be a whole number from 1"),
     "hidden: third\ncloses: 2026-11-09": (1, "hidden must be half or none"),
@@ -118,7 +118,7 @@ def test_a_board_from_its_opening_to_its_close(place: Path, build: Callable[...,
     assert "opens at 2026-11-21 00:00 UTC" in build("2026-11-20", code=2)
     hand_in("bob--again", 8)
     said = build("2026-11-21")
-    assert "bob--again is not taken: " in said
+    assert "bob--again is not accepted: " in said
     board = json.loads((place / "site/board.json").read_text(encoding="utf-8"))
     assert (board["n_instances"], board["part_of"], len(board["rows"])) == (4, 8, 3)
     for results in (place / ".evalsuite/runs").glob("*/results.jsonl"):
@@ -129,7 +129,7 @@ def test_a_board_from_its_opening_to_its_close(place: Path, build: Callable[...,
     assert "a half of the instances is scored at 2026-11-22 00:00 UTC" in page
     hand_in("late", 8)
     said = build("2026-11-22")
-    assert "late is not taken: the board closed at 2026-11-22 00:00 UTC" in said
+    assert "late is not accepted: the board closed at 2026-11-22 00:00 UTC" in said
     board = json.loads((place / "site/board.json").read_text(encoding="utf-8"))
     assert (board["n_instances"], board["part_of"]) == (len(GOLD), None)
     assert {row["name"]: row["score"] for row in board["rows"]}["alice"] == 0.75

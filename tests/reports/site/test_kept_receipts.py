@@ -39,7 +39,7 @@ def test_a_receipt_fits_its_submission_and_gold(receipt: Path, capsys: pytest.Ca
     assert set(found["claimed"]) == {"submission", "seal", "received"}
     code, found = verified(receipt, capsys, *BOTH[:2])
     assert (code, [one["name"] for one in found["findings"] if one["good"]]) == (4, ["submission"])
-    assert found["not_verified"] == {"rows": "nothing can be scored without gold: --gold DIR"}
+    assert found["not_verified"] == {"rows": "scoring needs gold: --gold DIR"}
     code, found = verified(receipt, capsys)
     assert (code, found["findings"], found["claimed"]["score"]) == (4, [], "0.75")
 
