@@ -189,14 +189,14 @@ def validate_command(
     json_: Json = False,
 ) -> int:
     """Check whether a submission folder is ready to submit: lines, ids, answer types, and whether each file can be read."""
-    from evalsuite.analysis.gold_checks.readiness import told, validate
+    from evalsuite.analysis.gold_checks.readiness import finding_line, validate
 
     found = validate(submission, gold, layout=layout, mode=mode)
     if json_:
         print(json.dumps(found.to_json(), indent=2))
         return EXIT_OK if found.ready else EXIT_GATE
     for problem in found.problems:
-        print(clean(told(problem)))
+        print(clean(finding_line(problem)))
     for note in found.notes:
         print(clean(f"note: {note}"))
     kinds = " · ".join(f"{count} {kind}" for kind, count in found.n_answers.items() if count)

@@ -82,7 +82,7 @@ def export_command(
     from evalsuite.reports import check_writable
     from evalsuite.reports.record import record_of_entry, redact_record
     from evalsuite.runs.submission_reader import saved_exchanges
-    from evalsuite.suites.tool_logs import EXPORTS, told_samples
+    from evalsuite.suites.tool_logs import EXPORTS, text_samples
 
     form = as_ or next((name for name, (ending, _) in EXPORTS.items() if path.suffix == ending), "")
     if form not in EXPORTS:
@@ -90,7 +90,7 @@ def export_command(
     check_writable(path)
     entry = one_run(run, runs)
     record = redact_record(record_of_entry(entry, exchanges=saved_exchanges(entry)), reveal)
-    n = sum(1 for _ in told_samples(record))
+    n = sum(1 for _ in text_samples(record))
     if not n:
         raise UsageError(f"{record.name}: no instance has a question and a text as its answer", hint="`report -o x.json` writes any run")
     try:

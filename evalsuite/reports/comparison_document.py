@@ -168,8 +168,8 @@ def _flip_columns(base: str, label: str, flips: "Sequence[Paired]") -> "list[Col
         Column(name="scorer", words=lambda flip: flip.scorer),
         Column(name="scores", words=lambda flip: f"{flip.a:.4g} -> {flip.b:.4g}"),
         *(texts if any(flip.answer_a or flip.answer_b for flip in flips) else ()),
-        Column(name="baseline_reason", title=f"why {base}", words=lambda flip: flip.told(flip.reason_a), role="why", wraps=True),
-        Column(name="reason", title=f"why {label}", words=lambda flip: flip.told(flip.reason_b), role="why", wraps=True),
+        Column(name="baseline_reason", title=f"why {base}", words=lambda flip: flip.reason_shown(flip.reason_a), role="why", wraps=True),
+        Column(name="reason", title=f"why {label}", words=lambda flip: flip.reason_shown(flip.reason_b), role="why", wraps=True),
     ]
 
 

@@ -10,7 +10,7 @@ from evalsuite.reports.words import count_words, percent
 
 if TYPE_CHECKING:
     from evalsuite.analysis.gold_checks.contamination import Contamination, Overlap
-    from evalsuite.analysis.gold_checks.lenient_gold import Found
+    from evalsuite.analysis.gold_checks.lenient_gold import LintFinding
     from evalsuite.analysis.gold_checks.lint import Lint
     from evalsuite.analysis.gold_checks.mutation import Audit, Audited
     from evalsuite.analysis.gold_checks.own_gold import GoldCheck, Unsatisfied
@@ -110,7 +110,7 @@ def gold_check_verdict(check: "GoldCheck") -> str:
 
 def lint_document(lint: "Lint") -> Document:
     """Build the report of all findings, one line each, with their counts; annotations use the lines of the spec."""
-    columns: list[Column[Found]] = [
+    columns: list[Column[LintFinding]] = [
         Column(name="where", role="name", value=lambda one: one.where),
         Column(name="severity", role="name", value=lambda one: one.severity, words=lambda one: Own(one.severity)),
         Column(name="code", role="name", value=lambda one: one.code),
@@ -137,11 +137,11 @@ def lint_document(lint: "Lint") -> Document:
     )
 
 
-def _finding_text(one: "Found") -> str:
+def _finding_text(one: "LintFinding") -> str:
     return (f"{one.instance_id}: " if one.instance_id else "") + one.message + (f" ({one.hint})" if one.hint else "")
 
 
-def _lint_case(lint: "Lint", one: "Found") -> Case:
+def _lint_case(lint: "Lint", one: "LintFinding") -> Case:
     """Build a test case: an error is a failure, anything else is skipped. Its place is relative to the working directory."""
     name, _, line = one.where.rpartition(":")
     file = str(lint.book.folder / (name or one.where).rpartition("/")[2])

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from evalsuite.analysis.leaderboard.board_rules import Admission, BoardRules, spelled
+from evalsuite.analysis.leaderboard.board_rules import Admission, BoardRules, format_moment
 from evalsuite.compare.characters import clean
 from evalsuite.core.disk_cache import code_stamp
 from evalsuite.core.errors import UsageError, reason_of, write_error
@@ -387,12 +387,12 @@ def _about(order: SiteOrder) -> list[tuple[str, str]]:
     """Yield (label, text) of the board's rules."""
     rules, found = order.rules, []
     for phase in rules.phases:
-        ends = [f"from {spelled(phase.opens)}"] * bool(phase.opens) + [f"until {spelled(phase.closes)}"] * bool(phase.closes)
+        ends = [f"from {format_moment(phase.opens)}"] * bool(phase.opens) + [f"until {format_moment(phase.closes)}"] * bool(phase.closes)
         found.append((f"phase {phase.name}".strip(), " ".join(ends) + (", now" if phase.holds(order.now) else "")))
     if rules.per_day is not None:
         found.append(("per day", f"{rules.per_day} new submissions of a team"))
     if rules.hides_half:
-        found.append(("hidden", f"a half of the instances is scored at {spelled(rules.phases[-1].closes)}"))
+        found.append(("hidden", f"a half of the instances is scored at {format_moment(rules.phases[-1].closes)}"))
     return found
 
 

@@ -496,7 +496,7 @@ def _text_of_content(value: Any, kept: Mapping[str, str]) -> str:
     return "\n\n".join(filter(None, (_text_of_content(part, kept) for part in value)))
 
 
-def told_samples(record: "Record") -> "Iterator[tuple[Result, Exchange]]":
+def text_samples(record: "Record") -> "Iterator[tuple[Result, Exchange]]":
     """Return the results whose question and answer are texts, in gold order: logs of other tools have no files."""
     for result in record.results:
         exchange = record.exchange(result.instance_id)
@@ -513,7 +513,7 @@ def inspect_log(record: "Record") -> str:
     task, model = record.suite, str(run["metadata"].get("model_name") or "none/evalsuite")
     written = (record.folder / RUN).stat().st_mtime if record.folder is not None else time.time()
     begun = datetime.fromtimestamp(written, tz=UTC).isoformat(timespec="seconds")
-    samples = [_inspect_sample(result, exchange, model) for result, exchange in told_samples(record)]
+    samples = [_inspect_sample(result, exchange, model) for result, exchange in text_samples(record)]
     scorers = sorted({name for sample in samples for name in sample["scores"]})
     values = {name: [sample["scores"][name]["value"] for sample in samples if name in sample["scores"]] for name in scorers}
     scores = [
@@ -585,7 +585,7 @@ def lm_eval_samples(record: "Record") -> str:
     """
     return "".join(
         json.dumps(_lm_eval_sample(at, result, exchange), ensure_ascii=False) + "\n"
-        for at, (result, exchange) in enumerate(told_samples(record))
+        for at, (result, exchange) in enumerate(text_samples(record))
     )
 
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evalsuite.analysis.leaderboard.comparison import planned
+from evalsuite.analysis.leaderboard.comparison import plan_of
 from evalsuite.stats.power import can_show, detectable, needed, power_units
 from evalsuite.stats.significance import compare_paired
 
@@ -50,7 +50,7 @@ def within_two_points(kind: str, n: int, *, n_draws: int) -> None:
     rng = np.random.default_rng([n, list(KINDS).index(kind)])
     apart = KINDS[kind](rng, n)
     a, b = sides_of(apart)
-    plan = planned(b, a, alpha=ALPHA)
+    plan = plan_of(b, a, alpha=ALPHA)
     sizes = [abs(value) for value in apart if value] or [1.0]
     if n < 6:
         assert (plan.detectable, plan.n_needed) == (None, None)

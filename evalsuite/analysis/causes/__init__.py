@@ -14,7 +14,7 @@ from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis
 from evalsuite.analysis.causes.table_repairs import Repair
 from evalsuite.analysis.causes.values import DAY
 
-LAWS: Final[tuple[ErrorHypothesis, ...]] = (
+ERROR_HYPOTHESES: Final[tuple[ErrorHypothesis, ...]] = (
     ErrorHypothesis("null and zero", "0 and NULL are confused", errors.null_and_zero, inject.plant_null_and_zero),
     ErrorHypothesis("null word", "a word where gold is NULL", errors.each(errors.null_word), inject.plant_null_word),
     ErrorHypothesis("spaces", "spaces, hyphens or underscores differ", errors.same_text("spaces"), inject.plant_spaces),
@@ -129,14 +129,18 @@ OTHER_CAUSES: Final[dict[str, str]] = {
 }
 
 
-def law(name: str) -> ErrorHypothesis:
+def hypothesis(name: str) -> ErrorHypothesis:
     """Return the error hypothesis of that name. Raises KeyError."""
-    return {entry.name: entry for entry in LAWS}[name]
+    return {entry.name: entry for entry in ERROR_HYPOTHESES}[name]
 
 
 def general_sentence(name: str) -> str:
     """Return what a cause means, without any value of gold or the prediction; for an unknown cause its name."""
-    sentences = {law.name: law.says for law in LAWS} | {cause.name: cause.says for cause in TABLE_CAUSES} | OTHER_CAUSES
+    sentences = (
+        {hypothesis.name: hypothesis.says for hypothesis in ERROR_HYPOTHESES}
+        | {cause.name: cause.says for cause in TABLE_CAUSES}
+        | OTHER_CAUSES
+    )
     return sentences.get(name, name)
 
 
@@ -145,7 +149,7 @@ def plant_column(name: str, cells: list[Any], *, native: bool, every: int = 1) -
 
     Returns None if no cell allows it, or if the hypothesis cannot be injected.
     """
-    plant: Callable[[Any, bool], Any] | None = law(name).plant
+    plant: Callable[[Any, bool], Any] | None = hypothesis(name).plant
     if plant is None:
         return None
     planted, n = list(cells), 0

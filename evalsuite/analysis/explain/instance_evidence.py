@@ -155,11 +155,11 @@ def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
     reason = str(reasons[rules]) if rules is not None and isinstance(reasons, Mapping) and rules in reasons else result.reason
     found: Data = {"rules": rules, "status": result.status, "reason": reason}
     if rules is not None and result.status not in ("gold_fault", "scorer_fault"):
-        found |= _looked_at(task, prediction, result, rules, what)
+        found |= _evidence_of_task(task, prediction, result, rules, what)
     return replace(result, details={_KEY: found})
 
 
-def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, what: Sequence[str]) -> Data:
+def _evidence_of_task(task: Task, prediction: Prediction, result: Result, rules: Rule, what: Sequence[str]) -> Data:
     """Return the evidence of the check that decided, and the explanation of whichever check proves one."""
     from evalsuite.analysis.explain.difference import difference
 

@@ -168,7 +168,7 @@ class QueryProofs:
         except (FaultError, EvalsuiteError):
             return f"-- answer\n{answer}"
 
-    def _sides(self, task: Task, check: Check) -> "_Queried | None":
+    def _sides(self, task: Task, check: Check) -> "_QueriedTable | None":
         """Return both queries of a table check as far as they exist, and the connection; None if there is neither query or no
         connection.
         """
@@ -178,7 +178,7 @@ class QueryProofs:
         if not answer and not is_embedded(connection):
             # No server is contacted for an answer that is a file.
             return None
-        return _Queried(task, check, connection, gold, answer, self.databases, self.answers.place_of(task))
+        return _QueriedTable(task, check, connection, gold, answer, self.databases, self.answers.place_of(task))
 
     def _texts(self, task: Task, check: Check) -> "tuple[Connection | None, str, str]":
         """Return (the connection of a table check, gold's query, the answer's); None without a connection, an empty text without a
@@ -239,11 +239,11 @@ class _Pair:
         for name, edit in edits.items():
             check = replace(self._check, parameters={**self._check.parameters, "gold": edit.sql}) if of_gold else self._check
             answer = self.task.answer if of_gold else replace(self.task.answer, value=edit.sql)
-            yield _called(replace(self.task, answer=answer), name, check)
+            yield _with_name(replace(self.task, answer=answer), name, check)
 
 
 @dataclass(slots=True)
-class _Queried:
+class _QueriedTable:
     """A table check with its queries ("" if there is none), their connection, and the answer's table."""
 
     task: Task
@@ -288,15 +288,15 @@ class _Queried:
             place = outcome.place
             if not of_gold or as_answer:
                 answer = replace(self.task.answer, answer_type="sql", value="edited.sql")
-                yield _called(replace(self.task, answer=answer, executed=place), name, self.check)
+                yield _with_name(replace(self.task, answer=answer, executed=place), name, self.check)
             else:
                 ordered = edits[name].kind == "order"
                 exact = {"gold": FromRoot(place.name), "ignore_order": not ordered, "rel_tol": _NOISE, "abs_tol": 0.0}
                 check = replace(self.check, scorer="table_match", parameters=exact, computed=folder)
-                yield _called(self.base(), name, check)
+                yield _with_name(self.base(), name, check)
 
 
-def _called(task: Task, name: str, check: Check) -> Task:
+def _with_name(task: Task, name: str, check: Check) -> Task:
     """Return the task with one check and another name; the files that it reads stay the same."""
     assert task.answer is not None
     id_, value = task.instance.instance_id, task.answer.value
@@ -323,7 +323,7 @@ def _rooted(value: Any, id_: str, check: Check) -> Any:
     return FromRoot(f"{id_}/{value}") if isinstance(value, str) and not isinstance(value, FromRoot) and reads == "table" else value
 
 
-def _search(proofs: QueryProofs, sides: "_Pair | _Queried", rules: Rule) -> Proof:
+def _search(proofs: QueryProofs, sides: "_Pair | _QueriedTable", rules: Rule) -> Proof:
     """Try edits of gold's query that return the answer, then edits of the answer's that return gold."""
     found = Proof()
     pool = Pool(jobs=1, isolation=proofs.isolation, gold_inodes=proofs.gold_inodes, order=ORDER)
@@ -346,7 +346,7 @@ def _search(proofs: QueryProofs, sides: "_Pair | _Queried", rules: Rule) -> Proo
 
 def _try(
     proofs: QueryProofs,
-    sides: "_Pair | _Queried",
+    sides: "_Pair | _QueriedTable",
     pool: Pool,
     found: Proof,
     own: str,
@@ -393,7 +393,7 @@ def _chance(n_before: int, room: float) -> float:
     return min(FITS, chance) if chance <= _MOST_CHANCE else chance
 
 
-def _idle_kinds(sides: "_Pair | _Queried", pool: Pool, own: str, rules: Rule) -> frozenset[bool]:
+def _idle_kinds(sides: "_Pair | _QueriedTable", pool: Pool, own: str, rules: Rule) -> frozenset[bool]:
     """Return the kinds of edits (of the order, or others) that would fit without a change, because gold's query already returns the
     answer.
     """
@@ -406,7 +406,7 @@ def _idle_kinds(sides: "_Pair | _Queried", pool: Pool, own: str, rules: Rule) ->
 
 
 def _necessary_parts(
-    sides: "_Pair | _Queried", pool: Pool, edits: Mapping[str, QueryEdit], edit: QueryEdit, *, of_gold: bool, rules: Rule
+    sides: "_Pair | _QueriedTable", pool: Pool, edits: Mapping[str, QueryEdit], edit: QueryEdit, *, of_gold: bool, rules: Rule
 ) -> QueryEdit:
     """Return the edit without its unnecessary parts: a part is dropped while the edit stays right without it."""
     left = {one.sql: name for name, one in edits.items() if one.sql != edit.sql}

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from evalsuite.analysis.causes import LAWS, general_sentence
+from evalsuite.analysis.causes import ERROR_HYPOTHESES, general_sentence
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, truth
 from evalsuite.analysis.causes.table_alignment import Alignment
 from evalsuite.analysis.causes.values import DAY, Pair, cell, decimals, write_number
@@ -51,36 +51,36 @@ _TIME_LAWS: Final = ("off by one day", "day and month", "time zone", "time cut o
 _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
 
 
-def chance_of(law: ErrorHypothesis, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
+def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
     """Return the share of tries, 0 to 1, in which the hypothesis fits n pairs whose gold is another value of the same kind.
 
     `column` are gold's values in the column of the pairs. The draws are deterministic: the same pairs have the same share.
     """
     n_wrong, pairs = len(pairs), pairs[:MOST_PAIRS]
-    if law.name in _SHIFTS and _is_gapless(pairs):
+    if hypothesis.name in _SHIFTS and _is_gapless(pairs):
         # Consecutive ranks, years and days are all off by one together.
         pairs = pairs[:1]
-    if law.name in _TRUTH_LAWS:
+    if hypothesis.name in _TRUTH_LAWS:
         # A wrong boolean is always the other one: booleans count as inverted only if all of a column are wrong.
-        some_right = law.name == "inverted" and n_wrong < sum(value is not None for value in column)
+        some_right = hypothesis.name == "inverted" and n_wrong < sum(value is not None for value in column)
         return 1.0 if some_right else 0.5**n_wrong
-    if law.name == "value lost":
+    if hypothesis.name == "value lost":
         # The loss is visible, whatever the value was.
         return 0.0
-    chance = _chance([law], pairs, column)
+    chance = _chance([hypothesis], pairs, column)
     for family in (_NUMBER_LAWS, _TIME_LAWS):
-        if chance <= FITS and len(pairs) <= MOST_OF_ANY and law.name in family:
+        if chance <= FITS and len(pairs) <= MOST_OF_ANY and hypothesis.name in family:
             # It would have been named by any other name too.
-            chance = max(chance, _chance([one for one in LAWS if one.name in family], pairs, column))
-    if law.name in _NULL_LAWS:
+            chance = max(chance, _chance([one for one in ERROR_HYPOTHESES if one.name in family], pairs, column))
+    if hypothesis.name in _NULL_LAWS:
         # A fill value for NULL is a habit of the writer, however many NULLs there are; one or two are no proof.
         return max(min(chance, FITS), PROVED if n_wrong < MOST_OF_ANY else 0.0)
     fewest = min(_n_digits(pair.predicted_number) for pair in pairs)
-    if law.name == "constant factor" and len(pairs) <= MOST_OF_ANY and fewest < _FEWEST_OF_FACTOR:
+    if hypothesis.name == "constant factor" and len(pairs) <= MOST_OF_ANY and fewest < _FEWEST_OF_FACTOR:
         # A rate with rounding turns most small numbers into others.
         return max(chance, PROVED)
     predicted = pairs[0].predicted_number if len(pairs) == 1 else None
-    if predicted is not None and (law.name in _NEVER_OF_ONE or _n_digits(predicted) < FEWEST_DIGITS):
+    if predicted is not None and (hypothesis.name in _NEVER_OF_ONE or _n_digits(predicted) < FEWEST_DIGITS):
         return max(chance, PROVED)
     return chance
 
@@ -211,21 +211,21 @@ def _share_by_steps(names: Collection[Any]) -> float:
     return (n - 1) / ((n + 1) * n_steps)
 
 
-def _chance(laws: Sequence[ErrorHypothesis], pairs: Sequence[Pair], column: Sequence[Any]) -> float:
+def _chance(hypotheses: Sequence[ErrorHypothesis], pairs: Sequence[Pair], column: Sequence[Any]) -> float:
     """Return the share of tries in which any of the hypotheses fits, for the way of drawing that it fits more often."""
-    random_ = random.Random(f"{laws[0].name} {len(pairs)} {pairs[0].gold!r}")
+    random_ = random.Random(f"{hypotheses[0].name} {len(pairs)} {pairs[0].gold!r}")
     shares, n_tries = [0.0], TRIES if len(pairs) <= MOST_OF_ANY else TRIES_OF_MANY
     others = [[value for value in column if str(value) != str(pair.gold)] for pair in pairs]
     if all(len(set(map(str, values))) >= FEWEST_VALUES for values in others):
-        shares.append(_share(laws, pairs, ([random_.choice(values) for values in others] for _ in range(n_tries))))
+        shares.append(_share(hypotheses, pairs, ([random_.choice(values) for values in others] for _ in range(n_tries))))
     numbers = [pair.gold_number for pair in pairs]
     if all(number is not None for number in numbers):
         kinds = [list(_of_its_kind(number, random_)) for number in numbers if number is not None]
-        shares.append(_share(laws, pairs, _draws(kinds, pairs, n_tries, random_)))
+        shares.append(_share(hypotheses, pairs, _draws(kinds, pairs, n_tries, random_)))
     elif all(isinstance(pair.gold, str) and _INSTANT.fullmatch(pair.gold) for pair in pairs):
-        n_days = _NEAR if any(law.name in _TIME_LAWS for law in laws) else _HALF_A_YEAR
+        n_days = _NEAR if any(hypothesis.name in _TIME_LAWS for hypothesis in hypotheses) else _HALF_A_YEAR
         moments = [list(_moments(pair.gold, n_days, random_)) for pair in pairs]
-        shares.append(_share(laws, pairs, ([random_.choice(kind) for kind in moments] for _ in range(n_tries))))
+        shares.append(_share(hypotheses, pairs, ([random_.choice(kind) for kind in moments] for _ in range(n_tries))))
     return max(shares)
 
 
@@ -245,14 +245,14 @@ def _moments(text: str, n_days: int, random_: random.Random) -> Iterator[str]:
     yield from ((moment + step).isoformat(separator or "T")[: len(text)] for step in steps)
 
 
-def _share(laws: Sequence[ErrorHypothesis], pairs: Sequence[Pair], draws: Iterator[list[Any]]) -> float:
+def _share(hypotheses: Sequence[ErrorHypothesis], pairs: Sequence[Pair], draws: Iterator[list[Any]]) -> float:
     n_fits = n = 0
     for golds in draws:
         drawn = [Pair(gold, pair.predicted, pair.native) for gold, pair in zip(golds, pairs, strict=True)]
         # Only values that differ count: one that equals the answer's would be no error.
         if all(str(pair.gold) != str(pair.predicted) for pair in drawn):
             n += 1
-            n_fits += any(one.fix(drawn) is not None for one in laws)
+            n_fits += any(one.fix(drawn) is not None for one in hypotheses)
     return n_fits / n if n else 0.0
 
 
@@ -288,7 +288,7 @@ SHOWN: Final = 80
 class Cause:
     """One cause: its name, its sentence (counts and places, no values), and where (headers, values).
 
-    `law` made `pairs` of values wrong, `column` are gold's values around them. `puts_gold_in`: undoing the cause takes values from gold
+    `hypothesis` made `pairs` of values wrong, `column` are gold's values around them. `puts_gold_in`: undoing it takes values from gold
     that
     the answer lacks. `chance` in [0, 1] is the share of unrelated values that it would fit, `in_common` the share of unrelated answers with
     as
@@ -300,7 +300,7 @@ class Cause:
     name: str
     says: str = ""
     where: str = ""
-    law: ErrorHypothesis | None = field(default=None, compare=False)
+    hypothesis: ErrorHypothesis | None = field(default=None, compare=False)
     pairs: Sequence[Pair] = field(default=(), compare=False)
     column: Sequence[Any] = field(default=(), compare=False)
     puts_gold_in: bool = False
@@ -311,16 +311,16 @@ class Cause:
 
     def weighed(self) -> "Cause":
         """The cause with its chance."""
-        if self.law is None or not self.pairs:
+        if self.hypothesis is None or not self.pairs:
             return self
-        return replace(self, chance=max(self.chance, chance_of(self.law, self.pairs, self.column)))
+        return replace(self, chance=max(self.chance, chance_of(self.hypothesis, self.pairs, self.column)))
 
     @property
     def is_named(self) -> bool:
         """Whether unrelated rows show it in at most 0.5 % of tries, values in 2.5 %; or unrelated answers, with all they share, in 0.1
         %.
         """
-        return self.chance <= (FITS if self.law is None else FITS_VALUES) or self.chance * self.in_common <= PROVED
+        return self.chance <= (FITS if self.hypothesis is None else FITS_VALUES) or self.chance * self.in_common <= PROVED
 
     @property
     def standing(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from evalsuite.analysis.causes import LAWS, TABLE_CAUSES, TableCause
+from evalsuite.analysis.causes import ERROR_HYPOTHESES, TABLE_CAUSES, TableCause
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
 from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, any_order, by_rank, in_place, table_pairs
 from evalsuite.analysis.causes.table_repairs import MOST_CHANCE, Repaired, with_column
@@ -216,7 +216,7 @@ def _values_in(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None
             rest = {other: found for other, found in chosen.items() if other != j}
             if rest and passes(_undone(a, rest)):
                 chosen = rest
-        return [_cause(a, j, law, fixed) for j, (law, fixed) in chosen.items()], _undone(a, chosen)
+        return [_cause(a, j, hypothesis, fixed) for j, (hypothesis, fixed) in chosen.items()], _undone(a, chosen)
     return None
 
 
@@ -237,12 +237,12 @@ def _fitting(a: Alignment, j: int) -> Iterator[tuple[ErrorHypothesis, Fixed]]:
     pairs = a.values(j, a.wrong[j])
     # If it fails for the first hundred of thousands of pairs, it does not hold for all of them.
     some = pairs[:: len(pairs) // MOST_TRIED] if len(pairs) > 2 * MOST_TRIED else ()
-    for law in LAWS:
-        if some and law.fix(some) is None:
+    for hypothesis in ERROR_HYPOTHESES:
+        if some and hypothesis.fix(some) is None:
             continue
-        fixed = None if law.partial and not _some_are_right(a, j) else law.fix(pairs)
+        fixed = None if hypothesis.partial and not _some_are_right(a, j) else hypothesis.fix(pairs)
         if fixed is not None:
-            yield law, fixed
+            yield hypothesis, fixed
 
 
 def _some_are_right(a: Alignment, j: int) -> bool:
@@ -252,28 +252,28 @@ def _some_are_right(a: Alignment, j: int) -> bool:
     return any(pair.gold_number != 0 and not is_null(pair.gold, native=pair.native) for pair in right)
 
 
-def _cause(a: Alignment, j: int, law: ErrorHypothesis, fixed: Fixed) -> Cause:
+def _cause(a: Alignment, j: int, hypothesis: ErrorHypothesis, fixed: Fixed) -> Cause:
     k, rows = a.partners[j], a.wrong[j]
     assert k is not None
-    if a.rules == "strict" and law.name != _FACT:
+    if a.rules == "strict" and hypothesis.name != _FACT:
         # Cells within the tolerance were changed too: if the sentence stays the same, all changed cells are counted.
         changed = tuple((g, p) for g, p in a.pairs if a.columns.gold_keys[j][g] != a.columns.predicted_keys[k][p])
-        also = law.fix(a.values(j, changed)) if len(changed) > len(rows) else None
+        also = hypothesis.fix(a.values(j, changed)) if len(changed) > len(rows) else None
         rows, fixed = (changed, also) if also is not None else (rows, fixed)
     first = a.values(j, rows[:1])[0]
     place = f"{len(rows)} of {plural(a.gold.n_rows, 'cell')} of gold column {a.needed[j] + 1}"
     wrong = set(rows)
-    scope = law.scope(a.values(j, [pair for pair in a.pairs if pair not in wrong])) if law.scope is not None else ""
+    scope = hypothesis.scope(a.values(j, [pair for pair in a.pairs if pair not in wrong])) if hypothesis.scope is not None else ""
     at = f"column {k + 1} {show(a.prediction.header[k])}, first at row {rows[0][1] + 1}"
     where = f"{at}: gold {show(first.gold)}, submitted {show(first.predicted)}"
     return Cause(
-        law.name,
-        f"{fixed.says or law.says}{' ' if scope else ''}{scope}, in {place}",
+        hypothesis.name,
+        f"{fixed.says or hypothesis.says}{' ' if scope else ''}{scope}, in {place}",
         f"{fixed.where}; {where}" if fixed.where else where,
-        law=None if law.name == _FACT else law,
+        hypothesis=None if hypothesis.name == _FACT else hypothesis,
         pairs=a.values(j, a.wrong[j]),
         column=a.gold.columns[a.needed[j]],
-        puts_gold_in=law.name == _FACT,
-        chance=chance_of_rows(a) if law.name in _OF_NULL else 0.0,
-        in_common=1.0 if law.name in _OF_NULL else chance_of_rows(a, without_key=True),
+        puts_gold_in=hypothesis.name == _FACT,
+        chance=chance_of_rows(a) if hypothesis.name in _OF_NULL else 0.0,
+        in_common=1.0 if hypothesis.name in _OF_NULL else chance_of_rows(a, without_key=True),
     )

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
-from evalsuite.analysis.causes import LAWS
+from evalsuite.analysis.causes import ERROR_HYPOTHESES
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, alphanumeric
 from evalsuite.analysis.causes.values import Pair, decorated_number, plain, read_gold_number
 from evalsuite.analysis.explain.search import Cause, Judge, show
@@ -106,15 +106,18 @@ def _token_alone(tokens: Sequence[_Token], answer: str) -> Tries:
 def _in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
     """Correct one number of the answer by one hypothesis: in place, then alone."""
     for alone in (False, True):
-        for law in _laws(_NUMBER_LAWS):
+        for hypothesis in _hypotheses(_NUMBER_LAWS):
             for token in tokens:
                 for number in numbers:
-                    fixed = _fix_number(law, number, token.text)
+                    fixed = _fix_number(hypothesis, number, token.text)
                     if fixed is None:
                         continue
                     where = f"gold {plain(number)}, submitted {show(token.text)}"
-                    pairs = [Pair(plain(number), reading) for reading in _readings(law, token.text)[:1]]
-                    causes = [Cause(law.name, fixed[1], where, law=law, pairs=pairs, column=pairs), *_grouped(law, token.text)]
+                    pairs = [Pair(plain(number), reading) for reading in _readings(hypothesis, token.text)[:1]]
+                    causes = [
+                        Cause(hypothesis.name, fixed[1], where, hypothesis=hypothesis, pairs=pairs, column=pairs),
+                        *_grouped(hypothesis, token.text),
+                    ]
                     if alone:
                         yield [*causes, Cause("extra text", "there is text next to the number")], fixed[0]
                     else:
@@ -133,15 +136,17 @@ class _Mended:
 
 def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
     """Correct every gold number by the same hypothesis, if all of them are required; numbers that are already right stay."""
-    for law in _laws(_NUMBER_LAWS):
+    for hypothesis in _hypotheses(_NUMBER_LAWS):
         mended = []
         for i, token in enumerate(tokens):
             # A number in gold's position is more likely to correspond to it than another similar one.
             likely = numbers[i : i + 1] if len(tokens) == len(numbers) else []
             golds = (*likely, *numbers)
-            fixed, gold = next(((f, number) for number in golds if (f := _fix_number(law, number, token.text)) is not None), (None, None))
+            fixed, gold = next(
+                ((f, number) for number in golds if (f := _fix_number(hypothesis, number, token.text)) is not None), (None, None)
+            )
             if fixed is not None and gold is not None:
-                mended.append(_Mended(token, *fixed, Pair(plain(gold), _readings(law, token.text)[0])))
+                mended.append(_Mended(token, *fixed, Pair(plain(gold), _readings(hypothesis, token.text)[0])))
         if not mended:
             continue
         if len(mended) > 1 and judge.passes(_with_mended(answer, mended)):
@@ -150,11 +155,14 @@ def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Tok
                 if rest and judge.passes(_with_mended(answer, rest)):
                     mended = rest
         pairs = [one.pair for one in mended]
-        together = law.fix(pairs)
-        says = mended[0].says if len(mended) == 1 else together.says or law.says if together is not None else ""
+        together = hypothesis.fix(pairs)
+        says = mended[0].says if len(mended) == 1 else together.says or hypothesis.says if together is not None else ""
         if says:
-            grouped = [cause for one in mended for cause in _grouped(law, one.token.text)]
-            yield list(dict.fromkeys([Cause(law.name, says, law=law, pairs=pairs), *grouped])), _with_mended(answer, mended)
+            grouped = [cause for one in mended for cause in _grouped(hypothesis, one.token.text)]
+            yield (
+                list(dict.fromkeys([Cause(hypothesis.name, says, hypothesis=hypothesis, pairs=pairs), *grouped])),
+                _with_mended(answer, mended),
+            )
 
 
 def _with_mended(answer: str, mended: Sequence[_Mended]) -> str:
@@ -164,28 +172,28 @@ def _with_mended(answer: str, mended: Sequence[_Mended]) -> str:
     return text
 
 
-def _grouped(law: ErrorHypothesis, token: str) -> list[Cause]:
+def _grouped(hypothesis: ErrorHypothesis, token: str) -> list[Cause]:
     """Name the second cause of a number whose thousands are also separated: both are undone together."""
-    if law.name == "number in text" or not _THOUSANDS_APART.search(token):
+    if hypothesis.name == "number in text" or not _THOUSANDS_APART.search(token):
         return []
     return [Cause("number in text", "the numbers are written with spaces between thousands")]
 
 
-def _fix_number(law: ErrorHypothesis, gold: Decimal, token: str) -> tuple[str, str] | None:
+def _fix_number(hypothesis: ErrorHypothesis, gold: Decimal, token: str) -> tuple[str, str] | None:
     """Return (the corrected token, the sentence) if the hypothesis holds for it."""
-    if law.name == "number in text" and (written := _with_exponent(token)) is not None:
+    if hypothesis.name == "number in text" and (written := _with_exponent(token)) is not None:
         return written, "the numbers are written with an exponent"
-    for reading in _readings(law, token):
+    for reading in _readings(hypothesis, token):
         pair = Pair(plain(gold), reading)
-        fixed = law.fix([pair])
+        fixed = hypothesis.fix([pair])
         if fixed is not None:
-            return str(fixed.values[0]), fixed.says or law.says
+            return str(fixed.values[0]), fixed.says or hypothesis.says
     return None
 
 
-def _readings(law: ErrorHypothesis, token: str) -> list[str]:
+def _readings(hypothesis: ErrorHypothesis, token: str) -> list[str]:
     """Return what a hypothesis is tried on: the number as it is written, or each number that it can mean."""
-    return [token] if law.name == "number in text" else list(dict.fromkeys(plain(value) for value, _ in decorated_number(token)))
+    return [token] if hypothesis.name == "number in text" else list(dict.fromkeys(plain(value) for value, _ in decorated_number(token)))
 
 
 def _with_exponent(token: str) -> str | None:
@@ -196,8 +204,8 @@ def _with_exponent(token: str) -> str | None:
     return plain(Decimal(text))
 
 
-def _laws(names: Sequence[str]) -> list[ErrorHypothesis]:
-    return [law for law in LAWS if law.name in names]
+def _hypotheses(names: Sequence[str]) -> list[ErrorHypothesis]:
+    return [hypothesis for hypothesis in ERROR_HYPOTHESES if hypothesis.name in names]
 
 
 def _alone(answer: str) -> Tries:
@@ -219,11 +227,14 @@ def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
             window = answer[start:stop]
             if window.isascii() and gold.isascii() and alphanumeric(window) != bare:
                 continue
-            law, fixed = next(((law, f) for law in _laws(_TEXT_LAWS) if (f := law.fix([Pair(gold, window)])) is not None), (None, None))
-            if law is None or fixed is None:
+            hypothesis, fixed = next(
+                ((hypothesis, f) for hypothesis in _hypotheses(_TEXT_LAWS) if (f := hypothesis.fix([Pair(gold, window)])) is not None),
+                (None, None),
+            )
+            if hypothesis is None or fixed is None:
                 continue
             where = f"gold {show(gold)}, submitted {show(window)}"
-            cause = Cause(law.name, fixed.says or law.says, where, law=law, pairs=[Pair(gold, window)])
+            cause = Cause(hypothesis.name, fixed.says or hypothesis.says, where, hypothesis=hypothesis, pairs=[Pair(gold, window)])
             if one_is_enough:
                 yield [cause], answer[:start] + gold + answer[stop:]
             found.append((window, gold, cause))

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any, Final
 
-from evalsuite.analysis.causes import LAWS
+from evalsuite.analysis.causes import ERROR_HYPOTHESES
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
 from evalsuite.analysis.causes.values import Pair, finite
 from evalsuite.analysis.explain.search import Cause, Judge, plural, show
@@ -121,12 +121,14 @@ def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any
     if not all(is_leaf(leaf.gold) and is_leaf(leaf.predicted) for leaf in leaves):
         return None
     pairs = [Pair(leaf.gold, leaf.predicted, native=True) for leaf in leaves]
-    for law in (law for law in LAWS if not law.partial):
-        fixed = law.fix(pairs)
+    for hypothesis in (hypothesis for hypothesis in ERROR_HYPOTHESES if not hypothesis.partial):
+        fixed = hypothesis.fix(pairs)
         if fixed is not None:
             where += f": gold {show(first.gold)}, submitted {show(first.predicted)}"
-            says, golds = f"{fixed.says or law.says}, in {plural(n, 'value')}", [leaf.gold for leaf in leaves]
-            cause = Cause(law.name, says, where, law=law, pairs=pairs, column=golds, puts_gold_in=law.name == "value lost")
+            says, golds = f"{fixed.says or hypothesis.says}, in {plural(n, 'value')}", [leaf.gold for leaf in leaves]
+            cause = Cause(
+                hypothesis.name, says, where, hypothesis=hypothesis, pairs=pairs, column=golds, puts_gold_in=hypothesis.name == "value lost"
+            )
             return cause, [(leaf.path, value) for leaf, value in zip(leaves, fixed.values, strict=True)]
     return None
 
@@ -357,7 +359,7 @@ class _Parts:
                 if after is None or after.score <= state.score + _RISE:
                     continue
                 first = some[0].pair
-                says = f"{fixed.says or law.says}, in {len(some)} of {plural(counts[path], 'value')} of {path!r}"
+                says = f"{fixed.says or hypothesis.says}, in {len(some)} of {plural(counts[path], 'value')} of {path!r}"
                 where = f"gold {show(first.gold)}, submitted {show(first.predicted)}"
                 where = f"{fixed.where}; {where}" if fixed.where else where
                 golds = [item.pair.gold for item in items]
@@ -368,9 +370,9 @@ class _Parts:
                 break
         return state
 
-    def patches(self, law: ErrorHypothesis, path: str, state: _State, undone: _State) -> Iterator[dict[str, Keys]]:
+    def patches(self, hypothesis: ErrorHypothesis, path: str, state: _State, undone: _State) -> Iterator[dict[str, Keys]]:
         """Return the schema patches that raise the score as much as undoing the hypothesis in the answer."""
-        for keys in _PATCHES.get(law.name, ()):
+        for keys in _PATCHES.get(hypothesis.name, ()):
             after = self.patched(state, path, keys)
             if after is not None and after.score - state.score >= _AS_MUCH * (undone.score - state.score):
                 yield {path: keys}
@@ -428,15 +430,18 @@ class _Parts:
 def _holding(items: Sequence[_Wrong]) -> Iterator[tuple[ErrorHypothesis, Sequence[_Wrong], Fixed]]:
     """Yield (hypothesis, the values it holds for, what they become): hypotheses for all wrong values of a field first, then for most."""
     pairs = [item.pair for item in items]
-    for law in LAWS:
-        if (fixed := law.fix(pairs)) is not None:
-            yield law, items, fixed
+    for hypothesis in ERROR_HYPOTHESES:
+        if (fixed := hypothesis.fix(pairs)) is not None:
+            yield hypothesis, items, fixed
     if len(items) < FEWEST:
         return
-    for law in LAWS:
-        some = [item for item in items if law.fix([item.pair]) is not None]
-        if max(FEWEST, _SHARE * len(items)) <= len(some) < len(items) and (fixed := law.fix([item.pair for item in some])) is not None:
-            yield law, some, fixed
+    for hypothesis in ERROR_HYPOTHESES:
+        some = [item for item in items if hypothesis.fix([item.pair]) is not None]
+        if (
+            max(FEWEST, _SHARE * len(items)) <= len(some) < len(items)
+            and (fixed := hypothesis.fix([item.pair for item in some])) is not None
+        ):
+            yield hypothesis, some, fixed
 
 
 def _order_says(path: str, before: _State, after: _State) -> str:

@@ -22,7 +22,7 @@ from evalsuite.analysis.causes.values import number, read_gold_number
 from evalsuite.analysis.gold_checks.generated_answers import (
     OWN,
     Edit,
-    Made,
+    GeneratedAnswer,
     clear,
     edited,
     first_choice,
@@ -208,7 +208,7 @@ class NotAuditedError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AuditOptions:
     """Options of the audit of a check, see `mutation.audit_gold`; `until` is a moment of `time.monotonic`, `queried` the results of edited
     gold queries (see `query_mutants`).
     """
@@ -254,16 +254,16 @@ def collect_verdicts(task: Task, prediction: Prediction) -> Result:
     a worker.
     """
     result = judge(task, prediction)
-    asked: Asked = task.instance.extra[KEY]
+    options: AuditOptions = task.instance.extra[KEY]
     (check,) = task.instance.checks
     try:
-        found: dict[str, Any] = {"verdicts": _verdicts(task, check, asked)}
+        found: dict[str, Any] = {"verdicts": _verdicts(task, check, options)}
     except NotAuditedError as why:
         found = {"untried": str(why)}
     return replace(result, details={KEY: found})
 
 
-def _verdicts(task: Task, check: Check, asked: Asked) -> list[dict[str, Any]]:
+def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str, Any]]:
     entry = SCORERS.load(check.scorer)
     try:
         parameters = usable_parameters(task, check, entry)
@@ -271,11 +271,11 @@ def _verdicts(task: Task, check: Check, asked: Asked) -> list[dict[str, Any]]:
         raise NotAuditedError(f"gold cannot be read: {error.fault.detail or error.fault.code}") from None
     if entry.marker.reads in ("table", "tables", "database"):
         parameters["gold"] = _first_rows(parameters["gold"])
-    random_ = random.Random(f"{asked.seed} {task.instance.instance_id} {check.scorer}")
-    answers = _made(check, entry, parameters, asked, random_)
-    wanted = [made for made in answers[1:] if not asked.kinds or made.kind in asked.kinds][: asked.most]
-    if entry.marker.reads == "table" and asked.queried:
-        wanted += [made for made in _of_queries(entry, parameters, asked) if not asked.kinds or made.kind in asked.kinds]
+    random_ = random.Random(f"{options.seed} {task.instance.instance_id} {check.scorer}")
+    answers = _made(check, entry, parameters, options, random_)
+    wanted = [made for made in answers[1:] if not options.kinds or made.kind in options.kinds][: options.most]
+    if entry.marker.reads == "table" and options.queried:
+        wanted += [made for made in _of_queries(entry, parameters, options) if not options.kinds or made.kind in options.kinds]
     if not wanted:
         raise NotAuditedError("no such answer can be generated")
     blocked: frozenset[Rule] = frozenset().union(*(problem.blocks for problem in check.problems))
@@ -286,7 +286,7 @@ def _verdicts(task: Task, check: Check, asked: Asked) -> list[dict[str, Any]]:
     found = []
     with verdicts_only():
         for made in wanted:
-            if asked.until is not None and time.monotonic() > asked.until:
+            if options.until is not None and time.monotonic() > options.until:
                 break
             form = handed_in(made, _gold_of(made, parameters, entry.marker.reads))
             found.append((made, form, score(form, parameters)))
@@ -295,7 +295,7 @@ def _verdicts(task: Task, check: Check, asked: Asked) -> list[dict[str, Any]]:
         for made, form, taken in found:
             lines: dict[str, str] = {}
             for rule in RULES:
-                if taken[rule] is None or taken[rule] is made.right or (asked.until is not None and time.monotonic() > asked.until):
+                if taken[rule] is None or taken[rule] is made.right or (options.until is not None and time.monotonic() > options.until):
                     continue
                 stay = [(OWN, own), *((one.kind, other) for one, other, verdict in found if one.right and verdict[rule])]
                 lines[rule] = closing_line(Hole(made.kind, form, made.right, taken), rule, parameters, entry.parameters, stay, score)
@@ -303,17 +303,17 @@ def _verdicts(task: Task, check: Check, asked: Asked) -> list[dict[str, Any]]:
     return told
 
 
-def _of_queries(entry: Scorer, parameters: Mapping[str, Any], asked: Asked) -> list[Made]:
+def _of_queries(entry: Scorer, parameters: Mapping[str, Any], options: AuditOptions) -> list[GeneratedAnswer]:
     """Return the results of edited gold queries that are not gold; none if the query does not return gold here."""
     exact = {**parameters, "rel_tol": _NOISE, "abs_tol": 0.0}
     gold = parameters["gold"] if isinstance(parameters["gold"], Table) else next(iter(parameters["gold"]), None)
     found = []
-    for kind, table in asked.queried:
+    for kind, table in options.queried:
         is_gold = _taken(entry, table, exact, frozenset())["strict"]
         if not kind and not is_gold:
             return []
         if kind and is_gold is False and isinstance(gold, Table):
-            found.append(Made(kind=f"gold's query: {kind}", right=False, value=table, size=_size(gold, table)))
+            found.append(GeneratedAnswer(kind=f"gold's query: {kind}", right=False, value=table, size=_size(gold, table)))
     return found
 
 
@@ -359,7 +359,7 @@ def _taken(entry: Scorer, form: Any, parameters: Mapping[str, Any], blocked: fro
     return {rule: None if value is None else value >= _FULL for rule, value in values.items()}
 
 
-def _gold_of(made: Made, parameters: Mapping[str, Any], reads: str) -> Any:
+def _gold_of(made: GeneratedAnswer, parameters: Mapping[str, Any], reads: str) -> Any:
     """Return the gold that an answer is derived from: one of several accepted tables."""
     gold = parameters.get("gold")
     if reads == "table" and isinstance(gold, list | tuple):
@@ -367,21 +367,25 @@ def _gold_of(made: Made, parameters: Mapping[str, Any], reads: str) -> Any:
     return gold
 
 
-def _made(check: Check, entry: Scorer, parameters: Mapping[str, Any], asked: Asked, random_: random.Random) -> tuple[Made, ...]:
+def _made(
+    check: Check, entry: Scorer, parameters: Mapping[str, Any], options: AuditOptions, random_: random.Random
+) -> tuple[GeneratedAnswer, ...]:
     """Yield the answers of a check: gold itself, then wrong and right ones in turn, so that a short audit has both."""
     reads = entry.marker.reads
     if reads in ("text", "number"):
-        own, wrong, right = _of_text(check, asked, random_)
+        own, wrong, right = _of_text(check, options, random_)
     elif reads == "tree":
         tree = first_choice(parameters["gold"])
-        own, wrong, right = Made(kind=OWN, right=True, value=tree), list(tree_mutants(tree, random_)), list(tree_variants(tree))
+        own, wrong, right = GeneratedAnswer(kind=OWN, right=True, value=tree), list(tree_mutants(tree, random_)), list(tree_variants(tree))
     else:
         own, wrong, right = _of_tables(reads, parameters, random_)
     turns = [made for i in range(max(len(wrong), len(right))) for made in (*wrong[i : i + 1], *right[i : i + 1])]
     return (own, *turns)
 
 
-def _of_text(check: Check, asked: Asked, random_: random.Random) -> tuple[Made, list[Made], list[Made]]:
+def _of_text(
+    check: Check, options: AuditOptions, random_: random.Random
+) -> tuple[GeneratedAnswer, list[GeneratedAnswer], list[GeneratedAnswer]]:
     given = check.parameters.get("gold")
     items = given if isinstance(given, list) else [given]
     every = check.parameters.get("conj") == "and"
@@ -390,19 +394,21 @@ def _of_text(check: Check, asked: Asked, random_: random.Random) -> tuple[Made, 
         if not golds:
             raise NotAuditedError("has no gold")
         own = " and ".join(golds) if every else golds[0]
-        wrong = list(text_mutants(golds, every=every, others=asked.texts, random_=random_))
-        return Made(kind=OWN, right=True, value=own), wrong, list(text_variants(golds, every=every))
+        wrong = list(text_mutants(golds, every=every, others=options.texts, random_=random_))
+        return GeneratedAnswer(kind=OWN, right=True, value=own), wrong, list(text_variants(golds, every=every))
     numbers = [value for item in items if (value := read_gold_number(item)) is not None]
     if not numbers or len(numbers) < len(items):
         raise NotAuditedError("gold is not a number")
-    others = list(map(Decimal, asked.numbers))
+    others = list(map(Decimal, options.numbers))
     percentage = bool(check.parameters.get("percentage"))
     wrong = list(number_mutants(numbers, every=every, percentage=percentage, others=others, random_=random_))
     right = list(number_variants(numbers, every=every))
-    return Made(kind=OWN, right=True, value=" and ".join(f"{n:f}" for n in (numbers if every else numbers[:1]))), wrong, right
+    return GeneratedAnswer(kind=OWN, right=True, value=" and ".join(f"{n:f}" for n in (numbers if every else numbers[:1]))), wrong, right
 
 
-def _of_tables(reads: str, parameters: Mapping[str, Any], random_: random.Random) -> tuple[Made, list[Made], list[Made]]:
+def _of_tables(
+    reads: str, parameters: Mapping[str, Any], random_: random.Random
+) -> tuple[GeneratedAnswer, list[GeneratedAnswer], list[GeneratedAnswer]]:
     form = parameters["gold"]
     if reads == "table":
         form = [table for table in (form if isinstance(form, list | tuple) else [form]) if isinstance(table, Table)]
@@ -423,11 +429,11 @@ def _of_tables(reads: str, parameters: Mapping[str, Any], random_: random.Random
     table: int | str = pairs[i].name if reads == "database" else i
     edits = [(pair.name if reads == "database" else k, scrambled(pair, random_)) for k, pair in enumerate(pairs)]
     edits += [(table, edit) for edit in table_mutants(pairs[i], random_)]
-    wrong = [Made(kind=edit.kind, right=False, value=edit, table=of, size=edit.size) for of, edit in edits if edit is not None]
+    wrong = [GeneratedAnswer(kind=edit.kind, right=False, value=edit, table=of, size=edit.size) for of, edit in edits if edit is not None]
     if reads == "table" and len(tables) > 1:
         wrong = [made for made in wrong if not _accepted(edited(tables[int(made.table)], made.value), tables)]
-    right = [Made(kind=edit.kind, right=True, value=edit, table=table) for edit in table_variants(pairs[i], random_)]
-    return Made(kind=OWN, right=True, value=Edit(kind=OWN), table=table), wrong, right
+    right = [GeneratedAnswer(kind=edit.kind, right=True, value=edit, table=table) for edit in table_variants(pairs[i], random_)]
+    return GeneratedAnswer(kind=OWN, right=True, value=Edit(kind=OWN), table=table), wrong, right
 
 
 def _accepted(table: Table, golds: Sequence[Table]) -> bool:
@@ -464,13 +470,13 @@ def run_mutants(
     `until` is a moment of `time.monotonic` after which no further statement is run.
     """
     tasks = [(Task(instance=one, answer=None, gold_folder=gold.folder, submission_folder=scratch), check) for one, check in work]
-    asked = [(task, check, files[0]) for task, check in tasks if (files := _queries(task, check))]
-    if not asked:
+    queries = [(task, check, files[0]) for task, check in tasks if (files := _queries(task, check))]
+    if not queries:
         return {}
     databases = Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=folder)
     try:
         edited = {}
-        for task, check, file in asked:
+        for task, check, file in queries:
             if (connection := _connection(databases, task, check)) is not None:
                 edited.update(
                     {(task.instance.instance_id, i): (edit, connection) for i, edit in enumerate(_edits(file, connection, limits))}
@@ -522,12 +528,12 @@ def _given(
     from evalsuite.sql.query_pool import Query
 
     names = {f"e{n}": key for n, key in enumerate(edited)}
-    asked = [
+    queries = [
         Query(name=name, text=edit.sql, connection=connection, place=place / f"{name}.csv")
         for name, (edit, connection) in ((name, edited[key]) for name, key in names.items())
     ]
     found: dict[str, dict[int, tuple[str, Table]]] = defaultdict(dict)
-    for answered in databases.queries().answers(asked):
+    for answered in databases.queries().answers(queries):
         id_, at = names[answered.query.name]
         if not isinstance(answered.outcome, Fault):
             written = answered.outcome
@@ -553,7 +559,7 @@ class PairAudit:
 
 
 def audit_pairs(
-    gold: Gold, pairs: Sequence[tuple[GoldInstance, Check]], scratch: Path, *, asked: Asked, folder: Path | None, **how: Any
+    gold: Gold, pairs: Sequence[tuple[GoldInstance, Check]], scratch: Path, *, options: AuditOptions, folder: Path | None, **how: Any
 ) -> Iterator[tuple[GoldInstance, Check, PairAudit]]:
     """Return each pair of queries with its verdicts on gold's query, original and edited. `how` are the arguments of `run_mutants`.
 
@@ -569,7 +575,7 @@ def audit_pairs(
     execute = databases.sql_answers(pool.results, None, inodes)
     try:
         for instance, check in pairs:
-            if asked.until is not None and time.monotonic() > asked.until:
+            if options.until is not None and time.monotonic() > options.until:
                 break
             task = Task(
                 instance=replace(instance, checks=(check,)),
@@ -578,14 +584,14 @@ def audit_pairs(
                 submission_folder=scratch,
                 limits=how["limits"],
             )
-            if (found := _of_pair(execute, task, str(check.parameters.get("gold", "")), asked)) is not None:
+            if (found := _of_pair(execute, task, str(check.parameters.get("gold", "")), options)) is not None:
                 yield instance, check, found
     finally:
         pool.close()
         databases.close()
 
 
-def _of_pair(execute: SqlAnswers, task: Task, sql: str, asked: Asked) -> PairAudit | None:
+def _of_pair(execute: SqlAnswers, task: Task, sql: str, options: AuditOptions) -> PairAudit | None:
     """Return the audit of one pair as far as the time allows; None if it does not reach gold's own query."""
     try:
         wrong = [(f"gold's query: {edit.kind}", False, edit.sql) for edit in _some_edits(sql, "sqlite")]
@@ -594,7 +600,7 @@ def _of_pair(execute: SqlAnswers, task: Task, sql: str, asked: Asked) -> PairAud
     right = [("gold's query: other spaces", True, f"\n{sql.strip().rstrip(';')}  ;\n")]
     if order_terms(sql) is None:
         right.append(("gold's query: as a subquery", True, f"SELECT * FROM ({sql.strip().rstrip(';')}) AS given"))
-    made = [one for one in (*right, *wrong) if not asked.kinds or one[0] in asked.kinds][: asked.most]
+    made = [one for one in (*right, *wrong) if not options.kinds or one[0] in options.kinds][: options.most]
     queries = {"own": sql} | {f"m{i}": query for i, (_, _, query) in enumerate(made)}
     tasks = [
         replace(
@@ -607,7 +613,7 @@ def _of_pair(execute: SqlAnswers, task: Task, sql: str, asked: Asked) -> PairAud
     results = dict[str, Result]()
     for result in execute.results(tasks):
         results[result.instance_id] = result
-        if asked.until is not None and time.monotonic() > asked.until:
+        if options.until is not None and time.monotonic() > options.until:
             break
     own = results.pop("own", None)
     if own is None or own.fault in UNSCORED:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.analysis.causes import law
+from evalsuite.analysis.causes import hypothesis
 from evalsuite.analysis.causes.error_injection import NOTHING
 from evalsuite.analysis.causes.table_alignment import TablePair
 from evalsuite.analysis.causes.table_repairs import pick, with_column
@@ -59,7 +59,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class GeneratedAnswer:
     """One answer: its `kind`, whether it is still right, and the answer itself: a text, an `Edit` of a table, or a tree.
 
     `table` is the number of the edited table if a check reads several, or its name in a database; `size` as in `Edit`.
@@ -100,7 +100,7 @@ def _quoted(table: Table) -> Table:
     return replace(table, header=tuple(rows[0]), columns=tuple(cells) or tuple([] for _ in rows[0]))
 
 
-def handed_in(made: Made, gold: Any) -> Any:
+def handed_in(made: GeneratedAnswer, gold: Any) -> Any:
     """Return the answer in the scorer's form: `gold` is a table, a list of tables or a database of them, or unused."""
     if not isinstance(made.value, Edit):
         return made.value
@@ -308,25 +308,25 @@ def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
                 yield k, row, value, found
 
 
-def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[Made]:
+def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[GeneratedAnswer]:
     """Yield right texts: in a sentence, in another case, with spaces around."""
     own = " and ".join(golds) if every else golds[0]
-    yield Made(kind="sentence around", right=True, value=f"The answer is {own}.")
+    yield GeneratedAnswer(kind="sentence around", right=True, value=f"The answer is {own}.")
     if own.upper() != own and own.upper().casefold() == own.casefold():
-        yield Made(kind="another case", right=True, value=own.upper())
-    yield Made(kind="spaces around", right=True, value=f"  {own} \n")
+        yield GeneratedAnswer(kind="another case", right=True, value=own.upper())
+    yield GeneratedAnswer(kind="spaces around", right=True, value=f"  {own} \n")
 
 
-def number_variants(golds: Sequence[Decimal], *, every: bool) -> Iterator[Made]:
+def number_variants(golds: Sequence[Decimal], *, every: bool) -> Iterator[GeneratedAnswer]:
     """Yield right numbers: in a sentence, with thousands separators, with a trailing zero, with noise inside the tolerance."""
     own = list(golds) if every else list(golds[:1])
-    yield Made(kind="sentence around", right=True, value=f"The answer is {' and '.join(map(plain, own))}.")
+    yield GeneratedAnswer(kind="sentence around", right=True, value=f"The answer is {' and '.join(map(plain, own))}.")
     if any(abs(one) >= 1000 for one in own):
-        yield Made(kind="thousands separators", right=True, value="; ".join(_grouped(one) for one in own))
+        yield GeneratedAnswer(kind="thousands separators", right=True, value="; ".join(_grouped(one) for one in own))
     if all(decimals(one) for one in own):
-        yield Made(kind="zeros at the end", right=True, value=" and ".join(f"{plain(one)}0" for one in own))
+        yield GeneratedAnswer(kind="zeros at the end", right=True, value=" and ".join(f"{plain(one)}0" for one in own))
         noisy = [one + min(TEXT_ABSOLUTE, TEXT_RELATIVE * abs(one)) for one in own]
-        yield Made(kind="jitter inside tolerance", right=True, value=" and ".join(map(plain, noisy)))
+        yield GeneratedAnswer(kind="jitter inside tolerance", right=True, value=" and ".join(map(plain, noisy)))
 
 
 def _grouped(value: Decimal) -> str:
@@ -334,11 +334,11 @@ def _grouped(value: Decimal) -> str:
     return ("-" if value < 0 else "") + f"{int(whole):,}" + (f".{rest}" if rest else "")
 
 
-def tree_variants(tree: Any) -> Iterator[Made]:
+def tree_variants(tree: Any) -> Iterator[GeneratedAnswer]:
     """Yield the same tree with its keys in another order."""
     turned = _turned(tree)
     if repr(turned) != repr(tree):
-        yield Made(kind="keys reordered", right=True, value=turned)
+        yield GeneratedAnswer(kind="keys reordered", right=True, value=turned)
 
 
 def _turned(tree: Any) -> Any:
@@ -385,16 +385,18 @@ def _coarse(value: Decimal, *, by_share: bool) -> Decimal | int:
     return -abs(value) if by_share else -decimals(value)
 
 
-def small_numbers(golds: Sequence[Decimal], *, every: bool) -> Iterator[Made]:
+def small_numbers(golds: Sequence[Decimal], *, every: bool) -> Iterator[GeneratedAnswer]:
     """Yield the same for numbers in a text, if each of them allows it; and whole golds inside a longer number, as `-10,000` for 10."""
     for kind in ("last digit", "plus one"):
         pairs = [(gold, new) for gold in golds[: None if every else 1] if (new := _changed(kind, gold)) is not None and new not in golds]
         if pairs and len(pairs) == (len(golds) if every else 1):
             sizes = [size_of(*pair) or 0.0 for pair in pairs]
-            yield Made(kind=kind, right=False, value=" and ".join(_written(new, str(old)) for old, new in pairs), size=max(sizes))
+            yield GeneratedAnswer(
+                kind=kind, right=False, value=" and ".join(_written(new, str(old)) for old, new in pairs), size=max(sizes)
+            )
     own = golds if every else golds[:1]
     if all(gold == gold.to_integral_value() and 1 <= gold < 1000 for gold in own) and not any(-1000 * gold in golds for gold in own):
-        yield Made(kind="inside a longer number", right=False, value=" and ".join(f"-{int(gold)},000" for gold in own))
+        yield GeneratedAnswer(kind="inside a longer number", right=False, value=" and ".join(f"-{int(gold)},000" for gold in own))
 
 
 def small_leaves(places: Sequence[tuple[Any, Any]], random_: random.Random) -> Iterator[tuple[str, Any, Any, float | None]]:
@@ -557,7 +559,7 @@ def _another(value: Any, *, native: bool) -> Any:
 def _planted(pair: TablePair, alone: Sequence[int], name: str, random_: random.Random) -> Iterator[Edit]:
     """Yield the errors of hypotheses in the cells of one needed column, the first in random order in which they are certainly wrong."""
     columns, native = random_.sample(alone, len(alone)), _native(pair)
-    plant = law(name).plant
+    plant = hypothesis(name).plant
     assert plant is not None
     for k in columns:
         cells: dict[int, Any] = {}
@@ -580,7 +582,7 @@ def _apart(value: Any, wrong: Any, *, native: bool) -> bool:
     return bool(clear(wrong, native=native) != clear(value, native=native))
 
 
-def text_mutants(golds: Sequence[str], *, every: bool, others: Sequence[str], random_: random.Random) -> Iterator[Made]:
+def text_mutants(golds: Sequence[str], *, every: bool, others: Sequence[str], random_: random.Random) -> Iterator[GeneratedAnswer]:
     """Yield wrong texts: another instance's answer, gold negated, inside a word, among all candidates, or incomplete if all parts are
     needed.
     """
@@ -588,15 +590,15 @@ def text_mutants(golds: Sequence[str], *, every: bool, others: Sequence[str], ra
     apart = [text for text in others if not any(_holds(text, gold) for gold in golds)]
     random_.shuffle(apart)
     if apart:
-        yield Made(kind="another answer", right=False, value=apart[0])
+        yield GeneratedAnswer(kind="another answer", right=False, value=apart[0])
         listed = [*apart[:MOST_CANDIDATES], *(golds if every else golds[:1])]
         random_.shuffle(listed)
-        yield Made(kind="all candidates listed", right=False, value=", ".join(listed))
-    yield Made(kind="negated text", right=False, value=f"not {own}")
+        yield GeneratedAnswer(kind="all candidates listed", right=False, value=", ".join(listed))
+    yield GeneratedAnswer(kind="negated text", right=False, value=f"not {own}")
     if all(gold[:1].isalnum() and gold[-1:].isalnum() for gold in golds):
-        yield Made(kind="inside a word", right=False, value=" and ".join(f"x{gold}x" for gold in golds) if every else f"x{own}x")
+        yield GeneratedAnswer(kind="inside a word", right=False, value=" and ".join(f"x{gold}x" for gold in golds) if every else f"x{own}x")
     if every and len(set(golds)) > 1 and not _holds(" and ".join(golds[:-1]), golds[-1]):
-        yield Made(kind="part missing", right=False, value=" and ".join(golds[:-1]))
+        yield GeneratedAnswer(kind="part missing", right=False, value=" and ".join(golds[:-1]))
 
 
 def _holds(text: str, gold: str) -> bool:
@@ -605,24 +607,24 @@ def _holds(text: str, gold: str) -> bool:
 
 def number_mutants(
     golds: Sequence[Decimal], *, every: bool, percentage: bool, others: Sequence[Decimal], random_: random.Random
-) -> Iterator[Made]:
+) -> Iterator[GeneratedAnswer]:
     """Yield wrong numbers: a hypothesis's error in every gold, another number, gold among many, or not all if all are needed."""
     for name, change in _NUMBER_CHANGES.items():
         if percentage and name == "times 100":
             continue
         wrong = [change(gold) for gold in golds]
         if not any(_near(w, gold) for w in wrong for gold in golds):
-            yield Made(kind=name, right=False, value=_written_out(wrong if every else wrong[:1]))
+            yield GeneratedAnswer(kind=name, right=False, value=_written_out(wrong if every else wrong[:1]))
     yield from small_numbers(golds, every=every)
     apart = [other for other in others if not any(_near(other, gold) or _near(other, 100 * gold) for gold in golds)]
     random_.shuffle(apart)
     if apart:
-        yield Made(kind="another answer", right=False, value=plain(apart[0]))
+        yield GeneratedAnswer(kind="another answer", right=False, value=plain(apart[0]))
         listed = [*apart[:MOST_CANDIDATES], *(golds if every else golds[:1])]
         random_.shuffle(listed)
-        yield Made(kind="all candidates listed", right=False, value=", ".join(map(plain, listed)))
+        yield GeneratedAnswer(kind="all candidates listed", right=False, value=", ".join(map(plain, listed)))
     if every and len(golds) > 1 and not any(_near(golds[-1], gold) for gold in golds[:-1]):
-        yield Made(kind="part missing", right=False, value=_written_out(golds[:-1]))
+        yield GeneratedAnswer(kind="part missing", right=False, value=_written_out(golds[:-1]))
 
 
 _NUMBER_CHANGES: Final[dict[str, Callable[[Decimal], Decimal]]] = {
@@ -641,7 +643,7 @@ def _written_out(numbers: Sequence[Decimal]) -> str:
     return " and ".join(map(plain, numbers))
 
 
-def tree_mutants(tree: Any, random_: random.Random) -> Iterator[Made]:
+def tree_mutants(tree: Any, random_: random.Random) -> Iterator[GeneratedAnswer]:
     """Yield wrong trees: one leaf changed, one lost, one number times 100, one list element doubled; each field changed a little.
 
     Of fields that all records share one leaf is changed, because one field may be compared more leniently than others.
@@ -651,21 +653,23 @@ def tree_mutants(tree: Any, random_: random.Random) -> Iterator[Made]:
     fields = {tuple(step for step in path if isinstance(step, str)): path for path in leaves}
     some = list(fields.values())[:MOST_FIELDS]
     for kind, path, value, size in small_leaves([(path, _value_at(tree, path)) for path in some], random_):
-        yield Made(kind=kind, right=False, value=_with_value(tree, path, value), size=size)
+        yield GeneratedAnswer(kind=kind, right=False, value=_with_value(tree, path, value), size=size)
     for path in leaves:
         other = _another(_value_at(tree, path), native=True)
         if other is not NOTHING:
-            yield Made(kind="one leaf", right=False, value=_with_value(tree, path, other))
+            yield GeneratedAnswer(kind="one leaf", right=False, value=_with_value(tree, path, other))
             break
     for path in [path for path in some if isinstance(_value_at(tree, path[:-1]), dict)][:MOST_DROPPED]:
-        yield Made(kind="leaf dropped", right=False, value=_without(tree, path))
+        yield GeneratedAnswer(kind="leaf dropped", right=False, value=_without(tree, path))
     big = next((p for p in leaves if _is_number(_value_at(tree, p)) and _value_at(tree, p)), None)
     if big is not None:
-        yield Made(kind="times 100", right=False, value=_with_value(tree, big, _value_at(tree, big) * 100))
+        yield GeneratedAnswer(kind="times 100", right=False, value=_with_value(tree, big, _value_at(tree, big) * 100))
     lists = [path for path, value in _lists(tree) if value]
     if lists:
         path = random_.choice(lists)
-        yield Made(kind="element doubled", right=False, value=_with_value(tree, path, [*_value_at(tree, path), _value_at(tree, path)[-1]]))
+        yield GeneratedAnswer(
+            kind="element doubled", right=False, value=_with_value(tree, path, [*_value_at(tree, path), _value_at(tree, path)[-1]])
+        )
 
 
 def _is_number(value: Any) -> bool:

@@ -34,7 +34,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LintFinding:
     """One finding. An empty `severity` means the severity of its code; `about` names the gold file, if the finding is in one."""
 
     code: str
@@ -56,7 +56,7 @@ class Kind(NamedTuple):
     """One row of a lint table: severity, the function that finds it, and a one-line summary."""
 
     severity: Severity
-    function: Callable[..., Iterator[Found]]
+    function: Callable[..., Iterator[LintFinding]]
     summary: str
 
 
@@ -78,9 +78,9 @@ class Spot:
         """Whether queries produce the gold when a run starts, so that nothing about its values is known before."""
         return gold_reader.names_queries(self.check)
 
-    def finding(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "", change: Any = None) -> Found:
+    def finding(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "", change: Any = None) -> LintFinding:
         """Return a finding at this check; `change` repairs its evaluation object."""
-        return Found(
+        return LintFinding(
             code=code,
             where=self.check.where,
             instance_id=self.instance.instance_id,
@@ -108,7 +108,7 @@ class GoldTable:
         """Whether cells are the text of a file rather than native values."""
         return self.table.types is None
 
-    def finding(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "") -> Found:
+    def finding(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "") -> LintFinding:
         """Return a finding in this table, located at its check; the message begins with the file."""
         named = f"{self.file} {self.part}".strip()
         return replace(self.spot.finding(code, f"{named}: {message}", hint=hint, severity=severity), about=named)
@@ -129,7 +129,7 @@ class Book:
     limits: Mapping[str, int | float]
     instances: list[GoldInstance] = field(default_factory=list)
     raw: dict[str, tuple[int, Obj]] = field(default_factory=dict)
-    broken: list[Found] = field(default_factory=list)
+    broken: list[LintFinding] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     unread: list[tuple[Spot, str, Fault]] = field(default_factory=list)
     make: gold_reader.MakeInstance = gold_reader.instance_of
@@ -187,7 +187,7 @@ class Book:
         try:
             read = read_gold_files(form, parameters, folder=self.folder, instance_id=id_, limits=self.limits)["gold"]
         except FaultError as error:
-            self.unread.append((spot, file, readers_own(error)))
+            self.unread.append((spot, file, reader_fault(error)))
             return
         for part, table in read.items() if isinstance(read, Mapping) else [("", read)]:
             if isinstance(table, Fault):
@@ -200,7 +200,7 @@ def _are_names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
-def readers_own(error: FaultError) -> Fault:
+def reader_fault(error: FaultError) -> Fault:
     """Return the reader's own fault behind the gold fault."""
     while isinstance(error.__cause__, FaultError):
         error = error.__cause__
@@ -236,13 +236,13 @@ def open_book(folder: Path) -> Book:
     """
     spec = find_spec(folder)
     name = f"{spec.resolve().parent.name}/{spec.name}"
-    broken: list[Found] = []
+    broken: list[LintFinding] = []
     try:
         suite = read_suite(spec.parent)
         limits = resolve_limits(suite.limits)
     except EvalsuiteError as error:
         where, _, message = error.message.partition(": ")
-        broken.append(Found(code="bad-suite", where=where, instance_id="", message=message, hint=error.hint))
+        broken.append(LintFinding(code="bad-suite", where=where, instance_id="", message=message, hint=error.hint))
         suite, limits = Suite(name=spec.resolve().parent.name), resolve_limits()
     laid_out = layout_named(layout_of(spec))
     make = laid_out.maker(spec)
@@ -257,7 +257,7 @@ def open_book(folder: Path) -> Book:
             if entry.fault is not None:
                 where = f"{name}:{entry.line}"
                 broken.append(
-                    Found(
+                    LintFinding(
                         code="unreadable-line",
                         where=where,
                         instance_id=entry.instance_id or "",
@@ -279,12 +279,14 @@ def _take(book: Book, line: int, value: Obj) -> None:
     except EvalsuiteError as error:
         code = "unknown-scorer" if "unknown scorer" in error.message else "bad-entry"
         message = error.message.removeprefix(f"{where}: ")
-        book.broken.append(Found(code=code, where=where, instance_id=id_ if isinstance(id_, str) else "", message=message, hint=error.hint))
+        book.broken.append(
+            LintFinding(code=code, where=where, instance_id=id_ if isinstance(id_, str) else "", message=message, hint=error.hint)
+        )
         return
     if instance.instance_id in book.raw:
         first = book.raw[instance.instance_id][0]
         book.broken.append(
-            Found(
+            LintFinding(
                 code="duplicate-id",
                 where=where,
                 instance_id=instance.instance_id,

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.analysis.gold_checks import lint_files, lint_values
-from evalsuite.analysis.gold_checks.lenient_gold import IGNORE_KEY, Book, Found, Kind, Severity, open_book
+from evalsuite.analysis.gold_checks.lenient_gold import IGNORE_KEY, Book, Kind, LintFinding, Severity, open_book
 from evalsuite.core.errors import did_you_mean, write_error
 from evalsuite.readers.json_text import Obj
 from evalsuite.runs.run_files import write_atomically
 
 
-def _ignored(book: Book) -> Iterator[Found]:
+def _ignored(book: Book) -> Iterator[LintFinding]:
     """Ignored codes that do not exist."""
     for instance in book.instances:
         given = instance.extra.get(IGNORE_KEY, [])
@@ -30,7 +30,9 @@ def _ignored(book: Book) -> Iterator[Found]:
             if code not in CODES:
                 message = f"{IGNORE_KEY} names {code!r}, which is not a finding code"
                 hint = did_you_mean(str(code), CODES)
-                yield Found(code="unknown-ignore", where=instance.where, instance_id=instance.instance_id, message=message, hint=hint[:200])
+                yield LintFinding(
+                    code="unknown-ignore", where=instance.where, instance_id=instance.instance_id, message=message, hint=hint[:200]
+                )
 
 
 _PER_BOOK: dict[str, Kind] = {
@@ -53,8 +55,8 @@ class Lint:
     """The findings of a gold folder in the order of its lines; `ignored` are the suppressed ones."""
 
     book: Book
-    findings: tuple[Found, ...]
-    ignored: tuple[Found, ...] = ()
+    findings: tuple[LintFinding, ...]
+    ignored: tuple[LintFinding, ...] = ()
 
     @property
     def n_ignored(self) -> int:
@@ -94,16 +96,16 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
         codes = instance.extra.get(IGNORE_KEY)
         quiet[instance.instance_id] = {code for code in (codes if isinstance(codes, list) else [codes]) if isinstance(code, str)}
 
-    def is_quiet(one: Found) -> bool:
+    def is_quiet(one: LintFinding) -> bool:
         return one.code in unwanted or one.code in quiet.get(one.instance_id, ())
 
     kept = _joined(one for one in found if not is_quiet(one))
     return Lint(book=book, findings=tuple(kept), ignored=tuple(filter(is_quiet, found)))
 
 
-def _joined(findings: Iterable[Found]) -> Iterator[Found]:
+def _joined(findings: Iterable[LintFinding]) -> Iterator[LintFinding]:
     """Join findings of one code in one check and file: twenty empty columns are one finding."""
-    groups: dict[tuple[str, ...], list[Found]] = {}
+    groups: dict[tuple[str, ...], list[LintFinding]] = {}
     for at, one in enumerate(findings):
         # Findings with repairs are not joined: each has its own repair.
         key = (one.code, one.where, one.about, str(at) if one.change is not None else "")
@@ -112,7 +114,7 @@ def _joined(findings: Iterable[Found]) -> Iterator[Found]:
         yield replace(first, message=f"{first.message} (and {len(more)} more)") if more else first
 
 
-def _findings(book: Book) -> Iterator[Found]:
+def _findings(book: Book) -> Iterator[LintFinding]:
     """Yield every finding; an empty severity means the severity of its code."""
     for look in _functions(_PER_BOOK):
         yield from look(book)
@@ -128,12 +130,12 @@ def _findings(book: Book) -> Iterator[Found]:
         yield from look(book)
 
 
-def _functions(kinds: dict[str, Kind]) -> list[Callable[..., Iterator[Found]]]:
+def _functions(kinds: dict[str, Kind]) -> list[Callable[..., Iterator[LintFinding]]]:
     """Return each function of a table once, in table order: one function may find several codes."""
     return list(dict.fromkeys(kind.function for kind in kinds.values()))
 
 
-def _place_of(found: Found) -> tuple[str, int]:
+def _place_of(found: LintFinding) -> tuple[str, int]:
     name, _, line = found.where.rpartition(":")
     return (name, int(line)) if line.isdigit() else (found.where, 0)
 
@@ -146,12 +148,12 @@ _STYLES: tuple[Callable[[Obj], str], ...] = (
 )
 
 
-def repaired(lint: Lint) -> tuple[str, str, list[Found]]:
+def repaired(lint: Lint) -> tuple[str, str, list[LintFinding]]:
     """Return (the spec as it is, the spec with every safe repair, the findings that the repairs fix)."""
     before = lint.book.spec.read_bytes().decode("utf-8")
     lines = before.splitlines(keepends=True)
-    mended: list[Found] = []
-    by_line: dict[int, list[Found]] = {}
+    mended: list[LintFinding] = []
+    by_line: dict[int, list[LintFinding]] = {}
     for found in lint.findings:
         if found.change is not None:
             by_line.setdefault(int(found.where.rpartition(":")[2]), []).append(found)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.analysis.gold_checks.lenient_gold import TABLE_FORMS, Book, Found, GoldTable, Kind, Severity, Spot, readers_own
+from evalsuite.analysis.gold_checks.lenient_gold import TABLE_FORMS, Book, GoldTable, Kind, LintFinding, Severity, Spot, reader_fault
 from evalsuite.analysis.gold_checks.lint_values import QUESTIONS
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, describe, did_you_mean
@@ -36,7 +36,7 @@ _UNREAD |= {"NOT_A_TABLE": "gold-view"}
 _MOST_STRAY = 20
 
 
-def find_unread_files(book: Book) -> Iterator[Found]:
+def find_unread_files(book: Book) -> Iterator[LintFinding]:
     """Gold files that the table reader cannot read, each under the code of its fault."""
     for spot, file, fault in book.unread:
         code = _UNREAD.get(fault.code, "unreadable-file")
@@ -51,14 +51,14 @@ def _unread_hint(book: Book, spot: Spot, file: str, fault: Fault) -> str:
     return f"there is {near[0]!r}: file names are case-sensitive" if near else f"gold files belong in <gold>/{spot.instance.instance_id}/"
 
 
-def find_repeated_files(spot: Spot) -> Iterator[Found]:
+def find_repeated_files(spot: Spot) -> Iterator[LintFinding]:
     """A list of gold files that names one of them twice."""
     gold = spot.check.parameters.get("gold")
     if spot.reads == "table" and isinstance(gold, list) and len(set(map(str, gold))) < len(gold):
         yield spot.finding("repeated-file", "gold names a file twice among its alternatives", hint="remove one")
 
 
-def find_stray_files(book: Book) -> Iterator[Found]:
+def find_stray_files(book: Book) -> Iterator[LintFinding]:
     """Folders that belong to no instance, and files that no check names."""
     used = _named_files(book)
     # In the other layouts all instances share one folder of tables and one of queries.
@@ -97,7 +97,7 @@ def _named_files(book: Book) -> dict[str, set[str]]:
     return used
 
 
-def find_misplaced_files(book: Book) -> Iterator[Found]:
+def find_misplaced_files(book: Book) -> Iterator[LintFinding]:
     """Gold files at the top of the folder, where they are not read: a table that is one folder too high."""
     wanted = {str(name) for names in _named_files(book).values() for name in names}
     for place in sorted(book.folder.glob("*")):
@@ -105,7 +105,7 @@ def find_misplaced_files(book: Book) -> Iterator[Found]:
             yield _found_at(book, "misplaced-file", "", f"{place.name} is next to the spec", "gold files belong in <gold>/<instance_id>/")
 
 
-def find_linked_files(book: Book) -> Iterator[Found]:
+def find_linked_files(book: Book) -> Iterator[LintFinding]:
     """Gold files that are links out of the folder: a copy of the folder loses them."""
     for place in sorted(book.folder.rglob("*")):
         if place.is_symlink() and not place.resolve().is_relative_to(book.folder.resolve()):
@@ -120,12 +120,12 @@ def find_linked_files(book: Book) -> Iterator[Found]:
             )
 
 
-def _found_at(book: Book, code: str, id_: str, message: str, hint: str) -> Found:
+def _found_at(book: Book, code: str, id_: str, message: str, hint: str) -> LintFinding:
     where = f"{book.name}:{book.raw[id_][0]}" if id_ in book.raw else f"{book.name}:1"
-    return Found(code=code, where=where, instance_id=id_, message=message, hint=hint)
+    return LintFinding(code=code, where=where, instance_id=id_, message=message, hint=hint)
 
 
-def find_odd_ids(book: Book) -> Iterator[Found]:
+def find_odd_ids(book: Book) -> Iterator[LintFinding]:
     """Ids that cannot be folder names, and ids that differ only in case: one folder on many systems."""
     seen: dict[str, str] = {}
     for spot in book.spots():
@@ -147,7 +147,7 @@ def find_odd_ids(book: Book) -> Iterator[Found]:
             yield spot.finding("id-case", message, hint="on some systems they share one folder")
 
 
-def find_odd_rows(table: GoldTable) -> Iterator[Found]:
+def find_odd_rows(table: GoldTable) -> Iterator[LintFinding]:
     """Lines that are longer or shorter than the header, and blank lines: the reader shifts or skips them."""
     if not table.is_csv:
         return
@@ -181,7 +181,7 @@ class Twins:
     def __init__(self) -> None:
         self.seen: dict[str, tuple[str, str]] = {}
 
-    def table(self, table: GoldTable) -> Iterator[Found]:
+    def table(self, table: GoldTable) -> Iterator[LintFinding]:
         """Yield a finding for a table of at least four cells that equals an earlier one."""
         content = table.table
         if content.n_rows * len(content.columns) < 4:
@@ -195,7 +195,7 @@ class Twins:
             yield table.finding("equal-alternatives", f"the same table as {file}", hint="remove one")
 
 
-def find_equal_questions(book: Book) -> Iterator[Found]:
+def find_equal_questions(book: Book) -> Iterator[LintFinding]:
     """Two instances with the same question."""
     seen: dict[str, str] = {}
     for spot in book.spots():
@@ -209,7 +209,7 @@ def find_equal_questions(book: Book) -> Iterator[Found]:
                     yield spot.finding("equal-questions", f"the same {key} as {first}", hint="is one of them an accidental copy?")
 
 
-def found_by_twins(_table: GoldTable) -> Iterator[Found]:
+def found_by_twins(_table: GoldTable) -> Iterator[LintFinding]:
     """Placeholder: `Twins` finds these, because it has to remember earlier tables."""
     yield from ()
 
@@ -234,18 +234,18 @@ _CODES = (
 )
 
 
-def find_broken_lines(book: Book) -> Iterator[Found]:
+def find_broken_lines(book: Book) -> Iterator[LintFinding]:
     """Lines that could not be read at all."""
     yield from book.broken
 
 
-def find_odd_layout(book: Book) -> Iterator[Found]:
+def find_odd_layout(book: Book) -> Iterator[LintFinding]:
     """A spec that is not one object per line."""
     for line, text in book.notes:
-        yield Found(code="odd-layout", where=f"{book.name}:{line}", instance_id="", message=text, hint="write one object per line")
+        yield LintFinding(code="odd-layout", where=f"{book.name}:{line}", instance_id="", message=text, hint="write one object per line")
 
 
-def find_reader_problems(spot: Spot) -> Iterator[Found]:
+def find_reader_problems(spot: Spot) -> Iterator[LintFinding]:
     """The problems that the readers found in a check, each under its own code."""
     for problem in spot.check.problems:
         if problem.code == "NEEDS_CONNECTION" and spot.is_living:
@@ -278,14 +278,14 @@ def _rename(parameters: Obj, old: str, new: str) -> None:
     parameters.update(renamed)
 
 
-def find_repeated_checks(spot: Spot) -> Iterator[Found]:
+def find_repeated_checks(spot: Spot) -> Iterator[LintFinding]:
     """A check that occurs twice in its instance."""
     before = spot.instance.checks[: spot.index]
     if any(other.scorer == spot.check.scorer and other.parameters == spot.check.parameters for other in before):
         yield spot.finding("repeated-check", f"the same {spot.check.scorer} check occurs twice", hint="remove one")
 
 
-def find_odd_conj(spot: Spot) -> Iterator[Found]:
+def find_odd_conj(spot: Spot) -> Iterator[LintFinding]:
     """`conj` with a single gold, and several golds without `conj`."""
     gold, given = spot.check.parameters.get("gold"), spot.check.parameters.get("conj")
     n = len(gold) if isinstance(gold, list) else 1
@@ -296,7 +296,7 @@ def find_odd_conj(spot: Spot) -> Iterator[Found]:
         yield spot.finding("or-numbers", message, hint="write conj: 'and' if all are needed, 'or' if any is right")
 
 
-def find_odd_groups(book: Book) -> Iterator[Found]:
+def find_odd_groups(book: Book) -> Iterator[LintFinding]:
     """Group entries that gold lacks, and groups without instances."""
     where = f"{book.spec.resolve().parent.name}/{SUITE_FILE}"
     for tag, ids in book.suite.groups.items():
@@ -305,14 +305,14 @@ def find_odd_groups(book: Book) -> Iterator[Found]:
                 near = did_you_mean(id_, book.raw)
                 hint = near if near.startswith("did") else ""
                 message = f"group {tag!r} names {id_!r}, which gold lacks"
-                yield Found(code="unknown-group-id", where=where, instance_id="", message=message, hint=hint)
+                yield LintFinding(code="unknown-group-id", where=where, instance_id="", message=message, hint=hint)
         prefixes = book.suite.group_prefixes.get(tag, ())
         if not any(instance.instance_id in ids or instance.instance_id.startswith(prefixes) for instance in book.instances):
             message = f"group {tag!r} contains no instance"
-            yield Found(code="empty-group", where=where, instance_id="", message=message, hint="check its prefix")
+            yield LintFinding(code="empty-group", where=where, instance_id="", message=message, hint="check its prefix")
 
 
-def find_lost_judges(book: Book) -> Iterator[Found]:
+def find_lost_judges(book: Book) -> Iterator[LintFinding]:
     """Judged checks without a judge, or combined with a tree check, where they cannot run."""
     for spot in book.spots():
         if spot.reads != "batch":
@@ -325,10 +325,10 @@ def find_lost_judges(book: Book) -> Iterator[Found]:
             yield spot.finding("judge-beside-tree", message, hint="move each to its own instance")
 
 
-def find_empty_spec(book: Book) -> Iterator[Found]:
+def find_empty_spec(book: Book) -> Iterator[LintFinding]:
     """A spec without instances."""
     if not book.instances and not book.broken:
-        yield Found(code="no-instances", where=f"{book.name}:1", instance_id="", message="the spec contains no instance")
+        yield LintFinding(code="no-instances", where=f"{book.name}:1", instance_id="", message="the spec contains no instance")
 
 
 _TREE_CODES = {
@@ -344,7 +344,7 @@ _TREE_CODES = {
 _MOST = 10
 
 
-def find_tree_faults(book: Book) -> Iterator[Found]:
+def find_tree_faults(book: Book) -> Iterator[LintFinding]:
     """Conflicts between gold records and their schema; an inferred schema always fits."""
     for spot in book.spots():
         if spot.reads == "tree" and "gold" in spot.check.parameters:
@@ -353,7 +353,7 @@ def find_tree_faults(book: Book) -> Iterator[Found]:
                     "tree", spot.check.parameters, folder=book.folder, instance_id=spot.instance.instance_id, limits=book.limits
                 )
             except FaultError as error:
-                fault = readers_own(error)
+                fault = reader_fault(error)
                 missing = fault.code == "MISSING_FILE"
                 given = (spot.check.parameters.get(key) for key in ("gold", "schema"))
                 name = next((value for value in given if isinstance(value, str)), "gold")
@@ -364,7 +364,7 @@ def find_tree_faults(book: Book) -> Iterator[Found]:
             yield from _against_schema(spot, read["gold"], read.get("schema"))
 
 
-def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[Found]:
+def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[LintFinding]:
     golds = gold if isinstance(gold, list) else [gold]
     id_field = spot.check.parameters.get("id_field")
     if not golds:
@@ -399,7 +399,7 @@ _TRUE: Final = frozenset({"ignore_order", "ignore_case", "percentage", "repair",
 _FEWER: Final = frozenset({"condition_cols", "exclude", "order_by"})
 
 
-def find_errata(book: Book) -> Iterator[Found]:
+def find_errata(book: Book) -> Iterator[LintFinding]:
     """Entries that are not applied, applied patches that widen their check, and unusable files."""
     if not (book.spec.parent / ERRATA_FILE).is_file() or book.broken:
         return
@@ -408,20 +408,20 @@ def find_errata(book: Book) -> Iterator[Found]:
         errata = read_errata(gold)
     except GoldError as error:
         where, _, message = error.message.partition(": ")
-        yield Found(code="bad-errata", where=where, instance_id="", message=message, hint=error.hint)
+        yield LintFinding(code="bad-errata", where=where, instance_id="", message=message, hint=error.hint)
         return
     assert errata is not None, "the file is present"
     for entry in errata.entries:
         if entry.state != "applied":
             hint = "check gold again, then update or remove the entry"
-            yield Found(code=f"{entry.state}-erratum", where=entry.where, instance_id=entry.id, message=entry.words(), hint=hint)
+            yield LintFinding(code=f"{entry.state}-erratum", where=entry.where, instance_id=entry.id, message=entry.words(), hint=hint)
     known = {instance.instance_id: instance.checks for instance in gold.instances}
     for entry in errata.of_state("applied"):
         after = entry.instance.checks if entry.instance is not None else ()
         if len(after) == len(known[entry.id]) == 1 and (ways := list(ways_wider(known[entry.id][0], after[0]))):
             message = f"the patch accepts more than the check: {'; '.join(ways)}"
             hint = f"`evalsuite gold audit {book.folder} --only {entry.id}` shows what it accepts"
-            yield Found(code="wide-erratum", where=entry.where, instance_id=entry.id, message=message, hint=hint)
+            yield LintFinding(code="wide-erratum", where=entry.where, instance_id=entry.id, message=message, hint=hint)
 
 
 def ways_wider(before: Check, after: Check) -> Iterator[str]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations, groupby, pairwise
 from typing import Any
 
-from evalsuite.analysis.gold_checks.lenient_gold import Found, GoldTable, Kind, Severity, Spot, wanted_columns
+from evalsuite.analysis.gold_checks.lenient_gold import GoldTable, Kind, LintFinding, Severity, Spot, wanted_columns
 from evalsuite.compare.number_rules import gold_numbers
 from evalsuite.compare.numbers import Number
 from evalsuite.compare.official_cells import ABS_TOL
@@ -45,7 +45,7 @@ def _excluded(spot: Spot) -> list[str]:
     return [item for item in listed if isinstance(item, str) and item]
 
 
-def find_short_golds(spot: Spot) -> Iterator[Found]:
+def find_short_golds(spot: Spot) -> Iterator[LintFinding]:
     """Golds of one or two characters, which occur inside other words, and numbers as text."""
     if spot.check.scorer != "string_match":
         return
@@ -62,7 +62,7 @@ def _is_number(text: str) -> bool:
     return text.strip().replace(",", "").replace(".", "", 1).lstrip("-").isdigit()
 
 
-def find_golds_in_question(spot: Spot) -> Iterator[Found]:
+def find_golds_in_question(spot: Spot) -> Iterator[LintFinding]:
     """A gold that the question contains: repeating the question is enough."""
     if spot.check.scorer != "string_match":
         return
@@ -78,7 +78,7 @@ def _question(spot: Spot) -> str:
     return " ".join(str(said.get(key, "")) for said in (spot.instance.extra, spot.instance.asked) for key in QUESTIONS)
 
 
-def find_excluded_golds(spot: Spot) -> Iterator[Found]:
+def find_excluded_golds(spot: Spot) -> Iterator[LintFinding]:
     """An exclusion that its own gold contains."""
     golds = golds_of(spot)
     for item in _excluded(spot):
@@ -90,7 +90,7 @@ def find_excluded_golds(spot: Spot) -> Iterator[Found]:
         yield spot.finding(code, f"exclude {item!r} occurs inside gold {dead[0]!r}", hint="exclude a longer text, or remove it")
 
 
-def find_odd_spelling(spot: Spot) -> Iterator[Found]:
+def find_odd_spelling(spot: Spot) -> Iterator[LintFinding]:
     """Golds with surrounding spaces or invisible characters: the official rules compare letter by letter."""
     if spot.check.scorer != "string_match":
         return
@@ -115,7 +115,7 @@ def _stripped(evaluation: Obj) -> None:
     evaluation["parameters"]["gold"] = bare if isinstance(gold, list) else bare[0]
 
 
-def find_repeated_golds(spot: Spot) -> Iterator[Found]:
+def find_repeated_golds(spot: Spot) -> Iterator[LintFinding]:
     """A gold that is named twice, and a gold inside another one: one of them has no effect."""
     if spot.check.scorer == "number_match" or spot.reads not in ("text", "number"):
         return
@@ -149,7 +149,7 @@ def _gold_numbers(spot: Spot) -> list[float]:
         return []
 
 
-def find_swallowed_numbers(spot: Spot) -> Iterator[Found]:
+def find_swallowed_numbers(spot: Spot) -> Iterator[LintFinding]:
     """Numbers within the tolerance of zero or of one another, and a tolerance of whole numbers."""
     numbers, precision = _gold_numbers(spot), spot.check.parameters.get("precision", 4)
     tolerance = float(10.0**-precision) if isinstance(precision, int) and abs(precision) < 300 else 1e-4
@@ -167,7 +167,7 @@ def find_swallowed_numbers(spot: Spot) -> Iterator[Found]:
         yield spot.finding("coarse-precision", message, hint="precision counts decimal places")
 
 
-def find_negative_numbers(spot: Spot) -> Iterator[Found]:
+def find_negative_numbers(spot: Spot) -> Iterator[LintFinding]:
     """Negative golds: the official rules ignore signs, so they never find them."""
     for number in _gold_numbers(spot):
         if number < 0:
@@ -175,7 +175,7 @@ def find_negative_numbers(spot: Spot) -> Iterator[Found]:
             yield spot.finding("negative-number", message, hint="the strict rules read signs")
 
 
-def find_odd_percentages(spot: Spot) -> Iterator[Found]:
+def find_odd_percentages(spot: Spot) -> Iterator[LintFinding]:
     """`percentage` without an effect, with too strict a demand, or accepting a hundred times the value."""
     numbers = _gold_numbers(spot)
     if not spot.check.parameters.get("percentage"):
@@ -191,7 +191,7 @@ def find_odd_percentages(spot: Spot) -> Iterator[Found]:
         yield spot.finding("percentage-large", message, hint="is it really a percentage?")
 
 
-def find_missing_percentage(spot: Spot) -> Iterator[Found]:
+def find_missing_percentage(spot: Spot) -> Iterator[LintFinding]:
     """A question that wants a percentage, without `percentage` in the check: 12.5, 0.125 and 12.5% are then different answers."""
     if spot.check.scorer not in ("number_match", "table_match") or "percentage" in spot.check.parameters:
         return
@@ -230,7 +230,7 @@ def _numbers(cells: list[str]) -> list[Any]:
     return [value for value in map(_read, cells) if isinstance(value, int | Number)]
 
 
-def find_null_words(table: GoldTable) -> Iterator[Found]:
+def find_null_words(table: GoldTable) -> Iterator[LintFinding]:
     """Cells that are text to a person and NULL to a reader: NA for Namibia, None for a name."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
@@ -241,7 +241,7 @@ def find_null_words(table: GoldTable) -> Iterator[Found]:
             yield table.finding("literal-null", message, hint="use another word if it is a value, an empty cell if it is none")
 
 
-def find_padded_cells(table: GoldTable) -> Iterator[Found]:
+def find_padded_cells(table: GoldTable) -> Iterator[LintFinding]:
     """Text cells with surrounding spaces: the official rules compare letter by letter."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
@@ -252,7 +252,7 @@ def find_padded_cells(table: GoldTable) -> Iterator[Found]:
             )
 
 
-def find_mixed_columns(table: GoldTable) -> Iterator[Found]:
+def find_mixed_columns(table: GoldTable) -> Iterator[LintFinding]:
     """Number columns that a few cells turn into text, so that the official rules compare 1.0 and 1 as text."""
     for index in table.needed if table.is_csv else ():
         cells = [cell for cell in _texts(table, index) if cell.strip() not in _NULL_WORDS]
@@ -268,7 +268,7 @@ def find_mixed_columns(table: GoldTable) -> Iterator[Found]:
             yield table.finding("mixed-column", message, hint="leave the cell empty, or replace it by a number")
 
 
-def find_leading_zeros(table: GoldTable) -> Iterator[Found]:
+def find_leading_zeros(table: GoldTable) -> Iterator[LintFinding]:
     """Codes such as 007, which the official rules read as numbers."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
@@ -278,7 +278,7 @@ def find_leading_zeros(table: GoldTable) -> Iterator[Found]:
             yield table.finding("leading-zeros", message, hint="the strict rules read text")
 
 
-def find_indistinct_numbers(table: GoldTable) -> Iterator[Found]:
+def find_indistinct_numbers(table: GoldTable) -> Iterator[LintFinding]:
     """Numbers that are too large, or too close together, for the official tolerance."""
     for index in table.needed:
         values = _values(table, index)
@@ -320,7 +320,7 @@ def _values(table: GoldTable, index: int) -> list[Any]:
     return [value for value in map(read_native, cells) if isinstance(value, int | Number)]
 
 
-def find_odd_dates(table: GoldTable) -> Iterator[Found]:
+def find_odd_dates(table: GoldTable) -> Iterator[LintFinding]:
     """Dates in a form that only the same spelling matches."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
@@ -342,7 +342,7 @@ _CALENDAR = (
 )
 
 
-def find_order_ties(table: GoldTable) -> Iterator[Found]:
+def find_order_ties(table: GoldTable) -> Iterator[LintFinding]:
     """An order that cannot be reproduced: sorted by a column with ties, and no other column breaks them."""
     if not table.ordered or table.table.n_rows < FEWEST_ROWS or table.spot.check.parameters.get("order_by"):
         return
@@ -410,7 +410,7 @@ def _explained(rows: Sequence[tuple[int, ...]], by: int, group: Sequence[int], u
     return any(all(_explained(rows, other, part, used) for part in open_) for other in others)
 
 
-def find_columns_out_of_range(table: GoldTable) -> Iterator[Found]:
+def find_columns_out_of_range(table: GoldTable) -> Iterator[LintFinding]:
     """Columns that gold does not have, and columns that are named twice or by a negative number."""
     n = len(table.table.columns)
     wanted = _wanted(table)
@@ -434,7 +434,7 @@ def _wanted(table: GoldTable) -> list[int]:
     return wanted_columns(table.spot, at)
 
 
-def find_tiny_tables(table: GoldTable) -> Iterator[Found]:
+def find_tiny_tables(table: GoldTable) -> Iterator[LintFinding]:
     """Gold without rows, of one row, and of a single cell."""
     if table.table.n_rows == 0:
         yield table.finding("no-rows", "no rows: every table without rows is right", hint="is an empty result intended?")
@@ -444,7 +444,7 @@ def find_tiny_tables(table: GoldTable) -> Iterator[Found]:
         yield table.finding("one-row", "one row: neither row order nor the combination of rows is tested")
 
 
-def find_equal_columns(table: GoldTable) -> Iterator[Found]:
+def find_equal_columns(table: GoldTable) -> Iterator[LintFinding]:
     """Two needed columns with equal cells: under the official rules one predicted column matches both."""
     seen: dict[tuple[str, ...], int] = {}
     for index in table.needed if table.table.n_rows > 1 else ():
@@ -457,7 +457,7 @@ def find_equal_columns(table: GoldTable) -> Iterator[Found]:
             yield table.finding("equal-columns", message, hint="is one of them an accidental copy?")
 
 
-def find_empty_columns(table: GoldTable) -> Iterator[Found]:
+def find_empty_columns(table: GoldTable) -> Iterator[LintFinding]:
     """A needed column without a value."""
     if table.table.n_rows == 0:
         return
@@ -467,7 +467,7 @@ def find_empty_columns(table: GoldTable) -> Iterator[Found]:
             yield table.finding("empty-column", message, hint="leave it out of condition_cols")
 
 
-def find_odd_headers(table: GoldTable) -> Iterator[Found]:
+def find_odd_headers(table: GoldTable) -> Iterator[LintFinding]:
     """Header names that occur twice, and a first column that is a library's row index."""
     names = [name.strip().lower() for name in table.table.header]
     twice = next((name for at, name in enumerate(names) if name and name in names[:at]), None)
@@ -480,7 +480,7 @@ def find_odd_headers(table: GoldTable) -> Iterator[Found]:
             yield table.finding("index-column", f"{table.column(0)} counts the rows and is needed", hint=hint)
 
 
-def find_repeated_rows(table: GoldTable) -> Iterator[Found]:
+def find_repeated_rows(table: GoldTable) -> Iterator[LintFinding]:
     """Rows that occur twice in the whole table: often a wrong join."""
     rows = list(zip(*(map(str, column) for column in table.table.columns), strict=True)) if len(table.table.columns) > 1 else []
     n_more = len(rows) - len(set(rows))
@@ -488,7 +488,7 @@ def find_repeated_rows(table: GoldTable) -> Iterator[Found]:
         yield table.finding("repeated-rows", f"{n_more} rows occur more than once", hint="did a join duplicate them?")
 
 
-def find_flat_columns(spot: Spot) -> Iterator[Found]:
+def find_flat_columns(spot: Spot) -> Iterator[LintFinding]:
     """One list of columns for several gold tables: it applies to each of them."""
     given, gold = spot.check.parameters.get("condition_cols"), spot.check.parameters.get("gold")
     if not isinstance(given, list) or not isinstance(gold, list) or spot.check.scorer != "table_match":
@@ -508,7 +508,7 @@ _NESTED = re.compile(r"(.*\[\d*\]|LIST.*|STRUCT.*|MAP.*|UNION.*)", re.DOTALL)
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 
 
-def find_odd_types(table: GoldTable) -> Iterator[Found]:
+def find_odd_types(table: GoldTable) -> Iterator[LintFinding]:
     """Columns on which an exact copy fails under the official rules, and dates as text."""
     for index in table.needed if table.table.types is not None else ():
         assert table.table.types is not None
@@ -526,14 +526,14 @@ def find_odd_types(table: GoldTable) -> Iterator[Found]:
                 yield table.finding("date-as-text", message, hint="make it DATE or TIMESTAMP")
 
 
-def find_quoted_names(table: GoldTable) -> Iterator[Found]:
+def find_quoted_names(table: GoldTable) -> Iterator[LintFinding]:
     """A gold table without `condition_tabs` whose name the reference cannot quote."""
     asked = table.spot.check.parameters.get("condition_tabs")
     if table.part and asked is None and needs_quotes(table.part):
         yield table.finding("quoted-name", "its name needs quotes, which the reference does not write", hint="rename the table")
 
 
-def find_lists_without_tables(spot: Spot) -> Iterator[Found]:
+def find_lists_without_tables(spot: Spot) -> Iterator[LintFinding]:
     """Lists by table without the tables they belong to."""
     parameters = spot.check.parameters
     if spot.check.scorer == "duckdb_match" and not parameters.get("condition_tabs"):

@@ -16,7 +16,7 @@ from typing import Any, Final
 from evalsuite.analysis.gold_checks.audited_checks import (
     KEY,
     ORDER,
-    Asked,
+    AuditOptions,
     NotAuditedError,
     Queried,
     all_golds,
@@ -298,12 +298,12 @@ def audit_gold(
     pairs = [(one, check) for one, check in work if SCORERS.load(check.scorer).marker.reads == "query"]
     others = [(one, check) for one, check in work if SCORERS.load(check.scorer).marker.reads != "query"]
     until = None if seconds is None else time.monotonic() + seconds
-    asked = _Asking(gold, resolve_limits(gold.suite.limits), Asked(seed=seed, most=most, kinds=tuple(kinds), until=until))
-    found = _Found(gold)
-    with TempDir() as scratch:
+    asked = _AuditTasks(gold, resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until))
+    found = _AuditResults(gold)
+    with ScratchFolder() as scratch:
         how: dict[str, Any] = {"limits": asked.limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
         asked.queried = run_mutants(gold, work, scratch, folder=databases, **how)
-        for instance, check, pair in audit_pairs(gold, pairs, scratch, asked=asked.asked, folder=databases, **how):
+        for instance, check, pair in audit_pairs(gold, pairs, scratch, options=asked.asked, folder=databases, **how):
             found.add(instance, check, pair.own, pair.verdicts, pair.untried)
         for instance, check in others:
             if until is not None and time.monotonic() > until:
@@ -343,7 +343,7 @@ def with_patches(gold: Gold) -> Gold:
 
 
 @dataclass(slots=True)
-class _Found:
+class _AuditResults:
     """The results of the checks, in gold's order."""
 
     gold: Gold
@@ -384,12 +384,12 @@ class _Found:
 
 
 @dataclass(slots=True)
-class _Asking:
+class _AuditTasks:
     """The tasks of an audit by name, each of which submits gold to one check, with the check of each."""
 
     gold: Gold
     limits: Mapping[str, int | float]
-    asked: Asked
+    asked: AuditOptions
     tasks: dict[str, Task] = field(default_factory=dict)
     about: dict[str, tuple[GoldInstance, Check]] = field(default_factory=dict)
     queried: Mapping[str, Queried] = field(default_factory=dict)

@@ -167,7 +167,7 @@ def check_gold(
                     untried.append(_untried(task.instance, check, str(why)))
         inodes = gold_inodes(gold.folder)
         with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes)) as pool:
-            _hand_in(trials, asked.sql_answers(pool.results, None, inodes).results, gold, scratch, limits, progress)
+            _submit(trials, asked.sql_answers(pool.results, None, inodes).results, gold, scratch, limits, progress)
     unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
     untried += [_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
     trials = [trial for trial in trials if all(trial is not other for other in unasked)]
@@ -217,7 +217,7 @@ def _excuses(gold: Gold, below: Iterable[str]) -> dict[str, str]:
     return {id_: known[id_] for id_ in below if id_ in known}
 
 
-def _hand_in(trials: Sequence[_Trial], execute: Execute, gold: Gold, scratch: Path, limits: Any, progress: Progress | None) -> None:
+def _submit(trials: Sequence[_Trial], execute: Execute, gold: Gold, scratch: Path, limits: Any, progress: Progress | None) -> None:
     """Score round after round, one answer per instance and round: a run has one answer per instance."""
     done, total = 0, sum(len(trial.answers) for trial in trials)
     while True:

@@ -104,11 +104,9 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     layout = gold.layout if gold is not None else layout or "original"
     hidden = [gold.folder] if gold is not None else []
     with forking(folder, modules=WORKER_MODULES) as fork_server:
-        submission = read_submission_in_worker(folder, gold, limits, layout=layout, mode=mode, fork_server=fork_server)
-        with RpcClient(
-            readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, fork_server=fork_server
-        ) as calls:
-            looker = _Looker(submission, gold, limits, calls)
+        submission = read_handed_in(folder, gold, limits, layout=layout, mode=mode, fork_server=fork_server)
+        with WorkerCalls(readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, fork_server=fork_server) as calls:
+            looker = _AnswerValidator(submission, gold, limits, calls)
             found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
     lost, notes = _lost_lines_and_notes(submission)
     problems = [*lost, *looker.unknown(), *(problem for problems in found.values() for problem in problems)]
@@ -126,7 +124,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     )
 
 
-class _Looker:
+class _AnswerValidator:
     """Checks one answer after the other, with the little of gold that it needs."""
 
     def __init__(self, submission: Submission, gold: Gold | None, limits: Mapping[str, int | float], calls: RpcClient) -> None:
@@ -314,7 +312,7 @@ def _line_number(finding: Finding) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def told(finding: Finding) -> str:
+def finding_line(finding: Finding) -> str:
     """Return a finding as one line: `results_metadata.jsonl:3: ops_006: BAD_CSV: what is wrong (what to do)`."""
     owner = f"{finding.instance_id}: " if finding.instance_id else ""
     what = describe(Fault(code=finding.code, detail=finding.message))

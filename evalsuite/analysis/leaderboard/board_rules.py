@@ -75,8 +75,8 @@ class BoardRules:
         if not self.phases or self.phase(moment) is not None:
             return ""
         if coming := [phase for phase in self.phases if phase.opens is not None and phase.opens > moment]:
-            return f"{coming[0].name or 'the board'} opens at {spelled(coming[0].opens)}"
-        return f"{self.phases[-1].name or 'the board'} closed at {spelled(self.phases[-1].closes)}"
+            return f"{coming[0].name or 'the board'} opens at {format_moment(coming[0].opens)}"
+        return f"{self.phases[-1].name or 'the board'} closed at {format_moment(self.phases[-1].closes)}"
 
     def shown_ids(self, ids: Sequence[str], moment: datetime) -> tuple[str, ...]:
         """Return the instances that are scored at a moment, in gold's order; empty for all of them.
@@ -91,7 +91,7 @@ class BoardRules:
         return tuple(name for name in ids if name in kept)
 
 
-def spelled(moment: datetime | None) -> str:
+def format_moment(moment: datetime | None) -> str:
     """Format a moment: `2026-11-30 18:00 UTC`."""
     return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
@@ -153,7 +153,9 @@ def _phases(node: Any, where: str) -> Iterator[Phase]:
 
 def _in_order(phase: Phase, place: str) -> Phase:
     if phase.opens is not None and phase.closes is not None and phase.closes <= phase.opens:
-        raise GoldError(f"{place}: closes at {spelled(phase.closes)}, before it opens at {spelled(phase.opens)}", hint="exchange the two")
+        raise GoldError(
+            f"{place}: closes at {format_moment(phase.closes)}, before it opens at {format_moment(phase.opens)}", hint="exchange the two"
+        )
     return phase
 
 

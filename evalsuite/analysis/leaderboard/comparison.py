@@ -196,7 +196,7 @@ class Plan:
         return None if n is None else math.ceil(n * self.size)
 
 
-def planned(a: Sequence[float], b: Sequence[float], *, alpha: float, clusters: Sequence[str] | None = None) -> Plan:
+def plan_of(a: Sequence[float], b: Sequence[float], *, alpha: float, clusters: Sequence[str] | None = None) -> Plan:
     """Return the plan of n pairs in the same order; of whole clusters if those are flipped."""
     if not a:
         return Plan()
@@ -640,7 +640,7 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
         verdict="",
         is_regression=False,
         # A difference must pass Holm's first step to be shown, whatever the others show.
-        plan=planned(whole.a, whole.b, alpha=how.alpha / n_tests, clusters=whole.clusters(cluster_of)),
+        plan=plan_of(whole.a, whole.b, alpha=how.alpha / n_tests, clusters=whole.clusters(cluster_of)),
         instances=both,
         flips=tuple(with_texts(flip, base, other) for flip in flipped_instances(both)) if how.level == "cells" else flipped_instances(both),
         right=(full[True, True], full[True, False], full[False, True], full[False, False]),

@@ -371,7 +371,7 @@ class Paired:
             return None
         return self.b - self.a if abs(self.b - self.a) > 1e-9 else 0.0
 
-    def told(self, reason: str) -> str:
+    def reason_shown(self, reason: str) -> str:
         """Return a reason as people read it, with the gold text in it if that may be shown."""
         return Exchange(reference=self.reference).told(reason)
 

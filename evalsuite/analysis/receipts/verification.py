@@ -333,8 +333,8 @@ def verify_receipt(
             findings.append(_is_submission(said, now, submission))
             shown.add("submission_hash")
         return replace(verified, findings=tuple(findings), left_out=left, claimed=tuple(_claims(said, shown)))
-    with TempDir() as scratch:
-        again = run(submission, gold, _asked(said, gold, replace(options, out=scratch / "run")), progress=progress)
+    with ScratchFolder() as scratch:
+        again = run(submission, gold, _options_of(said, gold, replace(options, out=scratch / "run")), progress=progress)
     findings.append(_is_submission(said, again.submission_hash or "", submission))
     left_out = {}
     then, now_ = (dict(part.partition(":")[::2] for part in line.split("|")) for line in (str(said["signature"]), again.signature))
@@ -371,7 +371,7 @@ def _read(file: Path) -> Mapping[str, Any]:
     )
 
 
-def _asked(said: Mapping[str, Any], gold: Path, options: RunOptions) -> RunOptions:
+def _options_of(said: Mapping[str, Any], gold: Path, options: RunOptions) -> RunOptions:
     """Return the options of the receipt's run, as far as its signature contains them."""
     parts = dict(part.partition(":")[::2] for part in str(said["signature"]).split("|"))
     limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from evalsuite.analysis.causes import LAWS, plant_column
+from evalsuite.analysis.causes import ERROR_HYPOTHESES, plant_column
 from evalsuite.analysis.causes.table_alignment import TablePair, table_pairs
 from evalsuite.analysis.causes.table_repairs import pick, rows_of, with_column, with_rows
 from evalsuite.analysis.explain.instance_evidence import explain
@@ -110,7 +110,7 @@ def _tables(reads: str, parameters: dict[str, Any], rules: Rule, random_: random
 def _wrong_tables(pair: TablePair, random_: random.Random) -> Iterator[tuple[str, Table]]:
     gold = pair.gold
     needed = pair.needed or tuple(range(len(gold.columns)))
-    for law in LAWS:
+    for law in ERROR_HYPOTHESES:
         for column in needed:
             planted = plant_column(law.name, list(gold.columns[column]), native=gold.types is not None)
             if planted is not None:

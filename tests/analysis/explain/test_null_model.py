@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evalsuite.analysis.causes import LAWS
+from evalsuite.analysis.causes import ERROR_HYPOTHESES
 from evalsuite.analysis.causes.values import Pair
 from evalsuite.analysis.explain.instance_evidence import explain
 from evalsuite.analysis.explain.search import FITS, PROVED, chance_of
@@ -76,9 +76,9 @@ def test_unrelated_numbers_in_texts_are_not_proved() -> None:
 )
 def test_one_value(law: str, gold: str, answer: str, standing: str) -> None:
     """One value of many digits proves, of few digits it fits, and what fits every value is not named."""
-    chance = chance_of(next(one for one in LAWS if one.name == law), [Pair(gold, answer)], ())
+    chance = chance_of(next(one for one in ERROR_HYPOTHESES if one.name == law), [Pair(gold, answer)], ())
     assert ("proved" if chance < PROVED else "fits" if chance <= FITS else "none") == standing
-    assert chance == chance_of(next(one for one in LAWS if one.name == law), [Pair(gold, answer)], ())
+    assert chance == chance_of(next(one for one in ERROR_HYPOTHESES if one.name == law), [Pair(gold, answer)], ())
 
 
 def test_miles_are_not_proved_against_kilometres() -> None:

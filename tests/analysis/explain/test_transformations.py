@@ -4,11 +4,11 @@ from decimal import Decimal
 
 import pytest
 
-from evalsuite.analysis.causes import LAWS, OTHER_CAUSES, TABLE_CAUSES, general_sentence, law, plant_column
+from evalsuite.analysis.causes import ERROR_HYPOTHESES, OTHER_CAUSES, TABLE_CAUSES, general_sentence, hypothesis, plant_column
 from evalsuite.analysis.causes.values import Pair, decorated_number
 
 CELLS = ["12.5", "007", "Porto Santo", "Zürich", "2024-03-05", "2024-03-05 10:30:15", "true", "", "40", "-3.25", "Edo 1615\u20131868"]
-PLANTED = [entry for entry in LAWS if entry.plant is not None]
+PLANTED = [entry for entry in ERROR_HYPOTHESES if entry.plant is not None]
 
 
 @pytest.mark.parametrize("entry", PLANTED, ids=lambda entry: entry.name)
@@ -31,7 +31,7 @@ def test_a_law_recognises_what_it_plants(entry: object) -> None:
     assert tried or entry.name == "constant factor"
 
 
-@pytest.mark.parametrize("entry", LAWS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", ERROR_HYPOTHESES, ids=lambda entry: entry.name)
 def test_a_law_does_not_hold_for_anything(entry: object) -> None:
     """Values that have nothing to do with each other fit no law."""
     for gold, predicted in (("Porto", "Lyon"), ("12.5", "9131.77"), ("2024-03-05", "1999-11-23")):
@@ -41,8 +41,8 @@ def test_a_law_does_not_hold_for_anything(entry: object) -> None:
 def test_digits_are_no_punctuation() -> None:
     """4.2 and 42 differ by more than a point, and a sign is no hyphen."""
     for name in ("punctuation", "spaces", "quotes"):
-        assert law(name).fix([Pair("4.2", "42")]) is None
-        assert law(name).fix([Pair("-5", "5")]) is None
+        assert hypothesis(name).fix([Pair("4.2", "42")]) is None
+        assert hypothesis(name).fix([Pair("-5", "5")]) is None
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_numbers_in_text(text: str, value: str) -> None:
 def test_one_factor_needs_three_values() -> None:
     """With one or two values some factor always fits."""
     pairs = [Pair(str(n), str(7 * n)) for n in (3, 11, 20)]
-    assert law("constant factor").fix(pairs) is not None
-    assert law("constant factor").fix(pairs[:2]) is None
+    assert hypothesis("constant factor").fix(pairs) is not None
+    assert hypothesis("constant factor").fix(pairs[:2]) is None
 
 
 def test_names_are_unique_and_explained() -> None:
     """Each cause has one name, and a sentence that is not the name."""
-    names = [entry.name for entry in LAWS] + [entry.name for entry in TABLE_CAUSES] + list(OTHER_CAUSES)
+    names = [entry.name for entry in ERROR_HYPOTHESES] + [entry.name for entry in TABLE_CAUSES] + list(OTHER_CAUSES)
     assert len(names) == len(set(names))
     assert all(general_sentence(name) != name for name in names)
