@@ -70,7 +70,7 @@ def test_examples_choose_the_parameters(place: Path, capsys: pytest.CaptureFixtu
     assert second == {"gold": "q2.csv", "ignore_order": False}
     (place / "bad/q2/one.csv").unlink()
     assert main(["init", "--gold-from", "src", "--good", "good", "--bad", "bad", "--to", "other"]) == EXIT_OK
-    assert "q2: open: order: no example tells whether it counts" in capsys.readouterr().out
+    assert "q2: open: order: no example shows whether it counts" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_ten_thousand_instances_are_paged() -> None:
     assert len(json.loads(reader.blocks[0])["rows"]) == 10_000
     assert [len(json.loads(block)) for block in reader.blocks[1:]] == [PER_BLOCK] * (10_000 // PER_BLOCK)
     assert len(reader.elements) < 3_000
-    assert "the folders that the run names are not here" in document
+    assert "the folders of the run are not here" in document
 
 
 def test_too_many_bodies_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -353,7 +353,7 @@ class _Parts:
         """Find fields whose wrong values one hypothesis corrects, all of them or most."""
         wrong, counts = self.wrong(state)
         for path, items in wrong.items():
-            for law, some, fixed in _holding(items):
+            for hypothesis, some, fixed in _holding(items):
                 values = list(zip(some, fixed.values, strict=True))
                 after = self.put(state, values)
                 if after is None or after.score <= state.score + _RISE:
@@ -364,8 +364,16 @@ class _Parts:
                 where = f"{fixed.where}; {where}" if fixed.where else where
                 golds = [item.pair.gold for item in items]
                 pairs = [item.pair for item in some]
-                cause = Cause(law.name, says, where, law=law, pairs=pairs, column=golds, puts_gold_in=law.name == "value lost")
-                patch = next(self.patches(law, path, state, after), None)
+                cause = Cause(
+                    hypothesis.name,
+                    says,
+                    where,
+                    hypothesis=hypothesis,
+                    pairs=pairs,
+                    column=golds,
+                    puts_gold_in=hypothesis.name == "value lost",
+                )
+                patch = next(self.patches(hypothesis, path, state, after), None)
                 state = self.add(cause, state, after, partial(self.put, values=values), patch)
                 break
         return state

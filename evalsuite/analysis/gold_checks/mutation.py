@@ -300,7 +300,7 @@ def audit_gold(
     until = None if seconds is None else time.monotonic() + seconds
     asked = _AuditTasks(gold, resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until))
     found = _AuditResults(gold)
-    with ScratchFolder() as scratch:
+    with TempDir() as scratch:
         how: dict[str, Any] = {"limits": asked.limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
         asked.queried = run_mutants(gold, work, scratch, folder=databases, **how)
         for instance, check, pair in audit_pairs(gold, pairs, scratch, options=asked.asked, folder=databases, **how):

@@ -104,8 +104,10 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     layout = gold.layout if gold is not None else layout or "original"
     hidden = [gold.folder] if gold is not None else []
     with forking(folder, modules=WORKER_MODULES) as fork_server:
-        submission = read_handed_in(folder, gold, limits, layout=layout, mode=mode, fork_server=fork_server)
-        with WorkerCalls(readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, fork_server=fork_server) as calls:
+        submission = read_submission_in_worker(folder, gold, limits, layout=layout, mode=mode, fork_server=fork_server)
+        with RpcClient(
+            readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, fork_server=fork_server
+        ) as calls:
             looker = _AnswerValidator(submission, gold, limits, calls)
             found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
     lost, notes = _lost_lines_and_notes(submission)

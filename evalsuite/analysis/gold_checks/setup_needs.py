@@ -72,7 +72,7 @@ def _absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
         asks = entry.marker.reads == "batch" and SCORERS.plugin_batch(check.scorer) is None
         if "judge" not in gold.suite.extra and (asks or (not check.problems and entry.asks_judge(check.parameters))):
             yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
-        if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_jail():
+        if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_sandbox_programs():
             yield "no sandbox for programs on this machine", "run them in a container with user namespaces, or use --allow-programs"
 
 

@@ -333,7 +333,7 @@ def verify_receipt(
             findings.append(_is_submission(said, now, submission))
             shown.add("submission_hash")
         return replace(verified, findings=tuple(findings), left_out=left, claimed=tuple(_claims(said, shown)))
-    with ScratchFolder() as scratch:
+    with TempDir() as scratch:
         again = run(submission, gold, _options_of(said, gold, replace(options, out=scratch / "run")), progress=progress)
     findings.append(_is_submission(said, again.submission_hash or "", submission))
     left_out = {}

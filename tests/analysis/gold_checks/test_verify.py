@@ -134,7 +134,7 @@ def test_a_run_without_digests_is_not_confirmed(made: Path) -> None:
     (made / "run" / RUN).write_text(json.dumps(said, indent=2) + "\n")
     found = checked(made)
     assert not found.good
-    assert "holds no digests" in found.findings[0].says
+    assert "contains no digests" in found.findings[0].says
 
 
 def test_a_sample_can_be_repeated(made: Path) -> None:

@@ -93,7 +93,7 @@ def test_quotas_go_by_team_day_and_content(tmp_path: Path) -> None:
     rules, file = BoardRules(per_day=2), tmp_path / "received.json"
     first = Admission(rules, file, NOON)
     assert first({"a": "1", "a--2": "2", "a--3": "3", "b": "4"}) == ["a--3"]
-    assert "2 a day are allowed" in first.notes[0] or "2 of 'a' were taken" in first.notes[0]
+    assert "2 of 'a' were accepted today, the limit is 2 a day" in first.notes[0]
     assert "2026-11-23" in first.notes[0]
     later = Admission(rules, file, NOON.replace(hour=23))
     assert later({"a--3": "3", "other name": "1"}) == ["a--3"]

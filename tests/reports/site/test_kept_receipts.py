@@ -68,7 +68,7 @@ def test_another_submission_is_not_what_was_handed_in(receipt: Path, capsys: pyt
     for words in (BOTH, BOTH[:2]):
         code, found = verified(receipt, capsys, *words)
         assert code == 1
-        assert found["findings"][0]["says"].startswith("subs/alice is not what was handed in")
+        assert found["findings"][0]["says"].startswith("subs/alice is not what was submitted")
 
 
 def test_a_signed_receipt_and_other_files(receipt: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
