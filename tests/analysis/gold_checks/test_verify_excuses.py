@@ -232,7 +232,7 @@ def test_errata_written_after_the_run(made: Path) -> None:
     write(made / "gold", entry(made / "gold", "capital"))
     code, out = verified(made, "run")
     assert code == 1
-    assert re.search(r"✗ gold +gold.errata.yaml is not what the run was made with \(absent then", out)
+    assert re.search(r"✗ gold +gold.errata.yaml is not what the run used \(absent then", out)
 
 
 @pytest.mark.parametrize("layout", ["lite", "snow"])
