@@ -35,7 +35,7 @@ _BLANK: Final = frozenset(chr(code) for first, last in _BLANK_RANGES for code in
 MOST_MARKS: Final = 8
 
 
-def is_seen(char: str) -> bool:
+def is_visible(char: str) -> bool:
     """Whether a character is visible: printable, and not one that Unicode draws as nothing."""
     return char.isprintable() and char not in _BLANK
 
@@ -147,7 +147,7 @@ def clean(text: str) -> str:
     out: list[str] = []
     marks = 0
     for char in text:
-        if not is_seen(char):
+        if not is_visible(char):
             named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
             code = ord(char)
             out.append(named.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"))

@@ -20,7 +20,7 @@ from evalsuite.core.types import Table
 Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shape", "limit"]
 
 
-class HeldColumn(list[Any]):
+class CachedColumn(list[Any]):
     """The cells of a column that is compared several times, with a cache of derived values by name. The cells must not be changed."""
 
     def __init__(self, cells: Iterable[Any]) -> None:
@@ -28,11 +28,11 @@ class HeldColumn(list[Any]):
         self.known: dict[Any, Any] = {}
 
 
-def held(table: Table) -> Table:
+def with_cache(table: Table) -> Table:
     """The table with columns that cache derived values; a table whose columns are not lists is returned unchanged."""
     if not all(isinstance(column, list | tuple) for column in table.columns):
         return table
-    return replace(table, columns=tuple(column if isinstance(column, HeldColumn) else HeldColumn(column) for column in table.columns))
+    return replace(table, columns=tuple(column if isinstance(column, CachedColumn) else CachedColumn(column) for column in table.columns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,14 +104,14 @@ def in_likely_order(gold: Column, predicted: Sequence[Column], chosen: Iterable[
     return sorted(chosen, key=lambda k: (predicted[k].name != gold.name, predicted[k].position != gold.position, k))
 
 
-def decided(candidates: Sequence[Sequence[int]], otherwise: Verdict) -> Matching:
+def verdict_of_candidates(candidates: Sequence[Sequence[int]], otherwise: Verdict) -> Matching:
     """The verdict if the candidates alone decide it, else `otherwise`."""
     assignment = tuple(bipartite_matching(candidates))
     verdict: Verdict = "no column" if not all(candidates) else "not injective" if None in assignment else otherwise
     return Matching(verdict=verdict, candidates=tuple(map(tuple, candidates)), assignment=assignment)
 
 
-class Outline:
+class ColumnProfile:
     """Derived values of a column of n_rows cells that pairing needs, each computed at most once."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
@@ -139,11 +139,11 @@ class Outline:
         return Counter(self.cells)
 
     @cached_property
-    def readings(self) -> tuple["Outline", ...]:
+    def readings(self) -> tuple["ColumnProfile", ...]:
         """The possible readings of the column: one, or two with its percent signs read as figures and as shares."""
         if not any(isinstance(cell, Percent) for cell in self.distinct):
             return (self,)
-        return Outline(in_reading(self.cells, "figure")), Outline(in_reading(self.cells, "share"))
+        return ColumnProfile(in_reading(self.cells, "figure")), ColumnProfile(in_reading(self.cells, "share"))
 
     @cached_property
     def coarsest(self) -> int | None:
@@ -176,7 +176,7 @@ class Outline:
         """Equal for columns that can be paired at all: how many numbers there are, and what the other cells are."""
         return len(self.line), hash(frozenset(self.others.items()))
 
-    def distance(self, other: "Outline") -> float:
+    def distance(self, other: "ColumnProfile") -> float:
         """The summed distance of the numbers of two columns after sorting both."""
         return sum(abs(a - b) for a, b in zip(self.line, other.line, strict=True))
 
@@ -189,10 +189,10 @@ class Outline:
         return self._reach[name]
 
 
-class Shelf:
+class ColumnIndex:
     """Columns sorted by shape and smallest number, so that few are compared with each gold column."""
 
-    def __init__(self, outlines: Sequence[Outline]) -> None:
+    def __init__(self, outlines: Sequence[ColumnProfile]) -> None:
         self._outlines = outlines
         self._shelves: dict[tuple[int, int], list[tuple[float, int]]] = {}
         for k, outline in enumerate(outlines):
@@ -201,7 +201,7 @@ class Shelf:
             shelf.sort()
         self._reach: dict[tuple[tuple[int, int], Tolerance, int | None], float] = {}
 
-    def near(self, gold: Outline, tolerance: Tolerance) -> list[int]:
+    def near(self, gold: ColumnProfile, tolerance: Tolerance) -> list[int]:
         """The columns whose smallest number is near gold's; they include all that can be paired with it."""
         shelf = self._shelves.get(gold.shape, [])
         name = (gold.shape, tolerance, gold.coarsest)
@@ -269,7 +269,7 @@ class Cells(Sequence[Cell]):
     def __init__(self, written: Sequence[Any], read: Callable[[Any], Cell]) -> None:
         self._written, self.read = written, read
         self._all: list[Cell] | None = None
-        self._outline: Outline | None = None
+        self._outline: ColumnProfile | None = None
 
     def __len__(self) -> int:
         return len(self._written)
@@ -288,11 +288,11 @@ class Cells(Sequence[Cell]):
             return self._all[at]
         return self._read_all(self._written[at]) if isinstance(at, slice) else self.read(self._written[at])
 
-    def outline(self) -> Outline:
+    def outline(self) -> ColumnProfile:
         """The profile that pairing needs; cached if the column caches derived values."""
-        if not isinstance(self._written, HeldColumn):
-            return Outline(self)
-        self._outline = self._outline or Outline(self)
+        if not isinstance(self._written, CachedColumn):
+            return ColumnProfile(self)
+        self._outline = self._outline or ColumnProfile(self)
         return self._outline
 
     def _read_all(self, written: Sequence[Any]) -> list[Cell]:
@@ -323,7 +323,7 @@ def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS
 
 
 def _cells_of(written: Sequence[Any], read: Callable[[Any], Cell], percentage: bool) -> Cells:
-    if not isinstance(written, HeldColumn):
+    if not isinstance(written, CachedColumn):
         return Cells(written, read)
     found: Cells = written.known.setdefault(percentage, Cells(written, read))
     return found

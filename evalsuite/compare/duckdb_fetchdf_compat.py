@@ -56,16 +56,23 @@ def database_columns(table: Table, needed: Sequence[int] | None = None) -> list[
     assert table.types is not None
     chosen = range(len(table.columns)) if needed is None else needed
     fetched = [_fetch(table.columns[index], table.types[index]) for index in chosen]
+    if (alone := _one_group(fetched, table.n_rows)) is not None:
+        return alone
+    if all(column.is_number for column in fetched) and _become_floats([column.type for column in fetched]):
+        return [Column(list(map(float, column.values)), "number") for column in fetched]
+    return [_column(column) for column in fetched]
+
+
+def _one_group(fetched: Sequence[_Fetched], n_rows: int) -> list[Column] | None:
+    """The columns of a frame whose types all belong to one group with values of its own, None for other frames."""
     groups = {column.group for column in fetched}
     if groups == {"moment"} and not any(column.type in _ZONED for column in fetched):
         return _moments_alone(fetched)
     if groups == {"duration"}:
         return [Column([None if cell is NAT else timedelta(0) + cell for cell in column.values], "moment") for column in fetched]
-    if groups == {"masked"} and table.n_rows == 1 and len({column.type for column in fetched}) == 1 and fetched[0].type != "BOOLEAN":
+    if groups == {"masked"} and n_rows == 1 and len({column.type for column in fetched}) == 1 and fetched[0].type != "BOOLEAN":
         return [Column([NAN], "number") for _ in fetched]
-    if all(column.is_number for column in fetched) and _become_floats([column.type for column in fetched]):
-        return [Column(list(map(float, column.values)), "number") for column in fetched]
-    return [_column(column) for column in fetched]
+    return None
 
 
 def cells_of_column(table: Table, chosen: Sequence[int], column: int, rows: Sequence[int]) -> Column:

@@ -14,7 +14,7 @@ from math import inf
 from typing import Any
 
 from evalsuite.compare.column_profiles import Column, Terms, likely_columns, read_columns
-from evalsuite.compare.messages import is_worded
+from evalsuite.compare.messages import are_reasons_wanted
 from evalsuite.compare.number_columns import in_parts
 from evalsuite.compare.numbers import Number, Tolerance, as_margin, exact_of, upward
 from evalsuite.compare.row_multisets import cells_of
@@ -44,7 +44,7 @@ def with_margin(
     any_gold: bool = False,
 ) -> Score:
     """The score with `details.margin`: for n tables against their golds the largest, with `any_gold` for one table the smallest."""
-    if not is_worded():
+    if not are_reasons_wanted():
         return score
     margins: list[float] = []
     # The matched gold comes first: no margin is below 0, and none above that of a table that no tolerance accepts.
@@ -167,7 +167,7 @@ def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_
         return _sorted_margin(list(gold.cells), list(predicted.cells))
     unlike: Any = evidence.unlike(gold.position, predicted.position)
     if evidence.packed is not None and len(unlike) > _MOST_READ:
-        beside = evidence.beside(gold.position, predicted.position, gold.tolerance)
+        beside = evidence.numeric_diff(gold.position, predicted.position, gold.tolerance)
         unlike = unlike[unlike == beside.farthest] if beside.are_numbers else unlike[:_MOST_READ]
     widest = Decimal(0)
     for _, a, b in evidence.cells(gold.position, predicted.position, unlike):

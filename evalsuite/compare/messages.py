@@ -1,10 +1,10 @@
-"""How reasons speak of tables: counts, cells and headers in a few characters, and the sentence of a full match."""
+"""Reasons of table comparison: every sentence that a person reads about two tables, and the short forms of cells, names and counts."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from evalsuite.compare.official_cells import is_empty
 from evalsuite.core.types import Fault, Score
@@ -14,46 +14,126 @@ MAX_SHOWN: Final = 40
 RANKED_CELLS: Final = 20_000
 FEW_RANKED_CELLS: Final = 2_000
 LONGEST_FLOAT: Final = 308
+MAX_COLUMNS: Final = 3
+Closeness = Literal["closest", "sampled", "name"]
+_CLOSENESS: Final = {"closest": "closest is", "sampled": "closest in the first rows is", "name": "closest by name is"}
 _DELIMITERS: Final = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
 
-_WORDED: Final = ContextVar("worded", default=True)
+_REASONS_WANTED: Final = ContextVar("worded", default=True)
 
 
 @contextmanager
 def verdicts_only() -> Iterator[None]:
     """Omit reasons and margins inside this context: code that scores thousands of tables needs only verdicts."""
-    token = _WORDED.set(False)
+    token = _REASONS_WANTED.set(False)
     try:
         yield
     finally:
-        _WORDED.reset(token)
+        _REASONS_WANTED.reset(token)
 
 
-def is_worded() -> bool:
+def are_reasons_wanted() -> bool:
     """Whether reasons and margins are computed."""
-    return _WORDED.get()
+    return _REASONS_WANTED.get()
 
 
-def all_found(n_rows: int, pairs: Sequence[tuple[int, int]]) -> Score:
+def all_match(n_rows: int, pairs: Sequence[tuple[int, int]]) -> Score:
     """The score 1 of a table in which each needed gold column has a match: pairs of columns, counted from 1."""
     subject = "the needed column has" if len(pairs) == 1 else f"all {len(pairs)} needed columns have"
-    reason = f"{subject} an equal, {count(n_rows, 'row')}"
+    reason = f"{subject} a match, {count(n_rows, 'row')}"
     return Score(official=1.0, reason=reason, details={"n_found": len(pairs), "n_needed": len(pairs), "pairs": [list(p) for p in pairs]})
 
 
-def no_equal(column: int, name: str, because: str) -> str:
-    """The sentence on a gold column (from 0) that matches no predicted column."""
-    return f"gold column {column + 1} {shorten(name)} has no equal: {because}"
+def rows_match(n_rows: int, n_columns: int) -> str:
+    """The reason of the strict score 1."""
+    return f"{count(n_rows, 'row')} {'matches' if n_rows == 1 else 'match'} in {count(n_columns, 'needed column')}"
+
+
+def row_count(n_predicted: int, n_gold: int) -> str:
+    """The tables have different numbers of rows."""
+    return f"{count(n_predicted, 'row')} submitted, gold has {n_gold}"
+
+
+def table_count(n_predicted: int, n_gold: int) -> str:
+    """The submission has another number of tables than gold."""
+    return f"{count(n_predicted, 'table')} submitted, gold has {n_gold}"
+
+
+def too_few_columns(kind: str, n_needed: int, n_predicted: int) -> str:
+    """The table has fewer columns than gold needs."""
+    return f"{kind}: gold needs {count(n_needed, 'column')}, {n_predicted} submitted"
+
+
+def no_match(column: int, name: str, because: str) -> str:
+    """A gold column (from 0) matches no predicted column."""
+    return f"gold column {column + 1} {shorten(name)} has no match; {because}"
+
+
+def closest(header: Sequence[str], column: int, difference: str, *, why: Closeness = "closest") -> str:
+    """The predicted column (from 0) that is closest to a gold column, and how it differs; with its number if its name is ambiguous."""
+    name = header[column]
+    number = "" if name and header.count(name) == 1 else f"column {column + 1} "
+    return f"{_CLOSENESS[why]} {number}{shorten(name)} ({difference})"
+
+
+def cells_differ(n: int, n_cells: int, where: str, cells: str, *, bound: str = "") -> str:
+    """How many cells of two columns differ, and the first of them."""
+    return f"{bound}{n} of {count(n_cells, 'cell')} differ, {where}: {cells}"
+
+
+def labels_contradict(gold: tuple[int, str], matched: tuple[int, str], labelled: tuple[int, str]) -> str:
+    """A gold column matches a predicted column, but another one has its label; columns as (position from 0, name)."""
+    return f"labels: gold {_named(gold)} matches only predicted {_named(matched)}, but predicted {_named(labelled)} has its name"
+
+
+def one_for_two(gold: Sequence[tuple[int, str]], predicted: Sequence[tuple[int, str]]) -> str:
+    """Several gold columns match fewer predicted columns; columns as (position from 0, name)."""
+    n_predicted = count(len(predicted), "predicted column")
+    return f"one column for two: gold columns {_listed(gold)} match only {n_predicted}: {_listed(predicted)}"
+
+
+def rows_scrambled(n_rows: int, n_differ: int, first: int, cells: str, *, is_exact: bool) -> str:
+    """Each column matches alone, but rows (first: the first gold row, from 1) have no match."""
+    number = f"{'' if is_exact else 'at least '}{n_differ} of {count(n_rows, 'row')}"
+    return f"rows scrambled: each column matches alone, but {number} differ, first gold row {first}: ({cells})"
+
+
+ROWS_UNPAIRED: Final = "rows scrambled: each column matches alone, but no pairing of the rows keeps all of them within tolerance"
+
+
+def kitchen_sink(n_columns: int, n_gold: int, column: int) -> str:
+    """The table has far more columns than gold, and neither name nor place identifies gold column `column` (from 0)."""
+    return f"kitchen sink: {n_columns} columns for {n_gold} of gold, and only its values identify gold column {column + 1}"
+
+
+def ragged(line: int) -> str:
+    """A line of a CSV file has more fields than its header."""
+    return f"line {line} has more fields than the header"
+
+
+def ignored_columns(parameter: str, columns: Sequence[int]) -> str:
+    """The warning about positions that gold does not have."""
+    return f"{parameter} names columns that gold does not have: {list(columns)}"
+
+
+def reference_fails(error: object) -> str:
+    """The reference raises while it compares two columns."""
+    return f"the reference fails on these columns: {error}"
+
+
+def unsupported(type_name: str) -> str:
+    """The reference cannot read a database column."""
+    return f"the reference cannot read a column of type {type_name}"
 
 
 def other_delimiter(header: Sequence[str]) -> str:
     """A hint if the header of a CSV shows another delimiter than the comma: one column whose name contains that delimiter."""
-    found = next((word for sign, word in _DELIMITERS.items() if len(header) == 1 and sign in header[0]), "")
-    return f"{shorten(header[0])} is one column: is {found} the delimiter? fields are parted by commas" if found else ""
+    word = next((word for sign, word in _DELIMITERS.items() if len(header) == 1 and sign in header[0]), "")
+    return f"{shorten(header[0])} is one column: is the delimiter {word}? fields must be separated by commas" if word else ""
 
 
-class Headed(Protocol):
+class HasHeader(Protocol):
     """A table in any representation."""
 
     @property
@@ -62,30 +142,43 @@ class Headed(Protocol):
         ...
 
 
-def with_delimiter(score: Score, handed_in: Sequence[Headed | Fault]) -> Score:
+def with_delimiter(score: Score, predictions: Sequence[HasHeader | Fault]) -> Score:
     """The score of tables; if it is not 1 and a table appears to have another delimiter, the reason says so."""
-    said = next((text for table in handed_in if not isinstance(table, Fault) and (text := other_delimiter(table.header))), "")
-    if not said or 1 in (score.official, score.strict):
+    hint = next((text for table in predictions if not isinstance(table, Fault) and (text := other_delimiter(table.header))), "")
+    if not hint or 1 in (score.official, score.strict):
         return score
-    return replace(score, reason=f"{score.reason}; {said}", strict_reason=score.strict_reason and f"{score.strict_reason}; {said}")
+    return replace(score, reason=f"{score.reason}; {hint}", strict_reason=score.strict_reason and f"{score.strict_reason}; {hint}")
 
 
-def shown(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A cell as a reason shows it."""
     if is_empty(value):
         return "empty"
-    return shorten(value) if isinstance(value, str) else _cut(str(value))
+    return shorten(value) if isinstance(value, str) else cut(str(value))
 
 
 def shorten(text: str) -> str:
     """Quoted text of at most 40 characters."""
-    return repr(_cut(text))
+    return repr(cut(text))
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """Text of at most 40 characters."""
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
 
 
 def count(n: int, noun: str) -> str:
     """`1 row`, `2 rows`."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _named(column: tuple[int, str]) -> str:
+    return f"column {column[0] + 1} {shorten(column[1])}"
+
+
+def _listed(columns: Sequence[tuple[int, str]]) -> str:
+    """`1 'a', 2 'b' and 3 'c'`, at most a few by name."""
+    names = [f"{position + 1} {shorten(name)}" for position, name in columns]
+    if len(names) > MAX_COLUMNS:
+        return f"{', '.join(names[:MAX_COLUMNS])} and {len(names) - MAX_COLUMNS} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

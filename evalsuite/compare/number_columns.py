@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_FLOOR, NOISE_REL, Tolerance
 from evalsuite.compare.official_cells import ABS_TOL
 from evalsuite.compare.pandas_typing import NA_WORDS, NUMERIC, typed_column
-from evalsuite.compare.row_hashes import Held
+from evalsuite.compare.row_hashes import ArrayCache
 from evalsuite.compare.string_columns import WORD, Block, Packed, masks, side_by_side
 from evalsuite.core.types import Table
 
@@ -411,7 +411,7 @@ class Summary(NamedTuple):
 class NumberColumns:
     """Parsed numbers of gold (side 0) and of a predicted table (side 1); `heads` are their first rows as text."""
 
-    def __init__(self, packed: Sequence[Packed], heads: Sequence[Table], held: Held) -> None:
+    def __init__(self, packed: Sequence[Packed], heads: Sequence[Table], held: ArrayCache) -> None:
         self._packed, self._heads, self._held = packed, heads, held
         self._known: dict[Any, Any] = {}
 

@@ -20,6 +20,18 @@ from functools import cache
 from math import inf, isfinite
 from typing import Any, Final, Literal
 
+from evalsuite.compare.answer_messages import (
+    MAX_LISTED,
+    NO_NUMBER,
+    contains,
+    contains_excluded,
+    hedged,
+    missing_number,
+    no_number_near,
+    only_context,
+    other_form,
+    too_many_numbers,
+)
 from evalsuite.compare.numbers import (
     FEWEST_DECIMALS,
     MOST_PLACES,
@@ -40,13 +52,12 @@ from evalsuite.compare.numbers import (
     upward,
     within,
 )
-from evalsuite.compare.text_rules import excluded_text, excluded_token, shorten
+from evalsuite.compare.text_rules import excluded_text, excluded_token
 from evalsuite.compare.verdict import NumberCause, Official, Strict
 
 NUMBER: Final = r"\b\d{1,3}(?:,\d{3})*\b(?:\.\d+)?%?|\b\d+\b(?:\.\d+)?%?"
 # The same numbers in an ASCII text, three times as fast: the pattern finds a digit first and looks behind only there.
 _ASCII_NUMBER: Final = r"[0-9](?<!\w[0-9])(?:[0-9]{0,2}(?:,[0-9]{3})*\b(?:\.[0-9]+)?%?|[0-9]*\b(?:\.[0-9]+)?%?)"
-MAX_LISTED: Final = 5
 
 Golds = str | float | Sequence[str | float]
 
@@ -67,18 +78,27 @@ def match_number(
     `gold_numbers` finds those before.
     """
     if exclude and (forbidden := excluded_text(answer, exclude)) is not None:
-        return Official(0.0, f"the answer holds the excluded text {shorten(forbidden)}")
+        return Official(0.0, contains_excluded(forbidden))
     numbers = find_official_numbers(answer)
     listed = numbers if len(numbers) <= MAX_LISTED else numbers[:MAX_LISTED]
     details = {"numbers": [None if one == inf else one for one in listed] if inf in listed else listed, "n_numbers": len(numbers)}
     if not numbers:
-        return Official(0.0, "no number in the answer", details)
+        return Official(0.0, NO_NUMBER, details)
     if len(numbers) > 1 and takes_one_number(gold):
-        return Official(0.0, f"{len(numbers)} numbers in the answer, this gold takes exactly one: {_listed(numbers)}", details)
+        return Official(0.0, too_many_numbers(len(numbers), list(map(_shortest, numbers[: MAX_LISTED + 1]))), details)
     accepted = gold_numbers(gold)
     if percentage:
         accepted += [100 * value for value in accepted]
     tolerance, shown = _tolerance(precision)
+    met, missed = _met_and_missed(accepted, numbers, tolerance)
+    if not missed or (met and conj == "or"):
+        return Official(1.0, contains("every gold" if conj == "and" and len(met) > 1 else _shortest(met[0])), details)
+    first = missed[0]
+    nearest = numbers[0] if len(numbers) == 1 else _nearest(numbers, first)
+    return Official(0.0, no_number_near(shown, _shortest(first), _shortest(nearest)), details)
+
+
+def _met_and_missed(accepted: Sequence[float], numbers: Sequence[float], tolerance: float) -> tuple[list[float], list[float]]:
     met, missed = [], []
     for value in accepted:
         for number in numbers:
@@ -87,11 +107,7 @@ def match_number(
                 break
         else:
             missed.append(value)
-    if not missed or (met and conj == "or"):
-        return Official(1.0, f"the answer holds {'every gold' if conj == 'and' and len(met) > 1 else _shortest(met[0])}", details)
-    first = missed[0]
-    nearest = numbers[0] if len(numbers) == 1 else _nearest(numbers, first)
-    return Official(0.0, f"no number within {shown} of gold {_shortest(first)}: nearest is {_shortest(nearest)}", details)
+    return met, missed
 
 
 def _nearest(numbers: Sequence[float], value: float) -> float:
@@ -145,11 +161,6 @@ def _find_any() -> Callable[[str], list[str]]:
     return regex.compile(NUMBER).findall
 
 
-def _listed(numbers: Sequence[float]) -> str:
-    more = ", ..." if len(numbers) > MAX_LISTED else ""
-    return ", ".join(map(_shortest, numbers[:MAX_LISTED])) + more
-
-
 def _shortest(number: float) -> str:
     text = repr(number)
     return str(int(number)) if text.endswith(".0") and abs(number) < 1e15 else text
@@ -178,33 +189,50 @@ def match_number_strictly(
     """The strict verdict on an answer. A `precision` other than 4, `abs_tol` and `rel_tol` widen the tolerance."""
     forbidden = excluded_token(answer, exclude)
     if forbidden is not None:
-        return Strict(value=0.0, reason=f"the answer holds the excluded text {shorten(forbidden)}", kind="exclude")
-    golds = list({exact_of(number): number for number in map(read_number, gold if isinstance(gold, list | tuple) else [gold])}.values())
-    # The check's own tolerance; a `precision` other than 4 is a distance as well.
-    given = abs_tol is not None or rel_tol is not None or precision != DEFAULT_PRECISION
-    distance = abs_tol if abs_tol is not None else 10.0 ** -max(precision, -MOST_PLACES) if precision != DEFAULT_PRECISION else 0.0
-    near = _Nearness(percentage=percentage, own=Tolerance(abs=distance, rel=rel_tol or 0.0, own=given))
-    short = frozenset(text for g in golds if len(text := str(exact_of(g))) <= _LONGEST_GROUP)
-    found = _with_years(list(find_numbers(answer, short)), golds)
+        return Strict(value=0.0, reason=contains_excluded(forbidden), kind="exclude")
+    golds = _distinct_golds(gold)
+    near = _Closeness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
+    found = _with_years(list(find_numbers(answer, _short_golds(golds))), golds)
     if not found:
-        return Strict(value=0.0, reason="no number in the answer", kind="no number")
+        return Strict(value=0.0, reason=NO_NUMBER, kind="no number")
+    named, candidates = _named_golds(found, golds, near)
+    n_others = len(candidates) - sum(any(not item.context for item in items) for items in named.values())
+    details = {"numbers": [item.text for item in found[:MAX_LISTED]], "n_numbers": len(found), "n_other_candidates": n_others}
+    if len(candidates) > len(golds):
+        return Strict(value=0.0, reason=hedged(candidates, len(golds)), kind="hedged", details=details)
+    met, missed = [g for g in golds if named[exact_of(g)]], [g for g in golds if not named[exact_of(g)]]
+    if not missed or (conj == "or" and met):
+        which = "every gold number" if conj == "and" and len(golds) > 1 else _shown(met[0])
+        cause = next((cause for g in met if (cause := _odd_form(g, named[exact_of(g)], near))), None)
+        return Strict(value=1.0, reason=contains(which), cause=cause or "context numbers", details=details)
+    return _missed(missed[0], found, near, details)
+
+
+def _distinct_golds(gold: Any) -> list[int | Number]:
+    numbers = map(read_number, gold if isinstance(gold, list | tuple) else [gold])
+    return list({exact_of(number): number for number in numbers}.values())
+
+
+def _short_golds(golds: Sequence[int | Number]) -> frozenset[str]:
+    """The golds that can be one of several groups of digits separated by spaces."""
+    return frozenset(text for g in golds if len(text := str(exact_of(g))) <= _LONGEST_GROUP)
+
+
+def _named_golds(found: Sequence[Found], golds: Sequence[int | Number], near: "_Closeness") -> tuple[dict[Decimal, list[Found]], list[str]]:
+    """(for each gold the numbers that name it, the different values that are candidates)."""
     named = {exact_of(g): [item for item in found if near.names(item, g)] for g in golds}
     candidates = _candidates([item for item in found if not item.context], golds, named)
     if len(_candidates(found, golds, named)) > len(golds) + 1:
         # Among many numbers one equals gold by chance: then only candidates count.
         named = {g: [item for item in items if not item.context] for g, items in named.items()}
-    n_others = len(candidates) - sum(any(not item.context for item in items) for items in named.values())
-    details = {"numbers": [item.text for item in found[:MAX_LISTED]], "n_numbers": len(found), "n_other_candidates": n_others}
-    if len(candidates) > len(golds):
-        return Strict(value=0.0, reason=_hedged(candidates, len(golds)), kind="hedged", details=details)
-    missed = [g for g in golds if not named[exact_of(g)]]
-    if not missed or (conj == "or" and len(missed) < len(golds)):
-        met = [g for g in golds if named[exact_of(g)]]
-        which = "every gold number" if conj == "and" and len(golds) > 1 else _shown(met[0])
-        causes = [cause for g in met if (cause := _odd_form(g, named[exact_of(g)], near))]
-        cause = causes[0] if causes else "context numbers"
-        return Strict(value=1.0, reason=f"the answer names {which}", cause=cause, details=details)
-    return _missed(missed[0], found, near, details)
+    return named, candidates
+
+
+def _own_tolerance(precision: int, abs_tol: float | None, rel_tol: float | None) -> Tolerance:
+    """The check's own tolerance; a `precision` other than 4 is a distance as well."""
+    is_own = abs_tol is not None or rel_tol is not None or precision != DEFAULT_PRECISION
+    distance = abs_tol if abs_tol is not None else 10.0 ** -max(precision, -MOST_PLACES) if precision != DEFAULT_PRECISION else 0.0
+    return Tolerance(abs=distance, rel=rel_tol or 0.0, own=is_own)
 
 
 def _with_years(found: list[Found], golds: Sequence[int | Number]) -> list[Found]:
@@ -226,14 +254,8 @@ def _candidates(found: Sequence[Found], golds: Sequence[int | Number], named: di
     return list(values.values())
 
 
-def _hedged(candidates: Sequence[str], n_golds: int) -> str:
-    expected = "one was expected" if n_golds == 1 else f"at most {n_golds} were expected"
-    more = ", ..." if len(candidates) > MAX_LISTED else ""
-    return f"hedged: found {len(candidates)} different numbers, {expected}: {', '.join(candidates[:MAX_LISTED])}{more}"
-
-
 @dataclass(frozen=True, slots=True)
-class _Nearness:
+class _Closeness:
     """When a number of the answer equals a gold number; the check's `own` tolerance only widens this."""
 
     percentage: bool
@@ -289,7 +311,7 @@ def _shifted(number: int | Number, places: int) -> int | Number:
     return number if places == 0 else number_of(exact_of(number).scaleb(places))
 
 
-def _odd_form(gold: int | Number, items: Sequence[Found], near: _Nearness) -> NumberCause | None:
+def _odd_form(gold: int | Number, items: Sequence[Found], near: _Closeness) -> NumberCause | None:
     """Why the official rules may not recognise gold in these numbers; None if one of them is gold in plain form."""
     causes: list[NumberCause | None] = []
     for item in items:
@@ -306,13 +328,13 @@ def _odd_form(gold: int | Number, items: Sequence[Found], near: _Nearness) -> Nu
     return None if None in causes else causes[0]
 
 
-def _missed(gold: int | Number, found: Sequence[Found], near: _Nearness, details: dict[str, Any]) -> Strict:
+def _missed(gold: int | Number, found: Sequence[Found], near: _Closeness, details: dict[str, Any]) -> Strict:
     g = exact_of(gold)
     opposite = -gold if isinstance(gold, int) else number_of(-gold.exact)
     numbers = [(item, exact_of(reading)) for item in found for reading in item.readings]
     mirrored = next((item for item in found if g != 0 and near.names(item, opposite)), None)
     if mirrored is not None:
-        return Strict(value=0.0, reason=f"sign: the answer says {mirrored.text}, gold is {_shown(gold)}", kind="sign", details=details)
+        return Strict(value=0.0, reason=other_form("sign", mirrored.text, _shown(gold)), kind="sign", details=details)
     hundredfold = next(
         (
             item
@@ -322,14 +344,13 @@ def _missed(gold: int | Number, found: Sequence[Found], near: _Nearness, details
         None,
     )
     if hundredfold is not None and (near.percentage or hundredfold.form == "percent form"):
-        reason = f"percent form: the answer says {hundredfold.text}, gold is {_shown(gold)}"
+        reason = other_form("percent form", hundredfold.text, _shown(gold))
         return Strict(value=0.0, reason=reason, kind="percent form", details=details)
     nearest, value = min(numbers, key=lambda pair: abs(pair[1] - g))
     kind = nearest.form or ("value taken for zero" if (g == 0) != (value == 0) else "tolerance by size")
     if near.names(nearest, gold):
-        reason = f"gold {_shown(gold)} is named only in passing, beside too many other numbers: {nearest.text}"
-        return Strict(value=0.0, reason=reason, kind="context numbers", details=details)
-    return Strict(value=0.0, reason=f"gold {_shown(gold)} is not named: nearest is {nearest.text}", kind=kind, details=details)
+        return Strict(value=0.0, reason=only_context(_shown(gold), nearest.text), kind="context numbers", details=details)
+    return Strict(value=0.0, reason=missing_number(_shown(gold), nearest.text), kind=kind, details=details)
 
 
 def _shown(number: int | Number) -> str:

@@ -362,30 +362,38 @@ def _is_quantity(match: re.Match[str]) -> bool:
 
 
 def _number_found(match: re.Match[str], sign: str, in_context: bool) -> Found:
-    digits, tail = match["digits"], (match["tail"] or "").strip()
-    plain = Decimal(_PARTING.sub("", digits) + (match["exponent"] or ""))
+    digits, tail, exponent = match["digits"], (match["tail"] or "").strip(), match["exponent"] or ""
+    plain = Decimal(_PARTING.sub("", digits) + exponent)
     plain = -plain if sign == "-" else plain
     if tail == "%":
         plain = plain.scaleb(-2)
-    is_plain = tail != "%" and "." not in digits and not match["exponent"]
+    is_plain = tail != "%" and "." not in digits and not exponent
     readings, power = [_as_number(plain, is_plain=is_plain)], _power(tail)
-    is_joined = bool(match["tail"]) and match["tail"] == tail
+    is_scale = bool(power and match["tail"]) and match["tail"] == tail
     if power:
         # After a space the word may be a unit: "42 million" may be compared with a gold in millions.
-        readings = [*(() if is_joined else readings), _as_number(plain.scaleb(power), is_plain=False)]
-    year = digits.isdigit() and len(digits) == 4 and int(digits) in YEARS and not tail and not match["exponent"] and not sign
-    ordinal = tail in ("st", "nd", "rd", "th")
-    is_scale = bool(power) and is_joined
-    odd = bool(match["exponent"]) or not digits[0].isdigit() or bool(_ODD_PARTING.search(digits)) or (bool(match["tail"]) and tail != "%")
+        readings = [*(() if is_scale else readings), _as_number(plain.scaleb(power), is_plain=False)]
     return Found(
         readings=tuple(readings),
         is_scaled=is_scale,
-        text=(sign if sign == "-" else "") + _cut(digits) + (match["exponent"] or "") + (tail if tail == "%" or is_scale else ""),
+        text=(sign if sign == "-" else "") + _cut(digits) + exponent + (tail if tail == "%" or is_scale else ""),
         shift=2 if tail == "%" else 0,
-        context=in_context or ordinal,
-        year=year,
-        form="percent form" if tail == "%" else "number form" if odd else None,
+        context=in_context or tail in ("st", "nd", "rd", "th"),
+        year=_is_year(digits) and not (tail or exponent or sign),
+        form=_form_of(match, digits, tail),
     )
+
+
+def _is_year(digits: str) -> bool:
+    return digits.isdigit() and len(digits) == 4 and int(digits) in YEARS
+
+
+def _form_of(match: re.Match[str], digits: str, tail: str) -> Literal["percent form", "number form"] | None:
+    """A form that the official rules misread: percentage, exponent, no leading digit, other separators than commas, joined letters."""
+    if tail == "%":
+        return "percent form"
+    is_odd = match["exponent"] or not digits[0].isdigit() or _ODD_PARTING.search(digits) or match["tail"]
+    return "number form" if is_odd else None
 
 
 def _sign(before: str) -> str | None:

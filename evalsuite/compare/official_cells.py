@@ -108,7 +108,7 @@ def _plainly_equal(gold: Any, predicted: Any) -> bool:
         other = predicted if gold is NA else gold
         if isinstance(other, dict | UUID | bytes):
             return False
-        raise Uncomparable("an empty cell of a typed column stands against a value")
+        raise Uncomparable("an empty cell of a typed column is compared with a value")
     return bool(gold == predicted)
 
 

@@ -13,17 +13,34 @@ of an empty cell depends on all others. The fast representations return None whe
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.duckdb_fetchdf_compat import cells_of_column, database_columns, unsupported_type
-from evalsuite.compare.messages import FEW_RANKED_CELLS, LONGEST_FLOAT, RANKED_CELLS, all_found, count, is_worded, no_equal, shorten, shown
+from evalsuite.compare.messages import (
+    FEW_RANKED_CELLS,
+    LONGEST_FLOAT,
+    RANKED_CELLS,
+    all_match,
+    are_reasons_wanted,
+    cell_text,
+    cells_differ,
+    closest,
+    count,
+    no_match,
+    reference_fails,
+    row_count,
+    shorten,
+    table_count,
+    unsupported,
+)
 from evalsuite.compare.number_columns import in_order, in_parts, is_surely_text, officially_equal, surely_unequal
 from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.official_cells import ABS_TOL, RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows
 from evalsuite.compare.pandas_typing import NA_WORDS, Typed, official_frame, raw_column, typed_column
 from evalsuite.compare.string_columns import Packed, array_columns, first_rows, packed_of
 from evalsuite.compare.table_diff import Comparisons, TableDiff
-from evalsuite.compare.table_digests import AnyTable, agreed, exact_table
+from evalsuite.compare.table_digests import AnyTable, equal_digest, exact_table
 from evalsuite.compare.table_parameters import list_problem, needs_quotes
 from evalsuite.core.errors import describe
 from evalsuite.core.types import Fault, Score, Table
@@ -127,7 +144,7 @@ class OfficialColumns:
 
         rows = self.evidence.unlike(i, k)
         if len(rows) and not self.empty_is_zero and not self.is_text(0, i) and not self.is_text(1, k):
-            found = self.evidence.beside(i, k, Tolerance())
+            found = self.evidence.numeric_diff(i, k, Tolerance())
             if found.are_numbers and self.evidence.rest_is_numbers(i, k):
                 return found.unequal
         if (self.kind(0, i).name, self.kind(1, k).name) != ("text", "text"):
@@ -263,23 +280,28 @@ class OfficialColumns:
         return self.ignore_order and self.evidence.n_rows > _MOST_SORTED
 
 
-def partners_of(columns: OfficialColumns, chosen: Sequence[int], n_predicted: int) -> tuple[list[int], bool] | None:
-    """(the first equal predicted column of each needed one up to the first without one, whether all have one); None if undecided."""
-    heads = columns.evidence.heads
-    twins: dict[tuple[Any, ...], list[int]] = {}
+def _same_text_columns(columns: OfficialColumns, chosen: Sequence[int], n_predicted: int) -> dict[int, list[int]]:
+    """For each chosen gold column the predicted ones that likely contain the same text: by their first rows, or without order by hash."""
+    heads, hashes = columns.evidence.heads, columns.evidence.hashes
+    twins: dict[Any, list[int]] = {}
     if not columns.ignore_order:
         for k in range(n_predicted):
             twins.setdefault(tuple(heads[1].columns[k]), []).append(k)
         near = {i: twins.get(tuple(heads[0].columns[i]), []) for i in chosen}
         columns.evidence.look([(i, i if i in near[i] else near[i][0]) for i in chosen if near[i]])
-    else:
-        columns.evidence.hashes.know_bags(0, list(chosen))
-        columns.evidence.hashes.know_bags(1, range(n_predicted))
-        bags: dict[Any, list[int]] = {}
-        for k in range(n_predicted):
-            bags.setdefault(columns.evidence.hashes.bag(1, k), []).append(k)
-        near = {i: bags.get(columns.evidence.hashes.bag(0, i), []) for i in chosen}
-        columns.evidence.hashes.compare([(i, near[i][0]) for i in chosen if near[i]])
+        return near
+    hashes.compute_bags(0, list(chosen))
+    hashes.compute_bags(1, range(n_predicted))
+    for k in range(n_predicted):
+        twins.setdefault(hashes.bag(1, k), []).append(k)
+    near = {i: twins.get(hashes.bag(0, i), []) for i in chosen}
+    hashes.compare([(i, near[i][0]) for i in chosen if near[i]])
+    return near
+
+
+def partners_of(columns: OfficialColumns, chosen: Sequence[int], n_predicted: int) -> tuple[list[int], bool] | None:
+    """(the first equal predicted column of each needed one up to the first without one, whether all have one); None if undecided."""
+    near = _same_text_columns(columns, chosen, n_predicted)
     found: list[int] = []
     for i in chosen:
         partner = next((k for k in near[i] if columns.ignore_order or not len(columns.evidence.unlike(i, k))), None)
@@ -393,7 +415,7 @@ def compare_sides(gold: Side, predicted: Side, evidence: TableDiff) -> Score:
         if partner is None:
             return _explain(gold, predicted, evidence, len(pairs))
         pairs.append((gold.chosen[position] + 1, predicted.chosen[partner] + 1))
-    return all_found(gold.table.n_rows, pairs)
+    return all_match(gold.table.n_rows, pairs)
 
 
 def is_safe_text(table: Table, chosen: Sequence[int] | None = None) -> bool:
@@ -450,7 +472,7 @@ def compare_packed(expected: "Side", predicted: "Side", evidence: TableDiff) -> 
         return None
     partners, is_all = found
     if is_all:
-        return all_found(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
+        return all_match(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
     return _explain(expected, predicted, evidence, len(partners), columns)
 
 
@@ -462,7 +484,7 @@ def compare_arrays(expected: "Side", predicted: "Side", evidence: TableDiff) -> 
     columns = OfficialArrays(evidence, expected.chosen)
     partners = columns.partners()
     if len(partners) == len(expected):
-        return all_found(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
+        return all_match(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
     return _explain(expected, predicted, evidence, len(partners), arrays=columns)
 
 
@@ -480,10 +502,10 @@ def _explain(
     i, n_rows, n_predicted = expected.chosen[n_found], evidence.n_rows, len(predicted)
     gold, ignore_order = evidence.gold, expected.ignore_order
     details: dict[str, Any] = {"n_found": n_found, "n_needed": len(expected), "gold_column": i + 1, "n_rows": n_rows}
-    if not is_worded():
+    if not are_reasons_wanted():
         return Score(official=0.0, reason="", details=details)
     if not n_predicted:
-        return Score(official=0.0, reason=no_equal(i, gold.header[i], "no column handed in"), details=details)
+        return Score(official=0.0, reason=no_match(i, gold.header[i], "no column submitted"), details=details)
     n_ranked = min(n_rows, max(1, (FEW_RANKED_CELLS if packed is not None or arrays is not None else RANKED_CELLS) // n_predicted))
     mine, theirs = expected, predicted
     if packed is not None or arrays is not None:
@@ -495,29 +517,48 @@ def _explain(
 
     k = min(range(n_predicted), key=distance)
     details["predicted_column"] = k + 1
-    word = "nearest is" if n_ranked == n_rows else "a near one is"
-    place = f"{word} predicted column {k + 1} {shorten(evidence.predicted.header[k])}"
+    describe_closest = partial(closest, evidence.predicted.header, k, why="closest" if n_ranked == n_rows else "sampled")
     if packed is not None and packed.are_many:
-        return Score(official=0.0, reason=no_equal(i, gold.header[i], f"{place}, whose cells cannot be paired"), details=details)
-    rows = packed.differing(i, k) if packed is not None and not ignore_order else arrays.differing(i, k) if arrays is not None else None
-    if rows is not None and packed is not None:
-        _, a, b = next(evidence.cells(i, k, rows[:1]))
-        cells = f"{shown(packed.value(0, i, a))} vs {shown(packed.value(1, k, b))}"
-    elif rows is not None and arrays is not None:
-        cells = f"{shown(arrays.value(0, i, rows[0]))} vs {shown(arrays.value(1, k, rows[0]))}"
-    else:
-        if packed is not None:
-            # One column of packed text has the type that it has in its frame, except how integers are represented.
-            mine, theirs = (Side(side.table, [at], ignore_order, side.reference) for side, at in ((expected, i), (predicted, k)))
-        column, other = (mine.column(0), theirs.column(0)) if packed is not None else (mine.column(n_found), theirs.column(k))
-        rows = differing_rows(column, other, n_rows)
-        cells = f"{shown(column.values[rows[0]])} vs {shown(other.values[rows[0]])}"
+        return Score(official=0.0, reason=no_match(i, gold.header[i], describe_closest("its cells cannot be paired")), details=details)
+    rows, cells = _differing_cells((expected, predicted), (mine, theirs), (n_found, k), evidence, packed, arrays)
     details["n_differ"] = len(rows)
     where = "first when sorted"
     if not ignore_order:
         where, details["first_row"] = f"first at row {int(rows[0]) + 1}", int(rows[0]) + 1
-    reason = no_equal(i, gold.header[i], f"{place}, {len(rows)} of {n_rows} cells differ, {where}: {cells}")
+    reason = no_match(i, gold.header[i], describe_closest(cells_differ(len(rows), n_rows, where, cells)))
     return Score(official=0.0, reason=reason, details=details)
+
+
+def _differing_cells(
+    sides: tuple[Side, Side],
+    compared: tuple[Side, Side],
+    at: tuple[int, int],
+    evidence: TableDiff,
+    packed: OfficialColumns | None,
+    arrays: OfficialArrays | None,
+) -> tuple[Sequence[int], str]:
+    """The rows in which a gold and a predicted column (at: positions in their sides) differ, and the first pair of cells as text.
+
+    `compared` are the sides, or only their first rows in big tables.
+    """
+    (expected, predicted), (mine, theirs), (n_found, k) = sides, compared, at
+    i, ignore_order = expected.chosen[n_found], expected.ignore_order
+    rows = packed.differing(i, k) if packed is not None and not ignore_order else arrays.differing(i, k) if arrays is not None else None
+    if rows is not None and packed is not None:
+        _, a, b = next(evidence.cells(i, k, rows[:1]))
+        cells = f"{cell_text(packed.value(0, i, a))} vs {cell_text(packed.value(1, k, b))}"
+    elif rows is not None and arrays is not None:
+        cells = f"{cell_text(arrays.value(0, i, rows[0]))} vs {cell_text(arrays.value(1, k, rows[0]))}"
+    else:
+        if packed is not None:
+            # One column of packed text has the type that it has in its frame, except how integers are represented.
+            mine, theirs = (
+                Side(side.table, [position], ignore_order, side.reference) for side, position in ((expected, i), (predicted, k))
+            )
+        column, other = (mine.column(0), theirs.column(0)) if packed is not None else (mine.column(n_found), theirs.column(k))
+        rows = differing_rows(column, other, evidence.n_rows)
+        cells = f"{cell_text(column.values[rows[0]])} vs {cell_text(other.values[rows[0]])}"
+    return rows, cells
 
 
 def match_table(
@@ -549,18 +590,21 @@ def match_table(
         chosen = resolve(needed, len(gold.header))
     except IndexError as error:
         return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
-    same_rows = agreed(prediction, gold, ignore_order=ignore_order)
+    same_rows = equal_digest(prediction, gold, ignore_order=ignore_order)
     if same_rows is not None:
-        return all_found(same_rows.n_rows, [(i + 1, i + 1) for i in chosen])
+        return all_match(same_rows.n_rows, [(i + 1, i + 1) for i in chosen])
     prediction, gold = exact_table(prediction), exact_table(gold)
     if prediction.n_rows != gold.n_rows:
-        reason = f"{count(prediction.n_rows, 'row')} handed in, gold has {gold.n_rows}"
-        return Score(official=0.0, reason=reason, details={"n_rows": prediction.n_rows, "n_gold_rows": gold.n_rows})
+        return Score(
+            official=0.0,
+            reason=row_count(prediction.n_rows, gold.n_rows),
+            details={"n_rows": prediction.n_rows, "n_gold_rows": gold.n_rows},
+        )
     seen = comparisons or Comparisons()
     is_safe = gold.types is None and is_safe_text(prediction)
     same = seen.identical(gold, prediction, chosen) if is_safe else None
     if same is not None:
-        return all_found(gold.n_rows, [(i + 1, k + 1) for i, k in zip(chosen, same, strict=True)])
+        return all_match(gold.n_rows, [(i + 1, k + 1) for i, k in zip(chosen, same, strict=True)])
     evidence = seen.of(gold, prediction)
     predicted = Side(evidence.predicted, range(len(prediction.columns)), ignore_order, reference)
     expected = Side(evidence.gold, chosen, ignore_order, reference)
@@ -571,7 +615,7 @@ def match_table(
     try:
         return compare_sides(expected, predicted, evidence)
     except Uncomparable as error:
-        return Score(official=0.0, reason=f"the reference fails on these columns: {error}", details={"reference_fails": True})
+        return Score(official=0.0, reason=reference_fails(error), details={"reference_fails": True})
 
 
 def match_column_cells(prediction: AnyTable, gold: AnyTable, column: int, *, ignore_order: bool, reference: Reference) -> Score:
@@ -629,7 +673,7 @@ def match_any_table(
         if score.official == 1.0:
             return scores[-1]
         if score.details.get("reference_fails") or (not isinstance(gold, Fault) and score.official is None):
-            break  # the reference dies here, so a later gold cannot help
+            break  # the reference raises here, so a later gold cannot help
     if scores[-1].details.get("reference_fails"):
         return scores[-1]
     unjudged = next((score for score in scores if score.official is None), None)
@@ -647,7 +691,7 @@ def match_table_list(
 ) -> Score:
     """1 if the i-th prediction matches the i-th gold for all n golds, else 0 with the first that fails."""
     if len(predictions) != len(golds):
-        return Score(official=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}")
+        return Score(official=0.0, reason=table_count(len(predictions), len(golds)))
     scores = []
     for index, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
         score = match_pair(
@@ -701,8 +745,6 @@ def resolve(needed: Sequence[int], n_columns: int) -> list[int]:
 
 def _numbered(score: Score, word: str, position: int, n_all: int, name: str) -> Score:
     """The score with `table 2 of 3 'orders.csv': ` in front of its reason."""
-    from dataclasses import replace
-
     if n_all == 1:
         return score
     title = f" {shorten(name)}" if name else ""
@@ -756,10 +798,10 @@ def _match_one(
     if needs_quotes(name):
         return _open("the name needs quotes, which the reference does not write")
     if not isinstance(gold, Fault) and (refused := unsupported_type(gold)):
-        return _open(f"the reference cannot read a column of type {refused}")
+        return _open(unsupported(refused))
     prediction = predicted.get(name.lower(), Fault(code="MISSING_TABLE"))
     if not isinstance(prediction, Fault) and (refused := unsupported_type(prediction)):
-        return Score(official=0.0, reason=f"the reference cannot read a column of type {refused}")
+        return Score(official=0.0, reason=unsupported(refused))
     return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
 
 

@@ -71,7 +71,7 @@ def _assigned(wanted: Sequence[Row], offered: Sequence[Row]) -> bool:
         tried[-1].add(offered[chosen])
         n_steps += n_rows
         if n_steps > _MOST_STEPS:
-            raise FaultError("LIMIT", f"no agreeing order of {len(wanted)} columns was found within {_MOST_STEPS:,} steps")
+            raise FaultError("LIMIT", f"no matching order of {len(wanted)} columns was found within {_MOST_STEPS:,} steps")
         names: dict[tuple[int, Hashable], int] = {}
         mine = [names.setdefault(pair, len(names)) for pair in zip(classes[0], wanted[order[len(stack) - 1]], strict=True)]
         theirs = [names.setdefault(pair, len(names)) for pair in zip(classes[1], offered[chosen], strict=True)]

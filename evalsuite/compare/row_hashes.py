@@ -25,12 +25,12 @@ _LOWEST: Final = 512
 _FEW: Final = 20_000
 
 
-class Held(dict[Any, Any]):
+class ArrayCache(dict[Any, Any]):
     """A cache for one long array: keeping only one matters at a million rows."""
 
     kind = ""
 
-    def of(self, kind: str) -> "Held":
+    def of(self, kind: str) -> "ArrayCache":
         """The arrays cached for a kind; those cached for another kind are released."""
         if kind != self.kind:
             self.clear()
@@ -41,7 +41,7 @@ class Held(dict[Any, Any]):
 class HashedRows:
     """The hashes of gold (side 0) and of a predicted table (side 1), computed on demand."""
 
-    def __init__(self, packed: Sequence[Packed], held: Held) -> None:
+    def __init__(self, packed: Sequence[Packed], held: ArrayCache) -> None:
         self._packed, self._held = packed, held
         self._known: dict[Any, Any] = {}
         self._alike: dict[tuple[int, int], bool] = {}
@@ -78,7 +78,7 @@ class HashedRows:
             begin, end = end, end + len(block)
             yield begin, block.hashes(columns, self._secret)
 
-    def know_bags(self, side: int, columns: Sequence[int]) -> None:
+    def compute_bags(self, side: int, columns: Sequence[int]) -> None:
         """Compute the `bag` of several columns in one pass."""
         if any(("bag", side, column) not in self._known for column in columns):
             self.rows(side, columns)
@@ -128,9 +128,9 @@ class HashedRows:
                 found[:, begin : begin + len(hashed)] = hashed.T
             sides.append(found)
         cells = zip(pairs, *sides, strict=True)
-        return [_same_bag(gold, predicted) and self._bears_out([gold, predicted], [i], [k]) for (i, k), gold, predicted in cells]
+        return [_same_bag(gold, predicted) and self._is_confirmed([gold, predicted], [i], [k]) for (i, k), gold, predicted in cells]
 
-    def _bears_out(self, hashed: "Sequence[np.ndarray[Any, Any]]", columns: Sequence[int], partners: Sequence[int]) -> bool:
+    def _is_confirmed(self, hashed: "Sequence[np.ndarray[Any, Any]]", columns: Sequence[int], partners: Sequence[int]) -> bool:
         """Whether rows with equal hashes are written alike, tested on the rows with the lowest hashes of either side."""
         import numpy as np
 
@@ -169,7 +169,7 @@ class HashedRows:
             known: tuple[Any, Any] = self._known[name]
             return known
         hashed = [self.rows(0, columns), self.rows(1, partners)]
-        if not self._bears_out(hashed, columns, partners):
+        if not self._is_confirmed(hashed, columns, partners):
             found = self._spare_texts(columns, partners)
         elif _same_bag(*hashed):
             found = np.empty(0, np.int64), np.empty(0, np.int64)

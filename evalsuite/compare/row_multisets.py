@@ -15,7 +15,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from evalsuite.compare.bipartite_matching import saturating_flow
-from evalsuite.compare.column_profiles import Column, Matching, Outline, decided, in_likely_order, likely_columns, matched_as, place
+from evalsuite.compare.column_profiles import (
+    Column,
+    ColumnProfile,
+    Matching,
+    in_likely_order,
+    likely_columns,
+    matched_as,
+    place,
+    verdict_of_candidates,
+)
 from evalsuite.compare.number_columns import SAFE_WHOLE, Numbers, Summary, in_order, in_parts, is_surely_text, surely_strictly_equal
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
 from evalsuite.compare.strict_cells import Cell, equal, key
@@ -350,7 +359,7 @@ def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: Ta
     """The verdict on columns of packed tables, None if the exact search over the whole tables has to decide."""
     if any(column.has_percent for column in (*gold, *predicted)):
         return None
-    bench = Bench(gold, predicted, evidence, heeds_labels)
+    bench = PackedColumns(gold, predicted, evidence, heeds_labels)
     partners = bench.partners()
     # A column whose partner contains the same texts has a candidate: more are searched only if every column has one.
     settled = {i: [k] for i, k in enumerate(partners or ()) if bench.is_alike(i, k)}
@@ -359,15 +368,20 @@ def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: Ta
     if partners is not None and agree:
         return matched_as(partners)
     options = [settled.get(i) or bench.candidates(i) for i in range(len(gold))]
-    if any(own is not None and not own for own in options):
-        return decided([own if own is not None else [0] for own in options], "limit")
+    if [] in options:
+        return verdict_of_candidates([own if own is not None else [0] for own in options], "limit")
     if agree is None:
         return None
-    options = [bench.candidates(i) if i in settled else own for i, own in enumerate(options)]
+    return _match_candidates(bench, partners, [bench.candidates(i) if i in settled else own for i, own in enumerate(options)])
+
+
+def _match_candidates(bench: "PackedColumns", partners: Sequence[int] | None, options: Sequence[list[int] | None]) -> Matching | None:
+    """The verdict from the candidates of each gold column (None: undecided) after the tried assignment was wrong."""
     known = [own for own in options if own is not None]
     if len(known) < len(options):
         return None
-    found = decided([in_likely_order(column, predicted, own) for column, own in zip(gold, known, strict=True)], "rows")
+    ordered = [in_likely_order(column, bench.predicted, own) for column, own in zip(bench.gold, known, strict=True)]
+    found = verdict_of_candidates(ordered, "rows")
     if found.verdict != "rows":
         return found
     # Only the tried assignment is possible, except for columns that contain the same texts.
@@ -375,7 +389,7 @@ def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: Ta
     return replace(found, assignment=tuple(partners), n_tried=1) if only and partners is not None else None
 
 
-class Bench:
+class PackedColumns:
     """The columns of two packed tables, compared with rows in any order."""
 
     def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool) -> None:
@@ -387,13 +401,9 @@ class Bench:
         does not.
         """
         likely = likely_columns(self.gold, self.predicted)
-        if likely is not None and all(map(self.may_be, range(len(self.gold)), likely)):
-            self.evidence.hashes.know_bags(0, [column.position for column in self.gold])
-            self.evidence.hashes.know_bags(1, [self.predicted[k].position for k in likely])
-            self.compare(enumerate(likely))
-            if all(map(self.is_alike, range(len(self.gold)), likely)):
-                return likely
-        self.evidence.hashes.know_bags(1, [column.position for column in self.predicted])
+        if likely is not None and self._are_all_alike(likely):
+            return likely
+        self.evidence.hashes.compute_bags(1, [column.position for column in self.predicted])
         by_bag: dict[int, list[int]] = {}
         for k, column in enumerate(self.predicted):
             by_bag.setdefault(self.evidence.hashes.bag(1, column.position), []).append(k)
@@ -412,6 +422,15 @@ class Bench:
             taken[wish if wish in free else in_likely_order(self.gold[i], self.predicted, free)[0]] = i
         partner = {i: k for k, i in taken.items()}
         return [partner[i] for i in range(len(self.gold))]
+
+    def _are_all_alike(self, likely: Sequence[int]) -> bool:
+        """Whether each gold column contains the same texts as its likely predicted column."""
+        if not all(map(self.may_be, range(len(self.gold)), likely)):
+            return False
+        self.evidence.hashes.compute_bags(0, [column.position for column in self.gold])
+        self.evidence.hashes.compute_bags(1, [self.predicted[k].position for k in likely])
+        self.compare(enumerate(likely))
+        return all(map(self.is_alike, range(len(self.gold)), likely))
 
     def may_be(self, i: int, k: int) -> bool:
         """Whether the labels, if they count, allow a predicted column to match a gold column."""
@@ -458,8 +477,8 @@ class Bench:
         pairs = []
         for column, k in zip(self.gold, partners, strict=True):
             pair = pair_columns(
-                Outline(cells_of(self.evidence, 0, column, mine)),
-                Outline(cells_of(self.evidence, 1, self.predicted[k], theirs)),
+                ColumnProfile(cells_of(self.evidence, 0, column, mine)),
+                ColumnProfile(cells_of(self.evidence, 1, self.predicted[k], theirs)),
                 column.tolerance,
             )
             if pair is None:
@@ -500,24 +519,27 @@ class Bench:
         others = [(i, k) for i, k in enumerate(partners) if (i, k) not in alike]
         if not alike or len(others) > len(alike) + 8:
             return False
-        keys = [
-            self.evidence.hashes.rows(side, [columns[at].position for at in chosen])
-            for side, columns, chosen in ((0, self.gold, [i for i, _ in alike]), (1, self.predicted, [k for _, k in alike]))
-        ]
+        keys = self._row_keys(alike)
         orders = [np.argsort(side, kind="stable") for side in keys]
         ordered = keys[0][orders[0]]
         if not np.array_equal(ordered, keys[1][orders[1]]):
             return False
+        has_ties = (ordered[1:] == ordered[:-1]).any()
         for at, (i, k) in enumerate(others):
             a, b = self.evidence.numbers.column(0, self.gold[i].position), self.evidence.numbers.column(1, self.predicted[k].position)
             if a is None or b is None or np.isnan(a.values).any():
                 return False
-            if not at and (ordered[1:] == ordered[:-1]).any():
+            if not at and has_ties:
                 # Rows with the same key are paired in the order of their first numbers.
                 orders = [np.lexsort((side.values, key)) for side, key in zip((a, b), keys, strict=True)]
             if not bool(surely_strictly_equal(a.at(orders[0]), b.at(orders[1]), self.gold[i].tolerance).all()):
                 return False
         return True
+
+    def _row_keys(self, alike: Sequence[tuple[int, int]]) -> list[Any]:
+        """The hashes of gold's and of the predicted rows over pairs of columns."""
+        gold = self.evidence.hashes.rows(0, [self.gold[i].position for i, _ in alike])
+        return [gold, self.evidence.hashes.rows(1, [self.predicted[k].position for _, k in alike])]
 
     def has_text(self, side: int, column: Column) -> bool:
         """Whether the first cells of a column show that it does not contain only numbers."""
@@ -577,4 +599,4 @@ class Bench:
         if rows is None:
             return None
         left = cells_of(self.evidence, 0, gold, rows[0]), cells_of(self.evidence, 1, predicted, rows[1])
-        return pair_columns(Outline(left[0]), Outline(left[1]), gold.tolerance) is not None
+        return pair_columns(ColumnProfile(left[0]), ColumnProfile(left[1]), gold.tolerance) is not None

@@ -24,16 +24,31 @@ from evalsuite.compare.bipartite_matching import largest_flow
 from evalsuite.compare.column_profiles import (
     Cells,
     Column,
+    ColumnIndex,
+    ColumnProfile,
     Matching,
-    Outline,
-    Shelf,
-    decided,
     in_likely_order,
     likely_columns,
     matched_as,
     place,
+    verdict_of_candidates,
 )
-from evalsuite.compare.messages import FEW_RANKED_CELLS, MAX_SHOWN, RANKED_CELLS, count, is_worded, no_equal, shorten
+from evalsuite.compare.messages import (
+    FEW_RANKED_CELLS,
+    RANKED_CELLS,
+    ROWS_UNPAIRED,
+    Closeness,
+    are_reasons_wanted,
+    cells_differ,
+    closest,
+    cut,
+    labels_contradict,
+    no_match,
+    one_for_two,
+    row_count,
+    rows_scrambled,
+    too_few_columns,
+)
 from evalsuite.compare.numbers import Number, Tolerance
 from evalsuite.compare.row_multisets import CapReachedError, RowSearch, Work, cells_of, match_bags, remainder
 from evalsuite.compare.strict_cells import Cell, Percent, equal, is_written_form, key, readings, show
@@ -66,13 +81,13 @@ def match_columns(
         return matched_as(range(len(gold)))
     assert evidence is not None
     found = _matched(gold, predicted, ordered, ties, evidence)
-    if not (found.is_equal and crossed(found, gold, predicted)):
+    if not (found.is_equal and contradicting_pairs(found, gold, predicted)):
         return found
     heeding = _matched(gold, predicted, ordered, ties, evidence, heeds_labels=True)
     return heeding if heeding.verdict in ("equal", "limit") else replace(found, verdict="labels")
 
 
-def crossed(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> list[tuple[int, int]]:
+def contradicting_pairs(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> list[tuple[int, int]]:
     """The pairs of a full assignment (indices) whose labels contradict each other."""
     return [(i, k) for i, k in enumerate(matching.assignment) if k is not None and gold[i].contradicts(predicted[k])]
 
@@ -108,32 +123,19 @@ def _likely(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: b
 def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> Matching:
     """Compare each column with its likely partner first; the others are compared only for a column whose partner is unequal."""
     likely = likely_columns(gold, predicted)
-    if likely is not None:
-        evidence.look([(column.position, predicted[k].position) for column, k in zip(gold, likely, strict=True)])
-    twins: dict[tuple[str, ...], list[int]] = {}
-    for k, column in enumerate(predicted):
-        twins.setdefault(tuple(map(repr, evidence.heads[1].columns[column.position])), []).append(k)
+    _look_at(gold, [predicted[k] for k in likely or ()], evidence)
+    twins = _by_first_rows(predicted, evidence)
     chosen: dict[int, int] = {}
     candidates: list[list[int]] = []
     for i, column in enumerate(gold):
-        allowed = [k for k in range(len(predicted)) if not (heeds_labels and column.contradicts(predicted[k]))]
-        alike = twins.get(tuple(map(repr, evidence.heads[0].columns[column.position])), ())
-        first = [k for k in ([likely[i]] if likely is not None else [*alike[:_TWINS_TRIED]]) if k in allowed]
-        found = next((k for k in first if k not in chosen and column_fits(column, predicted[k], evidence)), None)
-        if found is None:
-            near = [k for k in in_likely_order(column, predicted, allowed) if heads_fit(column, predicted[k], evidence)]
-            evidence.look([(column.position, predicted[k].position) for k in near])
-            fits = (k for k in near if column_fits(column, predicted[k], evidence))
-            own = []
-            # One candidate that no other column has is enough for now.
-            for k in fits:
-                own.append(k)
-                if k not in chosen:
-                    break
-            candidates.append(own)
-            found = next((k for k in own if k not in chosen), None)
-        else:
-            candidates.append([found])
+        allowed = _allowed(column, predicted, heeds_labels)
+        alike = twins.get(tuple(map(repr, evidence.heads[0].columns[column.position])), [])
+        first = [likely[i]] if likely is not None else alike[:_TWINS_TRIED]
+        free = (k for k in first if k in allowed and k not in chosen)
+        found = next((k for k in free if column_fits(column, predicted[k], evidence)), None)
+        own = [found] if found is not None else _first_fitting(column, predicted, allowed, chosen, evidence)
+        candidates.append(own)
+        found = next((k for k in own if k not in chosen), None)
         if found is not None:
             chosen[found] = i
     if all(candidates) and len(chosen) < len(gold):
@@ -141,13 +143,44 @@ def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: 
         candidates = [_all_fitting(column, predicted, heeds_labels, evidence) for column in gold]
     if len(chosen) == len(gold):
         return matched_as([k for k, _ in sorted(chosen.items(), key=lambda pair: pair[1])])
-    return decided(candidates, "equal")
+    return verdict_of_candidates(candidates, "equal")
+
+
+def _allowed(gold: Column, predicted: Sequence[Column], heeds_labels: bool) -> list[int]:
+    """The predicted columns (index) whose labels, if they count, do not contradict gold's."""
+    return [k for k, column in enumerate(predicted) if not (heeds_labels and gold.contradicts(column))]
+
+
+def _look_at(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> None:
+    """Compute the unlike rows of all pairs at once."""
+    evidence.look([(column.position, partner.position) for column, partner in zip(gold, partners, strict=False)])
+
+
+def _by_first_rows(predicted: Sequence[Column], evidence: TableDiff) -> dict[tuple[str, ...], list[int]]:
+    """The predicted columns (index) by their first rows."""
+    twins: dict[tuple[str, ...], list[int]] = {}
+    for k, column in enumerate(predicted):
+        twins.setdefault(tuple(map(repr, evidence.heads[1].columns[column.position])), []).append(k)
+    return twins
+
+
+def _first_fitting(
+    gold: Column, predicted: Sequence[Column], allowed: Sequence[int], taken: Mapping[int, int], evidence: TableDiff
+) -> list[int]:
+    """The fitting predicted columns up to the first that no other gold column has: one such candidate is enough for now."""
+    near = [k for k in in_likely_order(gold, predicted, allowed) if heads_fit(gold, predicted[k], evidence)]
+    evidence.look([(gold.position, predicted[k].position) for k in near])
+    own = []
+    for k in near:
+        if column_fits(gold, predicted[k], evidence):
+            own.append(k)
+            if k not in taken:
+                break
+    return own
 
 
 def _all_fitting(gold: Column, predicted: Sequence[Column], heeds_labels: bool, evidence: TableDiff) -> list[int]:
-    near = [
-        k for k, column in enumerate(predicted) if not (heeds_labels and gold.contradicts(column)) and heads_fit(gold, column, evidence)
-    ]
+    near = [k for k in _allowed(gold, predicted, heeds_labels) if heads_fit(gold, predicted[k], evidence)]
     return in_likely_order(gold, predicted, [k for k in near if column_fits(gold, predicted[k], evidence)])
 
 
@@ -200,7 +233,7 @@ def _unordered(gold: Sequence[Column], predicted: Sequence[Column], classes: Seq
             if all(options) and pairs.search(options) is not None:
                 return matched_as(likely)
         options = pairs.all()
-        found = decided([list(own) for own in options], "rows")
+        found = verdict_of_candidates([list(own) for own in options], "rows")
         if found.verdict != "rows":
             return found
         work.assignments = 0
@@ -232,7 +265,7 @@ class _Pairs:
     def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], classes: Sequence[int], work: Work, heeds_labels: bool) -> None:
         self.gold, self.predicted, self.classes, self.work, self.heeds_labels = gold, predicted, classes, work, heeds_labels
         self._gold_outlines, self._outlines = (
-            [column.cells.outline() if isinstance(column.cells, Cells) else Outline(column.cells) for column in side]
+            [column.cells.outline() if isinstance(column.cells, Cells) else ColumnProfile(column.cells) for column in side]
             for side in (gold, predicted)
         )
         self._gold_twins, self._twins = _Twins(gold), _Twins(predicted, heeds_labels)
@@ -240,7 +273,7 @@ class _Pairs:
 
     def all(self) -> list[dict[int, ColumnPair]]:
         """For each gold column all candidates."""
-        shelf = Shelf(self._outlines)
+        shelf = ColumnIndex(self._outlines)
         return [self.among(i, shelf.near(self._gold_outlines[i], column.tolerance)) for i, column in enumerate(self.gold)]
 
     def among(self, i: int, chosen: Iterable[int]) -> dict[int, ColumnPair]:
@@ -385,7 +418,7 @@ def cause_of_refusal(gold: Cell, predicted: Cell) -> str:
     return "leading zeros" if _same_with_zeros(gold, predicted) else "typed by column"
 
 
-def likest(gold: Cell, predicted: Sequence[Cell]) -> Cell:
+def most_similar(gold: Cell, predicted: Sequence[Cell]) -> Cell:
     """The predicted cell most similar to gold: equal except for leading zeros, else the nearest number, else the first."""
     zeros = next((cell for cell in predicted if _same_with_zeros(gold, cell)), None)
     if zeros is not None:
@@ -464,9 +497,6 @@ def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, order
     return "spelling form" if len(texts) == 2 else "native types"
 
 
-MAX_COLUMNS: Final = 3
-
-
 def explain(
     matching: Matching,
     gold: Sequence[Column],
@@ -478,12 +508,12 @@ def explain(
     ordered: bool,
 ) -> Strict:
     """The strict score 0 with its reason and the kind of fact that decides it."""
-    if not is_worded() and matching.verdict != "limit":
+    if not are_reasons_wanted() and matching.verdict != "limit":
         return Strict(value=0.0, reason="", kind=matching.verdict)
     if matching.verdict == "shape":
         return _shape(gold, predicted, n_gold, n_predicted)
     if matching.verdict == "limit":
-        reason = f"no agreeing column assignment among {matching.n_tried} tried"
+        reason = f"no matching column assignment among {matching.n_tried} tried"
         return Strict(value=0.0, reason=f"LIMIT: {reason}", kind="limit", fault=Fault(code="LIMIT", detail=reason))
     if matching.verdict == "labels":
         return _labels(matching, gold, predicted)
@@ -497,56 +527,58 @@ def explain(
 
 def _shape(gold: Sequence[Column], predicted: Sequence[Column], n_gold: int, n_predicted: int) -> Strict:
     if n_gold != n_predicted:
-        reason = f"{count(n_predicted, 'row')} handed in, gold has {n_gold}"
-        return Strict(value=0.0, reason=reason, kind="row count", details={"n_rows": n_predicted, "n_gold_rows": n_gold})
+        return Strict(
+            value=0.0, reason=row_count(n_predicted, n_gold), kind="row count", details={"n_rows": n_predicted, "n_gold_rows": n_gold}
+        )
     kind = "one column for two" if n_gold else "header only"
-    reason = f"{kind}: gold needs {count(len(gold), 'column')}, {len(predicted)} handed in"
+    reason = too_few_columns(kind, len(gold), len(predicted))
     return Strict(value=0.0, reason=reason, kind=kind, details={"n_columns": len(predicted)})
 
 
 def _labels(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
-    i, k = crossed(matching, gold, predicted)[0]
+    i, k = contradicting_pairs(matching, gold, predicted)[0]
     own = next(column for column in predicted if column.label == gold[i].label)
-    reason = (
-        f"labels: gold column {gold[i].position + 1} {shorten(gold[i].name)} agrees only with predicted column "
-        f"{predicted[k].position + 1} {shorten(predicted[k].name)}, and predicted column {own.position + 1} {shorten(own.name)} is another"
-    )
+    reason = labels_contradict(_named(gold[i]), _named(predicted[k]), _named(own))
     details = {"gold_column": gold[i].position + 1, "predicted_column": predicted[k].position + 1}
     return Strict(value=0.0, reason=reason, kind="labels", details=details)
 
 
+def _named(column: Column) -> tuple[int, str]:
+    return column.position, column.name
+
+
 def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], ordered: bool, evidence: TableDiff) -> Strict:
     column = gold[next(i for i, found in enumerate(matching.candidates) if not found)]
-    nearest, words = nearest_column(column, predicted, ordered, FEW_RANKED_CELLS if evidence.is_big else RANKED_CELLS)
+    nearest, why = nearest_column(column, predicted, ordered, FEW_RANKED_CELLS if evidence.is_big else RANKED_CELLS)
     if ordered:
         unmatched = unmatched_in_order(column, nearest, evidence)
     elif evidence.packed is None:
         unmatched = unmatched_in_any_order(column.cells, nearest.cells, column.tolerance)
     else:
         unmatched = unmatched_in_bags(column, nearest, evidence)
-    place = f"{words} predicted column {nearest.position + 1} {shorten(nearest.name)}"
+    header = [partner.name for partner in predicted]
     details: dict[str, Any] = {
         "gold_column": column.position + 1,
         "predicted_column": nearest.position + 1,
         "n_differ": len(unmatched.cells),
     }
     if not unmatched.cells:
-        reason = no_equal(column.position, column.name, f"{place}, no order of its cells agrees")
-        return Strict(value=0.0, reason=reason, kind="tolerance by size", details=details)
+        because = closest(header, nearest.position, "no order of its cells matches", why=why)
+        return Strict(value=0.0, reason=no_match(column.position, column.name, because), kind="tolerance by size", details=details)
     (row, expected), found = unmatched.cells[0], _against(unmatched, ordered)
-    details |= {"first_row": row + 1, "gold_cell": _cut(show(expected))}
-    cells = f"{_cut(show(expected))} vs {_cut(show(found))}" if ordered else f"{_cut(show(expected))} has no partner"
+    details |= {"first_row": row + 1, "gold_cell": cut(show(expected))}
+    cells = f"{cut(show(expected))} vs {cut(show(found))}" if ordered else f"{cut(show(expected))} has no partner"
     if ordered:
-        details["predicted_cell"] = _cut(show(found))
+        details["predicted_cell"] = cut(show(found))
     if unmatched.bound:
         details[unmatched.bound.strip().replace(" ", "_")] = True
-    number = f"{unmatched.bound}{len(unmatched.cells)} of {count(len(column.cells), 'cell')} differ"
-    reason = no_equal(column.position, column.name, f"{place}, {number}, first at row {row + 1}: {cells}")
+    differ = cells_differ(len(unmatched.cells), len(column.cells), f"first at row {row + 1}", cells, bound=unmatched.bound)
+    reason = no_match(column.position, column.name, closest(header, nearest.position, differ, why=why))
     return Strict(value=0.0, reason=reason, kind=cause_of_refusal(expected, found), details=details)
 
 
-def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_ranked: int = RANKED_CELLS) -> tuple[Column, str]:
-    """The predicted column to compare gold's with in the reason, and in words why this one.
+def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_ranked: int = RANKED_CELLS) -> tuple[Column, Closeness]:
+    """The predicted column to compare gold's with in the reason, and why this one.
 
     The column of the same name, unless another one differs in less than half as many cells; else the one that differs least. Of many
     columns only the first rows are compared; without order these say little, so the name decides.
@@ -565,19 +597,17 @@ def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_r
     named = [rank for rank in ranks if predicted[rank[2]].name.casefold() == gold.name.casefold()]
     best = min(ranks)
     if named and best != min(named) and (2 * best[0] >= min(named)[0] or not (ordered or all_rows)):
-        return predicted[min(named)[2]], "the one of that name is"
-    return predicted[best[2]], "nearest is" if all_rows else "a near one is"
+        return predicted[min(named)[2]], "name"
+    return predicted[best[2]], "closest" if all_rows else "sampled"
 
 
 def _against(unmatched: Unmatched, ordered: bool) -> Cell:
-    return unmatched.partners[0] if ordered else likest(unmatched.cells[0][1], unmatched.partners)
+    return unmatched.partners[0] if ordered else most_similar(unmatched.cells[0][1], unmatched.partners)
 
 
 def _one_for_two(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
     wanting, offered = _too_few(matching)
-    names = _listed([f"{gold[i].position + 1} {shorten(gold[i].name)}" for i in wanting])
-    columns = _listed([f"{predicted[k].position + 1} {shorten(predicted[k].name)}" for k in offered])
-    reason = f"one column for two: gold columns {names} find only {count(len(offered), 'predicted column')}: {columns}"
+    reason = one_for_two([_named(gold[i]) for i in wanting], [_named(predicted[k]) for k in offered])
     details = {"gold_columns": [gold[i].position + 1 for i in wanting], "predicted_columns": [predicted[k].position + 1 for k in offered]}
     return Strict(value=0.0, reason=reason, kind="one column for two", details=details)
 
@@ -606,7 +636,7 @@ def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column
     shown = [cells_of(evidence, 0, column, rows[0]) for column in gold]
     mine, theirs, complete = [], [], True
     for column, cells, partner in zip(gold, shown, partners, strict=True):
-        outlines = Outline(cells), Outline(cells_of(evidence, 1, partner, rows[1]))
+        outlines = ColumnProfile(cells), ColumnProfile(cells_of(evidence, 1, partner, rows[1]))
         pair = pair_columns(*outlines, column.tolerance)
         complete = complete and pair is not None and pair.complete
         mine.append(pair.gold_keys if pair is not None else outlines[0].keys)
@@ -616,23 +646,10 @@ def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column
     n_left = sum(left.values())
     details: dict[str, Any] = {"n_rows": n_rows, "n_rows_disagree": n_left}
     if not n_left:
-        reason = "rows scrambled: each column agrees by itself, but no pairing of the rows keeps all of them within tolerance"
-        return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
+        return Strict(value=0.0, reason=ROWS_UNPAIRED, kind="rows scrambled", details=details)
     at = next(at for at, keys in enumerate(expected) if keys in left)
     first = int(rows[0][at]) + 1
-    row_cells = ", ".join(_cut(show(cells[at])) for cells in shown[:4]) + (", ..." if len(gold) > 4 else "")
-    details |= {"first_row": first, "gold_row": [_cut(show(cells[at])) for cells in shown]}
-    number = f"{'' if complete else 'at least '}{n_left} of {count(n_rows, 'row')}"
-    reason = f"rows scrambled: columns were sorted apart, {number} do not agree, first gold row {first}: ({row_cells})"
+    row_cells = ", ".join(cut(show(cells[at])) for cells in shown[:4]) + (", ..." if len(gold) > 4 else "")
+    details |= {"first_row": first, "gold_row": [cut(show(cells[at])) for cells in shown]}
+    reason = rows_scrambled(n_rows, n_left, first, row_cells, is_exact=complete)
     return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """`a, b and c`, at most a few by name."""
-    if len(names) > MAX_COLUMNS:
-        return f"{', '.join(names[:MAX_COLUMNS])} and {len(names) - MAX_COLUMNS} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from evalsuite.compare.column_profiles import PLAIN_TERMS, Column, Matching, Terms, labels, read_columns
-from evalsuite.compare.messages import count, shorten
+from evalsuite.compare.messages import ignored_columns, kitchen_sink, ragged, rows_match, shorten, table_count
 from evalsuite.compare.strict_cells import key
 from evalsuite.compare.strict_matching import cause_of_acceptance, explain, match_columns
 from evalsuite.compare.table_diff import Comparisons
-from evalsuite.compare.table_digests import AnyTable, DigestedTable, agreed, exact_table
+from evalsuite.compare.table_digests import AnyTable, DigestedTable, equal_digest, exact_table
 from evalsuite.compare.table_parameters import is_bare
 from evalsuite.compare.verdict import Strict, join
 from evalsuite.core.errors import describe
@@ -30,23 +30,16 @@ def judge_table(
 
     If order counts, rows that are equal in the gold columns `order_by` may still change places.
     """
-    same_rows = agreed(prediction, gold, ignore_order=ignore_order)
-    if same_rows is not None and isinstance(prediction, DigestedTable) and prediction.known is not None:
-        chosen = chosen_columns(needed, len(gold.header))
-        found = _agreement(gold, needed, same_rows.n_rows, chosen, chosen)
-        return found if same_rows.ordered == prediction.known.ordered else replace(found, cause="row pairing")
+    if (known := _equal_by_digest(prediction, gold, needed, ignore_order)) is not None:
+        return known
     prediction, gold = exact_table(prediction), exact_table(gold)
-    if gold.ragged_line is not None:
-        detail = f"gold file {gold.name}: line {gold.ragged_line} has more fields than the header"
-        return Strict(value=None, reason=detail, fault=Fault(code="BAD_GOLD_FILE", detail=detail))
-    if prediction.ragged_line is not None:
-        detail = f"ragged rows: line {prediction.ragged_line} has more fields than the header"
-        return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
+    if (refused := _ragged(prediction, gold)) is not None:
+        return refused
     chosen = chosen_columns(needed, len(gold.columns))
     mine, theirs = labels_of(gold, prediction, terms)
     seen, are_as_long = comparisons or Comparisons(), gold.n_rows == prediction.n_rows
     same = seen.identical(gold, prediction, chosen) if are_as_long else None
-    if same is not None and all(None in (mine[i], theirs[k]) or mine[i] == theirs[k] for i, k in zip(chosen, same, strict=True)):
+    if same is not None and _labels_agree(mine, theirs, zip(chosen, same, strict=True)):
         return _kitchen_sink(gold, prediction, zip(chosen, same, strict=True)) or _agreement(gold, needed, gold.n_rows, chosen, same)
     evidence = seen.of(gold, prediction) if are_as_long else None
     tables = (evidence.gold, evidence.predicted) if evidence is not None else (gold, prediction)
@@ -59,16 +52,41 @@ def judge_table(
     )
     details = _details(matching, expected, predicted, needed, gold)
     if ties is None and order_by and not ignore_order:
-        details["warning"] = f"order_by names columns that gold does not have: {list(order_by)}"
+        details["warning"] = ignored_columns("order_by", order_by)
     if matching.is_equal:
         sink = _kitchen_sink(gold, prediction, zip(chosen, (k for k in matching.assignment if k is not None), strict=True))
         if sink is not None:
             return sink
-        reason = _agreeing(gold.n_rows, len(expected))
+        reason = rows_match(gold.n_rows, len(expected))
         cause = cause_of_acceptance(matching, expected, predicted, evidence, ordered=not ignore_order)
         return Strict(value=1.0, reason=reason, cause=cause, details=details)
     found = explain(matching, expected, predicted, evidence, n_gold=n_gold, n_predicted=n_predicted, ordered=not ignore_order)
     return replace(found, details={**details, **found.details})
+
+
+def _equal_by_digest(prediction: AnyTable, gold: AnyTable, needed: Sequence[int], ignore_order: bool) -> Strict | None:
+    """The strict score 1 of tables with equal digests, None if their rows have to be compared."""
+    same_rows = equal_digest(prediction, gold, ignore_order=ignore_order)
+    if same_rows is None or not isinstance(prediction, DigestedTable) or prediction.known is None:
+        return None
+    chosen = chosen_columns(needed, len(gold.header))
+    found = _agreement(gold, needed, same_rows.n_rows, chosen, chosen)
+    return found if same_rows.ordered == prediction.known.ordered else replace(found, cause="row pairing")
+
+
+def _labels_agree(gold: Sequence[str | None], predicted: Sequence[str | None], pairs: Iterable[tuple[int, int]]) -> bool:
+    return all(None in (gold[i], predicted[k]) or gold[i] == predicted[k] for i, k in pairs)
+
+
+def _ragged(prediction: Table, gold: Table) -> Strict | None:
+    """The fault of a CSV table in which a line has more fields than the header."""
+    if gold.ragged_line is not None:
+        detail = f"gold file {gold.name}: {ragged(gold.ragged_line)}"
+        return Strict(value=None, reason=detail, fault=Fault(code="BAD_GOLD_FILE", detail=detail))
+    if prediction.ragged_line is not None:
+        detail = f"ragged rows: {ragged(prediction.ragged_line)}"
+        return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
+    return None
 
 
 def labels_of(gold: AnyTable, prediction: AnyTable, terms: Terms) -> tuple[list[str | None], list[str | None]]:
@@ -93,7 +111,7 @@ def _agreement(gold: AnyTable, needed: Sequence[int], n_rows: int, chosen: Seque
     """The strict score 1 of columns with identical values."""
     pairs = [[i + 1, k + 1] for i, k in zip(chosen, partners, strict=True)]
     details = {"n_found": len(chosen), "n_needed": len(chosen), "assignment": pairs, **_warning(needed, gold)}
-    return Strict(value=1.0, reason=_agreeing(n_rows, len(chosen)), cause="dtype of other columns", details=details)
+    return Strict(value=1.0, reason=rows_match(n_rows, len(chosen)), cause="dtype of other columns", details=details)
 
 
 def _kitchen_sink(gold: AnyTable, prediction: AnyTable, pairs: Iterable[tuple[int, int]]) -> Strict | None:
@@ -107,9 +125,7 @@ def _kitchen_sink(gold: AnyTable, prediction: AnyTable, pairs: Iterable[tuple[in
         return None
     for i, k in pairs:
         if k != i and prediction.header[k].casefold() != gold.header[i].casefold():
-            reason = (
-                f"kitchen sink: {n_columns} columns for {n_gold} of gold, and only its values tell which one is meant for column {i + 1}"
-            )
+            reason = kitchen_sink(n_columns, n_gold, i)
             return Strict(value=0.0, reason=reason, kind="kitchen sink", details={"n_columns": n_columns, "gold_column": i + 1})
     return None
 
@@ -158,7 +174,7 @@ def judge_each(
     be scored.
     """
     if len(predictions) != len(golds):
-        return Strict(value=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}", kind="table count")
+        return Strict(value=0.0, reason=table_count(len(predictions), len(golds)), kind="table count")
     verdicts = []
     for i, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
         if isinstance(gold, Fault):
@@ -176,7 +192,7 @@ def judge_each(
     if unjudged is not None:
         return unjudged
     cause = next((verdict.cause for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0].cause)
-    reason = verdicts[0].reason if len(verdicts) == 1 else f"all {len(verdicts)} tables agree"
+    reason = verdicts[0].reason if len(verdicts) == 1 else f"all {len(verdicts)} tables match"
     return Strict(value=1.0, reason=reason, cause=cause, details=verdicts[0].details)
 
 
@@ -224,8 +240,4 @@ def _details(
 
 def _warning(needed: Sequence[int], gold: AnyTable) -> dict[str, str]:
     outside = [index for index in needed if not -len(gold.header) <= index < len(gold.header)]
-    return {"warning": f"condition_cols names columns that gold does not have: {outside}"} if outside else {}
-
-
-def _agreeing(n_rows: int, n_columns: int) -> str:
-    return f"{count(n_rows, 'row')} {'agrees' if n_rows == 1 else 'agree'} in {count(n_columns, 'needed column')}"
+    return {"warning": ignored_columns("condition_cols", outside)} if outside else {}

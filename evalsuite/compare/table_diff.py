@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from evalsuite.compare.column_profiles import held
+from evalsuite.compare.column_profiles import with_cache
 from evalsuite.compare.number_columns import NumberColumns, doubtful_rows, officially_equal, surely_strictly_equal
 from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.pandas_typing import raw_column
-from evalsuite.compare.row_hashes import HashedRows, Held, left
+from evalsuite.compare.row_hashes import ArrayCache, HashedRows, left
 from evalsuite.compare.string_columns import (
     Packed,
     array_columns,
@@ -36,7 +36,7 @@ Rows = Any
 """Row numbers from 0, ascending: a list, or an array if tables are packed."""
 
 
-class Beside(NamedTuple):
+class NumericDiff(NamedTuple):
     """A numeric comparison of rows that are written differently.
 
     `are_numbers`: all cells are numbers or empty. `unequal`: rows that differ under the reference's comparison of numbers. `suspects`: rows
@@ -142,17 +142,17 @@ class TableDiff:
     def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
         """The unlike rows without those whose cells certainly are the same number under the strict rules."""
         rows = self.unlike(i, k)
-        return rows if self.packed is None or len(rows) <= _HEAD_ROWS else self.beside(i, k, tolerance).suspects
+        return rows if self.packed is None or len(rows) <= _HEAD_ROWS else self.numeric_diff(i, k, tolerance).suspects
 
-    def beside(self, i: int, k: int, tolerance: Tolerance) -> Beside:
+    def numeric_diff(self, i: int, k: int, tolerance: Tolerance) -> NumericDiff:
         """The numeric comparison of the unlike cells of two packed columns."""
         name = ("beside", i, k, tolerance)
         if name not in self.known:
-            self.known[name] = self._beside(i, k, tolerance)
-        found: Beside = self.known[name]
+            self.known[name] = self._numeric_diff(i, k, tolerance)
+        found: NumericDiff = self.known[name]
         return found
 
-    def _beside(self, i: int, k: int, tolerance: Tolerance) -> Beside:
+    def _numeric_diff(self, i: int, k: int, tolerance: Tolerance) -> NumericDiff:
         import numpy as np
 
         rows, are_numbers = self.unlike(i, k), True
@@ -175,7 +175,7 @@ class TableDiff:
             at = int(np.argmax(apart))
             if apart[at] > widest:
                 farthest, widest = int(part[at]), float(apart[at])
-        return Beside(are_numbers, np.concatenate(unequal), np.concatenate(suspects), farthest)
+        return NumericDiff(are_numbers, np.concatenate(unequal), np.concatenate(suspects), farthest)
 
     def rest_is_numbers(self, i: int, k: int) -> bool:
         """Whether the cells of gold column i that are written alike in predicted column k are numbers or empty."""
@@ -210,8 +210,8 @@ def compare(gold: Table, predicted: Table) -> TableDiff:
         else:
             gold, predicted = unpacked(gold), unpacked(predicted)
     if is_small:
-        gold, predicted = held(gold), held(predicted)
-    heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), Held()
+        gold, predicted = with_cache(gold), with_cache(predicted)
+    heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), ArrayCache()
     return TableDiff(
         gold=gold,
         predicted=predicted,

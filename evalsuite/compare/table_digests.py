@@ -75,7 +75,7 @@ def exact_table(table: AnyTable) -> Table:
     return found
 
 
-def agreed(prediction: object, gold: object, *, ignore_order: bool) -> Digest | None:
+def equal_digest(prediction: object, gold: object, *, ignore_order: bool) -> Digest | None:
     """Gold's digest if two tables have the same columns of the same types and contain the same rows, None if that is not certain."""
     if not (isinstance(prediction, DigestedTable) and isinstance(gold, DigestedTable)) or prediction.known is None:
         return None

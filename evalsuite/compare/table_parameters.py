@@ -47,7 +47,7 @@ def needed_columns(condition_cols: Any, n_golds: int | None, reference: Referenc
     is_flat = not all(isinstance(item, list | tuple) for item in condition_cols)
     if reference in RESULT_SUITES and n_golds > 1 and is_flat:
         return [_for_one(condition_cols, reference) for _ in range(n_golds)]
-    missing = Fault(code="BAD_SPEC", detail=f"condition_cols holds {count(len(condition_cols), 'list')} for {n_golds} gold tables")
+    missing = Fault(code="BAD_SPEC", detail=f"condition_cols contains {count(len(condition_cols), 'list')} for {n_golds} gold tables")
     return [_for_one(condition_cols[i], reference) if i < len(condition_cols) else missing for i in range(n_golds)]
 
 

@@ -21,6 +21,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any, Final, Literal
 
+from evalsuite.compare.answer_messages import contains, contains_excluded, cut, lacks, part_of_word, shorten
 from evalsuite.compare.characters import digits_only, is_joined, is_spaceless, looks_like, spelled_out, visible
 from evalsuite.compare.numbers import sign_in_words
 from evalsuite.compare.verdict import Official, Strict
@@ -160,14 +161,9 @@ def _goes_on(text: str, end: int) -> bool:
     return near[:1] in _JOINING_NUMBERS and near[1:2].isalnum()
 
 
-MAX_SHOWN: Final = 60
 _JOINING: Final = frozenset("-_.&'/@+#\u2010\u2019")
 _BELONGING: Final = frozenset("+#")
 _APOSTROPHES: Final = frozenset("'\u2019")
-
-
-# Replaces the one gold text in a reason; a report that may show gold replaces it with the text.
-LACKED: Final = "the gold text"
 
 
 def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "or"] = "or", exclude: str | Sequence[str] = ()) -> Official:
@@ -176,7 +172,7 @@ def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "
     An excluded text in the answer gives 0 first. There are no word boundaries: "213" contains "1".
     """
     if exclude and (forbidden := excluded_text(answer, exclude)) is not None:
-        return Official(0.0, f"the answer holds the excluded text {shorten(forbidden)}")
+        return Official(0.0, contains_excluded(forbidden))
     lowered, golds, met = answer.lower(), [gold] if isinstance(gold, str) else gold, []
     for text in golds:
         if text.lower() in lowered:
@@ -185,20 +181,13 @@ def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "
     if n_missing if conj == "and" else not met:
         return _lacks(n_missing, len(golds), conj)
     found = "every gold text" if conj == "and" and len(golds) > 1 else shorten(met[0] if met else "")
-    return Official(1.0, f"the answer holds {found}", {"n_missing": n_missing, "n_golds": len(golds)})
+    return Official(1.0, contains(found), {"n_missing": n_missing, "n_golds": len(golds)})
 
 
 @lru_cache(maxsize=64)
 def _lacks(n_missing: int, n_golds: int, conj: Literal["and", "or"]) -> Official:
     """The verdict on an answer that lacks gold: it depends on numbers only, so the answers of a run share a few objects."""
-    return Official(0.0, f"the answer lacks {_lacking(n_missing, n_golds, conj)}", {"n_missing": n_missing, "n_golds": n_golds})
-
-
-def _lacking(n_missing: int, n_golds: int, conj: Literal["and", "or"]) -> str:
-    """What an answer lacks. A text gold is the answer itself, so a reason that submitters may see never quotes it."""
-    if n_golds == 1:
-        return LACKED
-    return f"all {n_golds} gold texts" if conj == "or" else f"{n_missing} of {n_golds} gold texts"
+    return Official(0.0, lacks(n_missing, n_golds, conj), {"n_missing": n_missing, "n_golds": n_golds})
 
 
 def excluded_text(answer: str, exclude: str | Sequence[str]) -> str | None:
@@ -207,18 +196,13 @@ def excluded_text(answer: str, exclude: str | Sequence[str]) -> str | None:
     return next((text for text in exclude if text.lower() in lowered), None)
 
 
-def shorten(text: str) -> str:
-    """Quoted text of at most 60 characters."""
-    return repr(text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "...")
-
-
 def match_text_strictly(
     answer: str, gold: str | Sequence[str], *, conj: Literal["and", "or"] = "or", exclude: str | Sequence[str] = ()
 ) -> Strict:
     """The strict verdict on an answer: a gold text (each one with `conj="and"`) as whole words, and no excluded one."""
     forbidden = excluded_token(answer, exclude)
     if forbidden is not None:
-        return Strict(value=0.0, reason=f"the answer holds the excluded text {_cut(forbidden)!r}", kind="exclude")
+        return Strict(value=0.0, reason=contains_excluded(forbidden), kind="exclude")
     golds = [gold] if isinstance(gold, str) else list(gold)
     text = fold(answer)
     # Computed once, and only if a gold is a number: both lists can have hundreds of entries.
@@ -228,15 +212,13 @@ def match_text_strictly(
     if not missing or (conj == "or" and len(missing) < len(golds)):
         met = [item for item in golds if item not in missing]
         is_number = all(number_gold(item) is not None for item in met)
-        which = "every gold text" if conj == "and" and len(golds) > 1 else _cut(met[0].strip()) if is_number else repr(_cut(met[0]))
-        reason = f"the answer {'names' if is_number else 'holds'} {which}"
-        return Strict(value=1.0, reason=reason, cause="number form" if is_number else "spelling form", details=details)
+        which = "every gold text" if conj == "and" and len(golds) > 1 else cut(met[0].strip()) if is_number else repr(cut(met[0]))
+        return Strict(value=1.0, reason=contains(which), cause="number form" if is_number else "spelling form", details=details)
     inside = next((item for item in missing if fold(item) in text), None)
     if inside is not None:
         word = word_around(text, fold(inside))
-        reason = f"part of a word: {_cut(inside)!r} stands only inside {_cut(word)!r}"
-        return Strict(value=0.0, reason=reason, kind="part of a word", details=details)
-    return Strict(value=0.0, reason=f"the answer lacks {_lacking(len(missing), len(golds), conj)}", kind="lacking", details=details)
+        return Strict(value=0.0, reason=part_of_word(inside, word), kind="part of a word", details=details)
+    return Strict(value=0.0, reason=lacks(len(missing), len(golds), conj), kind="lacking", details=details)
 
 
 def _names(folded: str, gold: str, numbers: Callable[[], Collection[Decimal]]) -> bool:
@@ -299,7 +281,3 @@ def _goes_on_behind(text: str, end: int) -> bool:
 def _links(left: str, right: str) -> bool:
     """Whether a sign between these two characters joins them to one token."""
     return left.isalnum() and right.isalnum() and not (is_spaceless(left) or is_spaceless(right))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."

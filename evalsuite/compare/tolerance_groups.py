@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from evalsuite.compare.column_profiles import Outline, place
+from evalsuite.compare.column_profiles import ColumnProfile, place
 from evalsuite.compare.numbers import SLACK, ZERO_TOL, Number, Tolerance, exact_of, reach, within
 from evalsuite.compare.strict_cells import Cell, equal
 
@@ -25,14 +25,14 @@ class ColumnPair:
     `complete` means that cells with equal keys are always equal, so that the keys alone decide.
     """
 
-    gold: Outline
-    predicted: Outline
+    gold: ColumnProfile
+    predicted: ColumnProfile
     gold_keys: Sequence[Any]
     predicted_keys: Sequence[Any]
     complete: bool
 
 
-def pair_columns(gold: Outline, predicted: Outline, tolerance: Tolerance) -> ColumnPair | None:
+def pair_columns(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> ColumnPair | None:
     """The pair, in the first reading of percent signs that allows one, or None if no order of the rows can make the columns equal."""
     for g, p in _readings(gold, predicted):
         if _cannot_pair(g, p, tolerance):
@@ -45,7 +45,7 @@ def pair_columns(gold: Outline, predicted: Outline, tolerance: Tolerance) -> Col
     return None
 
 
-def cannot_pair(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool:
+def cannot_pair(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
     """Whether a cheap test rules the pair out.
 
     If numbers can be paired within a distance at all, then they can in ascending order: the i-th smallest with the i-th smallest.
@@ -53,14 +53,14 @@ def cannot_pair(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool
     return all(_cannot_pair(g, p, tolerance) for g, p in _readings(gold, predicted))
 
 
-def _readings(gold: Outline, predicted: Outline) -> Sequence[tuple[Outline, Outline]]:
+def _readings(gold: ColumnProfile, predicted: ColumnProfile) -> Sequence[tuple[ColumnProfile, ColumnProfile]]:
     """The columns in each reading of their percent signs, the same for both."""
     a, b = gold.readings, predicted.readings
     n = max(len(a), len(b))
     return [(a[i if len(a) > 1 else 0], b[i if len(b) > 1 else 0]) for i in range(n)]
 
 
-def _cannot_pair(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool:
+def _cannot_pair(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
     if not _needs_clusters(gold, predicted, tolerance):
         return gold.bag_hash != predicted.bag_hash or gold.bag != predicted.bag
     a, b = gold.line, predicted.line
@@ -70,11 +70,11 @@ def _cannot_pair(gold: Outline, predicted: Outline, tolerance: Tolerance) -> boo
     return bool(a) and any(abs(a[k] - b[k]) > reach for k in (0, len(a) // 2, -1))
 
 
-def _needs_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool:
+def _needs_clusters(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
     return gold.coarsest is not None or predicted.has_loose or (tolerance.own and gold.has_integers)
 
 
-def _pair_by_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -> ColumnPair | None:
+def _pair_by_clusters(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> ColumnPair | None:
     # For each predicted number the widest interval (low, high) of gold numbers that it may equal.
     intervals = {}
     for cell in predicted.distinct:

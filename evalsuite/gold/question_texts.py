@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
 
     def told(self, reason: str) -> str:
         """Return a reason with the gold text itself in place of "the gold text", if it may be shown."""
-        from evalsuite.compare.text_rules import LACKED, shorten
+        from evalsuite.compare.answer_messages import LACKED, shorten
 
         return reason.replace(f"lacks {LACKED}", f"lacks {shorten(self.reference)}") if self.reference else reason
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from evalsuite.core.errors import FaultError
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import Inode, inside, open_confined, opened_again
+from evalsuite.readers.paths import Inode, inside, open_confined, reopen
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -28,7 +28,7 @@ MOST_OPEN = 8
 UNKNOWN = ""
 
 
-class Seen:
+class FileDigest:
     """The bytes of one file read so far: a digest over each piece read for the first time, checked by every later read."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Seen:
             self._states.append(state)
             self._is_whole = len(piece) < PIECE
 
-    def tear(self) -> None:
+    def mark_changed(self) -> None:
         """Record that two reads of the file differ."""
         self._is_torn = True
 
@@ -64,13 +64,13 @@ class Seen:
         return self._states[-1].hexdigest() if self._is_whole and not self._is_torn else UNKNOWN
 
 
-def watched(handle: BinaryIO, seen: Seen) -> BinaryIO:
+def digesting(handle: BinaryIO, seen: FileDigest) -> BinaryIO:
     """The same file as a handle that adds every piece it returns to `seen`."""
-    return io.BufferedReader(_Watched(handle, seen), 1 << 16)
+    return io.BufferedReader(_DigestingHandle(handle, seen), 1 << 16)
 
 
-class _Watched(io.RawIOBase):
-    def __init__(self, handle: BinaryIO, seen: Seen) -> None:
+class _DigestingHandle(io.RawIOBase):
+    def __init__(self, handle: BinaryIO, seen: FileDigest) -> None:
         self._handle, self._seen = handle, seen
         self._at, self._index, self._piece = 0, -1, memoryview(b"")
 
@@ -124,7 +124,7 @@ class AnswerFiles:
 
     def __init__(self, folder: Path, instance_id: str, limits: Limits, gold_inodes: frozenset[Inode] = frozenset()) -> None:
         self._folder, self._instance_id, self._limits, self._gold_inodes = folder, instance_id, limits, gold_inodes
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, FileDigest] = {}
         self._faults: dict[str, str] = {}
         # By path, the most recently read last: an open file, and whether it may have any size, because it is a query.
         self._opened: OrderedDict[str, tuple[BufferedReader, bool]] = OrderedDict()
@@ -141,7 +141,7 @@ class AnswerFiles:
             known = self._confined(path, query=query), query
         self._opened[path] = known
         self._close(MOST_OPEN)
-        return watched(opened_again(known[0]), self._seen.setdefault(path, Seen()))
+        return digesting(reopen(known[0]), self._seen.setdefault(path, FileDigest()))
 
     def _confined(self, path: str, *, query: bool) -> BufferedReader:
         limit = math.inf if query else self._limits["file_bytes"]
@@ -168,7 +168,7 @@ class AnswerFiles:
         read = {path: seen.digest for path, seen in self._seen.items()}
         return read | {path: code if path not in read else UNKNOWN for path, code in self._faults.items()}
 
-    def _finish(self, path: str, seen: Seen) -> None:
+    def _finish(self, path: str, seen: FileDigest) -> None:
         left = int(self._limits["file_bytes"])
         try:
             with self.open(path, query=True) as handle:
@@ -176,4 +176,4 @@ class AnswerFiles:
                 while left > 0 and (piece := handle.read(PIECE)):
                     left -= len(piece)
         except (FaultError, OSError):
-            seen.tear()
+            seen.mark_changed()

@@ -36,7 +36,7 @@ def without_ending(name: str) -> str:
     return next((name[: -len(ending)] for ending in ENDINGS if name.casefold().endswith(ending)), name) or name
 
 
-class Contents:
+class ArchiveChecks:
     """Checks on the members of an archive: allowed names, number of members, total size.
 
     The process that reads the archive and the process that writes its files each have their own instance: neither trusts the other.
@@ -60,7 +60,7 @@ class Contents:
             raise FaultError("TOO_LARGE", f"{name}: {so_far + size} bytes, the limit file_bytes is {int(self._limits['file_bytes'])}")
         self._bytes += size
         if self._bytes > (most := int(self._limits["archive_bytes"])):
-            raise FaultError("LIMIT", f"unpacked it holds more than {most} bytes (limit archive_bytes)")
+            raise FaultError("LIMIT", f"unpacked it contains more than {most} bytes (limit archive_bytes)")
 
     def file(self, name: str) -> None:
         """Add a file of that name. Raises BAD_PATH if the name is not allowed, or used by another file or folder (case ignored)."""
@@ -68,7 +68,7 @@ class Contents:
         for n in range(1, len(folders) + 1):
             self._folder("/".join(folders[:n]))
         if (known := self._files.get(key := _folded(name))) is not None:
-            same = "stands twice" if known == name else f"differs from {known!r} in the case of letters alone"
+            same = "occurs twice" if known == name else f"differs from {known!r} only in case"
             raise FaultError("BAD_PATH", f"{name!r} {same}")
         if key in self._folders:
             raise FaultError("BAD_PATH", f"{name!r} is a file and a folder")
@@ -85,7 +85,7 @@ class Contents:
         if key in self._files:
             raise FaultError("BAD_PATH", f"{name!r} is a file and a folder")
         if (known := self._folders.setdefault(key, name)) != name:
-            raise FaultError("BAD_PATH", f"{name!r} differs from {known!r} in the case of letters alone")
+            raise FaultError("BAD_PATH", f"{name!r} differs from {known!r} only in case")
 
     @staticmethod
     def _parts(name: str) -> list[str]:
@@ -100,13 +100,13 @@ class Contents:
         return parts
 
 
-def tell_files(place: str, name: str, limits: Mapping[str, int | float], *, private: Path | None = None) -> Iterator[tuple[str, str]]:
+def stream_files(place: str, name: str, limits: Mapping[str, int | float], *, private: Path | None = None) -> Iterator[tuple[str, str]]:
     """(path, piece in base64) of each file of the archive at `place` (or the `private` copy of it), the pieces of a file in order.
 
     The ending of `name` decides the format. Raises `FaultError`: BAD_PATH, NOT_REGULAR_FILE, TOO_LARGE, LIMIT, and BAD_ARCHIVE if it is
     damaged, encrypted or not an archive.
     """
-    contents, kind = Contents(limits), name.casefold()
+    contents, kind = ArchiveChecks(limits), name.casefold()
     try:
         with (private or Path(place)).open("rb") as handle:
             if kind.endswith(".zip"):
@@ -117,12 +117,12 @@ def tell_files(place: str, name: str, limits: Mapping[str, int | float], *, priv
                 with gzip.GzipFile(fileobj=handle) as unpacked:
                     yield from _tarred(unpacked, contents)
     except (NotImplementedError, RuntimeError):
-        raise FaultError("BAD_ARCHIVE", "it is packed in a way that cannot be read") from None
+        raise FaultError("BAD_ARCHIVE", "its compression is not supported") from None
     except _BROKEN:
-        raise FaultError("BAD_ARCHIVE", "it is damaged, or no archive of the kind that its name says") from None
+        raise FaultError("BAD_ARCHIVE", "it is damaged, or not an archive of the kind that its name shows") from None
 
 
-def _zipped(handle: IO[bytes], contents: Contents) -> Iterator[tuple[str, str]]:
+def _zipped(handle: IO[bytes], contents: ArchiveChecks) -> Iterator[tuple[str, str]]:
     with zipfile.ZipFile(handle) as archive:
         found = []
         # All members are checked before the first byte is unpacked.
@@ -145,7 +145,7 @@ def _zipped(handle: IO[bytes], contents: Contents) -> Iterator[tuple[str, str]]:
                 yield from _pieces(member.orig_filename, unpacked, member.file_size)
 
 
-def _tarred(handle: IO[bytes] | gzip.GzipFile, contents: Contents) -> Iterator[tuple[str, str]]:
+def _tarred(handle: IO[bytes] | gzip.GzipFile, contents: ArchiveChecks) -> Iterator[tuple[str, str]]:
     is_empty = True
     with tarfile.open(fileobj=handle, mode="r|", tarinfo=_Member) as archive:
         for member in archive:
@@ -168,9 +168,9 @@ def _tarred(handle: IO[bytes] | gzip.GzipFile, contents: Contents) -> Iterator[t
         while rest := archive.fileobj.read(tarfile.RECORDSIZE):
             contents.hold(len(rest), "what fills its end")
             if rest.strip(b"\0"):
-                raise FaultError("BAD_ARCHIVE", "something stands behind its end: it is damaged, or several archives in one file")
+                raise FaultError("BAD_ARCHIVE", "there is data after its end: it is damaged, or several archives in one file")
     if is_empty:
-        raise FaultError("BAD_ARCHIVE", "there is nothing in it")
+        raise FaultError("BAD_ARCHIVE", "it is empty")
 
 
 class _Member(tarfile.TarInfo):
@@ -196,7 +196,7 @@ def _pieces(name: str, unpacked: IO[bytes], size: int) -> Iterator[tuple[str, st
             break
         yield name, b64encode(piece).decode()
     if left:
-        raise FaultError("BAD_ARCHIVE", f"{name[:80]!r} has not the {size} bytes that it says")
+        raise FaultError("BAD_ARCHIVE", f"{name[:80]!r} does not have its declared {size} bytes")
     if not size:
         yield name, ""
 

@@ -251,7 +251,7 @@ _UNPACK: dict[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": bz2.o
 _ARCHIVES = (".zip", ".tar", ".zst", ".7z", ".rar", ".tgz")
 _BLOCK_ROWS = 4096
 _NAMED_HINT = "a CSV file in UTF-8, its first line the names of the columns, the delimiter a comma"
-_OPEN_QUOTE = "a quote is opened and never closed, in the row that begins on line {}"
+_OPEN_QUOTE = "a quote is never closed, in the row that begins on line {}"
 
 
 class _OddFileError(Exception):
@@ -339,7 +339,9 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
         raise UsageError(f"{path}: {other}", hint=_NAMED_HINT)
     for line, row in rows:
         if len(row) > len(header):
-            raise UsageError(f"{path}:{line}: {len(row)} fields, the header has {len(header)}", hint="quote fields that hold the delimiter")
+            raise UsageError(
+                f"{path}:{line}: {len(row)} fields, the header has {len(header)}", hint="quote fields that contain the delimiter"
+            )
     return header, rows
 
 
@@ -361,7 +363,7 @@ def _content(handle: BinaryIO, name: str, limits: Limits) -> bytes:
     """The bytes of the file, decompressed if its name requires it, within `file_bytes` and `rows` lines."""
     cap, lower = int(limits["file_bytes"]), name.lower()
     if _is_archive(name):
-        raise FaultError("BAD_CSV", "archives are not read; hand in the CSV file itself, or gzip it")
+        raise FaultError("BAD_CSV", "archives are not read; submit the CSV file itself, or gzip it")
     unpack = next((opener for ending, opener in _UNPACK.items() if lower.endswith(ending)), None)
     try:
         data: bytes = (unpack(handle) if unpack else handle).read(cap + 1)
@@ -509,4 +511,4 @@ def _parser_detail(message: str, ragged: int | None, last: int) -> str:
         return f"line {line} has {found} fields, the lines before it {expected}"
     if "EOF inside string" in message:
         return _OPEN_QUOTE.format(last)
-    return f"line {ragged} has more fields than the header" if ragged else "the rows cannot be told apart"
+    return f"line {ragged} has more fields than the header" if ragged else "the rows cannot be separated"

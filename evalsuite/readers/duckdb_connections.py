@@ -36,7 +36,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 
 @contextmanager
-def gold_attached(path: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
+def attach_gold(path: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
     """The trusted connection of this process with a gold database attached read-only as `gold`."""
     with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
         _check_magic(handle)
@@ -61,11 +61,11 @@ def _gold_connection() -> "DuckDBPyConnection":
 
 
 @contextmanager
-def answer_attached(source: Path | BinaryIO, limits: Limits) -> "Iterator[DuckDBPyConnection]":
+def attach_answer(source: Path | BinaryIO, limits: Limits) -> "Iterator[DuckDBPyConnection]":
     """The locked connection with a private copy attached read-only as `answer`; errors of duckdb become faults with a fixed text."""
     if not isinstance(source, Path):
         _check_magic(source)
-        with private_copy(source, int(limits["file_bytes"])) as copy, answer_attached(copy, limits) as connection:
+        with private_copy(source, int(limits["file_bytes"])) as copy, attach_answer(copy, limits) as connection:
             yield connection
         return
     with open_trusted(source, limit_bytes=limits["file_bytes"]) as handle:
@@ -107,7 +107,7 @@ def unnamed_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> IO[bytes]:
     except OSError as error:
         _log.debug("copy: %r", error)
         # The answer is no larger than `file_bytes`, so it is this machine that has no space.
-        raise FaultError("LIMIT", "there is no room on this machine for a copy of the database", side="setup") from None
+        raise FaultError("LIMIT", "this machine has no space for a copy of the database", side="setup") from None
     return copy
 
 
@@ -187,7 +187,7 @@ def _check_magic(handle: BinaryIO) -> None:
     head = handle.read(12)
     handle.seek(0)
     if head[8:12] != _MAGIC:
-        raise FaultError("BAD_DUCKDB", "the file is empty" if not head else "the file is no DuckDB database")
+        raise FaultError("BAD_DUCKDB", "the file is empty" if not head else "the file is not a DuckDB database")
 
 
 @contextmanager

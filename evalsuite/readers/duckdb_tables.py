@@ -25,7 +25,7 @@ from evalsuite.compare.string_columns import ArrayColumn, fits_calendar, text_bl
 from evalsuite.compare.table_digests import AnyTable, Digest, DigestedTable
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
-from evalsuite.readers.duckdb_connections import answer_attached, gold_attached
+from evalsuite.readers.duckdb_connections import attach_answer, attach_gold
 from evalsuite.readers.json_text import shown
 from evalsuite.readers.limits import Limits
 
@@ -220,7 +220,7 @@ class RefusedViewError(Exception):
     """A view that is not read; the text says which part of it is not allowed, or names what it reads."""
 
 
-def expanded_view(
+def expand_view(
     connection: "DuckDBPyConnection", database: str, name: str, *, tables: Mapping[Place, Place], catalogs: Collection[str]
 ) -> str:
     """A SELECT with the result of the view of that name in schema main (case ignored), over base tables of `database` only.
@@ -236,14 +236,14 @@ def expanded_view(
         "SELECT function_name FROM system.main.duckdb_functions() WHERE database_name = $1 AND NOT internal", [database]
     ).fetchall()
     views = {(str(schema).lower(), str(view).lower()): str(sql) for schema, view, sql in rows}
-    book = _Book(connection, database, views, tables, catalogs, frozenset(str(macro).lower() for (macro,) in macros))
+    book = _ViewExpansion(connection, database, views, tables, catalogs, frozenset(str(macro).lower() for (macro,) in macros))
     last = book.add(("main", name.lower()))
     if not book.reads_table:
         raise RefusedViewError("reads no base table")
     return f"WITH {', '.join(book.texts)} SELECT * FROM {last}"
 
 
-class _Book:
+class _ViewExpansion:
     """The views that one view reads, each expanded once, ordered so that each follows the views that it reads."""
 
     def __init__(
@@ -272,7 +272,7 @@ class _Book:
         self._open.append(name)
         found = _HEAD.fullmatch(self._views[name].strip().rstrip(";"))
         if found is None or len(found[2]) > _LONGEST_TEXT:
-            raise RefusedViewError("has a text that cannot be read")
+            raise RefusedViewError("has a text that cannot be parsed")
         tree = self._parsed(found[2])
         self._check(tree["statements"], frozenset())
         text = self._connection.execute("SELECT system.main.json_deserialize_sql($1::JSON)", [json.dumps(tree)]).fetchone()
@@ -322,7 +322,7 @@ class _Book:
         own = not catalog or catalog in self._catalogs
         found = next((place for place in ((name, table) for name in schemas) if place in self._tables or place in self._views), None)
         if not own or found is None:
-            raise RefusedViewError(f"reads {shown('.'.join(filter(None, (catalog, schema, table))))}, which is no table of the file")
+            raise RefusedViewError(f"reads {shown('.'.join(filter(None, (catalog, schema, table))))}, which is not a table of the file")
         part["alias"] = part["alias"] or part["table_name"]
         if found in self._tables:
             self.reads_table = True
@@ -391,7 +391,7 @@ def read_duckdb(
     Raises:
         FaultError: BAD_DUCKDB, or LIMIT if memory runs out. MISSING_TABLE, NOT_A_TABLE and LIMIT of one table are in the result.
     """
-    with answer_attached(source, limits) as connection:
+    with attach_answer(source, limits) as connection:
         catalog = _Catalog(connection, "answer", stem)
         wanted = catalog.table_names() if names is None else names
         if not as_it_comes or not isinstance(source, Path):
@@ -410,7 +410,7 @@ def read_duckdb(
 
 def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits) -> list[str]:
     """The names of the base tables of schema main, sorted as `SHOW TABLES` sorts them."""
-    with answer_attached(source, limits) as connection:
+    with attach_answer(source, limits) as connection:
         return _Catalog(connection, "answer").table_names()
 
 
@@ -422,7 +422,7 @@ def read_trusted_duckdb(
     Opening a connection takes 20 ms, attaching a file half a millisecond. This connection never opens a file of a submission. With `blame`
     tables are returned `as_it_comes`; `blame` creates the gold fault if a file turns out to be faulty later.
     """
-    with gold_attached(path, limits) as connection:
+    with attach_gold(path, limits) as connection:
         catalog = _Catalog(connection, "gold")
         wanted = catalog.table_names() if names is None else names
         if blame is None:
@@ -449,7 +449,7 @@ class _AnswerTable:
     def rows(self) -> Table | Fault:
         """The table, or why it is not read."""
         try:
-            with answer_attached(self.path, self.limits) as connection:
+            with attach_answer(self.path, self.limits) as connection:
                 return _Catalog(connection, "answer").read(self.name, self.limits, as_arrays=True)
         except FaultError as error:
             return error.fault
@@ -464,7 +464,7 @@ class _GoldTable(_AnswerTable):
     def digest(self, salt: int) -> Digest | None:
         """The digest, None if equal cells do not decide the equality of the table."""
         try:
-            with gold_attached(self.path, self.limits) as connection:
+            with attach_gold(self.path, self.limits) as connection:
                 catalog = _Catalog(connection, "gold")
                 table = catalog.digested(self.name, self.limits)
                 return catalog.digest(table, salt, self.limits) if table is not None else None
@@ -474,7 +474,7 @@ class _GoldTable(_AnswerTable):
     def rows(self) -> Table | Fault:
         """The table, or why it is not read. Raises the gold fault of `blame`."""
         try:
-            with gold_attached(self.path, self.limits) as connection:
+            with attach_gold(self.path, self.limits) as connection:
                 return _Catalog(connection, "gold").read(self.name, self.limits, as_arrays=True)
         except FaultError as error:
             raise self.blame(error) from None
@@ -482,7 +482,7 @@ class _GoldTable(_AnswerTable):
 
 def trusted_table_names(path: Path, *, limits: Limits) -> list[str]:
     """`duckdb_table_names` for a gold database."""
-    with gold_attached(path, limits) as connection:
+    with attach_gold(path, limits) as connection:
         return _Catalog(connection, "gold").table_names()
 
 
@@ -547,7 +547,7 @@ class _Catalog:
         """Why a table is not read, as far as the catalog shows."""
         _, _, n_rows, n_columns, sql, _ = row
         if _GENERATED.search(_QUOTED.sub("", str(sql))):
-            return Fault(code="NOT_A_TABLE", detail=f"{name!r} has generated columns; hand in plain ones")
+            return Fault(code="NOT_A_TABLE", detail=f"{name!r} has generated columns; submit plain ones")
         for limit, size in (("rows", n_rows), ("columns", n_columns), ("cells", n_rows * n_columns)):
             if size > limits[limit]:
                 return Fault(code="LIMIT", detail=f"{name!r} has {size} {limit} (limit {limit}: {int(limits[limit])})")
@@ -571,7 +571,7 @@ class _Catalog:
         columns = [read_array(self.connection, place, *column) for column in zip(quoted, types, strict=True)]
         n_rows = len(columns[0])
         if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"] or any(len(column) != n_rows for column in columns):
-            return _more(name, "rows than it says (limits rows and cells)")
+            return _more(name, "rows than declared (limits rows and cells)")
         return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
 
     def _read_view(self, name: str, limits: Limits) -> Table | Fault:
@@ -585,10 +585,12 @@ class _Catalog:
         # duckdb names a database after its file, up to the first dot.
         catalogs = {self._stem.lower(), self._stem.lower().partition(".")[0], "answer"} - {""}
         try:
-            query = expanded_view(self.connection, "answer", name, tables=tables, catalogs=catalogs)
+            query = expand_view(self.connection, "answer", name, tables=tables, catalogs=catalogs)
             described = [(str(row[0]), str(row[1])) for row in self.connection.execute(f"DESCRIBE {query}").fetchall()]
             if len(described) > limits["columns"] or len({column.lower() for column, _ in described}) < len(described):
-                return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view with columns of one name, or too many; submit a table")
+                return Fault(
+                    code="NOT_A_TABLE", detail=f"{name!r} is a view with duplicate column names, or too many columns; submit a table"
+                )
             found = self._fetch(name, name, f"({query})", limits)
         except RefusedViewError as refused:
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that {refused}; submit a table")
@@ -612,7 +614,7 @@ class _Catalog:
             if n_bytes > limits["table_bytes"]:
                 return _more(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
             if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"]:
-                return _more(name, "rows than it says (limits rows and cells)")
+                return _more(name, "rows than declared (limits rows and cells)")
             chunk = max(1, min(_MOST_CHUNK_ROWS, chunk * 4, _TARGET_CHUNK_BYTES * n_rows // n_bytes))
         return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, SubmissionError, describe
 from evalsuite.core.types import METADATA, Answer, Fault, Submission
-from evalsuite.readers.answer_files import Seen, watched
+from evalsuite.readers.answer_files import FileDigest, digesting
 from evalsuite.readers.json_text import parse_tree, read_text
 from evalsuite.readers.jsonl import Entry
 from evalsuite.readers.jsonl import Layout as Met
@@ -40,13 +40,13 @@ def find_spec(folder: Path) -> Path:
     if why := why_no_folder(folder, "gold folder"):
         if why == "not a folder" and folder.is_file():
             return folder
-        raise GoldError(f"{folder}: {why}", hint=f"give the folder that holds {SPEC_PATTERN}, or name it with --gold")
+        raise GoldError(f"{folder}: {why}", hint=f"give the folder that contains {SPEC_PATTERN}, or name it with --gold")
     found = sorted(folder.glob(SPEC_PATTERN))
     if not found:
         below = next((folder / place for place in _IN_CHECKOUTS if any((folder / place).glob(SPEC_PATTERN))), None)
-        hint = f"it lies below: name {below}" if below is not None else "give the gold folder itself, or the spec file"
+        hint = f"it is in a subfolder: name {below}" if below is not None else "give the gold folder itself, or the spec file"
         if os.path.lexists(folder / METADATA):
-            hint = f"it holds {METADATA}, so it is a submission: name the gold folder in its place"
+            hint = f"it contains {METADATA}, so it is a submission: name the gold folder instead"
         raise GoldError(f"{folder}: no {SPEC_PATTERN} file", hint=hint)
     if len(found) > 1:
         names = ", ".join(file.name for file in found)
@@ -240,8 +240,8 @@ def read_gold_pairs(handle: BinaryIO, *, limits: Limits, layout: Met | None = No
         if query:
             yield Entry(line=number + 1, value={"instance_id": str(number), "gold": query.strip(), "database": database.strip()})
         else:
-            fault = Fault(code="BAD_SPEC", detail="no database behind the query")
-            yield Entry(line=number + 1, fault=fault, hint="SQL, a tab, and the name of its database; one pair a line")
+            fault = Fault(code="BAD_SPEC", detail="no database after the query")
+            yield Entry(line=number + 1, fault=fault, hint="SQL, a tab, and the name of its database; one pair per line")
     if layout is not None and not text.strip():
         layout.note("the file is empty", 1)
 
@@ -260,7 +260,7 @@ def read_questions(spec: Path, databases: Sequence[str]) -> tuple[list[dict[str,
             return [{} for _ in databases], f"{place.name} is not read: {describe(error.fault)}"
         fits = isinstance(found, list) and len(found) == len(databases) and all(isinstance(item, dict) for item in found)
         if not fits or any(item.get("db_id", own) != own for item, own in zip(found, databases, strict=True)):
-            note = f"{place.name} is not read: it has not one object for each of gold's {len(databases)} pairs, in their order"
+            note = f"{place.name} is not read: it does not have one object for each of gold's {len(databases)} pairs, in their order"
             return [{} for _ in databases], note
         return found, ""
     return [{} for _ in databases], ""
@@ -268,9 +268,9 @@ def read_questions(spec: Path, databases: Sequence[str]) -> tuple[list[dict[str,
 
 def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) -> Submission:
     """The submission in one file of queries; answers to `ids` that gold does not have are counted. Raises `SubmissionError`."""
-    seen = Seen()
+    seen = FileDigest()
     try:
-        with watched(open_trusted(path, limit_bytes=limits["metadata_bytes"]), seen) as handle:
+        with digesting(open_trusted(path, limit_bytes=limits["metadata_bytes"]), seen) as handle:
             text = read_text(handle, limit_bytes=limits["metadata_bytes"])
             handle.read(1)
         if text.lstrip()[:1] in ("{", "["):
@@ -305,12 +305,12 @@ def _of_json(text: str, limits: Limits, ids: Collection[str] | None) -> tuple[li
         found = {str(number): value for number, value in enumerate(found)}
     names, notes = list(found), []
     if ids is not None and len(names) == len(ids) and not set(names) <= set(ids):
-        notes.append("the keys are no numbers of gold's lines: answers are taken in their order, as BIRD's evaluator takes them")
+        notes.append("the keys are not numbers of gold's lines: answers are used in their order, as BIRD's evaluator does")
         names = sorted(ids, key=int)
     given = [(name, _without_database(value)) for name, value in zip(names, found.values(), strict=True)]
     odd = [name for name, value in found.items() if value is not None and not isinstance(value, str)]
     if odd:
-        notes.append(f"no text stands for {', '.join(map(repr, odd[:_SHOWN]))}{' and others' if len(odd) > _SHOWN else ''}: not handed in")
+        notes.append(f"no text for {', '.join(map(repr, odd[:_SHOWN]))}{' and others' if len(odd) > _SHOWN else ''}: missing")
     return given, notes
 
 

@@ -49,18 +49,18 @@ def _pairs(pairs: list[tuple[str, Any]]) -> Obj:
     if len(made) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise JsonError(f"the key {shown(twice)} stands twice", hint="keep each key once")
+        raise JsonError(f"the key {shown(twice)} is repeated", hint="keep each key once")
     return made
 
 
 def _constant(text: str) -> Any:
-    raise JsonError(f"{text} is not a JSON number", hint=f'put quotes round the value: "{text}"')
+    raise JsonError(f"{text} is not a JSON number", hint=f'put quotes around the value: "{text}"')
 
 
 def _float(text: str) -> float:
     value = float(_short(text))
     if not math.isfinite(value):
-        raise JsonError("a number is too large for a float", hint="put quotes round it")
+        raise JsonError("a number is too large for a float", hint="put quotes around it")
     return value
 
 
@@ -72,7 +72,7 @@ def _number(text: str) -> Number:
 
 def _short(text: str) -> str:
     if len(text) > MAX_DIGITS:
-        raise JsonError(f"a number has more than {MAX_DIGITS} digits", hint="put quotes round it")
+        raise JsonError(f"a number has more than {MAX_DIGITS} digits", hint="put quotes around it")
     return text
 
 
@@ -87,7 +87,7 @@ def decode_object(text: str, start: int, *, numbers: str, limits: Limits) -> tup
     """The object that begins at `start` and its end in `text`; raises JsonError if there is none."""
     value, end = decode_value(text, start, numbers=numbers, limits=limits)
     if not isinstance(value, dict):
-        raise JsonError("not a JSON object", hint="one JSON object a line")
+        raise JsonError("not a JSON object", hint="one JSON object per line")
     return value, end
 
 
@@ -167,7 +167,7 @@ def parse_tree(text: str, *, limits: Limits, where: str = "") -> Any:
     try:
         value, end = decode_value(text, start, numbers="value", limits=limits)
         if text[end:].strip():
-            raise JsonError("text stands after the JSON value")
+            raise JsonError("there is text after the JSON value")
         _check_sizes(value, int(limits["json_keys"]), int(limits["json_records"]))
     except JsonError as error:
         place = where or (f"line {error.line}: " if error.line is not None else "")
@@ -177,7 +177,7 @@ def parse_tree(text: str, *, limits: Limits, where: str = "") -> Any:
 
 def _check_sizes(value: Any, limit: int, n_records: int) -> None:
     if isinstance(value, list) and len(value) > n_records:
-        raise JsonError(f"a list of {len(value)} records (limit json_records: {n_records}); as JSONL it may be longer", code="LIMIT")
+        raise JsonError(f"a list of {len(value)} records (limit json_records: {n_records}); a JSONL file may be longer", code="LIMIT")
     for level in _levels(value):
         for item in level:
             if isinstance(item, dict) and len(item) > limit:

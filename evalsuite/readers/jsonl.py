@@ -408,7 +408,7 @@ class _Pending:
             self.first = line
             if not layout.begun and text.lstrip().startswith("["):
                 layout.array = True
-                layout.note("a JSON array is read as one object an element", line)
+                layout.note("a JSON array is read as one object per element", line)
                 text = text.replace("[", " ", 1)
         if self.lines or "\n" in text[:-1]:
             layout.note("an object over several lines is read as one", self.first)
@@ -459,7 +459,7 @@ def _scan(pending: _Pending, numbers: str, limits: Limits, layout: Layout) -> It
             if value:
                 yield Entry(line=line, value=value)
         line += text.count("\n", start, position)
-    yield Entry(line=line, fault=Fault(code="BAD_JSON", detail=f"more than {MAX_BROKEN} broken objects stand here; the rest is skipped"))
+    yield Entry(line=line, fault=Fault(code="BAD_JSON", detail=f"more than {MAX_BROKEN} broken objects; the rest is skipped"))
 
 
 def _skip_separators(text: str, position: int, layout: Layout) -> int:
@@ -478,7 +478,7 @@ def _broken(text: str, line: int, error: JsonError) -> Entry:
     hint = error.hint
     unquoted = next((m.group(1) for m in _UNQUOTED.finditer(text) if not _JSON_WORD.match(m.group(1))), None)
     if error.code == "BAD_JSON" and not hint and unquoted:
-        hint = f'put quotes round the value: "{unquoted[:60]}"'
+        hint = f'put quotes around the value: "{unquoted[:60]}"'
     return Entry(line=line, fault=Fault(code=error.code, detail=error.detail), hint=hint, instance_id=_recover_id(text))
 
 

@@ -15,7 +15,7 @@ BIG_BYTES = 256 << 10
 CLOCK = "clock"
 
 LIMITS: dict[str, tuple[int | float, str]] = {
-    "file_bytes": (256 * MIB, "bytes of one answer or gold file, unpacked where it is compressed"),
+    "file_bytes": (256 * MIB, "bytes of one answer or gold file, after decompression"),
     "rows": (5_000_000, "lines of a CSV file, rows of a database table"),
     "columns": (20_000, "columns of a table"),
     "cells": (20_000_000, "rows x columns of a table"),
@@ -23,22 +23,22 @@ LIMITS: dict[str, tuple[int | float, str]] = {
     "table_bytes": (256 * MIB, "bytes of the cells read from one database table"),
     "json_depth": (100, "nested lists and objects of a JSON value"),
     "json_keys": (100_000, "keys of one JSON object"),
-    "json_records": (10_000, "records in the list that a JSON value is; a JSONL file may hold more"),
-    "answer_bytes": (64 * 1024, "bytes of an answer that stands in results_metadata.jsonl"),
+    "json_records": (10_000, "records of a JSON list; a JSONL file may contain more"),
+    "answer_bytes": (64 * 1024, "bytes of an answer in results_metadata.jsonl"),
     "files": (1000, "files that one answer names"),
     "line_bytes": (8 * MIB, "bytes of one line, or of one object over several lines, of a JSONL file"),
     "metadata_bytes": (512 * MIB, "bytes of results_metadata.jsonl, and of gold's *_eval.jsonl"),
-    "archive_bytes": (1 << 30, "bytes of a submission that is one archive, packed and unpacked"),
+    "archive_bytes": (1 << 30, "bytes of a submission in one archive, packed and unpacked"),
     "archive_members": (50_000, "files and folders of such an archive"),
-    "notes": (100, "notes kept on how a submission had to be read"),
-    "seconds": (10, "of one instance, without the time in which it waits for a CPU"),
-    "run_seconds": (604_800, "wall clock of a whole run; what is left then is timeout"),
-    "run_bytes": (1 << 40, "bytes of answers that a whole run looks at; what is left then is timeout"),
-    "message_bytes": (1 << 30, "bytes of tables that one answer may send from its reader to its judge"),
-    "result_bytes": (16 << 30, "bytes of the text of what an SQL answer gives"),
+    "notes": (100, "notes on how a submission was read"),
+    "seconds": (10, "seconds of one instance, without the time it waits for a CPU"),
+    "run_seconds": (604_800, "wall clock of a whole run; the remaining instances become timeout"),
+    "run_bytes": (1 << 40, "bytes of answers that a whole run reads; the remaining instances become timeout"),
+    "message_bytes": (1 << 30, "bytes of tables that one answer may send from its reader to the comparing process"),
+    "result_bytes": (16 << 30, "bytes of text of an SQL answer's result"),
     "billed_bytes": (10 << 30, "bytes that one statement may bill"),
     "memory_mib": (2048, "address space of one worker, in MiB"),
-    CLOCK: (0, "where the clock of queries stands, in seconds since 1970, by --frozen-clock DAY; 0: it goes"),
+    CLOCK: (0, "the frozen clock of queries, in seconds since 1970, by --frozen-clock DAY; 0: the real clock"),
 }
 
 DEFAULT_LIMITS: dict[str, int | float] = {name: value for name, (value, _) in LIMITS.items()}

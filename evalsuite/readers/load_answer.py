@@ -31,7 +31,7 @@ from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_c
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_text import Obj, parse_tree, read_text, read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import FromRoot, inside, open_trusted, opened_again
+from evalsuite.readers.paths import FromRoot, inside, open_trusted, reopen
 
 # A comma before a closing bracket, or a string, in which commas stay.
 _TRAILING_COMMA = re.compile(r',\s*([}\]])|"(?:[^"\\]|\\.)*"')
@@ -91,7 +91,7 @@ MOST_BYTES: Final = 64 << 20
 _CELL_BYTES: Final = 64
 
 
-class Shelf:
+class FileCache:
     """A cache of parsed files, at most `most_bytes` in all; `n_read` counts the reads."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -139,7 +139,7 @@ class Shelf:
 
 
 # One for each process; the parent's stays empty.
-SHELF: Final = Shelf()
+SHELF: Final = FileCache()
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
@@ -251,7 +251,7 @@ def read_gold_files(
             return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, blame=blame)
         with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
             if as_it_comes:
-                return stream_csv_table(lambda: opened_again(handle), name=str(name), limits=limits)
+                return stream_csv_table(lambda: reopen(handle), name=str(name), limits=limits)
             return read_csv_table(handle, name=str(name), limits=limits)
 
     def or_fault(name: str) -> Any:

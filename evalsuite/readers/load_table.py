@@ -25,7 +25,7 @@ def ending_of(path: Path) -> str:
     return ".csv" if last in _PACKED and before == ".csv" else last if last in ENDINGS else ""
 
 
-def read_bare(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None) -> Any:
+def load_table(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None) -> Any:
     """A `Table`, or the value of a JSON file that is not a list of flat records.
 
     `table` names one of a DuckDB file that has several, `private` is a copy of it that no other process can reach. Cells of CSV and JSON
@@ -66,10 +66,10 @@ def _database_table(path: Path, limits: Limits, name: str | None, opened: Path) 
     names = duckdb_table_names(opened, limits=limits)
     known = {one.lower(): one for one in names}
     if name is None and len(names) != 1:
-        raise UsageError(f"{path.name} holds {len(names)} tables", hint=f"--table NAME: {', '.join(names[:10]) or 'there is none'}")
+        raise UsageError(f"{path.name} contains {len(names)} tables", hint=f"--table NAME: {', '.join(names[:10]) or 'there is none'}")
     wanted = names[0] if name is None else known.get(name.lower())
     if wanted is None:
-        raise UsageError(f"{path.name} has no table {name!r}", hint=f"it holds {', '.join(names[:10]) or 'none'}")
+        raise UsageError(f"{path.name} has no table {name!r}", hint=f"it contains {', '.join(names[:10]) or 'none'}")
     read = read_duckdb(opened, names=[wanted], limits=limits)[wanted]
     if isinstance(read, Fault):
         raise FaultError(read.code, read.detail)
@@ -83,7 +83,7 @@ def _parquet_table(path: Path, limits: Limits) -> Table:
 
     with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
         if handle.read(4) != b"PAR1":
-            raise FaultError("WRONG_ANSWER_TYPE", "is no Parquet file")
+            raise FaultError("WRONG_ANSWER_TYPE", "is not a Parquet file")
     try:
         with duckdb.connect(config={"threads": 1, "autoload_known_extensions": False}) as connection:
             rows = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])

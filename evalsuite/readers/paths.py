@@ -106,7 +106,7 @@ def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
     return _regular_file(descriptor, limit_bytes, frozenset())
 
 
-def opened_again(handle: BufferedReader) -> BufferedReader:
+def reopen(handle: BufferedReader) -> BufferedReader:
     """The same open file from its beginning, with its own close: it may have no name any more. Both share one position, so read them in
     turn.
     """
@@ -128,7 +128,7 @@ def _parts(path: str) -> tuple[str, ...]:
     return tuple(part for part in path.split("/") if part not in ("", "."))
 
 
-def own_path(root: Path, instance_id: str, path: str) -> str:
+def relative_to_instance(root: Path, instance_id: str, path: str) -> str:
     """An absolute path into the folder of an instance below `root`, made relative to that folder; any other path unchanged.
 
     The folder is recognised by its inode, whatever links lead to it; `open_confined` walks the rest of the path.
@@ -150,7 +150,7 @@ def inside(instance_id: str, path: str) -> str:
     if isinstance(path, FromRoot):
         return "/".join(split_path(path))
     if len(split_path(instance_id)) != 1:
-        raise FaultError("BAD_PATH", "the instance id holds '/'")
+        raise FaultError("BAD_PATH", "the instance id contains '/'")
     return "/".join([instance_id, *split_path(path)])
 
 
@@ -159,9 +159,9 @@ def _refusal(path: str) -> str:
     if not path:
         return "the path is empty"
     if _SURROGATE.search(path):
-        return "the path holds a lone surrogate"
+        return "the path contains a lone surrogate"
     if _CONTROL.search(path):
-        return "the path holds a control character"
+        return "the path contains a control character"
     if len(path.encode()) > MAX_PATH_BYTES:
         return f"the path is longer than {MAX_PATH_BYTES} bytes"
     if "://" in path:
@@ -169,12 +169,12 @@ def _refusal(path: str) -> str:
     if path.startswith(("/", "~")):
         return "the path is not relative"
     if "\\" in path:
-        return "the path holds a backslash; write '/'"
+        return "the path contains a backslash; write '/'"
     parts = path.split("/")
     if any(_SCHEME.match(part) for part in parts):
         return "the path names a drive or a URL scheme"
     if ".." in parts:
-        return "the path holds '..'"
+        return "the path contains '..'"
     if parts[-1] in ("", "."):
         return "the path names a folder"
     if any(len(part.encode()) > MAX_PART_BYTES for part in parts):
@@ -218,7 +218,7 @@ def _regular_file(descriptor: int, limit_bytes: float, gold_inodes: frozenset[In
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe, socket or device"
-            raise FaultError("NOT_REGULAR_FILE", f"{kind} stands where a file is needed")
+            raise FaultError("NOT_REGULAR_FILE", f"{kind} is where a file is needed")
         if (found.st_dev, found.st_ino) in gold_inodes:
             raise FaultError("BAD_PATH", "hard link to a gold file")
         if found.st_size > limit_bytes:

@@ -17,12 +17,12 @@ from typing import Any, BinaryIO, Final
 
 from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, describe, listed
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Submission
-from evalsuite.readers.answer_files import Seen, watched
+from evalsuite.readers.answer_files import FileDigest, digesting
 from evalsuite.readers.json_text import Number, Obj, shown
 from evalsuite.readers.jsonl import Block, Entry, Layout, PlainLines, line_of, read_array, read_objects
 from evalsuite.readers.jsonl import place as _where
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import SPEC_PATTERN, metadata_like, metadata_name, open_confined, own_path, why_no_folder
+from evalsuite.readers.paths import SPEC_PATTERN, metadata_like, metadata_name, open_confined, relative_to_instance, why_no_folder
 
 # From this many answers on, a dict would take half a kilobyte each.
 COMPACT_FROM: Final = 50_000
@@ -33,7 +33,7 @@ MarkDuplicate = Callable[[Answer, list[int]], Answer]
 
 
 @dataclass(slots=True)
-class Singles:
+class AnswerList:
     """Answers that were read one by one, with their lines."""
 
     answers: list[Answer] = field(default_factory=list)
@@ -55,19 +55,19 @@ class Singles:
         return self.answers[at]
 
 
-class Collected:
+class AnswerCollector:
     """The answers read so far, in file order."""
 
     def __init__(self) -> None:
-        self._segments: list[Block | Singles] = []
+        self._segments: list[Block | AnswerList] = []
         self._hashes = array("q")
 
     def add(self, answer: Answer, line: int) -> None:
         """Add one answer."""
-        if not self._segments or not isinstance(self._segments[-1], Singles):
-            self._segments.append(Singles())
+        if not self._segments or not isinstance(self._segments[-1], AnswerList):
+            self._segments.append(AnswerList())
         last = self._segments[-1]
-        assert isinstance(last, Singles)
+        assert isinstance(last, AnswerList)
         last.answers.append(answer)
         last.lines.append(line)
         self._hashes.append(hash(answer.instance_id))
@@ -94,7 +94,7 @@ class Collected:
         return found
 
 
-class KnownAnswers:
+class GoldAnswerCollector:
     """The answers read so far to gold's ids; of others only their number and the lines of the first few are kept."""
 
     def __init__(self, ids: Collection[str], *, most_shown: int) -> None:
@@ -138,7 +138,7 @@ class KnownAnswers:
         return self._answers
 
 
-class SampledAnswers(KnownAnswers):
+class SampleCollector(GoldAnswerCollector):
     """One sample of several: for each id the `sample`-th line, from 1; an id with more than `n_samples` lines is marked with them."""
 
     def __init__(self, ids: Collection[str], sample: int, n_samples: int, *, most_shown: int) -> None:
@@ -174,7 +174,7 @@ class CompactAnswers(Mapping[str, Answer]):
     A sorted array of hashes finds an id; comparing the ids themselves separates equal hashes.
     """
 
-    def __init__(self, segments: Sequence[Block | Singles], hashes: "array[int]", mark: MarkDuplicate) -> None:
+    def __init__(self, segments: Sequence[Block | AnswerList], hashes: "array[int]", mark: MarkDuplicate) -> None:
         import numpy as np
 
         self._segments = segments
@@ -222,13 +222,13 @@ class CompactAnswers(Mapping[str, Answer]):
         # Hashes of texts differ from process to process.
         return dict, (dict(zip(self, self.in_order(), strict=True)),)
 
-    def _kept(self) -> Iterator[tuple[Block | Singles, int]]:
+    def _kept(self) -> Iterator[tuple[Block | AnswerList, int]]:
         for start, segment in zip(self._starts, self._segments, strict=True):
             for at in range(len(segment)):
                 if start + at not in self._later:
                     yield segment, at
 
-    def _place(self, position: int) -> tuple[Block | Singles, int]:
+    def _place(self, position: int) -> tuple[Block | AnswerList, int]:
         at = bisect_right(self._starts, position) - 1
         return self._segments[at], position - self._starts[at]
 
@@ -287,9 +287,9 @@ def read_metadata(
 
     Raises SubmissionError like `read_submission`.
     """
-    seen, name = Seen(), metadata_name(folder)
-    with watched(_open(folder, limits, name), seen) as handle:
-        submission = _Reading(folder, limits, ids, sample).read(handle, is_array=name == METADATA_ARRAY)
+    seen, name = FileDigest(), metadata_name(folder)
+    with digesting(_open(folder, limits, name), seen) as handle:
+        submission = _MetadataReader(folder, limits, ids, sample).read(handle, is_array=name == METADATA_ARRAY)
     # A file that changed while it was read gets a unique hash: no two of them are taken for the same.
     submission = replace(submission, digest=seen.digest or secrets.token_hex())
     return submission if name == METADATA else _renamed(submission, name)
@@ -299,7 +299,7 @@ def _renamed(submission: Submission, name: str) -> Submission:
     """The submission of a metadata file of another name. Raises `SubmissionError` if nothing in it is an answer."""
     folder = submission.folder
     if submission.n_objects and not (submission.answers or submission.n_unknown):
-        raise SubmissionError(f"{folder.name}/{name}: no object in it has an instance_id", hint=f"write {METADATA}: one object a line")
+        raise SubmissionError(f"{folder.name}/{name}: no object in it has an instance_id", hint=f"write {METADATA}: one object per line")
 
     def own(where: str) -> str:
         return where.replace(METADATA, name, 1)
@@ -313,15 +313,15 @@ def _renamed(submission: Submission, name: str) -> Submission:
         metadata=name,
         answers={id_: moved(answer) for id_, answer in submission.answers.items()},
         unknown=tuple((own(where), id_) for where, id_ in submission.unknown),
-        notes=(f"{name} is read as {METADATA}, each of its objects as a line", *map(own, submission.notes)),
+        notes=(f"{name} is read as {METADATA}, one object per line", *map(own, submission.notes)),
     )
 
 
 def _open(folder: Path, limits: Limits, name: str) -> BinaryIO:
     """The open metadata file."""
     if why := why_no_folder(folder, "submission folder"):
-        other = f"; a file of answers is run against a suite: `evalsuite suite run SUITE --from {folder.name}`"
-        raise SubmissionError(f"{folder}: {why}", hint=f"give the folder that holds {METADATA}{other if why == 'not a folder' else ''}")
+        other = f"; to run a file of answers against a suite: `evalsuite suite run SUITE --from {folder.name}`"
+        raise SubmissionError(f"{folder}: {why}", hint=f"give the folder that contains {METADATA}{other if why == 'not a folder' else ''}")
     try:
         handle = open_confined(folder, name, limit_bytes=limits["metadata_bytes"])
     except FaultError as error:
@@ -342,7 +342,7 @@ def _unreadable(folder: Path, name: str, fault: Fault) -> SubmissionError:
     elif fault.code == "TOO_LARGE":
         hint = "raise the limit metadata_bytes"
     elif fault.code == "BAD_PATH":
-        hint = f"{name} must be a plain file, no link"
+        hint = f"{name} must be a regular file, not a link"
     return SubmissionError(f"{folder.name}/{name}: {describe(fault)}", hint=hint)
 
 
@@ -357,13 +357,13 @@ def _what_there_is(folder: Path) -> str:
     """A hint for a folder that is not a submission: it is gold, it contains submissions, or else its content."""
     names = sorted(item.name for item in folder.iterdir())
     if any(fnmatchcase(name, SPEC_PATTERN) for name in names):
-        return f"{folder} holds {SPEC_PATTERN}, so it is gold: name the folder of answers in its place"
+        return f"{folder} contains {SPEC_PATTERN}, so it is gold: name the folder of answers instead"
     if inner := [name for name in names if metadata_like(folder / name)]:
         return f"did you mean {' or '.join(repr(str(folder / name)) for name in inner[:3])}?"
-    return f"a submission is a folder with {METADATA} and one folder an instance; here is {listed(names) or 'nothing'}"
+    return f"a submission is a folder with {METADATA} and one folder per instance; this one contains {listed(names) or 'nothing'}"
 
 
-class _Reading:
+class _MetadataReader:
     """The state of one pass over a metadata file."""
 
     def __init__(self, folder: Path, limits: Limits, ids: Collection[str] | None, sample: tuple[int, int] | None) -> None:
@@ -371,11 +371,11 @@ class _Reading:
         self.limits = limits
         self.n_samples = sample[1] if sample is not None else 1
         most_shown = int(limits["notes"])
-        self.collected: Collected | KnownAnswers
+        self.collected: AnswerCollector | GoldAnswerCollector
         if sample is not None:
-            self.collected = SampledAnswers(ids or (), *sample, most_shown=most_shown)
+            self.collected = SampleCollector(ids or (), *sample, most_shown=most_shown)
         else:
-            self.collected = Collected() if ids is None else KnownAnswers(ids, most_shown=most_shown)
+            self.collected = AnswerCollector() if ids is None else GoldAnswerCollector(ids, most_shown=most_shown)
         self.notes: list[str] = []
         self.n_more_notes = 0
         self.unknown_keys: dict[str, list[int]] = {}
@@ -395,14 +395,14 @@ class _Reading:
             self._note(line, text)
         for key, (line, count) in self.unknown_keys.items():
             self._note(line, f"key {key} is not read ({count} {'entry' if count == 1 else 'entries'})")
-        if isinstance(self.collected, SampledAnswers):
+        if isinstance(self.collected, SampleCollector):
             for line, name, n in self.collected.unequal():
-                few = f"{n} of {self.n_samples} samples: what was not handed in counts as wrong"
+                few = f"{n} of {self.n_samples} samples: missing ones count as wrong"
                 many = f"more than {self.n_samples} samples: all of them count as wrong"
                 self._note(line, f"{shown(name)} has {few if n < self.n_samples else many}")
         if self.n_more_notes:
-            self.notes.append(f"{METADATA}: {self.n_more_notes} more notes are not kept")
-        known = self.collected if isinstance(self.collected, KnownAnswers) else None
+            self.notes.append(f"{METADATA}: {self.n_more_notes} more notes are omitted")
+        known = self.collected if isinstance(self.collected, GoldAnswerCollector) else None
         return Submission(
             folder=self.folder,
             answers=self.collected.answers(_duplicate),
@@ -438,10 +438,10 @@ class _Reading:
             return
         self._note_keys(entry.value, entry.line)
         if isinstance(entry.value.get("answer_type"), list) and _kind(entry.value) in ANSWER_TYPES:
-            self._note(entry.line, "answer_type is a list of one, read as what is in it")
+            self._note(entry.line, "answer_type is a list of one, read as its item")
         id_ = entry.value.get("instance_id")
         if not isinstance(id_, str) or isinstance(id_, Number) or not id_:
-            problem = "instance_id is missing" if "instance_id" not in entry.value else "instance_id must be a text that is not empty"
+            problem = "instance_id is missing" if "instance_id" not in entry.value else "instance_id must be a non-empty text"
             self._note(entry.line, f"BAD_METADATA: {problem}")
             return
         unread = tuple(shown(key) for key in entry.value if key not in KEYS)[:_SHOWN_KEYS]
@@ -451,8 +451,8 @@ class _Reading:
     def _value(self, answer: Answer) -> str | tuple[str, ...]:
         """The value of an answer, absolute paths into its own folder as relative ones."""
         if isinstance(answer.value, tuple):
-            return tuple(own_path(self.folder, answer.instance_id, path) for path in answer.value)
-        return own_path(self.folder, answer.instance_id, answer.value) if answer.answer_type == "file" else answer.value
+            return tuple(relative_to_instance(self.folder, answer.instance_id, path) for path in answer.value)
+        return relative_to_instance(self.folder, answer.instance_id, answer.value) if answer.answer_type == "file" else answer.value
 
     def _note_keys(self, value: Obj, line: int) -> None:
         for key in value:
@@ -550,4 +550,4 @@ def _duplicate(answer: Answer, lines: list[int]) -> Answer:
     named = " and ".join(filter(None, [", ".join(shown_lines[:-1]), shown_lines[-1]]))
     if len(lines) > SHOWN_LINES:
         named += " and more"
-    return replace(answer, fault=Fault(code="DUPLICATE_ID", detail=f"the instance stands on lines {named}", where=answer.where))
+    return replace(answer, fault=Fault(code="DUPLICATE_ID", detail=f"the instance is on lines {named}", where=answer.where))

@@ -54,7 +54,7 @@ def read_projects(folder: Path, limits: Limits, ids: Collection[str] | None) -> 
         answers=answers,
         n_unknown=len(unknown),
         unknown=tuple(unknown[: int(limits["notes"])]),
-        notes=(f"no {METADATA}: the database in an instance's folder is taken for its answer",),
+        notes=(f"no {METADATA}: the database in an instance's folder is used as its answer",),
         n_objects=len(answers) + len(unknown),
         limit_bytes=limits["file_bytes"],
         metadata="",
@@ -103,7 +103,7 @@ def submission_hash(submission: Submission, gold_inodes: frozenset[Inode] = froz
 
     Equal submissions give equal hashes wherever they are. A file that cannot be opened counts by its fault (absent, a link, a link to a
     file of `gold_inodes`, larger than any answer may be), so that correcting it changes the hash. Half a SHA-256, because a submitter may
-    search for two submissions with one hash. `known_hash` returns that of an unchanged folder without reading it.
+    search for two submissions with one hash. `cached_hash` returns that of an unchanged folder without reading it.
     """
     return hash_of(file_contents(submission, gold_inodes))
 
@@ -163,7 +163,7 @@ def has_changed(submission: Submission, read: Mapping[str, str]) -> bool:
     return any(_content(submission, name) != digest for name, digest in read.items())
 
 
-def known_hash(
+def cached_hash(
     folder: Path, memo: DiskCache, *, limits: Limits, gold_inodes: frozenset[Inode], gold_hash: str, read: Callable[[], Submission]
 ) -> str:
     """The `submission_hash` of a folder with metadata, from the cache if no file of it changed. Raises what `read` raises.
@@ -187,7 +187,7 @@ def known_hash(
     return found
 
 
-def unsure_of(
+def uncertain_instances(
     tasks: Sequence[Task], results: Sequence[Result], contents: Mapping[str, str], *, changed_gold: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """The ids of the instances whose verdict may not be for the bytes in `contents`, the `file_contents` of a run.
@@ -281,13 +281,13 @@ def copied(url: str, limits: Limits, *, read: Callable[[Path], Iterable[Submissi
         folder.mkdir()
         try:
             if not any(_copy(remote, name, folder, int(limits["metadata_bytes"])) for name in (METADATA, METADATA_ARRAY)):
-                raise SubmissionError(f"{url}: no {METADATA} there", hint=f"name the folder that holds {METADATA}")
+                raise SubmissionError(f"{url}: no {METADATA} there", hint=f"name the folder that contains {METADATA}")
             for name in dict.fromkeys(name for submission in read(folder) for name in submission_files(submission)):
                 if name not in (METADATA, METADATA_ARRAY):
                     _copy(remote, name, folder, int(limits["file_bytes"]))
         except (OSError, ValueError, EOFError) as error:
             raise SubmissionError(
-                f"{url}: cannot be read ({type(error).__name__})", hint="are the address and your credentials right?"
+                f"{url}: cannot be read ({type(error).__name__})", hint="check the address and your credentials"
             ) from None
         yield folder
 
@@ -304,7 +304,7 @@ def _file_system(url: str) -> tuple[Any, str]:
     except ImportError as error:
         raise MissingExtraError(f"{scheme}:// needs one more package", other=str(error).lower()) from None
     except ValueError:
-        raise SubmissionError(f"{url}: no such kind of place", hint="for example s3://bucket/folder or gs://bucket/folder") from None
+        raise SubmissionError(f"{url}: unknown kind of URL", hint="for example s3://bucket/folder or gs://bucket/folder") from None
     return system, path
 
 

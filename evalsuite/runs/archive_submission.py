@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError, OutputError, SubmissionError, describe
-from evalsuite.readers.archives import Contents, tell_files
+from evalsuite.readers.archives import ArchiveChecks, stream_files
 from evalsuite.readers.duckdb_connections import private_copy, unnamed_copy
 from evalsuite.readers.paths import content_digest, metadata_like, open_confined
 from evalsuite.runs import WORKER_MODULES
@@ -19,7 +19,7 @@ from evalsuite.sandbox.fork_server import ForkServer, forking
 from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.sandbox.worker_sandbox import can_fork
 
-_TELL = "evalsuite.readers.archives:tell_files"
+_STREAM = "evalsuite.readers.archives:stream_files"
 # Faults that another try may not have.
 _PASSING = frozenset({"TIMEOUT", "WORKER_DIED", "MISSING_FILE"})
 
@@ -81,12 +81,12 @@ class Unpacker:
         copy.seek(0)
         if self._isolation == "none" or not can_fork():
             with private_copy(copy, int(self._limits["archive_bytes"])) as place:
-                yield from tell_files(str(place), archive.name, self._limits)
+                yield from stream_files(str(place), archive.name, self._limits)
             return
         self._fork_server = self._fork_server or self._workers.enter_context(forking(archive.parent, modules=WORKER_MODULES))
         n_bytes = os.fstat(copy.fileno()).st_size
         with RpcClient(readable=[], hostile=archive.parent, limits=self._limits, fork_server=self._fork_server) as calls:
-            yield from calls.stream(_TELL, "", archive.name, dict(self._limits), copy=copy, n_bytes=20 * n_bytes)
+            yield from calls.stream(_STREAM, "", archive.name, dict(self._limits), copy=copy, n_bytes=20 * n_bytes)
 
 
 def _key(digest: str) -> str:
@@ -102,7 +102,7 @@ def _submission_in(folder: Path) -> Path:
 
 def _write(place: Path, told: Iterable[Any], limits: Mapping[str, int | float]) -> None:
     """Write the reported files of an archive below a folder. The worker is not trusted, since an archive may control it."""
-    contents, now, written = Contents(limits), "", 0
+    contents, now, written = ArchiveChecks(limits), "", 0
     with ExitStack() as opened:
         file: IO[bytes] | None = None
         for item in told:

@@ -32,7 +32,7 @@ from evalsuite.scorers import SCORERS
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
     from evalsuite.sql.execution import ResultCache
-    from evalsuite.sql.query_pool import Answered, Queries, Query
+    from evalsuite.sql.query_pool import Query, QueryOutcome, QueryPool
     from evalsuite.sql.session import Connection, Written
 
 
@@ -60,7 +60,7 @@ class SqlAnswers:
         others: Execute,
         *,
         connections: "Callable[[], Connections]",
-        queries: "Callable[[], Queries]",
+        queries: "Callable[[], QueryPool]",
         folder: Callable[[], Path],
         gold_inodes: frozenset[tuple[int, int]] = frozenset(),
         ves: bool = False,
@@ -69,7 +69,7 @@ class SqlAnswers:
         self._others, self._connections, self._queries, self._ves = others, connections, queries, ves
         self._folder, self._gold_inodes = folder, gold_inodes
         self._tell, self._estimated = tell, 0
-        self._ran: dict[str, Answered] = {}
+        self._ran: dict[str, QueryOutcome] = {}
         self._places: dict[str, Path] = {}
         self._digests: dict[str, dict[str, str]] = {}
 
@@ -213,7 +213,7 @@ class SqlAnswers:
         self._places[task.instance.instance_id] = written.place
         return replace(task, executed=written.place)
 
-    def _failed(self, task: Task, answered: "Answered") -> Result:
+    def _failed(self, task: Task, answered: "QueryOutcome") -> Result:
         fault = answered.outcome
         assert isinstance(fault, Fault)
         if side_of(fault) == "setup":
@@ -315,7 +315,7 @@ class Databases:
         self._folder, self._limits, self._jobs, self._isolation = folder, limits, jobs, isolation
         self._cache = cache
         self._connections: Connections | None = None
-        self._opened: list[Queries] = []
+        self._opened: list[QueryPool] = []
         self._place: TempDir | None = None
 
     def living_gold(
@@ -421,18 +421,18 @@ class Databases:
             self._place.close()
             self._place = None
 
-    def _keeping(self, name: str) -> "Queries":
+    def _keeping(self, name: str) -> "QueryPool":
         """Return the statement runner with a result cache of this name, keyed on statement and database state."""
         from evalsuite.sql.execution import ResultCache
 
         return self.queries(ResultCache(self._cache / name) if self._cache is not None else None)
 
-    def queries(self, cache: "ResultCache | None" = None) -> "Queries":
+    def queries(self, cache: "ResultCache | None" = None) -> "QueryPool":
         """Return the statement runner: separate processes, under the limits of the run."""
-        from evalsuite.sql.query_pool import Queries
+        from evalsuite.sql.query_pool import QueryPool
         from evalsuite.sql.session import QueryLimits
 
-        queries = Queries(
+        queries = QueryPool(
             limits=QueryLimits.of(self._limits),
             jobs=self._jobs,
             isolation=self._isolation,

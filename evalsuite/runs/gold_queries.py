@@ -28,7 +28,7 @@ from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
-    from evalsuite.sql.query_pool import Answered, Queries, Query
+    from evalsuite.sql.query_pool import Query, QueryOutcome, QueryPool
 
 
 # `{{as_of}}` is the bare day, `:as_of` the day as an SQL string; `x::as_of` is a cast.
@@ -71,14 +71,14 @@ def by_the_clock(tasks: Iterable[Task], connections: "Callable[[], Connections]"
 
 def _asks_time(task: Task, check: Check, connections: "Callable[[], Connections]") -> bool:
     from evalsuite.readers.load_answer import read_gold_query
-    from evalsuite.sql.frozen_clock import asks_time
+    from evalsuite.sql.frozen_clock import reads_time
 
     if asks_pair([check]):
-        return asks_time(str(check.parameters.get("gold", "")), "sqlite")
+        return reads_time(str(check.parameters.get("gold", "")), "sqlite")
     try:
         texts = [read_gold_query(file) for file in query_files(task, check)]
         connection = connections().of_instance(task.instance, check.parameters) if texts else None
-        return connection is not None and any(asks_time(text, connection.engine) for text in texts)
+        return connection is not None and any(reads_time(text, connection.engine) for text in texts)
     except (EvalsuiteError, FaultError):
         # The reason why the query cannot run is reported when it runs.
         return False
@@ -196,7 +196,7 @@ class GoldQueryRunner:
         self,
         *,
         connections: "Connections",
-        queries: "Queries",
+        queries: "QueryPool",
         place: Path,
         as_of: str | None = None,
         clock: int = 0,
@@ -281,7 +281,7 @@ class GoldQueryRunner:
                 return True
         return False
 
-    def _note(self, answered: "Answered") -> None:
+    def _note(self, answered: "QueryOutcome") -> None:
         """Write the output of a query, or record why it has none."""
         name, outcome = answered.query.name, answered.outcome
         if isinstance(outcome, Fault):

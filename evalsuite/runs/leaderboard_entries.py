@@ -24,7 +24,7 @@ from evalsuite.readers.archives import OTHER_ENDINGS, is_archive, without_ending
 from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, is_alone
 from evalsuite.readers.limits import moved_limits, resolve_limits
 from evalsuite.readers.paths import why_no_folder
-from evalsuite.readers.submission_files import known_hash, submission_hash
+from evalsuite.readers.submission_files import cached_hash, submission_hash
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.archive_submission import Unpacker
 from evalsuite.runs.plan import default_rules, signature_word
@@ -260,7 +260,7 @@ class _Scoring:
                 try:
                     if layout == "original":
                         read = partial(reading.read, place.folder)
-                        hashes[name] = known_hash(place.folder, memo, limits=limits, gold_inodes=inodes, gold_hash=content, read=read)
+                        hashes[name] = cached_hash(place.folder, memo, limits=limits, gold_inodes=inodes, gold_hash=content, read=read)
                     else:
                         # Without metadata a new file is a new answer, which no stamp of known files would show.
                         hashes[name] = submission_hash(reading.read(place.folder), inodes)

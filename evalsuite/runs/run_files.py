@@ -18,7 +18,7 @@ from pathlib import Path
 from types import GenericAlias, SimpleNamespace
 from typing import Annotated, Any, BinaryIO, Final, Literal, TypedDict, TypeVar
 
-from evalsuite.compare.characters import MOST_MARKS, is_seen
+from evalsuite.compare.characters import MOST_MARKS, is_visible
 from evalsuite.core.errors import FAULTS, OutputError
 from evalsuite.core.types import RULES, Fault, Result, Status
 
@@ -356,7 +356,7 @@ def _as_seen(run: re.Match[str]) -> str:
     out, marks = [], 0
     for char in run[0]:
         marks = marks + 1 if unicodedata.category(char)[0] == "M" else 0
-        out.append(char if is_seen(char) and marks <= MOST_MARKS else json.dumps(char)[1:-1])
+        out.append(char if is_visible(char) and marks <= MOST_MARKS else json.dumps(char)[1:-1])
     return "".join(out)
 
 

@@ -14,7 +14,7 @@ from evalsuite.runs.summary import Summary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A scored submission: n results in gold order, their summary, its folder (None: not saved), and the output of `unsure_of`."""
+    """A scored submission: n results in gold order, their summary, its folder (None: not saved), and its `uncertain_instances`."""
 
     gold: Gold
     submission: Submission

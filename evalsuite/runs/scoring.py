@@ -9,7 +9,15 @@ from pathlib import Path
 from evalsuite.core.errors import UsageError
 from evalsuite.core.gc_tuning import without_collection
 from evalsuite.core.types import Result
-from evalsuite.readers.submission_files import file_contents, has_changed, hash_of, named_hash, read_of, submission_hash, unsure_of
+from evalsuite.readers.submission_files import (
+    file_contents,
+    has_changed,
+    hash_of,
+    named_hash,
+    read_of,
+    submission_hash,
+    uncertain_instances,
+)
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import BatchExecutor, is_batch
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database
@@ -234,7 +242,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
         receipt={**made, **({"resume": folder.notes} if folder is not None and folder.notes else {})},
         corrections=corrections,
         submission_hash=hash_of(contents) if options.save else None,
-        unsure=unsure_of(tasks, results, contents, changed_gold=files.changed()),
+        unsure=uncertain_instances(tasks, results, contents, changed_gold=files.changed()),
         root=root_of(tasks, results, files.digests, contents),
         seconds=time.perf_counter() - started,
     )

@@ -82,7 +82,7 @@ class WorkerSession:
         status = self._worker.kill()
         if status == -signal.SIGABRT:
             # An engine that runs out of memory at a critical point aborts its process.
-            return FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)")
+            return FaultError("LIMIT", "the statement needs more memory than the limit memory_mib")
         if not isinstance(error, ValueError) and was_killed(status):
             return KilledError("ran the statement")
         return FaultError("WORKER_DIED", "the worker died while it ran the statement")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.messages import shorten
 from evalsuite.compare.official_cells import Reference
-from evalsuite.compare.table_digests import AnyTable, DigestedTable, agreed, with_rows
+from evalsuite.compare.table_digests import AnyTable, DigestedTable, equal_digest, with_rows
 from evalsuite.compare.table_parameters import Labels, list_problem, needs_quotes
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.scorer_contract import scorer
@@ -107,7 +107,7 @@ def _apart(
         chosen = [types[i] for i in (needed[index] if needed else ()) if -len(types) <= i < len(types)]
         # Rows in any order are sorted by the text of their numbers, which depends on other columns.
         alike = not (ignore_order and chosen) or turns_into_floats(chosen) == turns_into_floats(types)
-        if not alike or agreed(theirs, mine, ignore_order=ignore_order) is None:
+        if not alike or equal_digest(theirs, mine, ignore_order=ignore_order) is None:
             yield name
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
+from evalsuite.compare.answer_messages import EXCLUDED
 from evalsuite.compare.number_rules import gold_numbers, match_number, match_number_strictly, number_margin
 from evalsuite.compare.verdict import Cause, Official, Strict, join
 from evalsuite.core.scorer_contract import scorer
@@ -78,7 +79,7 @@ def number_match(
 
 def _why_refused(official: Official, strict: Strict, *, both_forms: bool) -> Cause:
     """Return the cause if only strict accepts; `both_forms`: the reference requires each gold as fraction and as percent."""
-    if official.reason.startswith("the answer holds the excluded"):
+    if official.reason.startswith(EXCLUDED):
         return "exclude inside a word"
     if strict.cause != "context numbers" or "takes exactly one" in official.reason:
         return strict.cause

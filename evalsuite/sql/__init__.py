@@ -32,7 +32,7 @@ class Engine:
     dialect: Dialect = STANDARD
 
 
-_VERSION = {"version": "a name for the state of the data, changed when they change: results are kept under it"}
+_VERSION = {"version": "a name for the state of the data, changed when they change: the key of cached results"}
 
 ENGINES: dict[str, Engine] = {
     "duckdb": Engine(
@@ -59,10 +59,10 @@ ENGINES: dict[str, Engine] = {
             "port": "a number, 5432 if absent",
             "user": "a role that may SELECT and nothing else",
             "password": "its password",
-            "sslmode": "as libpq has it: require, verify-full, ...",
+            "sslmode": "as in libpq: require, verify-full, ...",
             "schema": "the search path, public if absent",
-            "allow_superuser": "true: take a role that may read files of the server all the same",
-            "functions": "volatile functions that answers may call beside the usual ones, with commas between them",
+            "allow_superuser": "true: accept a role that may read files of the server",
+            "functions": "additional volatile functions that answers may call, separated by commas",
             **_VERSION,
         },
         extra="postgres",
@@ -77,10 +77,10 @@ ENGINES: dict[str, Engine] = {
             "account": "the account's identifier",
             "user": "a user whose role may SELECT and nothing else",
             "password": "its password",
-            "private_key_file": "path of a private key, in place of a password",
+            "private_key_file": "path of a private key, instead of a password",
             "private_key_file_pwd": "the private key's passphrase",
             "token": "an access token, with authenticator: oauth or programmatic_access_token",
-            "authenticator": "as the connector has it",
+            "authenticator": "as in the connector",
             "role": "the role",
             "warehouse": "the warehouse",
             "database": "the database",
@@ -95,9 +95,9 @@ ENGINES: dict[str, Engine] = {
         module=ImportRef("evalsuite.sql.bigquery"),
         summary="BigQuery, through Google's client",
         options={
-            "credentials": "path of a service account's JSON file; `default` asks for this machine's own login by name",
+            "credentials": "path of a service account's JSON file; `default` uses this machine's own login",
             "project": "the project that is billed; the one in the credentials if absent",
-            "location": "where the data lie",
+            "location": "location of the data",
             "database": "default dataset, as project.dataset or dataset",
             "endpoint": "another address of the service, for an emulator",
             **_VERSION,

@@ -169,7 +169,7 @@ class BigquerySession:
         if reason in ("stopped", "timeout") or "timed out" in text:
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")
         if reason in ("resourcesExceeded", "responseTooLarge", "quotaExceeded", "rateLimitExceeded"):
-            return FaultError("LIMIT", "the statement needs more than BigQuery gives it")
+            return FaultError("LIMIT", "the statement needs more resources than BigQuery allows")
         if reason == "accessDenied":
             said = str(details[0].get("message", ""))
             return not_allowed(OUTSIDE, next((table for table in _TABLE.findall(said) if table.rpartition(".")[2] in sql), ""))

@@ -12,7 +12,7 @@ import json
 import logging
 import re
 import struct
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import reduce
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.sql.frozen_clock import asks_time, duckdb_macros, frozen
+from evalsuite.sql.frozen_clock import duckdb_macros, frozen, reads_time
 from evalsuite.sql.result_csv import INSTANT, INTEGERS, as_lines, decode, quoted_codes
 from evalsuite.sql.session import (
     NOT_SELECT,
@@ -32,8 +32,8 @@ from evalsuite.sql.session import (
     Stream,
     digest_of,
     existing,
+    named_part,
     not_allowed,
-    part_named,
     sql_error,
     text_of,
 )
@@ -247,13 +247,18 @@ def line_query(sql: str, types: Sequence[str], expressions: Sequence[str]) -> st
     )
     floats = {index: f"c{index}" for index, type_ in enumerate(types) if type_ in _FLOATS}
     if floats:
-        odd = " OR ".join(f"coalesce({_is_odd(c)}, false)" for c in floats.values())
-        exact = ", ".join(_bits(floats[index]) if index in floats else str(text) for index, text in enumerate(texts))
-        line = f"CASE WHEN {odd} THEN CAST(system.main.to_json([{exact}]) AS VARCHAR) ELSE {line} END"
-        mark = f"CASE WHEN {odd} THEN {_ODD} ELSE 0 END + {mark or '0'}"
+        line, mark = _exact_floats(line, mark, texts, floats)
     names = ", ".join(f"c{index}" for index in range(len(types)))
     # The bracket is on a line of its own, because the statement may end in a comment.
     return f"SELECT {line}, CAST({mark or '0'} AS BIGINT) FROM (\n{sql}\n) AS answer({names})"
+
+
+def _exact_floats(line: str, mark: str, texts: Sequence[str | None], floats: Mapping[int, str]) -> tuple[str, str]:
+    """The line and the mark of rows in which floats (by column number) that Python must format are sent as their bits."""
+    odd = " OR ".join(f"coalesce({_is_odd(c)}, false)" for c in floats.values())
+    exact = ", ".join(_bits(floats[index]) if index in floats else str(text) for index, text in enumerate(texts))
+    line = f"CASE WHEN {odd} THEN CAST(system.main.to_json([{exact}]) AS VARCHAR) ELSE {line} END"
+    return line, f"CASE WHEN {odd} THEN {_ODD} ELSE 0 END + {mark or '0'}"
 
 
 def read_lines(capsule: Any, types: Sequence[str]) -> Iterator[Lines]:
@@ -401,7 +406,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession"
     else:
         with path.open("rb") as handle:
             if handle.read(12)[8:] != _MAGIC:
-                raise UsageError(f"connection {connection.name!r}: {path.name} is no DuckDB database", hint="check `database`")
+                raise UsageError(f"connection {connection.name!r}: {path.name} is not a DuckDB database", hint="check `database`")
         # A write-ahead log next to the file is replayed when it is opened, even read-only.
         files = [file for file in (path, path.with_name(path.name + ".wal")) if file.exists()]
         opened = _open_file(path, limits, connection.name)
@@ -432,7 +437,7 @@ def _open_folder(folder: Path, limits: QueryLimits, name: str) -> "tuple[DuckDBP
 
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _READERS and path.is_file())
     if not files:
-        raise UsageError(f"connection {name!r}: no .csv and no .parquet file in {folder.name}", hint="check `database`")
+        raise UsageError(f"connection {name!r}: no .csv or .parquet file in {folder.name}", hint="check `database`")
     opened = duckdb.connect(config=_config(limits))
     try:
         for path in files:
@@ -441,7 +446,7 @@ def _open_folder(folder: Path, limits: QueryLimits, name: str) -> "tuple[DuckDBP
         opened.execute(f"SET allowed_paths = [{', '.join(map(_quoted, files))}]")
     except (duckdb.Error, UnicodeDecodeError) as error:
         _log.debug("duckdb: %r", error)
-        raise UsageError(f"connection {name!r}: {path.name} cannot be read as a table", hint="one name must not stand twice") from None
+        raise UsageError(f"connection {name!r}: {path.name} cannot be read as a table", hint="column names must not repeat") from None
     return opened, files
 
 
@@ -508,7 +513,7 @@ class DuckdbSession:
     def fingerprint(self) -> str | None:
         """A digest of every byte of the file, or of the folder's files; None if one of its views or macros reads a running clock."""
         made = [] if self._clock else self.connection.execute(_MADE).fetchall()
-        return None if any(asks_time(text or "", "duckdb") for (text,) in made) else digest_of(self._files)
+        return None if any(reads_time(text or "", "duckdb") for (text,) in made) else digest_of(self._files)
 
     def close(self) -> None:
         """Close the connection, and the stream of its last statement, at any position."""
@@ -557,7 +562,7 @@ def _faults(sql: str = "") -> Iterator[None]:
     except FaultError:
         raise
     except (MemoryError, duckdb.OutOfMemoryException):
-        raise FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)") from None
+        raise FaultError("LIMIT", "the statement needs more memory than the limit memory_mib") from None
     except (duckdb.Error, UnicodeDecodeError, OverflowError, ValueError, RuntimeError, RecursionError) as error:
         _log.debug("duckdb: %r", error)
         raise _fault_of(error, sql) from None
@@ -571,9 +576,9 @@ def _fault_of(error: Exception, sql: str) -> FaultError:
     if type(error) in (duckdb.Error, duckdb.IOException, duckdb.FatalException) and text.startswith(("Corrupt", "IO Error: Corrupt")):
         return FaultError("NEEDS_CONNECTION", "the database is damaged: DuckDB cannot read its file", side="setup")
     if isinstance(error, duckdb.PermissionException):
-        return not_allowed(OUTSIDE, part_named(text, sql) or "a file is opened")
+        return not_allowed(OUTSIDE, named_part(text, sql) or "a file is opened")
     if isinstance(error, duckdb.CatalogException) and "extension" in text.partition("\n")[0]:
-        return not_allowed(OUTSIDE, part_named(text, sql))
+        return not_allowed(OUTSIDE, named_part(text, sql))
     if isinstance(error, duckdb.InvalidInputException) and "configuration has been locked" in text:
         return not_allowed(OUTSIDE, "a setting is changed")
     if isinstance(error, duckdb.InvalidInputException) and "read-only" in text:

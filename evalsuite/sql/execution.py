@@ -22,7 +22,7 @@ from evalsuite.core.errors import FaultError, timeout_error
 from evalsuite.core.types import Table
 from evalsuite.sandbox.cpu_clock import Alarm, Clock, Verdict
 from evalsuite.sql import ENGINES, open_session
-from evalsuite.sql.frozen_clock import asks_time
+from evalsuite.sql.frozen_clock import reads_time
 from evalsuite.sql.result_csv import ColumnKind, CsvFile, CsvText
 from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Session, Stream, Written
 from evalsuite.sql.statement import only_statement
@@ -44,7 +44,7 @@ class ResultCache:
         """The cache key of a result; None if the database cannot report whether it has changed, or if the result depends on a running
         clock.
         """
-        if fingerprint is None or (not clock and asks_time(sql, engine)):
+        if fingerprint is None or (not clock and reads_time(sql, engine)):
             return None
         return hashlib.sha256(json.dumps([_RESULT, engine, fingerprint, sql, *([clock] if clock else [])]).encode()).hexdigest()
 
@@ -103,7 +103,7 @@ def execute(text: str, connection: Connection, limits: QueryLimits) -> Executed:
 def ask(session: Session, statement: str, limits: QueryLimits) -> Executed:
     """`execute` on an open session, for a statement from `only_statement`."""
     started = time.monotonic()
-    collector = pour(session, statement, limits, lambda stream: Collector(stream.header, stream.types, limits))
+    collector = run_into_sink(session, statement, limits, lambda stream: Collector(stream.header, stream.types, limits))
     table = collector.table()
     cost = Cost(seconds=time.monotonic() - started, rows=table.n_rows, bytes=collector.n_bytes, billed_bytes=session.billed_bytes)
     return Executed(table=table, cost=cost, sql=statement)
@@ -124,7 +124,7 @@ def write_result(
             files.append(opened.enter_context(CsvFile(place, stream.header, limits)))
             return CsvText(stream.types, files[0].add)
 
-        text = pour(session, statement, limits, open_sink, as_text=ENGINES[connection.engine].writes_text)
+        text = run_into_sink(session, statement, limits, open_sink, as_text=ENGINES[connection.engine].writes_text)
         files[0].show_days(text.days)
     cost = Cost(seconds=time.monotonic() - started, rows=files[0].n_rows, bytes=files[0].n_bytes, billed_bytes=session.billed_bytes)
     written = Written(place=place, header=files[0].header, cost=cost, sql=statement)
@@ -175,7 +175,7 @@ class Sink(Protocol):
 S = TypeVar("S", bound=Sink)
 
 
-def pour(session: Session, statement: str, limits: QueryLimits, open_sink: Callable[[Stream], S], *, as_text: bool = False) -> S:
+def run_into_sink(session: Session, statement: str, limits: QueryLimits, open_sink: Callable[[Stream], S], *, as_text: bool = False) -> S:
     """Run a statement and write its whole result to a sink within `limits.seconds`; returns the sink. Raises like `execute`."""
     with _clock(session, limits.seconds) as rang:
         # Other engines have no `as_text` parameter.

@@ -65,7 +65,7 @@ _LOOK_BACK = 40
 
 def not_frozen(what: str) -> FaultError:
     """NOT_FROZEN, with the part of a statement that would read another clock."""
-    return FaultError("NOT_FROZEN", f"the clock of {what} cannot be stopped")
+    return FaultError("NOT_FROZEN", f"the clock of {what} cannot be frozen")
 
 
 def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
@@ -141,7 +141,7 @@ def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Ite
             # A name given to a column.
             continue
         if found.start() < last:
-            raise not_frozen(f"{name} within another")
+            raise not_frozen(f"{name} inside another")
         last = end
         yield found.start(), end, table[name].format(at=at, name=name, more=f", {given}" if given else "")
 
@@ -193,7 +193,7 @@ def _utc(at: int) -> datetime:
     return datetime.fromtimestamp(at, UTC)
 
 
-def asks_time(sql: str, engine: str) -> bool:
+def reads_time(sql: str, engine: str) -> bool:
     """Whether the result of a statement depends on the clock, as far as its text shows; False for text that cannot be parsed."""
     dialect, names = _REWRITTEN.get(engine) or ((SQLITE, {}) if engine == "sqlite" else (DUCKDB, _DUCKDB))
     try:

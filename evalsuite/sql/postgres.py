@@ -22,7 +22,7 @@ from operator import or_
 from typing import Any, Final
 
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.sql.frozen_clock import asks_time, frozen
+from evalsuite.sql.frozen_clock import frozen, reads_time
 from evalsuite.sql.result_csv import INSTANT, as_lines, quoted_codes
 from evalsuite.sql.session import (
     NOT_SELECT,
@@ -32,9 +32,9 @@ from evalsuite.sql.session import (
     QueryLimits,
     Stream,
     client,
+    named_part,
     neutral,
     not_allowed,
-    part_named,
     server_gone,
     sql_error,
 )
@@ -88,13 +88,13 @@ def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) ->
         raise not_allowed(f'{OUTSIDE}: names in U&"..." hide what is called')
     names = called_names(sql, POSTGRES) - functions
     for text in _texts_run(sql, blank, names):
-        if asks_time(text, "postgres"):
+        if reads_time(text, "postgres"):
             # The frozen clock and the result cache check only the statement itself.
-            raise not_allowed(f"{OUTSIDE}: a text that it runs as SQL asks the time")
+            raise not_allowed(f"{OUTSIDE}: a text that it runs as SQL reads the time")
         refuse_side_effects(connection, only_statement(text, POSTGRES, fenced=False), functions)
     asked = sorted(names - _HARMLESS - set(_RUN_TEXTS))
     if asked and (found := connection.execute(_VOLATILE, (asked, list(_MAKE_SQL))).fetchone()):
-        raise not_allowed(f"{OUTSIDE}: the function {found[0]} can leave more behind than its result")
+        raise not_allowed(f"{OUTSIDE}: the function {found[0]} can have other effects than its result")
 
 
 def _texts_run(sql: str, blank: str, names: Set[str]) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _texts_run(sql: str, blank: str, names: Set[str]) -> Iterator[str]:
             if literal := _LITERAL.fullmatch(argument):
                 yield literal[3] if literal[2] else literal[1].replace("''", "'")
             elif not argument.isdigit():
-                raise not_allowed(f"{OUTSIDE}: what {name} runs is no plain text")
+                raise not_allowed(f"{OUTSIDE}: the text that {name} runs is not a plain literal")
 
 
 def _arguments(sql: str, blank: str, start: int) -> Iterator[str]:
@@ -273,7 +273,7 @@ def fingerprint(connection: Any) -> str | None:
     known = _asking.get(place)
     if known is None or known[0] != mark:
         texts = connection.execute(_DEFINED).fetchall()
-        known = _asking[place] = mark, any(asks_time(text or "", "postgres") for (text,) in texts)
+        known = _asking[place] = mark, any(reads_time(text or "", "postgres") for (text,) in texts)
     return None if known[1] else "|".join(map(str, state))
 
 
@@ -330,7 +330,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "PostgresSessio
         )
     except psycopg.Error as error:
         _log.debug("postgres: %s", type(error).__name__)
-        raise UsageError(f"connection {connection.name!r}: the server does not let us in", hint=_hint(error)) from None
+        raise UsageError(f"connection {connection.name!r}: the server refuses the login", hint=_hint(error)) from None
     opened.read_only = True
     session = PostgresSession(opened, limits, frozenset(str(options.get("functions", "")).replace(",", " ").split()))
     if not options.get("allow_superuser"):
@@ -496,13 +496,13 @@ class PostgresSession:
             # before.
             return sql_error("syntax")
         if state in ("25006", "42P11") or (state == "0A000" and changes(sql, POSTGRES)):
-            return not_allowed(NOT_SELECT, part_named(str(error), sql))
+            return not_allowed(NOT_SELECT, named_part(str(error), sql))
         if state == "42501":
-            return not_allowed(OUTSIDE, part_named(str(error), sql))
+            return not_allowed(OUTSIDE, named_part(str(error), sql))
         if state == "54001":
             return sql_error("deep")
         if state.startswith(("53", "54")):
-            return FaultError("LIMIT", "the statement needs more than the server gives (memory or space)")
+            return FaultError("LIMIT", "the statement needs more memory or space than the server allows")
         if isinstance(error, DataError) and not state:
             return sql_error("range")
         return sql_error(

@@ -147,12 +147,17 @@ def limit_changes(select: "Expr", dialect: str) -> Iterator[Change]:
 
 def group_changes(select: "Expr", dialect: str) -> Iterator[Change]:
     """One grouping key fewer, or one more."""
-    from sqlglot import exp
-
     group = select.args.get("group")
     if group is None or not group.expressions:
         return
-    keys, selected = group.expressions, select.expressions
+    yield from _fewer_keys(select, group.expressions, dialect)
+    yield from _more_keys(select, group.expressions, dialect)
+
+
+def _fewer_keys(select: "Expr", keys: list[Any], dialect: str) -> Iterator[Change]:
+    from sqlglot import exp
+
+    selected = select.expressions
     for i, key in enumerate(keys):
         left = [other for other in keys if other is not key]
         own = _projection(key, selected)
@@ -167,7 +172,12 @@ def group_changes(select: "Expr", dialect: str) -> Iterator[Change]:
             yield Change("group", words, select, {**changed, "expressions": rest})
         if i == 0 and own is not None and left:
             yield Change("group", f"without {shown(key, dialect)} in its GROUP BY, but selected", select, changed)
-    there = {one.sql(dialect) for key in keys for one in (key, _projection(key, selected)) if one is not None}
+
+
+def _more_keys(select: "Expr", keys: list[Any], dialect: str) -> Iterator[Change]:
+    from sqlglot import exp
+
+    there = {one.sql(dialect) for key in keys for one in (key, _projection(key, select.expressions)) if one is not None}
     there |= {key.name for key in keys if isinstance(key, exp.Column)}
     for column in dict.fromkeys(column.sql(dialect) for column in select.find_all(exp.Column)):
         if column not in there and column.rpartition(".")[2] not in there:
@@ -205,6 +215,13 @@ _INSTEAD: Final = {
 
 def condition_changes(node: "Expr", dialect: str) -> Iterator[Change]:
     """A comparison replaced by another one."""
+    yield from _bound_changes(node, dialect)
+    yield from _logic_changes(node, dialect)
+    yield from _member_changes(node, dialect)
+
+
+def _bound_changes(node: "Expr", dialect: str) -> Iterator[Change]:
+    """Another bound, or the same bound included or excluded."""
     from sqlglot import exp
 
     name = type(node).__name__
@@ -212,19 +229,31 @@ def condition_changes(node: "Expr", dialect: str) -> Iterator[Change]:
         yield from in_place("bound", node, getattr(exp, _COMPARED[name])(**_children(node)), dialect)
     if isinstance(node, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.EQ | exp.Between):
         yield from _shifted(node, dialect)
-    if isinstance(node, exp.EQ | exp.NEQ) and not isinstance(node.parent, exp.Join):
-        yield from in_place("condition", node, (exp.NEQ if isinstance(node, exp.EQ) else exp.EQ)(**_children(node)), dialect)
-    if isinstance(node, exp.And | exp.Or) and not isinstance(node.parent, exp.Join):
-        yield from in_place("condition", node, (exp.Or if isinstance(node, exp.And) else exp.And)(**_children(node)), dialect)
     if isinstance(node, exp.Between):
         this, low, high = (node.args[key] for key in ("this", "low", "high"))
         for left, right in ((exp.GTE, exp.LT), (exp.GT, exp.LTE), (exp.GT, exp.LT)):
             new = exp.and_(left(this=this.copy(), expression=low.copy()), right(this=this.copy(), expression=high.copy()))
             yield from in_place("bound", node, exp.Paren(this=new), dialect)
+
+
+def _logic_changes(node: "Expr", dialect: str) -> Iterator[Change]:
+    """The opposite condition, or AND and OR exchanged."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.EQ | exp.NEQ) and not isinstance(node.parent, exp.Join):
+        yield from in_place("condition", node, (exp.NEQ if isinstance(node, exp.EQ) else exp.EQ)(**_children(node)), dialect)
+    if isinstance(node, exp.And | exp.Or) and not isinstance(node.parent, exp.Join):
+        yield from in_place("condition", node, (exp.Or if isinstance(node, exp.And) else exp.And)(**_children(node)), dialect)
     if isinstance(node, exp.Not):
         yield from in_place("condition", node, node.this.copy(), dialect)
     elif isinstance(node, exp.Is | exp.In | exp.Like | exp.ILike | exp.Exists) and not isinstance(node.parent, exp.Not):
         yield from in_place("condition", node, exp.Not(this=node.copy()), dialect)
+
+
+def _member_changes(node: "Expr", dialect: str) -> Iterator[Change]:
+    """A list without one of its items, or a pattern with other wildcards."""
+    from sqlglot import exp
+
     if isinstance(node, exp.In) and len(node.expressions) > 1:
         for one in node.expressions:
             new = node.copy()
@@ -234,8 +263,8 @@ def condition_changes(node: "Expr", dialect: str) -> Iterator[Change]:
         bare = node.expression.this.strip("%")
         for pattern in (f"%{bare}%", f"{bare}%", f"%{bare}", bare):
             if pattern != node.expression.this:
-                new = type(node)(this=node.this.copy(), expression=exp.Literal.string(pattern))
-                yield from in_place("condition", node, new, dialect)
+                other = type(node)(this=node.this.copy(), expression=exp.Literal.string(pattern))
+                yield from in_place("condition", node, other, dialect)
 
 
 def _children(node: "Expr") -> dict[str, Any]:
@@ -270,6 +299,12 @@ def _moved(literal: Any, step: int) -> Any:
 
 def expression_changes(node: "Expr", dialect: str) -> Iterator[Change]:
     """A value computed in another way."""
+    yield from _function_changes(node, dialect)
+    yield from _arithmetic_changes(node, dialect)
+
+
+def _function_changes(node: "Expr", dialect: str) -> Iterator[Change]:
+    """Another function, or the argument without it."""
     from sqlglot import exp
 
     name = type(node).__name__
@@ -286,6 +321,15 @@ def expression_changes(node: "Expr", dialect: str) -> Iterator[Change]:
             yield from in_place("expression", node, exp.Round(this=node.this.copy(), decimals=exp.Literal.number(places)), dialect)
     if isinstance(node, exp.Cast) and node.parent is not None:
         yield from in_place("expression", node, node.this.copy(), dialect)
+    if isinstance(node, exp.Window) and node.args.get("partition_by"):
+        words = f"without PARTITION BY in {shown(node, dialect)}"
+        yield Change("group", words, node, {"partition_by": None})
+
+
+def _arithmetic_changes(node: "Expr", dialect: str) -> Iterator[Change]:
+    """One operand without the other, operands exchanged, or a division of integers made one of decimals."""
+    from sqlglot import exp
+
     if isinstance(node, exp.Mul | exp.Div) and isinstance(node.expression, exp.Literal):
         yield from in_place("expression", node, node.this.copy(), dialect)
     if isinstance(node, exp.Mul) and isinstance(node.this, exp.Literal):
@@ -298,9 +342,6 @@ def expression_changes(node: "Expr", dialect: str) -> Iterator[Change]:
     if isinstance(node, exp.Sub | exp.Div):
         turned = type(node)(this=node.expression.copy(), expression=node.this.copy())
         yield from in_place("expression", node, turned, dialect)
-    if isinstance(node, exp.Window) and node.args.get("partition_by"):
-        words = f"without PARTITION BY in {shown(node, dialect)}"
-        yield Change("group", words, node, {"partition_by": None})
 
 
 # Clauses that are taken from the other query whole, with the kind of that edit.

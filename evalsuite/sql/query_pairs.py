@@ -78,7 +78,7 @@ def files_of(name: str, evaluator: Evaluator, folder: Path) -> list[Path]:
     `FaultError` BAD_SPEC for a name that leads out of the folder.
     """
     if Path(name).is_absolute() or ".." in Path(name).parts or name.startswith("~"):
-        raise FaultError("BAD_SPEC", f"the database {name!r} leaves the folder of --databases")
+        raise FaultError("BAD_SPEC", f"the database {name!r} is outside the folder of --databases")
     # `Path.is_file` raises for a name that cannot be a file's.
     places = (folder / name / f"{name}.sqlite", folder / f"{name}.sqlite")
     own = next((place for place in places if os.path.isfile(place)), None)  # noqa: PTH113

@@ -46,7 +46,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class QueryOutcome:
     """The outcome of a query: the file of its result with its cost, or its fault; and the seconds that count."""
 
     query: Query
@@ -54,7 +54,7 @@ class Answered:
     seconds: float
 
 
-class Queries:
+class QueryPool:
     """Runs statements. No worker may read the folders of gold and of the submission, except a database in them."""
 
     def __init__(
@@ -69,7 +69,7 @@ class Queries:
         self._fingerprints: dict[str, str] = {}
         self._closed = False
 
-    def answers(self, queries: Sequence[Query]) -> Iterator[Answered]:
+    def answers(self, queries: Sequence[Query]) -> Iterator[QueryOutcome]:
         """One answer per query as soon as it is available. Closing the iterator ends the running statements."""
         at_once = max(self._jobs, _SERVER_THREADS if any(not is_embedded(query.connection) for query in queries) else 1)
         threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="queries")
@@ -81,16 +81,16 @@ class Queries:
             ordered = sorted(queries, key=lambda query: (is_embedded(query.connection), query.connection.name))
             killed: list[Query] = []
             for done in as_completed([threads.submit(self._answer, query, embedded) for query in ordered]):
-                if isinstance(answered := done.result(), Answered):
+                if isinstance(answered := done.result(), QueryOutcome):
                     yield answered
                 else:
                     killed.append(answered)
             # Retried while no other query runs.
-            yield from (last for query in killed if isinstance(last := self._answer(query, embedded, is_last=True), Answered))
+            yield from (last for query in killed if isinstance(last := self._answer(query, embedded, is_last=True), QueryOutcome))
         finally:
             self.close()
             threads.shutdown(wait=True, cancel_futures=True)
-            self._rest()
+            self._release()
 
     def time_ratios(self, pairs: Sequence[tuple[str, str, str, str]]) -> Iterator[float | None]:
         """`time_ratio` for each (query, gold's query, SQLite file, evaluator), None if it could not be measured.
@@ -108,11 +108,11 @@ class Queries:
                     yield None
         finally:
             self.close()
-            self._rest()
+            self._release()
 
     def _time_ratio(self, pair: tuple[str, str, str], connection: Connection) -> float:
         # The time of two statements at the start, rounds for `seconds`, and two more running at the end.
-        with self._talk(connection, 6 * self._limits.seconds, TIME_RATIO, self._limits, pair) as talk:
+        with self._session(connection, 6 * self._limits.seconds, TIME_RATIO, self._limits, pair) as talk:
             ratio = float(talk.next_value())
             talk.skip_to_end()
         return ratio
@@ -123,7 +123,7 @@ class Queries:
                 self._fork_server = ForkServer(self._hostile)
             self._fork_server.load(modules)
 
-    def _rest(self) -> None:
+    def _release(self) -> None:
         """Release what a call of `answers` or `time_ratios` started: another call may follow."""
         if self._fork_server is not None:
             self._fork_server.close()
@@ -141,7 +141,7 @@ class Queries:
             with contextlib.suppress(FaultError, EvalsuiteError, OSError):
                 session.cancel()
 
-    def _answer(self, query: Query, embedded: threading.Semaphore, *, is_last: bool = False) -> "Answered | Query":
+    def _answer(self, query: Query, embedded: threading.Semaphore, *, is_last: bool = False) -> "QueryOutcome | Query":
         """The outcome of a query; the query itself if the system killed its worker, unless this `is_last` of its tries."""
         with embedded if is_embedded(query.connection) else contextlib.nullcontext():
             started, self._here.had = now(), 0.0
@@ -160,7 +160,7 @@ class Queries:
                 outcome = Fault(code="NEEDS_EXTRA", detail=error_sentence(error))
             except EvalsuiteError as error:
                 outcome = Fault(code="NEEDS_CONNECTION", detail=error_sentence(error))
-            return Answered(query=query, outcome=outcome, seconds=self._here.had or now() - started)
+            return QueryOutcome(query=query, outcome=outcome, seconds=self._here.had or now() - started)
 
     def bytes_to_bill(self, queries: Sequence[Query]) -> int:
         """The total bytes that the queries will read on engines that bill, by dry runs; a failed dry run counts 0."""
@@ -179,13 +179,13 @@ class Queries:
     def _on_server(self, query: Query) -> Written:
         """The result from a server; if it disconnects during the statement, the query is sent once more."""
         try:
-            return self._asked_server(query)
+            return self._try_server(query)
         except FaultError as error:
             if error.side != "setup" or self._closed:
                 raise
-            return self._asked_server(query)
+            return self._try_server(query)
 
-    def _asked_server(self, query: Query) -> Written:
+    def _try_server(self, query: Query) -> Written:
         statement = only_statement(query.text, ENGINES[query.connection.engine].dialect, most_bytes=self._limits.sql_bytes)
         with contextlib.closing(open_session(query.connection, self._limits)) as session:
             with self._lock:
@@ -202,7 +202,7 @@ class Queries:
         connection, seconds = query.connection, self._limits.seconds
         key_part = self._fingerprint(connection) if self._cache else ""
         polite = replace(self._limits, seconds=seconds * _POLITE)
-        with self._talk(connection, seconds * _KILL, STATEMENT, polite, query.text) as talk:
+        with self._session(connection, seconds * _KILL, STATEMENT, polite, query.text) as talk:
             started = now()
             statement = str(talk.next_value())
             key = self._cache.key(connection.engine, key_part or None, statement, self._limits.clock) if self._cache else None
@@ -219,7 +219,7 @@ class Queries:
         return written
 
     @contextlib.contextmanager
-    def _talk(self, connection: Connection, seconds: float, order: str, limits: QueryLimits, about: Any) -> Iterator[WorkerSession]:
+    def _session(self, connection: Connection, seconds: float, order: str, limits: QueryLimits, about: Any) -> Iterator[WorkerSession]:
         """A session with this thread's worker that lasts at most `seconds` and begins with an order.
 
         A worker whose answer was not read to its end is ended; it survives a fault that it reports itself, unless its memory ran out.
@@ -241,7 +241,7 @@ class Queries:
     def _collect(self, talk: WorkerSession, query: Query) -> CsvFile:
         kind, said = talk.receive_message()
         if kind != HEADER:
-            raise FaultError("WORKER_DIED", "the worker that ran the statement said what cannot be meant")
+            raise FaultError("WORKER_DIED", "the worker that ran the statement sent an invalid message")
         with CsvFile(query.place, list(map(str, said)), self._limits) as file:
             while (part := talk.receive_message())[0] == PART:
                 file.add(bytes(part[1][0]), int(part[1][1]))
@@ -255,7 +255,7 @@ class Queries:
             known = self._fingerprints.get(connection.name)
         if known is None:
             self._end(getattr(self._here, "worker", None))
-            with self._talk(connection, _FINGERPRINT_SECONDS, FINGERPRINT, self._limits, "") as talk:
+            with self._session(connection, _FINGERPRINT_SECONDS, FINGERPRINT, self._limits, "") as talk:
                 known = str(talk.next_value())
                 talk.skip_to_end()
             with self._lock:

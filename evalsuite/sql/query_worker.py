@@ -14,7 +14,7 @@ from evalsuite.core.types import Fault
 from evalsuite.sandbox.framing import END, SAID, receive, send
 from evalsuite.sandbox.payloads import encode_payloads
 from evalsuite.sql import ENGINES, open_session
-from evalsuite.sql.execution import pour
+from evalsuite.sql.execution import run_into_sink
 from evalsuite.sql.query_pairs import EVALUATORS, time_ratio
 from evalsuite.sql.result_csv import CsvText
 from evalsuite.sql.session import Connection, QueryLimits, Stream
@@ -37,10 +37,10 @@ def serve(parent: socket.socket, *_: object) -> None:
         try:
             if order == FINGERPRINT:
                 with contextlib.closing(open_session(connection, limits)) as session:
-                    _say(parent, SAID, session.fingerprint() or "")
+                    _send(parent, SAID, session.fingerprint() or "")
             elif order == TIME_RATIO:
                 query, gold, evaluator = text
-                _say(parent, SAID, repr(time_ratio(query, gold, connection.database, EVALUATORS[evaluator], limits)))
+                _send(parent, SAID, repr(time_ratio(query, gold, connection.database, EVALUATORS[evaluator], limits)))
             else:
                 _run(parent, connection, limits, text)
         except FaultError as error:
@@ -48,29 +48,29 @@ def serve(parent: socket.socket, *_: object) -> None:
         except EvalsuiteError as error:
             end = Fault(code="NEEDS_CONNECTION", detail=error.message)
         except (MemoryError, RecursionError):
-            end = Fault(code="LIMIT", detail="the statement needs more memory than it may have (limit memory_mib)")
-        _say(parent, END, end)
+            end = Fault(code="LIMIT", detail="the statement needs more memory than the limit memory_mib")
+        _send(parent, END, end)
 
 
 def _run(parent: socket.socket, connection: Connection, limits: QueryLimits, text: str) -> None:
     statement = only_statement(text, ENGINES[connection.engine].dialect, most_bytes=limits.sql_bytes)
-    _say(parent, SAID, statement)
+    _send(parent, SAID, statement)
     if receive(parent, most=_LONGEST_ORDER) == GO:
         with contextlib.closing(open_session(connection, limits)) as session:
-            written = pour(session, statement, limits, partial(_opened, parent), as_text=ENGINES[connection.engine].writes_text)
-            _say(parent, DAYS, written.days)
+            written = run_into_sink(session, statement, limits, partial(_opened, parent), as_text=ENGINES[connection.engine].writes_text)
+            _send(parent, DAYS, written.days)
 
 
 def _opened(parent: socket.socket, stream: Stream) -> CsvText:
     """A sink that sends a result's header and then its text to the parent, some MiB at once."""
-    _say(parent, HEADER, list(stream.header))
+    _send(parent, HEADER, list(stream.header))
 
     def send_text(text: bytes, n_rows: int) -> None:
         for start in range(0, len(text), _PART_BYTES):
-            _say(parent, PART, [text[start : start + _PART_BYTES], 0 if start else n_rows])
+            _send(parent, PART, [text[start : start + _PART_BYTES], 0 if start else n_rows])
 
     return CsvText(stream.types, send_text)
 
 
-def _say(parent: socket.socket, kind: str, value: Any) -> None:
+def _send(parent: socket.socket, kind: str, value: Any) -> None:
     send(parent, encode_payloads({kind: value}))

@@ -30,8 +30,8 @@ REASONS = {
     "empty": "there is no statement",
     "deep": "the statement is nested too deeply",
     "long": "the statement is too long",
-    "range": "the result holds a value that lies outside what can be read, such as a date after the year 9999",
-    "encoding": "the result holds a text that is not UTF-8",
+    "range": "the result contains a value outside the supported range, such as a date after the year 9999",
+    "encoding": "the result contains a text that is not UTF-8",
     "other": "the engine refused the statement",
 }
 
@@ -177,7 +177,7 @@ def not_allowed(reason: str, part: str = "") -> FaultError:
     return FaultError("SQL_NOT_ALLOWED", f"{reason}: {shown}" if shown else reason)
 
 
-def part_named(text: str, sql: str) -> str:
+def named_part(text: str, sql: str) -> str:
     """The first name in an engine's first line that also occurs in the statement; nothing else of the engine's text is shown. Empty if
     none.
     """
@@ -188,7 +188,7 @@ def part_named(text: str, sql: str) -> str:
 
 def server_gone(engine: str) -> FaultError:
     """NEEDS_CONNECTION for a server that disconnected while it ran a statement: not the answer's fault."""
-    return FaultError("NEEDS_CONNECTION", f"{engine} went away while it ran the statement", side="setup")
+    return FaultError("NEEDS_CONNECTION", f"{engine} disconnected while it ran the statement", side="setup")
 
 
 NOT_SELECT = "only one SELECT is run"
@@ -229,10 +229,10 @@ def existing(connection: Connection) -> Path:
     if not is_there(path):
         raise UsageError(
             f"connection {connection.name!r}: no {'/'.join(path.parts[-2:])}",
-            hint="a relative path starts in --databases DIR, then in the folder of the file that configures it",
+            hint="a relative path starts in --databases DIR, then in the folder of the configuration file",
         )
     if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
-        raise UsageError(f"connection {connection.name!r}: {path.name} cannot be read", hint="who may read it?")
+        raise UsageError(f"connection {connection.name!r}: {path.name} cannot be read", hint="check its permissions")
     path = path.resolve()
     try:
         text_of(path)

@@ -71,7 +71,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "SnowflakeSessi
     except connector.errors.Error as error:
         _log.debug("snowflake: %s %s", type(error).__name__, error.errno)
         raise UsageError(
-            f"connection {connection.name!r}: Snowflake does not let us in", hint="check account, user, password, role and the network"
+            f"connection {connection.name!r}: Snowflake refuses the login", hint="check account, user, password, role and the network"
         ) from None
     except (OSError, ValueError, TypeError) as error:
         # The connector reads the key itself, and passes on the exceptions of its parser.

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.sandbox.cpu_clock import Deadline
-from evalsuite.sql.frozen_clock import asks_time, freeze_sqlite
+from evalsuite.sql.frozen_clock import freeze_sqlite, reads_time
 from evalsuite.sql.session import (
     MIB,
     NOT_SELECT,
@@ -89,14 +89,14 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
     except OSError as error:
         raise UsageError(f"connection {connection.name!r}: {path.name} cannot be read", hint=str(error.strerror)) from None
     if not is_database:
-        raise UsageError(f"connection {connection.name!r}: {path.name} is no SQLite database", hint="check `database`")
+        raise UsageError(f"connection {connection.name!r}: {path.name} is not an SQLite database", hint="check `database`")
     # Opened as immutable, only the file is read: changes in a journal next to it would be ignored silently.
     for beside in ("-wal", "-journal"):
         journal = path.with_name(path.name + beside)
         if journal.exists() and journal.stat().st_size:
             raise UsageError(
-                f"connection {connection.name!r}: {journal.name} holds changes that are not in the file",
-                hint="close its writer, or fold it in: sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'",
+                f"connection {connection.name!r}: {journal.name} contains changes that are not in the file",
+                hint="close its writer, or merge it: sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'",
             )
     try:
         return SqliteSession(path, limits, temp_in_memory=temp_in_memory)
@@ -110,7 +110,7 @@ def is_steady(sql: str, *, clock: int = 0) -> bool:
 
     If in doubt the answer is False.
     """
-    return not _MAY_DRAW.search(sql) and (clock > 0 or not asks_time(sql, "sqlite"))
+    return not _MAY_DRAW.search(sql) and (clock > 0 or not reads_time(sql, "sqlite"))
 
 
 def writes_nothing() -> bool:
@@ -208,7 +208,7 @@ class SqliteSession:
         try:
             yield
         except MemoryError:
-            raise FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)") from None
+            raise FaultError("LIMIT", "the statement needs more memory than the limit memory_mib") from None
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             _log.debug("sqlite: %r", error)
             raise self._fault_of(error) from None
@@ -228,7 +228,7 @@ class SqliteSession:
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             return FaultError("NEEDS_CONNECTION", f"the database is {DAMAGED}", side="setup")
         if name == "SQLITE_NOMEM":
-            return FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)")
+            return FaultError("LIMIT", "the statement needs more memory than the limit memory_mib")
         kinds = (
             ("too big", "value"),
             ("stack overflow", "deep"),

@@ -90,7 +90,7 @@ def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000, fe
     if not pieces:
         raise sql_error("empty")
     if len(pieces) > 1:
-        raise not_allowed(f"{NOT_SELECT}, and here stand {len(pieces)} statements")
+        raise not_allowed(f"{NOT_SELECT}, and this is {len(pieces)} statements")
     word = re.match(r"[\s(]*(\w*)", pieces[0])
     if word is None or word[1].lower() not in dialect.first_words:
         raise not_allowed(NOT_SELECT, f"this begins with {(word[1].upper() if word else '') or 'no word'}")
@@ -108,7 +108,7 @@ def unfenced(text: str) -> str:
     marked = [body for word, body in fences if word.lower() in _SQL_WORDS]
     chosen = marked or [body for _, body in fences]
     if len(chosen) > 1:
-        raise FaultError("SQL_NOT_ALLOWED", f"{NOT_SELECT}, and here stand {len(chosen)} fenced blocks")
+        raise FaultError("SQL_NOT_ALLOWED", f"{NOT_SELECT}, and this is {len(chosen)} fenced blocks")
     return chosen[0] if chosen else text.removeprefix("\ufeff")
 
 

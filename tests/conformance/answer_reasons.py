@@ -113,17 +113,17 @@ def hedged(said: Said, found: re.Match[str]) -> str:
 
 NUMBER = r"-?[\d.]+(?:[eE][+-]?\d+)?"
 CHECKS: list[tuple[str, Callable[[Said, re.Match[str]], str]]] = [
-    (rf"the answer holds (?:the excluded text )?(?P<text>{QUOTED})", holds_text),
-    (r"the answer (?:holds every gold(?: text)?|names every gold (?:number|text))", no_more),
+    (rf"contains (?:the excluded text )?(?P<text>{QUOTED})", holds_text),
+    (r"contains every gold(?: number| text)?", no_more),
     (r"the answer lacks (?:the gold text|all \d+ gold texts|(?P<n>\d+) of \d+ gold texts)", lacks),
-    (rf"part of a word: (?P<text>{QUOTED}) stands only inside (?P<word>{QUOTED})", part_of_a_word),
-    (rf"no number within \S+ of gold (?P<gold>{NUMBER}): nearest is (?P<nearest>{NUMBER})", no_number_near),
+    (rf"part of a word: (?P<text>{QUOTED}) occurs only inside (?P<word>{QUOTED})", part_of_a_word),
+    (rf"no number within \S+ of gold (?P<gold>{NUMBER}): closest is (?P<nearest>{NUMBER})", no_number_near),
     (r"(?P<n>\d+) numbers in the answer, this gold takes exactly one: .*", too_many),
     (r"no number in the answer", no_number),
-    (rf"the answer (?:names|holds) (?P<gold>{NUMBER})", names_gold),
-    (rf"gold (?P<gold>{NUMBER}) is not named: nearest is (?P<shown>\S+)", says_number),
-    (rf"gold (?P<gold>{NUMBER}) is named only in passing, beside too many other numbers: (?P<shown>\S+)", says_number),
-    (rf"(?:sign|percent form): the answer says (?P<shown>\S+), gold is (?P<gold>{NUMBER})", says_number),
+    (rf"contains (?P<gold>{NUMBER})", names_gold),
+    (rf"gold (?P<gold>{NUMBER}) is missing: closest is (?P<shown>\S+)", says_number),
+    (rf"gold (?P<gold>{NUMBER}) occurs only as context, next to too many other numbers: (?P<shown>\S+)", says_number),
+    (rf"(?:sign|percent form): the answer contains (?P<shown>\S+), gold is (?P<gold>{NUMBER})", says_number),
     (r"hedged: found (?P<n>\d+) different numbers, (?:one was|at most \d+ were) expected: (?P<listed>.*)", hedged),
 ]
 

@@ -109,12 +109,16 @@ def column_fits(claim: Claim, gold: Texts, predicted: Texts) -> bool | None:
     return None if missing is None else missing == 0
 
 
-def no_equal(claim: Claim, found: re.Match[str]) -> str:
+def no_match(claim: Claim, found: re.Match[str]) -> str:
     """The named columns exist, the count is right, and the named cells stand where said and differ."""
     details = claim.details
-    i, k, n = int(found["gold"]), int(found["predicted"]), int(found["n"])
-    if (details["gold_column"], details["predicted_column"], details["n_differ"]) != (i, k, n):
+    i, k, n = int(found["gold"]), details["predicted_column"], int(found["n"])
+    if (details["gold_column"], details["n_differ"]) != (i, n):
         return "details say otherwise"
+    header = claim.pair.prediction.header
+    is_unique = bool(header[k - 1]) and header.count(header[k - 1]) == 1
+    if found["predicted"] != (None if is_unique else str(k)):
+        return "a number where the name is enough, or none where it is not"
     if i - 1 not in claim.pair.needed or not named(claim.pair.gold.header[i - 1], found["gold_name"]):
         return "no such gold column"
     if not named(claim.pair.prediction.header[k - 1], found["predicted_name"]):
@@ -163,7 +167,7 @@ def crossed(claim: Claim, found: re.Match[str]) -> str:
     return "" if theirs[own] == mine[i] != theirs[k] and theirs[k] in mine else "the names do not cross"
 
 
-def rows_handed_in(claim: Claim, found: re.Match[str]) -> str:
+def rows_submitted(claim: Claim, found: re.Match[str]) -> str:
     """Both numbers of rows."""
     counted = (claim.pair.prediction.n_rows, claim.pair.gold.n_rows)
     stated = (int(found["n"]), int(found["m"]))
@@ -246,32 +250,34 @@ def ragged(claim: Claim, found: re.Match[str]) -> str:
 QUOTED = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 CHECKS: list[tuple[str, Callable[[Claim, re.Match[str]], str]]] = [
     (
-        rf"gold column (?P<gold>\d+) (?P<gold_name>{QUOTED}) has no equal: (?:nearest is|a near one is|the one of that name is) "
-        rf"predicted column (?P<predicted>\d+) (?P<predicted_name>{QUOTED}), (?:at most )?(?P<n>\d+) of (?P<rows>\d+) cells? differ, "
-        r"first (?:at row \d+|when sorted): .*?(?P<partner> has no partner)?",
-        no_equal,
+        rf"gold column (?P<gold>\d+) (?P<gold_name>{QUOTED}) has no match; closest(?: in the first rows| by name)? is "
+        rf"(?:column (?P<predicted>\d+) )?(?P<predicted_name>{QUOTED}) \((?:at most )?(?P<n>\d+) of (?P<rows>\d+) cells? differ, "
+        r"first (?:at row \d+|when sorted): .*?(?P<partner> has no partner)?\)",
+        no_match,
     ),
     (
-        rf"labels: gold column (?P<gold>\d+) {QUOTED} agrees only with predicted column (?P<predicted>\d+) {QUOTED}, "
-        rf"and predicted column (?P<own>\d+) {QUOTED} is another",
+        rf"labels: gold column (?P<gold>\d+) {QUOTED} matches only predicted column (?P<predicted>\d+) {QUOTED}, "
+        rf"but predicted column (?P<own>\d+) {QUOTED} has its name",
         crossed,
     ),
-    (r"(?P<n>\d+) rows? handed in, gold has (?P<m>\d+)", rows_handed_in),
-    (r"(?:all \d+ needed columns have|the needed column has) an equal, (?P<rows>\d+) rows?", all_equal),
-    (r"(?P<rows>\d+) rows? agrees? in (?P<n>\d+) needed columns?", rows_agree),
+    (r"(?P<n>\d+) rows? submitted, gold has (?P<m>\d+)", rows_submitted),
+    (r"(?:all \d+ needed columns have|the needed column has) a match, (?P<rows>\d+) rows?", all_equal),
+    (r"(?P<rows>\d+) rows? match(?:es)? in (?P<n>\d+) needed columns?", rows_agree),
     (
-        r"rows scrambled: columns were sorted apart, (?P<least>at least )?(?P<n>\d+) of (?P<rows>\d+) rows? do not agree, "
+        r"rows scrambled: each column matches alone, but (?P<least>at least )?(?P<n>\d+) of (?P<rows>\d+) rows? differ, "
         r"first gold row \d+: .*",
         scrambled,
     ),
-    (r"one column for two: gold columns .* find only (?P<n>\d+) predicted columns?: .*", one_for_two),
-    (r"(?:one column for two|header only): gold needs (?P<n>\d+) columns?, (?P<m>\d+) handed in", too_few_columns),
+    (r"one column for two: gold columns .* match only (?P<n>\d+) predicted columns?: .*", one_for_two),
+    (r"(?:one column for two|header only): gold needs (?P<n>\d+) columns?, (?P<m>\d+) submitted", too_few_columns),
     (r"ragged rows: line (?P<line>\d+) has more fields than the header", ragged),
 ]
 PREFIX = re.compile(rf"(?:gold|table) (?:(?P<at>\d+) of \d+ )?{QUOTED}: ", re.DOTALL)
 
 
-DELIMITER = re.compile(rf"(?P<rest>.*); {QUOTED} is one column: is an? (?P<sign>.*) the delimiter\? fields are parted by commas", re.DOTALL)
+DELIMITER = re.compile(
+    rf"(?P<rest>.*); {QUOTED} is one column: is the delimiter an? (?P<sign>.*)\? fields must be separated by commas", re.DOTALL
+)
 SIGNS = {"semicolon": ";", "tab": "\t", "bar": "|"}
 
 

@@ -33,7 +33,7 @@ def claims(name: str, result: Result) -> Iterator[Claim]:
         if prefix and reason.startswith("table ") and not prefix["at"]:
             at = next(i for i, pair in enumerate(tables) if repr(pair.gold.name) == prefix[2])
         reason = reason[prefix.end() :] if prefix else reason
-        if handed_in := re.fullmatch(r"(\d+) tables? handed in, gold has (\d+)", reason):
+        if handed_in := re.fullmatch(r"(\d+) tables? submitted, gold has (\d+)", reason):
             assert (int(handed_in[1]), int(handed_in[2])) == p.n_tables(name, result.instance_id)
         elif not reason.startswith(ELSEWHERE) or "needed columns have" in reason:
             pair = pair_of(name, result.instance_id, tables, at, reason_of_gold=bool(prefix))

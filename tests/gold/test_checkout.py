@@ -129,7 +129,7 @@ def test_doctor_says_what_is_missing_for_how_many(here: Path, capsys: pytest.Cap
 def test_the_folder_of_the_checkout_is_told_where_its_gold_lies(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever names the benchmark's own folder reads the one that is meant."""
     assert main(["run", "sub", "--gold", "spider2-lite"]) == 2
-    assert "it lies below: name spider2-lite/evaluation_suite/gold\n" in capsys.readouterr().err
+    assert "it is in a subfolder: name spider2-lite/evaluation_suite/gold\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ def test_doctor_opens_the_files(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["doctor", "spider2-lite/evaluation_suite/gold", "--databases", "dbs"]) == 0
     shown = capsys.readouterr().out
     assert "1 instance: E commerce.sqlite is damaged: SQLite cannot read its file\n   mend: copy it again\n   local001" in shown
-    assert "1 instance: absent.sqlite is no SQLite database" in shown
+    assert "1 instance: absent.sqlite is not an SQLite database" in shown
     (here / "gold.sql").write_text("SELECT 1\tlate\nSELECT 1\tlate\n")
     assert main(["doctor", "gold.sql", "--databases", "dbs"]) == 0
-    assert "2 instances: late.sqlite-wal holds changes that are not in the file" in capsys.readouterr().out
+    assert "2 instances: late.sqlite-wal contains changes that are not in the file" in capsys.readouterr().out
 
 
 def test_questions_that_lie_elsewhere_stay_with_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

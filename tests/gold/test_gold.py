@@ -96,8 +96,8 @@ def test_a_spec_laid_out_like_the_references_readme_is_read_with_notes(tmp_path:
     ("line", "message", "hint"),
     [
         ('{"instance_id": "q", bad', "not valid JSON at column 22", ""),
-        ("[1]", "not a JSON object", "one JSON object a line"),
-        ('{"a": 1, "a": 2}', "the key 'a' stands twice", "keep each key once"),
+        ("[1]", "not a JSON object", "one JSON object per line"),
+        ('{"a": 1, "a": 2}', "the key 'a' is repeated", "keep each key once"),
         (entry("a"), "instance 'a' is repeated, first on line 1", "give each instance its own id"),
         (entry("q", "shout_mach"), "unknown scorer 'shout_mach'", "did you mean 'shout_match'?"),
         (entry("q", "table_mach"), "unknown scorer 'table_mach'", "did you mean 'table_match'?"),

@@ -19,9 +19,9 @@ def test_rows_keep_their_lines(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "empty"),
-        (b"a;b\n1;2\n", "'a;b' is one column: is a semicolon the delimiter?"),
-        (b"a\tb\n1\t2\n", "is a tab the delimiter?"),
-        (b"a|b\n", "is a bar the delimiter?"),
+        (b"a;b\n1;2\n", "'a;b' is one column: is the delimiter a semicolon?"),
+        (b"a\tb\n1\t2\n", "is the delimiter a tab?"),
+        (b"a|b\n", "is the delimiter a bar?"),
         (b"\xff\xfea", "cannot be read as CSV: not UTF-8"),
         ("name,city\na,Wien\nb,Köln\n".encode("cp1252"), "cannot be read as CSV: not UTF-8, first in line 3"),
         (b"a,b\n1,2,3\n", "a.csv:2: 3 fields, the header has 2"),

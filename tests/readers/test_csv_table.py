@@ -88,7 +88,7 @@ def test_rows_one_field_too_long_shift_the_columns_as_pandas_does() -> None:
         ("   \n\t\n", "BAD_CSV", "the file is empty"),
         ("\ufeff", "BAD_CSV", "the file is empty"),
         ("a,b,c\n1,2,3\n1,2,3,4\n", "BAD_CSV", "line 3 has 4 fields, the lines before it 3"),
-        ('a,b\n1,2\n\n3,"4\n', "BAD_CSV", "a quote is opened and never closed, in the row that begins on line 4"),
+        ('a,b\n1,2\n\n3,"4\n', "BAD_CSV", "a quote is never closed, in the row that begins on line 4"),
         (b"a\ncaf\xe9\n", "BAD_ENCODING", ""),
         ("a,b\n1,2\n".encode("utf-16"), "BAD_ENCODING", ""),
         (gzip.compress(b"a\n1\n", mtime=0), "BAD_ENCODING", ""),

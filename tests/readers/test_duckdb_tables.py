@@ -144,7 +144,7 @@ def test_generated_columns_are_refused_and_a_name_that_says_so_is_not(tmp_path: 
         "create table n(\"a generated always as b\" varchar default 'generated always as')",
     )
     found = read(path, "g", "n")
-    assert found["g"] == Fault(code="NOT_A_TABLE", detail="'g' has generated columns; hand in plain ones")
+    assert found["g"] == Fault(code="NOT_A_TABLE", detail="'g' has generated columns; submit plain ones")
     assert isinstance(found["n"], Table)
 
 
@@ -177,7 +177,7 @@ def test_a_file_that_is_no_database_never_reaches_duckdb(tmp_path: Path, monkeyp
     """Of a sqlite file duckdb would download a reader."""
     path = tmp_path / "r.duckdb"
     monkeypatch.setattr(duckdb, "connect", None)
-    for content, detail in ((b"", "the file is empty"), (b"SQLite format 3\0" * 9, "the file is no DuckDB database")):
+    for content, detail in ((b"", "the file is empty"), (b"SQLite format 3\0" * 9, "the file is not a DuckDB database")):
         path.write_bytes(content)
         with pytest.raises(FaultError) as caught:
             read(path)

@@ -79,11 +79,11 @@ def test_a_view_is_what_it_gives(views: list[str], tmp_path: Path) -> None:
     ("view", "part"),
     [
         ("select * from read_csv('{file}')", "reads read_csv()"),
-        ("select * from '{file}'", "which is no table of the file"),
+        ("select * from '{file}'", "which is not a table of the file"),
         ("select * from base where id in (select id from read_csv('{file}'))", "reads read_csv()"),
         ("with base as (select * from read_text('{file}')) select * from base", "reads read_text()"),
-        ("select base.* from base join '{file}' f on true", "which is no table of the file"),
-        ("select (select max(id) from '{file}') as m from base", "which is no table of the file"),
+        ("select base.* from base join '{file}' f on true", "which is not a table of the file"),
+        ("select (select max(id) from '{file}') as m from base", "which is not a table of the file"),
         ("select * from query('select 1')", "reads query()"),
         ("select * from query_table('base')", "reads query_table()"),
         ("select * from duckdb_databases(), base", "reads duckdb_databases()"),
@@ -98,11 +98,11 @@ def test_a_view_is_what_it_gives(views: list[str], tmp_path: Path) -> None:
         ("select 1 as one", "reads no base table"),
         ("select list_transform([id], lambda x: x + 1) as n from base", "calls list_transform"),
         ("select * from base using sample 1", "sample"),
-        ("select * from information_schema.tables, base", "which is no table of the file"),
+        ("select * from information_schema.tables, base", "which is not a table of the file"),
         ("from (pivot base on id in (1, 2) using sum(v))", "holds pivot"),
         ("select random() as r from base", "calls random"),
         ("select upper(name) as n from base", "calls upper"),
-        ('with "{file}" as (select * from "{file}") select f.* from base, "{file}" f', "which is no table of the file"),
+        ('with "{file}" as (select * from "{file}") select f.* from base, "{file}" f', "which is not a table of the file"),
     ],
 )
 def test_what_a_view_may_not_do(view: str, part: str, tmp_path: Path) -> None:

@@ -9,16 +9,16 @@ import pytest
 
 from evalsuite.readers import load_answer
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.load_answer import Shelf, read_gold_files
+from evalsuite.readers.load_answer import FileCache, read_gold_files
 from evalsuite.runs.task_execution import GoldOrder, read_ahead
 
 LIMITS = resolve_limits()
 
 
 @pytest.fixture
-def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
+def shelf(monkeypatch: pytest.MonkeyPatch) -> FileCache:
     """An empty shelf in the place of this process's own."""
-    made = Shelf()
+    made = FileCache()
     monkeypatch.setattr(load_answer, "SHELF", made)
     monkeypatch.setattr("evalsuite.readers.load_answer.SHELF", made)
     return made
@@ -42,7 +42,7 @@ def read(folder: Path, order: GoldOrder) -> Any:
     return read_gold_files(form, parameters, folder=folder, instance_id=instance_id, limits=LIMITS, as_it_comes=True)["gold"]
 
 
-def test_gold_is_read_once_and_anew_when_it_changed(tmp_path: Path, shelf: Shelf) -> None:
+def test_gold_is_read_once_and_anew_when_it_changed(tmp_path: Path, shelf: FileCache) -> None:
     """The same table comes back until the file is another one; limits decide what is read, so they count too."""
     orders = make(tmp_path)
     first = [read(tmp_path, order) for order in orders]
@@ -56,7 +56,7 @@ def test_gold_is_read_once_and_anew_when_it_changed(tmp_path: Path, shelf: Shelf
     assert shelf.n_read == 4
 
 
-def test_what_was_read_ahead_is_not_read_again(tmp_path: Path, shelf: Shelf) -> None:
+def test_what_was_read_ahead_is_not_read_again(tmp_path: Path, shelf: FileCache) -> None:
     """All forms come back from the process that read them; a file at fault is left to who asks for it."""
     orders = make(tmp_path)
     read_ahead(tmp_path, LIMITS, [("table", {"gold": "none.csv"}, "a"), *orders])
@@ -66,7 +66,7 @@ def test_what_was_read_ahead_is_not_read_again(tmp_path: Path, shelf: Shelf) -> 
     assert found[1].columns[1][39_999] == str(39_999 * 7919)
 
 
-def test_the_bound_of_bytes_holds(tmp_path: Path, shelf: Shelf) -> None:
+def test_the_bound_of_bytes_holds(tmp_path: Path, shelf: FileCache) -> None:
     """The oldest go first, and what is larger than all the room is not kept at all."""
     orders = make(tmp_path)
     shelf._most_bytes = 200

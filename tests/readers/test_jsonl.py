@@ -59,7 +59,7 @@ def test_the_readme_example_of_the_reference_is_read_but_for_the_unquoted_value(
     entries, layout = read(README_EXAMPLE)
     bad, *good = entries
     assert (bad.line, bad.instance_id) == (1, "aaa-1")
-    assert bad.hint == 'put quotes round the value: "17.5056918%"'
+    assert bad.hint == 'put quotes around the value: "17.5056918%"'
     assert bad.fault is not None
     assert (bad.fault.code, bad.fault.detail) == ("BAD_JSON", "not valid JSON at column 33")
     assert [(entry.line, (entry.value or {})["instance_id"]) for entry in good] == [(6, "aaa-2"), (11, "aaa-3")]
@@ -85,7 +85,7 @@ def test_a_json_array_of_objects_is_read_with_a_note(indent: int | None) -> None
     objects = [{"instance_id": f"q{i}", "v": [[], {}]} for i in range(3)]
     entries, layout = read(json.dumps(objects, indent=indent))
     assert [entry.value for entry in entries] == objects
-    assert "a JSON array is read as one object an element" in layout.notes
+    assert "a JSON array is read as one object per element" in layout.notes
     assert values("[]") == []
 
 
@@ -109,8 +109,8 @@ def test_what_json_writes_comes_back_in_every_layout(objects: list[dict[str, obj
     ("bad", "code", "detail"),
     [
         ("{bad", "BAD_JSON", "not valid JSON at column 2"),
-        ('{"a": 1, "a": 2}', "BAD_JSON", "the key 'a' stands twice"),
-        ('{"x": {"a": 1, "a": 2}}', "BAD_JSON", "the key 'a' stands twice"),
+        ('{"a": 1, "a": 2}', "BAD_JSON", "the key 'a' is repeated"),
+        ('{"x": {"a": 1, "a": 2}}', "BAD_JSON", "the key 'a' is repeated"),
         ('{"a": NaN}', "BAD_JSON", "NaN is not a JSON number"),
         ('{"a": -Infinity}', "BAD_JSON", "-Infinity is not a JSON number"),
         ('{"a": 1e400}', "BAD_JSON", "a number is too large for a float"),

@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.readers import paths
-from evalsuite.readers.paths import inside, open_confined, open_trusted, own_path
+from evalsuite.readers.paths import inside, open_confined, open_trusted, relative_to_instance
 
 needs_links = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes on this system")
 
@@ -48,23 +48,23 @@ def test_a_plain_file_and_one_in_a_subfolder_are_opened(tmp_path: Path, way: str
         ("/etc/passwd", "the path is not relative"),
         ("~/r.csv", "the path is not relative"),
         ("~root/r.csv", "the path is not relative"),
-        ("../r.csv", "the path holds '..'"),
-        ("a/../r.csv", "the path holds '..'"),
-        ("..", "the path holds '..'"),
+        ("../r.csv", "the path contains '..'"),
+        ("a/../r.csv", "the path contains '..'"),
+        ("..", "the path contains '..'"),
         (".", "the path names a folder"),
         ("a/.", "the path names a folder"),
-        ("./../r.csv", "the path holds '..'"),
-        ("a//../r.csv", "the path holds '..'"),
+        ("./../r.csv", "the path contains '..'"),
+        ("a//../r.csv", "the path contains '..'"),
         ("//etc/passwd", "the path is not relative"),
         ("a/", "the path names a folder"),
-        ("r.csv\0.txt", "the path holds a control character"),
-        ("r\nPASS.csv", "the path holds a control character"),
-        ("r\x9b.csv", "the path holds a control character"),
-        ("\ud800.csv", "the path holds a lone surrogate"),
+        ("r.csv\0.txt", "the path contains a control character"),
+        ("r\nPASS.csv", "the path contains a control character"),
+        ("r\x9b.csv", "the path contains a control character"),
+        ("\ud800.csv", "the path contains a lone surrogate"),
         ("http://127.0.0.1:9/x.csv", "the path is a URL"),
         ("md:x", "the path names a drive or a URL scheme"),
         ("C:/r.csv", "the path names a drive or a URL scheme"),
-        ("a\\r.csv", "the path holds a backslash; write '/'"),
+        ("a\\r.csv", "the path contains a backslash; write '/'"),
         ("a/" * 600 + "b", "the path is longer than 1024 bytes"),
         ("x" * 300, "a part of the path is longer than 255 bytes"),
         ("é" * 128, "a part of the path is longer than 255 bytes"),
@@ -83,8 +83,8 @@ def test_an_absolute_path_into_the_own_folder_is_taken_from_there_on(tmp_path: P
     (tmp_path / "sub" / "q2").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "sub")
     for way in (own, tmp_path / "linked" / "q1", f"{tmp_path}/sub/./q1", f"{tmp_path}//sub//q1/"):
-        assert own_path(tmp_path / "sub", "q1", f"{way}/a/r.csv") == "a/r.csv"
-        assert own_path(tmp_path / "linked", "q1", f"{way}/r.csv") == "r.csv"
+        assert relative_to_instance(tmp_path / "sub", "q1", f"{way}/a/r.csv") == "a/r.csv"
+        assert relative_to_instance(tmp_path / "linked", "q1", f"{way}/r.csv") == "r.csv"
     outside = [
         f"{tmp_path}/sub/q2/r.csv",
         f"{own}/../q1/r.csv",
@@ -96,12 +96,12 @@ def test_an_absolute_path_into_the_own_folder_is_taken_from_there_on(tmp_path: P
         "/\0/x",
     ]
     for path in [*outside, "r.csv", "", "q1/r.csv", "/" * 3000, "/x" * 600]:
-        assert own_path(tmp_path / "sub", "q1", path) == path
-    assert own_path(tmp_path / "sub", "q1", f"{own}//etc/passwd") == "etc/passwd", "inside, whatever it looks like"
+        assert relative_to_instance(tmp_path / "sub", "q1", path) == path
+    assert relative_to_instance(tmp_path / "sub", "q1", f"{own}//etc/passwd") == "etc/passwd", "inside, whatever it looks like"
     for id_ in ("", ".", "..", "q1/..", "absent", "\0"):
-        assert own_path(tmp_path / "sub", id_, "/etc/passwd") == "/etc/passwd"
+        assert relative_to_instance(tmp_path / "sub", id_, "/etc/passwd") == "/etc/passwd"
     (own / "in").symlink_to(own)
-    assert own_path(tmp_path / "sub", "q1", f"{own}/in/r.csv") == "in/r.csv", "a link inside is for the walk to refuse"
+    assert relative_to_instance(tmp_path / "sub", "q1", f"{own}/in/r.csv") == "in/r.csv", "a link inside is for the walk to refuse"
 
 
 @needs_links

@@ -76,7 +76,7 @@ def read_in_every_way(folder: Path, content: bytes) -> list[Submission]:
     """What the reader makes of a file: line by line, in blocks, and in blocks into the compact store."""
     (folder / "results_metadata.jsonl").write_bytes(content)
     found = [read_submission(folder, LINE_BY_LINE), read_submission(folder)]
-    with patch.object(submission.Collected.answers, "__kwdefaults__", {"compact_from": 1}):
+    with patch.object(submission.AnswerCollector.answers, "__kwdefaults__", {"compact_from": 1}):
         found.append(read_submission(folder))
     return found
 
@@ -118,8 +118,8 @@ def test_many_lines_with_planted_faults(tmp_path: Path) -> None:
     assert answers.get("nothing") is None
     twice = answers["i59000"].fault
     assert twice is not None
-    assert twice.detail == "the instance stands on lines 101 and 59002"
-    assert "stands twice" in str(answers["i20000"].fault)
+    assert twice.detail == "the instance is on lines 101 and 59002"
+    assert "is repeated" in str(answers["i20000"].fault)
     assert answers["i59999"].where == "results_metadata.jsonl:60001"
     assert pickle.loads(pickle.dumps(answers)) == dict(answers)
 

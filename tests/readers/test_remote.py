@@ -81,7 +81,7 @@ def test_a_file_and_a_folder_of_one_name(memory: Any) -> None:
 
 def test_absent_places(memory: Any) -> None:
     """No metadata and no such scheme: an error that says which."""
-    for url, said in (("memory://nobody", "no results_metadata.jsonl there"), ("nosuch://x", "no such kind of place")):
+    for url, said in (("memory://nobody", "no results_metadata.jsonl there"), ("nosuch://x", "unknown kind of URL")):
         with pytest.raises(SubmissionError, match=said), copied(url, DEFAULT_LIMITS, read=whole):
             pass
 

@@ -62,7 +62,7 @@ def test_an_empty_file_is_a_submission_without_answers(tmp_path: Path) -> None:
         (lambda path: path / "utf16", "utf16/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
         (
             lambda path: path / "folder",
-            "folder/results_metadata.jsonl: NOT_REGULAR_FILE: a folder stands where a file is needed",
+            "folder/results_metadata.jsonl: NOT_REGULAR_FILE: a folder is where a file is needed",
         ),
         (lambda path: path / "large", "large/results_metadata.jsonl: TOO_LARGE: 2000000 bytes, the limit is 1000000"),
     ],
@@ -139,10 +139,10 @@ def test_a_json_number_is_read_as_the_text_that_stands_in_the_file(tmp_path: Pat
 def test_a_duplicate_id_names_its_lines_and_keeps_one_answer(tmp_path: Path) -> None:
     """Neither the first nor the last wins."""
     read = read_submission(folder(tmp_path, entry("a", value="1"), entry("b"), entry("a", value="2")))
-    assert fault(read, "a") == ("DUPLICATE_ID", "the instance stands on lines 1 and 3")
+    assert fault(read, "a") == ("DUPLICATE_ID", "the instance is on lines 1 and 3")
     assert list(read.answers) == ["a", "b"]
     many = read_submission(folder(tmp_path, *[entry("a")] * 9))
-    assert fault(many, "a") == ("DUPLICATE_ID", "the instance stands on lines 1, 2, 3, 4 and 5 and more")
+    assert fault(many, "a") == ("DUPLICATE_ID", "the instance is on lines 1, 2, 3, 4 and 5 and more")
 
 
 def test_other_keys_are_named_once_and_never_used(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_an_entry_without_a_usable_id_is_a_note(tmp_path: Path, id_: Any) -> Non
     """It can be nobody's answer."""
     read = read_submission(folder(tmp_path, entry("good"), entry(id_)))
     assert list(read.answers) == ["good"]
-    assert read.notes == ("results_metadata.jsonl:2: BAD_METADATA: instance_id must be a text that is not empty",)
+    assert read.notes == ("results_metadata.jsonl:2: BAD_METADATA: instance_id must be a non-empty text",)
 
 
 def test_a_line_that_is_no_json_is_a_note_with_its_number(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_the_reference_readmes_own_example_is_read(tmp_path: Path) -> None:
     """Its unquoted 17.5056918% is that instance's fault, with the hint to quote it."""
     read = read_submission(folder(tmp_path, README_EXAMPLE))
     assert list(read.answers) == ["aaa-1", "aaa-2", "aaa-3"]
-    assert fault(read, "aaa-1") == ("BAD_METADATA", 'not valid JSON at column 33; put quotes round the value: "17.5056918%"')
+    assert fault(read, "aaa-1") == ("BAD_METADATA", 'not valid JSON at column 33; put quotes around the value: "17.5056918%"')
     assert [read.answers[id_].value for id_ in ("aaa-2", "aaa-3")] == ["Google Ring", "output.csv"]
 
 
@@ -192,7 +192,7 @@ def test_notes_are_capped_and_the_rest_counted(tmp_path: Path) -> None:
     """A hostile file cannot fill the report."""
     read = read_submission(folder(tmp_path, *["junk"] * 8), resolve_limits({"notes": 5}))
     assert len(read.notes) == 6
-    assert read.notes[-1] == "results_metadata.jsonl: 3 more notes are not kept"
+    assert read.notes[-1] == "results_metadata.jsonl: 3 more notes are omitted"
 
 
 def test_unprintable_text_is_escaped_in_notes(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from evalsuite.readers import submission as reading
 from evalsuite.readers import submission_files
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
-from evalsuite.readers.submission_files import known_hash, submission_hash
+from evalsuite.readers.submission_files import cached_hash, submission_hash
 from evalsuite.runs import plan
 from evalsuite.runs import scoring as running
 from evalsuite.runs.run_options import RunOptions
@@ -53,7 +53,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def known(folder: Path, memo: DiskCache) -> str:
     """The hash through the memo."""
-    return known_hash(folder, memo, limits=DEFAULT_LIMITS, gold_inodes=frozenset(), gold_hash="", read=lambda: read_metadata(folder))
+    return cached_hash(folder, memo, limits=DEFAULT_LIMITS, gold_inodes=frozenset(), gold_hash="", read=lambda: read_metadata(folder))
 
 
 def plain(folder: Path) -> str:

@@ -17,7 +17,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError
-from evalsuite.readers.archives import tell_files, without_ending
+from evalsuite.readers.archives import stream_files, without_ending
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.archive_submission import Unpacker, _write
 from tests.cli.test_run import text_gold, text_submission
@@ -154,18 +154,18 @@ def _linked_archive(folder: Path) -> Path:
 
 HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "absolute name": (one_zip("/etc/cron.d/x"), "BAD_PATH: the path is not relative"),
-    "way up": (one_zip("a/../../x"), "BAD_PATH: the path holds '..'"),
-    "way up, tar": (lambda f: tarred(f / "x.tar", ("../x", tarfile.REGTYPE, b"x", "")), "BAD_PATH: the path holds '..'"),
+    "way up": (one_zip("a/../../x"), "BAD_PATH: the path contains '..'"),
+    "way up, tar": (lambda f: tarred(f / "x.tar", ("../x", tarfile.REGTYPE, b"x", "")), "BAD_PATH: the path contains '..'"),
     "drive": (one_zip("C:/x"), "BAD_PATH: the path names a drive"),
-    "backslash": (one_zip("a\\..\\x"), "BAD_PATH: the path holds a backslash"),
-    "NUL in a name": (one_zip("a/r.csv\0.png"), "BAD_PATH: the path holds a control character"),
-    "terminal code in a name": (one_zip("a/\x1b[2J"), "BAD_PATH: the path holds a control character"),
+    "backslash": (one_zip("a\\..\\x"), "BAD_PATH: the path contains a backslash"),
+    "NUL in a name": (one_zip("a/r.csv\0.png"), "BAD_PATH: the path contains a control character"),
+    "terminal code in a name": (one_zip("a/\x1b[2J"), "BAD_PATH: the path contains a control character"),
     "long path": (one_zip("/".join(["x" * 100] * 12)), "BAD_PATH: the path is longer than 1024 bytes"),
     "deep path": (one_zip("/".join("x" * 60)), "BAD_PATH: a path of more than 32 folders"),
-    "twice": (lambda f: zipped(f / "x.zip", ("a/r", b"1"), ("a/r", b"2")), "BAD_PATH: 'a/r' stands twice"),
-    "case of letters": (lambda f: zipped(f / "x.zip", ("a/R", b"1"), ("a/r", b"2")), "differs from 'a/R' in the case of letters alone"),
-    "case of folders": (lambda f: zipped(f / "x.zip", ("A/r", b"1"), ("a/q", b"2")), "'a' differs from 'A' in the case of letters alone"),
-    "composed letters": (lambda f: zipped(f / "x.zip", ("a/\u00e9", b"1"), ("a/e\u0301", b"2")), "in the case of letters alone"),
+    "twice": (lambda f: zipped(f / "x.zip", ("a/r", b"1"), ("a/r", b"2")), "BAD_PATH: 'a/r' occurs twice"),
+    "case of letters": (lambda f: zipped(f / "x.zip", ("a/R", b"1"), ("a/r", b"2")), "differs from 'a/R' only in case"),
+    "case of folders": (lambda f: zipped(f / "x.zip", ("A/r", b"1"), ("a/q", b"2")), "'a' differs from 'A' only in case"),
+    "composed letters": (lambda f: zipped(f / "x.zip", ("a/\u00e9", b"1"), ("a/e\u0301", b"2")), "only in case"),
     "file and folder": (lambda f: zipped(f / "x.zip", ("a/r", b"1"), ("a/r/s", b"2")), "'a/r' is a file and a folder"),
     "link, zip": (_link_in_a_zip, "NOT_REGULAR_FILE: a link or device"),
     "link, tar": (one_tar(tarfile.SYMTYPE, "/etc/passwd"), "NOT_REGULAR_FILE: a link, device"),
@@ -173,7 +173,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "device": (one_tar(tarfile.CHRTYPE), "NOT_REGULAR_FILE: a link, device"),
     "pipe": (one_tar(tarfile.FIFOTYPE), "NOT_REGULAR_FILE: a link, device"),
     "holes": (_sparse, "NOT_REGULAR_FILE: a link, device or file with holes"),
-    "bomb": (_bomb, "LIMIT: unpacked it holds more than 3000000 bytes (limit archive_bytes)"),
+    "bomb": (_bomb, "LIMIT: unpacked it contains more than 3000000 bytes (limit archive_bytes)"),
     "gzip bomb": (_gzip_bomb, "TOO_LARGE: a/r.csv: 8589934592 bytes, the limit file_bytes is 1000000"),
     "lies about its size": (_lying, "BAD_ARCHIVE"),
     "many members": (_many, "LIMIT: more than 1000 members (limit archive_members)"),
@@ -183,11 +183,11 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "cut off in a head": (_changed_tar(lambda tar: tar[:1300]), "BAD_ARCHIVE: it is damaged"),
     "damaged head": (_changed_tar(lambda tar: tar[:1030] + b"?" + tar[1031:]), "BAD_ARCHIVE: it is damaged"),
     "damaged head, packed": (_changed_tar(lambda tar: tar[:1030] + b"?" + tar[1031:], ".tgz"), "BAD_ARCHIVE: it is damaged"),
-    "zeros for a head": (_changed_tar(lambda tar: tar[:1024] + bytes(512) + tar[1536:]), "BAD_ARCHIVE: something stands behind its end"),
-    "two in one": (_changed_tar(lambda tar: tar + tar), "BAD_ARCHIVE: something stands behind its end"),
-    "endless zeros": (_changed_tar(lambda tar: tar + bytes(4_000_000), ".tgz"), "LIMIT: unpacked it holds more than 3000000 bytes"),
-    "no archive": (_no_archive, "BAD_ARCHIVE: it is damaged, or no archive"),
-    "empty tar": (lambda f: tarred(f / "x.tar"), "BAD_ARCHIVE: there is nothing in it"),
+    "zeros for a head": (_changed_tar(lambda tar: tar[:1024] + bytes(512) + tar[1536:]), "BAD_ARCHIVE: there is data after its end"),
+    "two in one": (_changed_tar(lambda tar: tar + tar), "BAD_ARCHIVE: there is data after its end"),
+    "endless zeros": (_changed_tar(lambda tar: tar + bytes(4_000_000), ".tgz"), "LIMIT: unpacked it contains more than 3000000 bytes"),
+    "no archive": (_no_archive, "BAD_ARCHIVE: it is damaged, or not an archive"),
+    "empty tar": (lambda f: tarred(f / "x.tar"), "BAD_ARCHIVE: it is empty"),
     "a pipe of that name": (_pipe, "NOT_REGULAR_FILE"),
     "a link of that name": (_linked_archive, "BAD_PATH: the path goes through a link"),
 }
@@ -302,6 +302,6 @@ def test_a_hundred_thousand_members_cost_little(tmp_path: Path) -> None:
     path = zipped(tmp_path / "x.zip", *((str(n), b"") for n in range(100_000)))
     tracemalloc.start()
     with pytest.raises(FaultError, match="more than 50000 members"):
-        list(tell_files(str(path), path.name, resolve_limits()))
+        list(stream_files(str(path), path.name, resolve_limits()))
     assert tracemalloc.get_traced_memory()[1] < 200 << 20
     tracemalloc.stop()

@@ -78,7 +78,7 @@ def test_notes_of_files(noted: Run) -> None:
     assert notes_of(noted) == {
         "same": ["keys not read: 'score', 'evaluation'", "byte-identical to gold: g.csv"],
         "sink": ["kitchen sink: 42 columns submitted, 2 needed"],
-        "up": ["path refused: BAD_PATH: the path holds '..'"],
+        "up": ["path refused: BAD_PATH: the path contains '..'"],
         "hard": ["hard link to a gold file: it was not read"],
     }
 

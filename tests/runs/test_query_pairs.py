@@ -123,7 +123,7 @@ def test_difficulties_are_groups(here: Path, capsys: pytest.CaptureFixture[str])
         (["run", "dbs", "--gold", "gold.sql"], "a folder"),
         (["run", "gold.sql", "--gold", "gold.sql"], "lies in the gold"),
         (["run", "broken.json", "--gold", "gold.sql"], "BAD_JSON"),
-        (["run", "pred.json", "--gold", "bare.sql"], "bare.sql:1: no database behind the query"),
+        (["run", "pred.json", "--gold", "bare.sql"], "bare.sql:1: no database after the query"),
         (["run", "pred.json", "--gold", "gold.sql", "--mode", "sql"], "--mode"),
         (["run", "pred.json", "--gold", "gold.sql", "--databases", "nowhere"], "no such folder"),
         (["run", "pred.json", "--gold", "outside.sql", "--databases", "dbs"], ""),

@@ -40,7 +40,7 @@ def test_changes_beside_an_sqlite_file(tmp_path: Path) -> None:
     writer = sqlite3.connect(tmp_path / "a.sqlite")
     writer.execute("PRAGMA journal_mode = WAL")
     writer.execute("CREATE TABLE t (x)")
-    with pytest.raises(UsageError, match=r"a\.sqlite-wal holds changes"):
+    with pytest.raises(UsageError, match=r"a\.sqlite-wal contains changes"):
         open_session(Connection(name="x", engine="sqlite", database=str(tmp_path / "a.sqlite")), QueryLimits())
     writer.close()
 

@@ -16,7 +16,7 @@ from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Fault
 from evalsuite.sql import open_session
 from evalsuite.sql.execution import ask, run_answer
-from evalsuite.sql.query_pool import Answered, Queries, Query
+from evalsuite.sql.query_pool import Query, QueryOutcome, QueryPool
 from evalsuite.sql.session import Connection, QueryLimits
 from tests.sql import postgres_server
 
@@ -143,7 +143,7 @@ def test_a_server_that_goes_away_is_nobodys_answer(postgres: Connection, tmp_pat
         stopped = threading.Event()
         killer = threading.Thread(target=end_sessions, args=(times,), daemon=True)
         killer.start()
-        queries = Queries(limits=LIMITS, jobs=1, submission=tmp_path, gold=tmp_path)
+        queries = QueryPool(limits=LIMITS, jobs=1, submission=tmp_path, gold=tmp_path)
         try:
             ((answered),) = queries.answers([Query(name="q", text=sql, connection=postgres, place=tmp_path / "q.csv")])
         finally:
@@ -189,10 +189,10 @@ def test_a_server_that_falls_silent_is_nobodys_answer(
 ) -> None:
     """Its line stands, and nothing comes any more, nor of a new one: the run ends, and the set-up is at fault, not the answer."""
     monkeypatch.setattr("evalsuite.sql.postgres._CONNECT_SECONDS", 2)
-    answered: list[Answered] = []
+    answered: list[QueryOutcome] = []
     with relay(int(postgres.options["port"]), word) as port:
         silent = replace(postgres, options={**postgres.options, "port": port})
-        queries = Queries(limits=replace(LIMITS, seconds=1), jobs=1, submission=tmp_path, gold=tmp_path)
+        queries = QueryPool(limits=replace(LIMITS, seconds=1), jobs=1, submission=tmp_path, gold=tmp_path)
         asked = [Query(name="q", text="SELECT 1 AS x", connection=silent, place=tmp_path / "q.csv")]
         asking = threading.Thread(target=lambda: answered.extend(queries.answers(asked)), daemon=True)
         asking.start()

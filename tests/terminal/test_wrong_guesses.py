@@ -68,7 +68,7 @@ run sub --watch --resume one                            | --watch and --resume e
 run sub --resume one --no-save                          | --resume and --no-save exclude each other
 run sub --databases nowhere                             | --databases nowhere: no such folder
 run sub --gold-cache bin.csv                            | --gold-cache bin.csv: not a folder
-run foo://x                                             | foo://x: no such kind of place
+run foo://x                                             | foo://x: unknown kind of URL
 compare one two --alpha 2                               | alpha must lie between 0 and 1, found 2
 agree one two --threshold nan                           | --threshold cannot be nan
 agree one two --most -1                                 | --most cannot be -1
@@ -166,7 +166,7 @@ leaderboard gold                                        | gold: no submission an
 leaderboard sub --gold sub                              | sub: no *_eval.jsonl file | so it is a submission
 leaderboard sub empty                                   -> 1 | 1 could not be read (exit 1)
 gold check sub                                          | sub: no *_eval.jsonl file | so it is a submission
-gold lint nowhere                                       | nowhere: no such gold folder | give the folder that holds *_eval.jsonl
+gold lint nowhere                                       | nowhere: no such gold folder | give the folder that contains *_eval.jsonl
 gold convert gold --out new                             | gold is in the original layout already
 gold suspects one                                       | suspects needs runs of at least two independent submissions
 gold contamination gold --against nowhere               | no such file: nowhere
@@ -218,7 +218,7 @@ schema infer nowhere.json                               | MISSING_FILE: nowhere.
 schema resolve questions.csv                            | BAD_JSON
 schema check bin.csv --gold bin.csv                     | BAD_ENCODING
 check table_match --prediction nowhere.csv --gold semi.csv | MISSING_FILE: nowhere.csv
-check table_match --prediction other --gold semi.csv    | a folder stands where a file is needed
+check table_match --prediction other --gold semi.csv    | a folder is where a file is needed
 check table_match --prediction semi.csv --gold questions.csv -> 0 | 'instance_id;label' is one column | delimiter
 check llm_judge --prediction a --gold b --judge bin.csv | bin.csv: not readable as UTF-8 text
 check number_match --prediction @nowhere --gold 1       | MISSING_FILE: nowhere

@@ -18,7 +18,7 @@ from evalsuite.compare.column_profiles import Terms, place
 from evalsuite.core.errors import UsageError, did_you_mean
 from evalsuite.core.types import Table
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.load_table import as_texts, read_bare
+from evalsuite.readers.load_table import as_texts, load_table
 from evalsuite.scorers import SCORERS
 
 # Float noise of writing and reading.
@@ -42,7 +42,7 @@ def compare_files(
     """
     files, sides = (Path(gold), Path(prediction)), []
     for file, copy in zip(files, (None, private), strict=True):
-        sides.append(read_bare(file, DEFAULT_LIMITS, table=table, private=copy))
+        sides.append(load_table(file, DEFAULT_LIMITS, table=table, private=copy))
     if all(isinstance(side, Table) for side in sides):
         return _tables(files, sides, key, ordered=ordered)
     if any(isinstance(side, Table) for side in sides):

@@ -32,7 +32,7 @@ from evalsuite.sql.query_edits import QueryEdit
 if TYPE_CHECKING:
     from evalsuite.runs.databases import Databases, SqlAnswers
     from evalsuite.sandbox.fork_server import ForkServer
-    from evalsuite.sql.query_pool import Queries
+    from evalsuite.sql.query_pool import QueryPool
     from evalsuite.sql.session import Connection
 
 
@@ -255,7 +255,7 @@ class _QueriedTable:
     executed: Path | None
     n_runs: int = 0
     stopped: Counter[str] = field(default_factory=Counter)
-    _runners: dict[bool, "Queries"] = field(default_factory=dict)
+    _runners: dict[bool, "QueryPool"] = field(default_factory=dict)
 
     @property
     def dialect(self) -> str:

@@ -38,7 +38,7 @@ from evalsuite.analysis.gold_checks.generated_answers import (
     tree_mutants,
     tree_variants,
 )
-from evalsuite.compare.column_profiles import held
+from evalsuite.compare.column_profiles import with_cache
 from evalsuite.compare.messages import verdicts_only
 from evalsuite.compare.string_columns import unpacked
 from evalsuite.core.errors import UNSCORED, EvalsuiteError, FaultError
@@ -346,7 +346,7 @@ def _first_rows(gold: Any) -> Any:
 
 def _held(gold: Table) -> Table:
     """Return the table with cached text columns: all answers made from it share most of them."""
-    return gold if gold.types is not None else held(unpacked(gold))
+    return gold if gold.types is not None else with_cache(unpacked(gold))
 
 
 def _taken(entry: Scorer, form: Any, parameters: Mapping[str, Any], blocked: frozenset[Rule]) -> Taken:

@@ -22,7 +22,7 @@ from evalsuite.gold.errata import Errata, read_errata
 from evalsuite.readers.gold_files import gold_inodes, read_gold_files
 from evalsuite.readers.json_text import check_depth
 from evalsuite.readers.limits import Limits, resolve_limits
-from evalsuite.readers.submission_files import file_contents, hash_of, unsure_of
+from evalsuite.readers.submission_files import file_contents, hash_of, uncertain_instances
 from evalsuite.runs.batch_scoring import asks_judge, is_batch
 from evalsuite.runs.databases import Databases, connection_of, has_query
 from evalsuite.runs.errata_scores import correct, unapplied
@@ -480,7 +480,7 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         receipt=said["receipt"],
         corrections=_corrections(replay, rows, said, again),
         submission_hash=hash_of(contents),
-        unsure=unsure_of(replay.tasks, rows, contents),
+        unsure=uncertain_instances(replay.tasks, rows, contents),
         seconds=said["seconds"],
         root=_root(replay, rows, said, contents, living=bool(living)),
     ).to_json()

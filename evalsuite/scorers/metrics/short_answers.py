@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Final, Literal
 
-from evalsuite.compare.text_rules import shorten
+from evalsuite.compare.answer_messages import shorten
 from evalsuite.core.metric import Direction, Measure, Metric, MetricError, best
 from evalsuite.scorers.metrics.tokens import squad, unicode_tokens
 

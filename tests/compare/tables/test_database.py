@@ -144,7 +144,7 @@ def test_dbt_does_not_die_of_a_null() -> None:
     for reference, expected in (("original", 0), ("dbt", 1)):
         assert match_database({"t": copy}, {"t": copy}, reference=reference).official == expected, reference
     wrong, _ = fetch(["INTEGER", "INTEGER"], [["1", "4"], ["2", "3"]])
-    assert match_database({"t": wrong}, {"t": copy}, reference="dbt").reason.endswith("1 of 2 cells differ, first at row 1: empty vs 4")
+    assert match_database({"t": wrong}, {"t": copy}, reference="dbt").reason.endswith("1 of 2 cells differ, first at row 1: empty vs 4)")
 
 
 def test_what_keeps_a_check_from_being_judged() -> None:

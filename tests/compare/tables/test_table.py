@@ -58,11 +58,9 @@ def test_the_reason_names_the_first_difference() -> None:
     """A failed column is named with its nearest predicted column and the first cell that differs, counted from 1."""
     gold = Table(header=("id", "revenue"), columns=(["1", "2", "3"], ["5", "10.5", "7"]), n_rows=3)
     predicted = Table(header=("rev", "id"), columns=(["5", "10.9", "7"], ["1", "2", "3"]), n_rows=3)
-    expected = (
-        "gold column 2 'revenue' has no equal: nearest is predicted column 1 'rev', 1 of 3 cells differ, first at row 2: 10.5 vs 10.9"
-    )
+    expected = "gold column 2 'revenue' has no match; closest is 'rev' (1 of 3 cells differ, first at row 2: 10.5 vs 10.9)"
     assert match_table(predicted, gold).reason == expected
-    assert match_table(predicted, gold, ignore_order=True).reason.endswith("1 of 3 cells differ, first when sorted: 10.5 vs 10.9")
+    assert match_table(predicted, gold, ignore_order=True).reason.endswith("1 of 3 cells differ, first when sorted: 10.5 vs 10.9)")
 
 
 def test_a_column_gold_has_not() -> None:
@@ -88,7 +86,7 @@ def test_lists_of_tables() -> None:
     options: dict[str, Any] = {"needed": [[], []], "ignore_orders": [False, False]}
     assert match_table_list([one, two], [one, two], **options).official == 1
     assert match_table_list([two, one], [one, two], **options).reason.startswith("table 1 of 2 'a.csv': gold column 1 'c0'")
-    assert match_table_list([one], [one, two], **options).reason == "1 table handed in, gold has 2"
+    assert match_table_list([one], [one, two], **options).reason == "1 table submitted, gold has 2"
     assert match_table_list([one, Fault(code="BAD_CSV")], [one, two], **options).official == 0
 
 

@@ -133,7 +133,7 @@ def test_what_cannot_be_decided_ends_at_a_counted_cap(make: Callable[[], tuple[C
     assert verdict.value == 0
     assert verdict.fault is not None
     assert verdict.fault.code == "LIMIT"
-    assert verdict.reason.startswith("LIMIT: no agreeing column assignment among ")
+    assert verdict.reason.startswith("LIMIT: no matching column assignment among ")
 
 
 def test_caps_are_counted_in_steps_edges_and_walks() -> None:

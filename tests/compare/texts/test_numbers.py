@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.column_profiles import Outline
+from evalsuite.compare.column_profiles import ColumnProfile
 from evalsuite.compare.number_columns import numbers_of, surely_strictly_equal
 from evalsuite.compare.numbers import Number, Tolerance, numbers_equal, reach
 from evalsuite.compare.strict_cells import read_text
@@ -81,7 +81,7 @@ def test_nothing_equal_lies_out_of_reach(found: list[tuple[str, str]], tolerance
                 assert distance <= (reach(predicted, tolerance, coarsest) or 0.0)
                 assert k in windows[row]
     if all(map(numbers_equal, golds, predictions, [tolerance] * len(golds))):
-        assert pair_columns(Outline(golds), Outline(predictions), tolerance) is not None
+        assert pair_columns(ColumnProfile(golds), ColumnProfile(predictions), tolerance) is not None
 
 
 def block(cells: list[str]) -> Block:
