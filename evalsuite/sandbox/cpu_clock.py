@@ -105,7 +105,10 @@ class Clock:
     def __init__(self, processes: Callable[[], Iterable[int]] = tuple, *, with_caller: bool = False) -> None:
         self._processes = processes
         self._caller = _this_thread() if with_caller else []
-        self._known: dict[str, tuple[float, float]] = {}
+        self._known: dict[str, tuple[float, float, int]] = {}
+        # Runnable threads at the last reading with their time slices, and the waits counted before the kernel reported them.
+        self._runnable: dict[str, int] = {}
+        self._counted: dict[str, float] = {}
         self._cpu_known: dict[int, float] = {}
         self.had = self.waited = self._pending = 0.0
         self._is_blind = False
@@ -153,7 +156,12 @@ class Clock:
             taken = min(own, cpu)
             self.had, self.waited = self.had + taken, self.waited + own - taken
             return
-        can_run = self._can_run() if self._throttled > throttled or own + self._pending - delay - cpu > _LEAST_PENDING else False
+        can_run = False
+        if self._throttled > throttled or own + self._pending - delay - cpu > _LEAST_PENDING:
+            delay += self._ongoing_wait(own)
+            can_run = bool(self._runnable)
+        else:
+            self._runnable = {}
         if can_run:
             delay += self._throttled - throttled
         waited = max(0.0, min(delay, whole - cpu + self._pending, own + self._pending))
@@ -170,21 +178,32 @@ class Clock:
         self._known = {}
         numbers = list(self._processes())
         for place in (*self._caller, *(place for number in numbers for place in _threads(number))):
-            ran, waited = _schedule(place)
+            ran, waited, slices = _schedule(place)
             if ran or waited:
                 is_reported = True
-                before = known.get(place, (0.0, 0.0))
-                cpu, delay = cpu + max(0.0, ran - before[0]), delay + max(0.0, waited - before[1])
-                self._known[place] = ran, waited
+                before = known.get(place, (0.0, 0.0, 0))
+                reported = max(0.0, waited - before[1])
+                counted = min(reported, self._counted.get(place, 0.0))
+                if counted:
+                    self._counted[place] -= counted
+                cpu, delay = cpu + max(0.0, ran - before[0]), delay + reported - counted
+                self._known[place] = ran, waited, slices
         if not is_reported:
             taken = {number: _cpu_of(number) for number in numbers or [os.getpid()]}
             cpu = sum(max(0.0, now - self._cpu_known.get(number, 0.0)) for number, now in taken.items())
             self._cpu_known = taken
         return delay, cpu, is_reported
 
-    def _can_run(self) -> bool:
-        """Return whether a thread is running or runnable. Throttling does not delay a sleeping thread."""
-        return any(_state(place) == "R" for place in self._known)
+    def _ongoing_wait(self, own: float) -> float:
+        """Read which threads are runnable and return the seconds of a wait that has not ended: all of `own`, else 0.
+
+        The kernel reports a wait when it ends. A thread that is runnable at two readings, with no time slice in between, waited throughout.
+        """
+        before, self._runnable = self._runnable, {place: known[2] for place, known in self._known.items() if _state(place) == "R"}
+        stuck = [place for place, slices in self._runnable.items() if before.get(place) == slices]
+        for place in stuck:
+            self._counted[place] = self._counted.get(place, 0.0) + own
+        return own if stuck else 0.0
 
 
 class Alarm:
@@ -237,13 +256,13 @@ def _threads(number: int) -> list[str]:
         return []
 
 
-def _schedule(place: str) -> tuple[float, float]:
-    """Return (seconds on a CPU, seconds of waiting for one) of a thread; zeros if the kernel does not report them or the thread is gone."""
+def _schedule(place: str) -> tuple[float, float, int]:
+    """Return (seconds on a CPU, seconds of waiting for one, time slices) of a thread; zeros if the kernel does not report them."""
     try:
-        ran, waited, _ = _text(f"{place}/schedstat").split()
-        return int(ran) / 1e9, int(waited) / 1e9
+        ran, waited, slices = map(int, _text(f"{place}/schedstat").split())
+        return ran / 1e9, waited / 1e9, slices
     except (OSError, ValueError):
-        return 0.0, 0.0
+        return 0.0, 0.0, 0
 
 
 def _state(place: str) -> str:

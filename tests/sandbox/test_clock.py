@@ -67,7 +67,14 @@ class Told:
         self.throttled, self.step_throttled = 0.0, throttled
         monkeypatch.setattr(cpu_clock.time, "monotonic", lambda: self.at)
         monkeypatch.setattr(cpu_clock, "throttled_seconds", lambda: self.throttled)
-        monkeypatch.setattr(Clock, "_differences", lambda _: (self.delay, self.cpu, self.told))
+        self.slices = 0
+        monkeypatch.setattr(Clock, "_differences", lambda clock: self.differences(clock))
+
+    def differences(self, clock: Clock) -> tuple[float, float, bool]:
+        """What is new, as the clock would read it; a thread that used a CPU had another time slice."""
+        self.slices += self.cpu > 0
+        clock._known = dict.fromkeys(clock._known, (1.0, 1.0, self.slices))
+        return self.delay, self.cpu, self.told
 
     def after(self, watched: Clock, *, seconds: float, passed: float, delay: float = 0.0, cpu: float = 0.0) -> Verdict:
         """The verdict after so long on the wall, looked at every half second; delay and CPU are shares of that."""
@@ -107,7 +114,7 @@ def test_who_computes_only_when_looked_at_is_late(monkeypatch: pytest.MonkeyPatc
     told = Told(monkeypatch)
     monkeypatch.setattr(cpu_clock, "_state", lambda _: "R")
     watched = Clock()
-    watched._known = {"/proc/1/task/1": (1.0, 1.0)}
+    watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
     assert told.after(watched, seconds=10, passed=10, cpu=0.1) == ""
     assert told.after(watched, seconds=10, passed=1, cpu=0.1) == "late"
 
@@ -128,7 +135,7 @@ def test_a_group_without_share_waits(state: str, at: int, monkeypatch: pytest.Mo
     told = Told(monkeypatch, throttled=0.8)
     monkeypatch.setattr(cpu_clock, "_state", lambda _: state)
     watched = Clock()
-    watched._known = {"/proc/1/task/1": (1.0, 1.0)}
+    watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
     cpu = 0.2 if state == "R" else 0.0
     assert told.after(watched, seconds=10, passed=at - 1, cpu=cpu) == ""
     assert told.after(watched, seconds=10, passed=2, cpu=cpu) == "late"
@@ -224,7 +231,7 @@ def test_a_wait_that_goes_on_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> 
     told = Told(monkeypatch)
     monkeypatch.setattr(cpu_clock, "_state", lambda _: "R")
     watched = Clock()
-    watched._known = {"/proc/1/task/1": (1.0, 1.0)}
+    watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
     assert told.after(watched, seconds=10, passed=9.5, cpu=1) == ""
     told.at, told.delay, told.cpu = told.at + 1, 0.0, 0.0
     assert watched.over(10) == ""
@@ -232,3 +239,26 @@ def test_a_wait_that_goes_on_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> 
     assert watched.over(10) == ""
     assert watched.had == pytest.approx(9.6)
     assert told.after(watched, seconds=10, passed=0.5, cpu=1) == "late"
+
+
+def test_a_long_wait_is_not_charged_and_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A runnable thread that gets no time slice for 20 s is charged nothing; the kernel's report of that wait, later, pays for no sleep."""
+    at, thread, state = 100.0, (1.0, 1.0, 1), "R"
+    monkeypatch.setattr(cpu_clock.time, "monotonic", lambda: at)
+    monkeypatch.setattr(cpu_clock, "throttled_seconds", lambda: 0.0)
+    monkeypatch.setattr(cpu_clock, "_threads", lambda _: ["/proc/1/task/1"])
+    monkeypatch.setattr(cpu_clock, "_schedule", lambda _: thread)
+    monkeypatch.setattr(cpu_clock, "_state", lambda _: state)
+    watched = Clock(lambda: [1])
+    for _ in range(40):
+        at += 0.5
+        assert watched.over(5) == ""
+    # At most one reading stays unexplained.
+    assert watched.had - watched._pending <= 0.5
+    at, thread, state = at + 0.5, (1.0, 21.5, 2), "S"
+    assert watched.over(5) == ""
+    assert watched.had <= 0.5
+    sleeping = at
+    while not watched.over(5):
+        at += 0.5
+    assert at - sleeping <= 5.5
