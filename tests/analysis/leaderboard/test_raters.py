@@ -72,7 +72,7 @@ def test_text_and_numbers_are_not_compared() -> None:
 
 def test_left_out_is_counted_by_reason() -> None:
     """What only one side labelled is no item, and every such instance is counted once."""
-    a = Rater(name="a", labels={"x": 1.0, "y": 0.0}, silent={"z": "missing"})
+    a = Rater(name="a", labels={"x": 1.0, "y": 0.0}, silent={"z": "not handed in"})
     b = Rater(name="b", labels={"x": 1.0, "z": 1.0, "v": 0.0}, silent={"y": "no label"})
     assert agree(a, b).left_out == {"no label in b": 1, "not handed in in a": 1, "only in b": 1}
 
