@@ -112,7 +112,7 @@ def test_a_file_just_written_is_not_trusted(folder: Path) -> None:
     """Its times may stay the same when it changes again, so nothing is remembered."""
     memo = DiskCache(None)
     known(folder, memo)
-    assert memo._fresh == {}
+    assert memo._unsaved == {}
 
 
 def test_a_link_to_gold_changes_the_hash(folder: Path) -> None:

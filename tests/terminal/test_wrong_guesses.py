@@ -125,14 +125,14 @@ suite create x --from questions.csv --scorer table_match | table_match compares 
 """
 FOLDERS = """
 run .                                                   | no results_metadata.jsonl in . | did you mean 'sub'
-run nowhere                                             | nowhere: no such submission folder | holds results_metadata.jsonl
+run nowhere                                             | nowhere: no such submission folder | contains results_metadata.jsonl
 run gold                                                | no results_metadata.jsonl in gold | so it is gold
-run other                                               | no results_metadata.jsonl in other | here is readme.txt
+run other                                               | no results_metadata.jsonl in other | this one contains readme.txt
 run bin.csv                                             | bin.csv: not a folder
 run LONG                                                | cannot be read: File name too long
 run sub --gold sub                                      | sub: no *_eval.jsonl file | so it is a submission
 run gold --gold sub                                     | sub: no *_eval.jsonl file | so it is a submission
-run sub --gold nowhere                                  | nowhere: no such gold folder | holds *_eval.jsonl, or name it with --gold
+run sub --gold nowhere                                  | nowhere: no such gold folder | contains *_eval.jsonl, or name it with --gold
 run sub --gold semi.csv                                 | semi.csv:1: not valid JSON | a file of questions and references becomes a suite
 run sub --gold LONG                                     | cannot be read: File name too long
 run sub --out gold                                      | gold is not empty and not a run folder
@@ -156,7 +156,7 @@ rescore one --submission nowhere                        | nowhere: no such submi
 rescore one --gold sub                                  | sub: no *_eval.jsonl file | so it is a submission
 merge one --out whole                                   | one is the run of no shard | run --shard i/n
 merge other --out whole                                 | no finished run in other
-compare one bin.csv --gold gold                         | bin.csv: not a folder | a file of answers is run against a suite
+compare one bin.csv --gold gold                         | bin.csv: not a folder | to run a file of answers against a suite
 compare one                                             | a comparison needs two runs | evalsuite compare BASELINE CANDIDATE
 compare one gold                                        | no results_metadata.jsonl in gold | so it is gold
 compare one sub --gold sub                              | sub: no *_eval.jsonl file | so it is a submission
