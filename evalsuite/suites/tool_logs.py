@@ -241,7 +241,7 @@ def read_samples(path: Path, text: str) -> ForeignLog:
             continue
         runs.setdefault(name, []).append(entry)
     if not runs:
-        raise UsageError(f"{path}: no sample of lm-eval in it", hint="samples_TASK_TIME.jsonl, written with --log_samples")
+        raise UsageError(f"{path}: no sample of lm-eval in it", hint="samples_TASK_TIME.jsonl, written by `lm_eval --log_samples`")
     return ForeignLog.of("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(found)) for name, found in runs.items()], lost, path)
 
 

@@ -173,5 +173,5 @@ def test_behind_other_walls_there_is_no_jail(tmp_path: Path, monkeypatch: pytest
     plain, allowed, trusted = (rows_of(tmp_path / place)["tree"] for place in ("plain", "allowed", "walls"))
     assert [(row["status"], row["fault"]) for row in (plain, allowed)] == [("unscored", "NO_JAIL")] * 2
     assert "--allow-programs" in plain["reason"]
-    assert "--allow-programs asks for --isolation none" in allowed["reason"]
+    assert "--allow-programs needs --isolation none" in allowed["reason"]
     assert trusted["score"] == 1

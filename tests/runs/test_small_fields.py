@@ -48,7 +48,7 @@ def test_any_place_comes_back_as_it_was(file: str, line: str) -> None:
 
 def test_places_in_very_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of more files than are numbered the places are kept as they are."""
-    monkeypatch.setattr(types, "_MOST_FILES", len(types._files) + 2)
+    monkeypatch.setattr(types, "_MAX_FILES", len(types._files) + 2)
     answers = [Answer(instance_id="a", answer_type="answer", value="x", where=f"many-{at}:{at + 1}") for at in range(9)]
     assert [answer.where for answer in answers] == [f"many-{at}:{at + 1}" for at in range(9)]
-    assert len(types._files) == types._MOST_FILES
+    assert len(types._files) == types._MAX_FILES

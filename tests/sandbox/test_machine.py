@@ -231,7 +231,7 @@ def test_a_full_memory_is_not_the_answers_fault(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
-        with place.open("rb") as source, pytest.raises(FaultError, match="no room on this machine") as raised:
+        with place.open("rb") as source, pytest.raises(FaultError, match="this machine has no space") as raised:
             unnamed_copy(source, 1 << 30)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -91,8 +91,8 @@ def word(value: float | None) -> str:
 
 
 def kind_of(score: Score) -> tuple[str, str]:
-    """Return the reasons under both rules up to their first colon, without values and plurals."""
-    first = (_VALUES.sub("#", reason.partition(":")[0]) for reason in (score.reason, score.reason_for("strict")))
+    """Return the reasons under both rules up to their first colon or semicolon, without values and plurals."""
+    first = (_VALUES.sub("#", re.split("[:;]", reason, maxsplit=1)[0]) for reason in (score.reason, score.reason_for("strict")))
     return tuple(_PLURAL.sub("", reason) for reason in first)  # type: ignore[return-value]
 
 

@@ -229,7 +229,7 @@ _CODES = (
     ("quoted-name", re.compile("needs quotes")),
     (
         "list-length",
-        re.compile(r"condition_cols (has|holds|must be)|ignore_order has|(condition_cols|ignore_orders) has \d+ entr"),
+        re.compile(r"condition_cols (has|contains|must be)|ignore_order has|(condition_cols|ignore_orders) has \d+ entr"),
     ),
 )
 
