@@ -11,12 +11,12 @@ of an empty cell depends on all others. The fast representations return None whe
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from evalsuite.compare.duckdb_fetchdf_compat import cells_of_column, database_columns, unsupported_type
+from evalsuite.compare.duckdb_fetchdf_compat import cells_of_column, database_columns
 from evalsuite.compare.messages import (
     FEW_RANKED_CELLS,
     LONGEST_FLOAT,
@@ -32,7 +32,6 @@ from evalsuite.compare.messages import (
     row_count,
     shorten,
     table_count,
-    unsupported,
 )
 from evalsuite.compare.number_columns import in_order, in_parts, is_surely_text, officially_equal, surely_unequal
 from evalsuite.compare.numbers import Tolerance
@@ -41,7 +40,6 @@ from evalsuite.compare.pandas_typing import NA_WORDS, Typed, official_frame, raw
 from evalsuite.compare.string_columns import Packed, array_columns, first_rows, packed_of
 from evalsuite.compare.table_diff import Comparisons, TableDiff
 from evalsuite.compare.table_digests import AnyTable, equal_digest, exact_table
-from evalsuite.compare.table_parameters import list_problem, needs_quotes
 from evalsuite.core.errors import describe
 from evalsuite.core.types import Fault, Score, Table
 
@@ -750,65 +748,3 @@ def _numbered(score: Score, word: str, position: int, n_all: int, name: str) -> 
     title = f" {shorten(name)}" if name else ""
     details = {**score.details, word: position}
     return replace(score, reason=f"{word} {position} of {n_all}{title}: {score.reason}", details=details)
-
-
-def match_database(
-    prediction: Mapping[str, AnyTable | Fault],
-    gold: Mapping[str, AnyTable | Fault],
-    *,
-    tables: Sequence[str] | None = None,
-    needed: Sequence[Sequence[int]] | None = None,
-    ignore_orders: Sequence[bool] | None = None,
-    reference: Reference = "original",
-    comparisons: Comparisons | None = None,
-) -> Score:
-    """1 if each of gold's tables (`tables`, or all) matches the predicted table of that name (case ignored), else 0.
-
-    `needed` and `ignore_orders` are in the order of the tables; without them all columns count and rows keep their order.
-    """
-    names = list(gold) if tables is None else list(tables)
-    problem = list_problem(len(names), needed, ignore_orders)
-    if problem or not names:
-        return _open(problem or "gold has no table to compare")
-    predicted, expected = _by_name(prediction), _by_name(gold)
-    scores = []
-    for index, name in enumerate(names):
-        columns, ignore_order = needed[index] if needed else (), bool(ignore_orders and ignore_orders[index])
-        score = _match_one(
-            name, predicted, expected, needed=columns, ignore_order=ignore_order, reference=reference, comparisons=comparisons
-        )
-        reason = f"table {shorten(name)}: {score.reason}"
-        scores.append(replace(score, reason=reason, details={**score.details, "table": name}))
-    return all_of(scores)
-
-
-def _match_one(
-    name: str,
-    predicted: Mapping[str, AnyTable | Fault],
-    expected: Mapping[str, AnyTable | Fault],
-    *,
-    needed: Sequence[int],
-    ignore_order: bool,
-    reference: Reference,
-    comparisons: Comparisons | None,
-) -> Score:
-    gold = expected.get(name.lower())
-    if gold is None:
-        return _open(f"gold has no table {shorten(name)}")
-    if needs_quotes(name):
-        return _open("the name needs quotes, which the reference does not write")
-    if not isinstance(gold, Fault) and (refused := unsupported_type(gold)):
-        return _open(unsupported(refused))
-    prediction = predicted.get(name.lower(), Fault(code="MISSING_TABLE"))
-    if not isinstance(prediction, Fault) and (refused := unsupported_type(prediction)):
-        return Score(official=0.0, reason=unsupported(refused))
-    return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
-
-
-def _open(message: str) -> Score:
-    """The score of a check that a gold fault prevents."""
-    return Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message))
-
-
-def _by_name(tables: Mapping[str, AnyTable | Fault]) -> dict[str, AnyTable | Fault]:
-    return {name.lower(): table for name, table in tables.items()}

@@ -23,19 +23,7 @@ from typing import Any
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef
-from evalsuite.core.plugin_calls import (
-    OFFICIAL_CALLBACK,
-    PROGRAM_BUDGET,
-    PROGRAMS_ALLOWED,
-    OfficialError,
-    allowing_programs,
-    is_trusted,
-    late_strict,
-    official_only,
-    report_official,
-    trusting_plugins,
-)
-from evalsuite.core.scorer_contract import CONNECTION_PARAMETERS, Marker, Scorer, check_parameters, fits, readable, scorer
+from evalsuite.core.scorer_contract import Marker, Scorer, scorer
 from evalsuite.core.types import Score
 
 
@@ -396,27 +384,3 @@ def _installed(group: str) -> tuple[Any, ...]:
     from importlib.metadata import entry_points
 
     return tuple(entry_points(group=group))
-
-
-__all__ = [
-    "CONNECTION_PARAMETERS",
-    "OFFICIAL_CALLBACK",
-    "PROGRAMS_ALLOWED",
-    "PROGRAM_BUDGET",
-    "Marker",
-    "OfficialError",
-    "PluginBatch",
-    "Registry",
-    "Scorer",
-    "UnknownScorerError",
-    "allowing_programs",
-    "check_parameters",
-    "fits",
-    "is_trusted",
-    "late_strict",
-    "official_only",
-    "readable",
-    "report_official",
-    "scorer",
-    "trusting_plugins",
-]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from evalsuite.core import registry
+from evalsuite.core import scorer_contract
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
 from evalsuite.core.types import Check, Gold, GoldInstance, Problem, Suite
 from evalsuite.gold.suite_yaml import read_suite
@@ -162,7 +162,7 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     check = Check(scorer=sys.intern(func), parameters=held, where=where, extra=extra)
     living = names_queries(check)
     misplaced = _misplaced(evaluation, where) if extra else []
-    problems = [*misplaced, *registry.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]
+    problems = [*misplaced, *scorer_contract.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]
     if living:
         hint = "configure a connection for this instance"
         problems.append(Problem(code="NEEDS_CONNECTION", message="its gold query has to be run", hint=hint, where=where))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from evalsuite.compare.official_cells import Reference
-from evalsuite.core import registry
+from evalsuite.core import plugin_calls, scorer_contract
 from evalsuite.core.errors import EvalsuiteError, GoldError, UntrustedPluginError, UsageError, did_you_mean
 from evalsuite.core.types import RULES, Gold, Suite
 from evalsuite.readers.gold_files import SUITE_FILE
@@ -110,7 +110,7 @@ TEXT_FORMS = frozenset({"text", "number", "batch"})
 def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
     """Return the suite of a gold folder; without a `suite.yaml` it has the folder's name and defaults.
 
-    Plugin files run only if the user named the folder (`registry.trusting_plugins`). Otherwise a suite with plugins is
+    Plugin files run only if the user named the folder (`plugin_calls.trusting_plugins`). Otherwise a suite with plugins is
     refused, or, with `plugins` False, read with the names of their scorers in `extra["unexecuted"]`.
 
         name: sales questions
@@ -192,7 +192,7 @@ def _bring_scorers(value: Any, where: str, folder: Path, unexecuted: set[str] | 
     return tuple(names)
 
 
-def _known(name: str, where: str) -> registry.Scorer:
+def _known(name: str, where: str) -> scorer_contract.Scorer:
     try:
         return SCORERS.load(name)
     except EvalsuiteError as error:
@@ -210,7 +210,7 @@ def _bring_scorer(name: str, target: Any, where: str, folder: Path, unexecuted: 
     file, _, attribute = (part.strip() for part in rest.rpartition(":"))
     if kind != "python" or not file or not attribute:
         raise GoldError(f"{where}: scorer {name!r} cannot be {target!r}", hint='write "python:FILE.py:FUNCTION"')
-    if not registry.is_trusted(folder):
+    if not plugin_calls.is_trusted(folder):
         if unexecuted is None:
             raise UntrustedPluginError(
                 f"{folder} brings a plugin, {file}, which is executed only with --gold {shlex.quote(str(folder))}",
@@ -318,7 +318,7 @@ def _defaults(value: Any, where: str) -> dict[str, Any]:
     for name, parameters in defaults.items():
         entry = _known(name, where)
         for key in _mapping(parameters, f"defaults of {name}", where):
-            if key not in entry.parameters and key not in registry.CONNECTION_PARAMETERS:
+            if key not in entry.parameters and key not in scorer_contract.CONNECTION_PARAMETERS:
                 raise GoldError(f"{where}: unknown parameter {key!r} of {name}", hint=did_you_mean(key, entry.parameters))
     return {"defaults": defaults}
 

@@ -200,7 +200,7 @@ JUDGE, JUDGE_OFFICIAL = "judge", "official"
 
 
 # Modules that compare the answers of a payload type.
-_OF_TABLES = ("evalsuite.compare.official_tables", "evalsuite.compare.margins")
+_OF_TABLES = ("evalsuite.compare.official_tables", "evalsuite.compare.official_databases", "evalsuite.compare.margins")
 
 
 _OF_FORMS = {"table": _OF_TABLES, "tables": _OF_TABLES, "database": (*_OF_TABLES, "duckdb")}

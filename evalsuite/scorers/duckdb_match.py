@@ -123,7 +123,7 @@ def _score(
 ) -> Score:
     """Return both verdicts on the named tables."""
     from evalsuite.compare.margins import with_margin
-    from evalsuite.compare.official_tables import match_database
+    from evalsuite.compare.official_databases import match_database
     from evalsuite.compare.strict_tables import join_verdicts, judge_each
     from evalsuite.compare.table_diff import Comparisons
     from evalsuite.compare.verdict import join

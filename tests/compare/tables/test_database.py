@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evalsuite.compare.duckdb_fetchdf_compat import database_columns
 from evalsuite.compare.official_cells import NA, NAT, Items
-from evalsuite.compare.official_tables import match_database
+from evalsuite.compare.official_databases import match_database
 from evalsuite.compare.table_parameters import needs_quotes
 from evalsuite.core.types import Fault, Table
 from tests.models.official_table import score_tables

@@ -1,0 +1,78 @@
+"""Whether a predicted database contains the tables of gold, under the official rules."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from evalsuite.compare.duckdb_fetchdf_compat import unsupported_type
+from evalsuite.compare.messages import (
+    shorten,
+    unsupported,
+)
+from evalsuite.compare.official_cells import Reference
+from evalsuite.compare.official_tables import all_of, match_pair
+from evalsuite.compare.table_diff import Comparisons
+from evalsuite.compare.table_digests import AnyTable
+from evalsuite.compare.table_parameters import list_problem, needs_quotes
+from evalsuite.core.types import Fault, Score
+
+
+def match_database(
+    prediction: Mapping[str, AnyTable | Fault],
+    gold: Mapping[str, AnyTable | Fault],
+    *,
+    tables: Sequence[str] | None = None,
+    needed: Sequence[Sequence[int]] | None = None,
+    ignore_orders: Sequence[bool] | None = None,
+    reference: Reference = "original",
+    comparisons: Comparisons | None = None,
+) -> Score:
+    """1 if each of gold's tables (`tables`, or all) matches the predicted table of that name (case ignored), else 0.
+
+    `needed` and `ignore_orders` are in the order of the tables; without them all columns count and rows keep their order.
+    """
+    names = list(gold) if tables is None else list(tables)
+    problem = list_problem(len(names), needed, ignore_orders)
+    if problem or not names:
+        return _open(problem or "gold has no table to compare")
+    predicted, expected = _by_name(prediction), _by_name(gold)
+    scores = []
+    for index, name in enumerate(names):
+        columns, ignore_order = needed[index] if needed else (), bool(ignore_orders and ignore_orders[index])
+        score = _match_one(
+            name, predicted, expected, needed=columns, ignore_order=ignore_order, reference=reference, comparisons=comparisons
+        )
+        reason = f"table {shorten(name)}: {score.reason}"
+        scores.append(replace(score, reason=reason, details={**score.details, "table": name}))
+    return all_of(scores)
+
+
+def _match_one(
+    name: str,
+    predicted: Mapping[str, AnyTable | Fault],
+    expected: Mapping[str, AnyTable | Fault],
+    *,
+    needed: Sequence[int],
+    ignore_order: bool,
+    reference: Reference,
+    comparisons: Comparisons | None,
+) -> Score:
+    gold = expected.get(name.lower())
+    if gold is None:
+        return _open(f"gold has no table {shorten(name)}")
+    if needs_quotes(name):
+        return _open("the name needs quotes, which the reference does not write")
+    if not isinstance(gold, Fault) and (refused := unsupported_type(gold)):
+        return _open(unsupported(refused))
+    prediction = predicted.get(name.lower(), Fault(code="MISSING_TABLE"))
+    if not isinstance(prediction, Fault) and (refused := unsupported_type(prediction)):
+        return Score(official=0.0, reason=unsupported(refused))
+    return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
+
+
+def _open(message: str) -> Score:
+    """The score of a check that a gold fault prevents."""
+    return Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message))
+
+
+def _by_name(tables: Mapping[str, AnyTable | Fault]) -> dict[str, AnyTable | Fault]:
+    return {name.lower(): table for name, table in tables.items()}
