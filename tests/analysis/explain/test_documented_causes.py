@@ -72,7 +72,7 @@ PLANTS: dict[str, tuple[Rows, Rows, Sequence[str]]] = {
 
 def _documented() -> dict[str, str]:
     """By what was done the cause that the table of the docs names."""
-    lines = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8").partition("## Beside datacompy")[2].splitlines()
+    lines = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8").partition("## Compared with datacompy")[2].splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("| ")]
     return {row[0]: row[2] for row in rows[2:]}
 
