@@ -6,12 +6,12 @@ from evalsuite.core.import_ref import ImportRef
 
 COMMANDS: dict[str, ImportRef] = {
     "init": ImportRef(
-        "evalsuite.cli.init_commands:init_command", "make a gold folder from CSV files, also from examples of good and bad answers"
+        "evalsuite.cli.gold_commands:init_command", "make a gold folder from CSV files, also from examples of good and bad answers"
     ),
-    "example": ImportRef("evalsuite.cli.init_commands:example_command", "write a small example suite to a new folder"),
+    "example": ImportRef("evalsuite.cli.gold_commands:example_command", "write a small example suite to a new folder"),
     "run": ImportRef("evalsuite.cli.run_command:run_command", "score a submission folder against gold"),
     "check": ImportRef(
-        "evalsuite.cli.check_commands:check_command",
+        "evalsuite.cli.instance_commands:check_command",
         "score one instance, or one prediction with a scorer, and show everything known about it",
     ),
     "explain": ImportRef(
@@ -21,34 +21,33 @@ COMMANDS: dict[str, ImportRef] = {
     "scorers": ImportRef(
         "evalsuite.cli.setup_commands:scorers_command", "list the scorers, or explain one: parameters, both rules, an example"
     ),
-    "validate": ImportRef("evalsuite.cli.check_commands:validate_command", "check whether a submission folder is ready to submit"),
+    "validate": ImportRef("evalsuite.cli.instance_commands:validate_command", "check whether a submission folder is ready to submit"),
     "schema": ImportRef(
-        "evalsuite.cli.schema_commands:schema_commands",
+        "evalsuite.cli.gold_commands:schema_commands",
         "manage schemas of tree scorers: infer from gold, resolve, annotate, check against gold",
     ),
     "suite": ImportRef(
         "evalsuite.cli.suite_commands:suite_commands", "manage named suites: make one from a file, run candidates against it"
     ),
-    "import": ImportRef("evalsuite.cli.import_commands:import_command", "read logs of promptfoo, Inspect and lm-eval as suites and runs"),
-    "export": ImportRef("evalsuite.cli.import_commands:export_command", "write a saved run as a log of Inspect or as samples of lm-eval"),
+    "import": ImportRef("evalsuite.cli.suite_commands:import_command", "read logs of promptfoo, Inspect and lm-eval as suites and runs"),
+    "export": ImportRef("evalsuite.cli.suite_commands:export_command", "write a saved run as a log of Inspect or as samples of lm-eval"),
     "leaderboard": ImportRef(
-        "evalsuite.cli.leaderboard_command:leaderboard_command", "score and rank many submissions, publish the leaderboard"
+        "evalsuite.cli.comparison_commands:leaderboard_command", "score and rank many submissions, publish the leaderboard"
     ),
     "report": ImportRef(
         "evalsuite.cli.runs_commands:report_command", "show a saved run again, or write it as HTML, Markdown, CSV, JSON, JUnit XML, Parquet"
     ),
     "margins": ImportRef("evalsuite.cli.runs_commands:margins_command", "draw a saved run's score against the tolerance of numbers"),
-    "merge": ImportRef("evalsuite.cli.rescore_commands:merge_command", "merge the runs of all shards of one submission into one run"),
+    "merge": ImportRef("evalsuite.cli.runs_commands:merge_command", "merge the runs of all shards of one submission into one run"),
     "rescore": ImportRef(
-        "evalsuite.cli.rescore_commands:rescore_command",
+        "evalsuite.cli.runs_commands:rescore_command",
         "score a saved run's submission again: under other rules, or with the installed versions",
     ),
-    "verify": ImportRef("evalsuite.cli.rescore_commands:verify_command", "verify a saved run: its files, gold, submission and verdicts"),
-    "judge": ImportRef("evalsuite.cli.judge_commands:judge_commands", "test the judge model: ask it one question, measure its biases"),
+    "verify": ImportRef("evalsuite.cli.runs_commands:verify_command", "verify a saved run: its files, gold, submission and verdicts"),
+    "judge": ImportRef("evalsuite.cli.setup_commands:judge_commands", "test the judge model: ask it one question, measure its biases"),
     "keys": ImportRef("evalsuite.cli.setup_commands:keys_commands", "manage the keys that sign runs: new, show"),
     "drift": ImportRef(
-        "evalsuite.cli.rescore_commands:drift_command",
-        "score saved runs with the installed versions: which verdicts changed, and why",
+        "evalsuite.cli.runs_commands:drift_command", "score saved runs with the installed versions: which verdicts changed, and why"
     ),
     "bundle": ImportRef(
         "evalsuite.cli.instance_commands:bundle_command",
@@ -56,10 +55,10 @@ COMMANDS: dict[str, ImportRef] = {
     ),
     "runs": ImportRef("evalsuite.cli.runs_commands:runs_commands", "manage saved runs: list, show, tag, delete"),
     "compare": ImportRef(
-        "evalsuite.cli.compare_commands:compare_command", "compare runs or submission folders: difference, interval, p-value, flips"
+        "evalsuite.cli.comparison_commands:compare_command", "compare runs or submission folders: difference, interval, p-value, flips"
     ),
     "samples": ImportRef(
-        "evalsuite.cli.compare_commands:samples_command", "analyse runs as samples of the same questions: pass@k, pass^k, noise"
+        "evalsuite.cli.comparison_commands:samples_command", "analyse runs as samples of the same questions: pass@k, pass^k, noise"
     ),
     "view": ImportRef("evalsuite.cli.runs_commands:view_command", "show suites, runs, comparisons and leaderboards in a browser"),
     "sql": ImportRef("evalsuite.cli.runs_commands:sql_command", "query the saved runs in SQL"),
@@ -67,7 +66,7 @@ COMMANDS: dict[str, ImportRef] = {
         "evalsuite.cli.setup_commands:connections_commands", "manage the databases that SQL answers run against: list, test"
     ),
     "agree": ImportRef(
-        "evalsuite.cli.compare_commands:agree_command", "measure how far two raters agree: two runs, or a run and human labels"
+        "evalsuite.cli.comparison_commands:agree_command", "measure how far two raters agree: two runs, or a run and human labels"
     ),
     "doctor": ImportRef("evalsuite.cli.setup_commands:doctor_command", "check which sandbox features this machine supports"),
     "gold": ImportRef("evalsuite.cli.gold_commands:gold_commands", "check gold itself: check, lint, audit, contamination"),

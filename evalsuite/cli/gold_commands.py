@@ -1,11 +1,14 @@
-"""`evalsuite gold`: check, lint, audit, suspects, review, errata, contamination and convert."""
+"""`evalsuite gold`, `init`, `example` and `schema`: check gold, make a suite without writing a spec, manage schemas of tree scorers."""
 
 import json
+import shlex
+import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,7 +37,9 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, write_error
 
 if TYPE_CHECKING:
+    from evalsuite.analysis.gold_checks.example_answers import Inferred
     from evalsuite.core.types import Gold
+    from evalsuite.trees.field_results import Notice
 
 
 GoldFolder = Annotated[Path, typer.Argument(metavar="GOLD", help="the gold folder, or its spec file")]
@@ -387,3 +392,227 @@ gold_commands = Group(
         "convert": gold_convert,
     }
 )
+
+
+_MOST_FINDINGS = 5
+
+
+def init_command(
+    gold_from: Annotated[
+        Path | None, typer.Option("--gold-from", metavar="DIR", help="a folder of CSV files, each the right answer of an instance")
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="the questions: a CSV with the columns id and question")
+    ] = None,
+    good: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="answers to accept (ID.csv, ID_*.csv, ID/*.csv); parameters are chosen to accept them"),
+    ] = None,
+    bad: Annotated[Path | None, typer.Option(metavar="DIR", help="answers to reject, named in the same way")] = None,
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="the gold folder to make [default: gold]", show_default=False)] = None,
+) -> int:
+    """Make a gold folder from CSV files: the spec, a suite.yaml, a submission template; then check and lint it.
+
+    Asks for the folder on a terminal; otherwise `--gold-from` is required.
+    """
+    from evalsuite.analysis.gold_checks.example_answers import infer_suite
+    from evalsuite.analysis.gold_checks.lint import lint
+    from evalsuite.analysis.gold_checks.own_gold import check_gold
+    from evalsuite.gold.scaffold import gold_tables, make_gold, read_questions
+    from evalsuite.reports.gold_documents import gold_check_verdict
+
+    if gold_from is None and sys.stdin.isatty() and sys.stdout.isatty():
+        gold_from = Path(input("folder of CSV files with the right answers: ").strip() or ".")
+    if gold_from is None:
+        raise UsageError(
+            "no folder of gold given", hint="evalsuite init --gold-from DIR, a folder of CSV files; `evalsuite example DIR` plays"
+        )
+    tables = gold_tables(gold_from)
+    asked = read_questions(questions, list(tables)) if questions is not None else {}
+    target = _target(gold_from, to)
+    template = target.with_name("submission_template")
+    rules, chosen = infer_suite(tables, good, bad)
+    parameters = {id_: one.parameters for id_, one in chosen.items()}
+    stays = template.exists()
+    made = make_gold(tables, target, template, questions=asked, parameters=parameters, rules=rules)
+    n = len(made.ids)
+    beside = "was there and stays as it is" if stays else "is a submission to fill in"
+    print(clean(f"made {made.folder}: {n} instance{'s' * (n != 1)}, a table check each; {template} {beside}"))
+    if left := sorted(f"{path.name}{'/' * path.is_dir()}" for path in gold_from.iterdir() if path not in tables.values()):
+        print(clean(f"note: no CSV files, left out: {', '.join(left[:_MOST_FINDINGS])}{' ...' * (len(left) > _MOST_FINDINGS)}"))
+    if asked and made.unasked:
+        print(clean(f"note: no question for {', '.join(made.unasked[:_MOST_FINDINGS])}{' ...' * (len(made.unasked) > _MOST_FINDINGS)}"))
+    for note in _choice_notes(rules, chosen):
+        print(clean(note))
+    print(clean(gold_check_verdict(check_gold(made.folder)).removeprefix("done: ").join(("gold check: ", ""))))
+    findings = lint(made.folder).findings
+    for finding in findings[:_MOST_FINDINGS]:
+        print(clean(f"gold lint: {finding.where}: {finding.code}: {finding.message}"))
+    if findings[_MOST_FINDINGS:]:
+        print(clean(f"gold lint: {len(findings) - _MOST_FINDINGS} more, see `evalsuite gold lint {made.folder}`"))
+    if not parameters:
+        print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
+    print(clean(f"next: evalsuite {shlex.join(['run', str(template), '--gold', str(made.folder)])}"))
+    print(clean(f"done: {made.folder} is a suite of {n} instance{'s' * (n != 1)}"))
+    return EXIT_OK
+
+
+def _target(source: Path, to: Path | None) -> Path:
+    """Return the path of the new gold folder, which must be outside its source folder. Raises `UsageError`."""
+    target = to or Path("gold")
+    if to is None and target.exists():
+        target = Path(f"{source.resolve().name}_gold")
+    if target.resolve().is_relative_to(source.resolve()):
+        raise UsageError(f"{target} would lie inside {source}", hint="stand in another folder, or name one by --to")
+    if target.exists():
+        raise UsageError(f"{target} is there already", hint="--to names another folder")
+    return target
+
+
+def _choice_notes(rules: str, found: "Mapping[str, Inferred]") -> Iterator[str]:
+    """Yield sentences on the parameters chosen from examples, and on open ones."""
+    if rules == "strict":
+        yield "rules: strict by the examples (suite.yaml says so): official rules have no tolerance but 0.01 and let values change rows"
+    for id_, one in found.items():
+        told = ", ".join(f"{key} {str(value).lower() if isinstance(value, bool) else value}" for key, value in one.parameters.items())
+        yield f"{id_}: {told} by {one.n_good} good and {one.n_bad} bad examples"
+        yield from (f"{id_}: open: {text}" for text in one.open)
+        yield from (f"{id_}: no parameters accept {name}" for name in one.refused_good)
+        yield from (f"{id_}: no parameters refuse {name} and accept the good ones" for name in one.accepted_bad)
+
+
+def example_command(folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folder for the example gold and submission")]) -> int:
+    """Write a small suite and a submission to a new folder, to try every command on."""
+    from evalsuite.gold.scaffold import make_gold
+
+    if folder.exists():
+        raise UsageError(f"{folder} is there already", hint="name a new folder")
+    tables = {"orders": "customer,total\nAbebe,120.5\nBruun,80.0\nCosta,61.25\n", "stock": "item,left\nlamp,4\ndesk,0\n"}
+    answers = {"orders": "customer,total\nCosta,61.25\nAbebe,120.5\nBruun,80.0\n", "stock": "item,left\nlamp,4\ndesk,1\n"}
+    asked = {"orders": "What did each customer order, in EUR?", "stock": "How many of each item are left?"}
+    source, handed_in = folder / "tables", folder / "submission"
+    try:
+        source.mkdir(parents=True)
+        for id_, text in tables.items():
+            (source / f"{id_}.csv").write_text(text, encoding="utf-8")
+        make_gold({id_: source / f"{id_}.csv" for id_ in tables}, folder / "gold", handed_in, questions=asked, parameters={})
+        for id_, text in answers.items():
+            (handed_in / id_ / f"{id_}.csv").write_text(text, encoding="utf-8")
+        shutil.rmtree(source)
+    except OSError as error:
+        raise write_error(folder, error) from error
+    print(clean(f"made {folder}: gold of 2 instances, and a submission that is right in one of them"))
+    print(clean(f"next: evalsuite {shlex.join(['run', str(handed_in), '--gold', str(folder / 'gold')])}"))
+    return EXIT_OK
+
+
+GoldFile = Annotated[Path, typer.Argument(metavar="GOLD", help="records: a .jsonl, or a .json with one record or a list")]
+SchemaFile = Annotated[Path, typer.Argument(metavar="SCHEMA", help="a .json file with a JSON Schema")]
+
+
+def schema_infer(
+    gold: GoldFile,
+    widen: Annotated[
+        bool, typer.Option("--widen", help="infer from all values: integer with number is number, nulls, lists of types, enums")
+    ] = False,
+    id_field: Annotated[
+        str | None, typer.Option("--id-field", "--id_field", help="the key that names a record; not part of the schema")
+    ] = None,
+) -> int:
+    """Print the JSON Schema inferred from gold's records."""
+    from evalsuite.trees.eval_schema import infer_schema
+
+    with _naming(gold):
+        found = infer_schema(_records_of_file(gold), widen=widen, notify=_notice_line)
+    found.get("properties", {}).pop(id_field, None)
+    return _print_schema(found)
+
+
+def schema_resolve(schema: SchemaFile) -> int:
+    """Print a schema with references resolved, allOf merged and unions converted to types."""
+    from evalsuite.trees.eval_schema import resolve_schema_references
+
+    with _naming(schema):
+        found = resolve_schema_references(_schema(schema), notify=_notice_line)
+    return _print_schema(found)
+
+
+def schema_annotate(schema: SchemaFile) -> int:
+    """Print a schema with the comparator of every leaf."""
+    from evalsuite.trees.eval_schema import annotate_xeval
+
+    with _naming(schema):
+        found = annotate_xeval(_schema(schema))
+    return _print_schema(found)
+
+
+def schema_check(
+    schema: SchemaFile,
+    gold: Annotated[Path, typer.Option("--gold", help="the gold records")],
+    id_field: Annotated[str | None, typer.Option("--id-field", "--id_field", help="the key that names a record")] = None,
+    strict_types: Annotated[bool, typer.Option("--strict-types", help="each value must be of its declared type")] = False,
+    allow_missing: Annotated[bool, typer.Option("--allow-missing", help="do not report fields that a record lacks")] = False,
+    plugin: Plugins = None,
+    json_: Json = False,
+) -> int:
+    """Print where gold's records and the schema disagree, with record and path; exit 1 if they do."""
+    from evalsuite.trees.gold_findings import gold_findings
+
+    load_plugins(plugin)
+    plain, records = _schema(schema), _records_of_file(gold)
+    with _naming(schema):
+        found = gold_findings(records, plain, id_field, warn_missing=not allow_missing, strict_types=strict_types)
+    if json_:
+        print(json.dumps({"n_records": len(records), "findings": [finding._asdict() for finding in found]}, indent=2))
+        return EXIT_GATE if found else EXIT_OK
+    for finding in found:
+        whose = "schema" if finding.record is None else f"record {finding.record}"
+        print(clean(f"{whose}: {finding.path or '(root)'}: {finding.message}"))
+    print(f"{len(records)} records, {len(found)} findings" + (" (exit 1)" if found else ": gold fits the schema"))
+    return EXIT_GATE if found else EXIT_OK
+
+
+def _records_of_file(path: Path) -> list[Any]:
+    """Return the records of a file: a list, or a single one."""
+    from evalsuite.readers.json_text import read_named_json
+
+    found = read_named_json(path)
+    return found if isinstance(found, list) else [found]
+
+
+def _schema(path: Path) -> dict[str, Any]:
+    from evalsuite.readers.json_text import read_named_json
+
+    found = read_named_json(path)
+    if not isinstance(found, dict):
+        raise UsageError(f"{path}: a schema is a JSON object", hint="evalsuite schema infer GOLD makes one")
+    return found
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn errors of a schema or its records into usage errors with the file's name."""
+    from evalsuite.trees.eval_schema import JsonRefError, SchemaError
+    from evalsuite.trees.json_values import TreeLimitError
+
+    try:
+        yield
+    except JsonRefError as error:
+        raise UsageError(f"{path}: {error}", hint="only references inside the file are followed: #/$defs/NAME") from None
+    except UsageError:
+        raise
+    except (SchemaError, TreeLimitError, ValueError) as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _notice_line(notice: "Notice") -> None:
+    print(clean(f"note: {notice.path or '(root)'}: {notice.message}"), file=sys.stderr)
+
+
+def _print_schema(schema: dict[str, Any]) -> int:
+    # ASCII only, so that names in a schema cannot control the terminal.
+    print(json.dumps(schema, indent=2))
+    return EXIT_OK
+
+
+schema_commands = Group({"infer": schema_infer, "resolve": schema_resolve, "annotate": schema_annotate, "check": schema_check})

@@ -21,8 +21,7 @@ from evalsuite.core.types import EVALUATORS, RULES, Rule
 GoldDir = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", show_default=True)]
 ResultDir = Annotated[Path | None, typer.Option("--result-dir", "--result_dir", help="the submission folder")]
 Rules = Annotated[
-    str | None,
-    typer.Option("--rules", metavar="official|strict|bird-ex|test-suite", help="which verdict is the score [default: official]"),
+    str | None, typer.Option("--rules", metavar="official|strict|bird-ex|test-suite", help="which verdict is the score [default: official]")
 ]
 Databases = Annotated[
     Path | None, typer.Option(help="the folder of the databases that gold names for SQL answers", metavar="DIR", show_default=False)
@@ -36,8 +35,7 @@ Questions = Annotated[
     typer.Option(help="the file of questions with the database of each [default: spider2-*.jsonl next to gold]", metavar="FILE.jsonl"),
 ]
 LiveGold = Annotated[
-    bool,
-    typer.Option("--live-gold", "--live_gold", help="take gold from its query if it has one, even if it also has a table"),
+    bool, typer.Option("--live-gold", "--live_gold", help="take gold from its query if it has one, even if it also has a table")
 ]
 Mode = Annotated[
     str | None,
@@ -58,22 +56,14 @@ AllowUnscored = Annotated[
     ),
 ]
 JudgeFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--judge",
-        help="judge settings; override those of the suite",
-        metavar="FILE.yaml",
-        show_default=False,
-    ),
+    Path | None, typer.Option("--judge", help="judge settings; override those of the suite", metavar="FILE.yaml", show_default=False)
 ]
 InvalidAs = Annotated[
-    str,
-    typer.Option("--invalid-as", "--invalid_as", help="the score of an answer without a verdict of the judge", metavar="null|zero"),
+    str, typer.Option("--invalid-as", "--invalid_as", help="the score of an answer without a verdict of the judge", metavar="null|zero")
 ]
 FailUnder = Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 if the score is lower", metavar="0-1")]
 Plugins = Annotated[
-    list[Path] | None,
-    typer.Option("--plugin", help="a Python file with scorers or parts of them; may be repeated", metavar="FILE.py"),
+    list[Path] | None, typer.Option("--plugin", help="a Python file with scorers or parts of them; may be repeated", metavar="FILE.py")
 ]
 Isolation = Annotated[str, typer.Option(help="how answers are isolated while they are read", metavar="process|none")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")]
@@ -145,9 +135,7 @@ class Code:
     allow_programs: Annotated[
         bool,
         typer.Option(
-            "--allow-programs",
-            "--allow_programs",
-            help="run answers that are programs (python_unit_testing, pass_at_k) without a sandbox",
+            "--allow-programs", "--allow_programs", help="run answers that are programs (python_unit_testing, pass_at_k) without a sandbox"
         ),
     ] = False
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.cli.scorer_options import as_words, parse_options
+from evalsuite.cli.prediction import as_words, parse_options
 from evalsuite.core.errors import UsageError
 from evalsuite.scorers import SCORERS
 from tests.meta.test_packages import HEAVY

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.cli.scorer_options import parse_options
+from evalsuite.cli.prediction import parse_options
 from evalsuite.scorers import SCORERS
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

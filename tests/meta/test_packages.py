@@ -167,7 +167,7 @@ def test_start_up_loads_nothing_heavy() -> None:
     """After importing the command line and every light module, no heavy package is loaded."""
     code = (
         "import sys, evalsuite, evalsuite.cli, evalsuite.cli.parser, evalsuite.cli.run_command\n"
-        "import evalsuite.cli.check_commands, evalsuite.runs.task_execution\n"
+        "import evalsuite.cli.instance_commands, evalsuite.runs.task_execution\n"
         f"print(sorted(set(sys.modules) & {HEAVY!r}))"
     )
     assert finished([sys.executable, "-c", code], check=True).stdout.strip() == "[]"

@@ -520,10 +520,7 @@ def _some_edits(sql: str, dialect: str) -> Iterator[QueryEdit]:
 
 
 def _given(
-    databases: Databases,
-    edited: Mapping[tuple[str, int], tuple[QueryEdit, "Connection"]],
-    place: Path,
-    until: float | None,
+    databases: Databases, edited: Mapping[tuple[str, int], tuple[QueryEdit, "Connection"]], place: Path, until: float | None
 ) -> dict[str, Queried]:
     from evalsuite.sql.query_pool import Query
 

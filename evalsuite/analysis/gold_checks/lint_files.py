@@ -227,10 +227,7 @@ _CODES = (
     ("gold-not-number", re.compile("gold is not a finite number")),
     ("repeated-number", re.compile("names a number twice")),
     ("quoted-name", re.compile("needs quotes")),
-    (
-        "list-length",
-        re.compile(r"condition_cols (has|contains|must be)|ignore_order has|(condition_cols|ignore_orders) has \d+ entr"),
-    ),
+    ("list-length", re.compile(r"condition_cols (has|contains|must be)|ignore_order has|(condition_cols|ignore_orders) has \d+ entr")),
 )
 
 

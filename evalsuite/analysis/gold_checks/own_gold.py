@@ -153,10 +153,7 @@ def check_gold(
     jobs = jobs or default_jobs()
     trials: list[_Trial] = []
     untried: list[Unsatisfied] = []
-    with (
-        TempDir() as scratch,
-        closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as asked,
-    ):
+    with TempDir() as scratch, closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as asked:
         tasks = [_task(instance, None, gold, scratch, limits) for instance in gold.instances]
         by_the_day = [] if limits[CLOCK] else list(by_the_clock(tasks, asked.connections))
         for task in asked.living_gold(tasks, submitted=False).tasks:
@@ -237,12 +234,7 @@ def _submit(trials: Sequence[_Trial], execute: Execute, gold: Gold, scratch: Pat
 
 def _task(instance: GoldInstance, answer: Answer | None, gold: Gold, scratch: Path, limits: Any) -> Task:
     return Task(
-        instance=instance,
-        answer=answer,
-        gold_folder=gold.folder.absolute(),
-        submission_folder=scratch,
-        rules="official",
-        limits=limits,
+        instance=instance, answer=answer, gold_folder=gold.folder.absolute(), submission_folder=scratch, rules="official", limits=limits
     )
 
 

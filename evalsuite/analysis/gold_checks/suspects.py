@@ -296,11 +296,7 @@ def outlook(votes: Votes, found: Mapping[str, Posterior]) -> Outlook:
     order = sorted(voters, key=lambda name: ranks[0][name])
     submissions = tuple(
         Expected(
-            run=name,
-            score=_mean(by_gold[name]),
-            rank=ranks[0][name],
-            expected_score=_mean(expected[name]),
-            expected_rank=ranks[1][name],
+            run=name, score=_mean(by_gold[name]), rank=ranks[0][name], expected_score=_mean(expected[name]), expected_rank=ranks[1][name]
         )
         for name in order
     )

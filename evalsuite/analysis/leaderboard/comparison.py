@@ -699,8 +699,4 @@ def _with_verdict(candidate: Candidate, alpha: float) -> Candidate:
         words = "the same on every instance"
     elif not total.n:
         words = "nothing to pair"
-    return replace(
-        candidate,
-        verdict=words,
-        is_regression=total.is_regression(alpha),
-    )
+    return replace(candidate, verdict=words, is_regression=total.is_regression(alpha))

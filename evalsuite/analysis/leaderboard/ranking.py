@@ -207,12 +207,7 @@ def _refuse_unlike(runs: Sequence[RunScores], *, force: bool) -> list[str]:
 
 
 def _ranked_row(
-    entry: Entry,
-    table: SharedInstances,
-    over: SharedInstances,
-    i: int,
-    place: Mapping[str, Any] | None,
-    parts: Mapping[str, Sequence[int]],
+    entry: Entry, table: SharedInstances, over: SharedInstances, i: int, place: Mapping[str, Any] | None, parts: Mapping[str, Sequence[int]]
 ) -> RankedRow:
     """Return the row of run i: with its `place` in the ranking `over` some instances, or without one. Counts are those of all in
     `table`.
