@@ -556,7 +556,7 @@ def schema_check(
     json_: Json = False,
 ) -> int:
     """Print where gold's records and the schema disagree, with record and path; exit 1 if they do."""
-    from evalsuite.trees.gold_findings import gold_findings
+    from evalsuite.trees.gold_validation import gold_findings
 
     load_plugins(plugin)
     plain, records = _schema(schema), _records_of_file(gold)

@@ -1,4 +1,4 @@
-"""Reference to a module attribute that is imported on first use. All tables of names use it, so that a test can follow each entry.
+"""References to modules and their attributes that are imported on first use. All tables of names use `ImportRef`.
 
 Written without dataclasses and typing: `evalsuite --help` reads a table, and importing those two would dominate its start-up time.
 """
@@ -33,3 +33,17 @@ class ImportRef:
 
     def __repr__(self) -> str:
         return f"ImportRef({self.target!r}, {self.summary!r})"
+
+
+class LazyModule:
+    """A module that is imported when one of its attributes is first read: `np = LazyModule("numpy")` costs nothing at start-up."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> "Any":
+        from importlib import import_module
+
+        found = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, found)  # the next read finds it without this function
+        return found

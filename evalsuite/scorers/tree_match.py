@@ -12,18 +12,26 @@ from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.scorer_contract import scorer
 from evalsuite.core.types import Fault, Problem, Score
 from evalsuite.stats.units import unit_details
+from evalsuite.trees.batch_comparators import CompoundComparator, SemanticBatchComparator
 from evalsuite.trees.comparators import PROTECTED, UnknownNameError, post_processor
 from evalsuite.trees.eval_schema import JsonRefError, SchemaError, as_json_schema, effective_type, infer_schema
-from evalsuite.trees.field_results import Notice, Notify, RunResult
-from evalsuite.trees.field_totals import NullHandling, PostProcess, chain, propagate_batch_errors, reclassify_nulls
-from evalsuite.trees.gold_findings import UNREAD
-from evalsuite.trees.gold_validation import GoldValidationError
-from evalsuite.trees.json_values import TreeLimitError, inspect
-from evalsuite.trees.margin import tree_margin
-from evalsuite.trees.record_scoring import CompoundComparator, Lost, Scoring, evaluate, pair_by_position, read_broken
-from evalsuite.trees.score_details import field_details, field_reason, match_units
-from evalsuite.trees.semantic_judges import SemanticBatchComparator
-from evalsuite.trees.treeval import is_treeval_schema, json_schema_of
+from evalsuite.trees.field_results import (
+    Notice,
+    Notify,
+    NullHandling,
+    PostProcess,
+    RunResult,
+    chain,
+    field_details,
+    field_reason,
+    match_units,
+    propagate_batch_errors,
+    reclassify_nulls,
+)
+from evalsuite.trees.gold_validation import UNREAD
+from evalsuite.trees.json_values import TreeLimitError, inspect, tree_margin
+from evalsuite.trees.record_scoring import GoldValidationError, Lost, Scoring, evaluate, pair_by_position, read_broken
+from evalsuite.trees.treeval_metrics import is_treeval_schema, json_schema_of
 
 _CRASHES = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError)
 

@@ -7,12 +7,11 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.scorer_contract import scorer
 from evalsuite.core.types import Problem, Score
 from evalsuite.trees.eval_schema import JsonRefError, SchemaError, infer_schema
-from evalsuite.trees.gold_validation import GoldValidationError
-from evalsuite.trees.json_values import ABSENT
-from evalsuite.trees.margin import tree_margin
-from evalsuite.trees.record_scoring import Lost, join_by_id, pair_by_position, read_broken
-from evalsuite.trees.score_details import treeval_details, treeval_reason
-from evalsuite.trees.treeval import TreevalResult, prepare, treeval_schema_of, treeval_score
+from evalsuite.trees.field_results import treeval_details, treeval_reason
+from evalsuite.trees.json_values import ABSENT, tree_margin
+from evalsuite.trees.record_scoring import GoldValidationError, Lost, join_by_id, pair_by_position, read_broken
+from evalsuite.trees.treeval import TreevalResult, prepare, treeval_score
+from evalsuite.trees.treeval_metrics import treeval_schema_of
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:

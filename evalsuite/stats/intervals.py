@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from evalsuite.core.import_ref import LazyModule
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, is_binary, mean, sample_sd, share, t_value, z_value
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
+else:
+    np = LazyModule("numpy")
 
 
 SMALLEST_SPREAD = 1e-9
@@ -208,8 +211,6 @@ def draw_indices(n: int, n_resamples: int, seed: int) -> "Iterator[NDArray[np.in
 
     The stream is that of sacrebleu's `rng.choice(n, size=(n_resamples, n))`, whatever the size of a block.
     """
-    import numpy as np
-
     if n_resamples < 1:
         raise StatsError(f"{n_resamples} resamples")
     rng = np.random.default_rng(seed)
@@ -220,16 +221,12 @@ def draw_indices(n: int, n_resamples: int, seed: int) -> "Iterator[NDArray[np.in
 
 def resampled_means(scores: Sequence[float], *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> "Array":
     """The means of `n_resamples` samples of n scores drawn with replacement."""
-    import numpy as np
-
     values = np.asarray(checked(scores))
     return np.concatenate([values[rows].mean(axis=1) for rows in draw_indices(len(values), n_resamples, seed)])
 
 
 def resampled_totals(statistics: "ArrayLike", *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> "Array":
     """The column sums (n_resamples x k) of resampled segments, from n segments x k statistics. One product, no loop over resamples."""
-    import numpy as np
-
     table = segment_table(statistics)
     n, totals = len(table), []
     for rows in draw_indices(n, n_resamples, seed):
@@ -241,8 +238,6 @@ def resampled_totals(statistics: "ArrayLike", *, n_resamples: int = N_RESAMPLES,
 
 def segment_table(statistics: "ArrayLike") -> "Array":
     """The statistics as n x k floats; raises `StatsError` for none, and for rows of different lengths."""
-    import numpy as np
-
     try:
         table = np.asarray(statistics, dtype=np.float64)
     except ValueError as error:
@@ -267,8 +262,6 @@ def bootstrap_interval(
     `se` is the bootstrap's own standard error in closed form, sqrt(sum of squared deviations) / n. Equal scores give an interval
     without width and a note.
     """
-    import numpy as np
-
     values = checked(scores)
     n, centre = len(values), mean(values)
     table = np.asarray(values)
@@ -303,8 +296,6 @@ def segment_bootstrap(
     `statistics` holds one row per segment, such as n-gram matches and lengths; `score` turns m rows of sums into m scores, so no text
     is scored again. See `rowwise` for a metric that takes one row. The estimate is the metric of all segments.
     """
-    import numpy as np
-
     table = segment_table(statistics)
     total = table.sum(axis=0, keepdims=True)
     centre = float(np.asarray(score(total))[0])
@@ -328,16 +319,12 @@ def rowwise(score: Callable[["Array"], float]) -> CorpusScore:
     """Convert a corpus score of a single row of k sums to one over m rows."""
 
     def of_rows(rows: "Array") -> "Array":
-        import numpy as np
-
         return np.asarray([score(row) for row in rows], dtype=np.float64)
 
     return of_rows
 
 
 def _ends(drawn: "Array", centre: float, without_one: "Array", method: Method, confidence: float) -> tuple[float, float]:
-    import numpy as np
-
     tail = (1 - share(confidence, "confidence")) / 2
     levels = (tail, 1 - tail) if method != "bca" else _bca_levels(drawn, centre, without_one, tail)
     low, high = (float(value) for value in np.quantile(drawn, levels))
@@ -346,7 +333,6 @@ def _ends(drawn: "Array", centre: float, without_one: "Array", method: Method, c
 
 def _bca_levels(drawn: "Array", centre: float, without_one: "Array", tail: float) -> tuple[float, float]:
     """Return Efron's corrected levels; a resample that ties with the estimate (within 1e-12) counts half below."""
-    import numpy as np
     from scipy.special import ndtr, ndtri
 
     rounded, middle = np.round(drawn, 12), round(centre, 12)
@@ -527,7 +513,6 @@ def _likely_means(values: Sequence[float], totals: Sequence[tuple[float, int]], 
     Means weigh alike, and correlations within a cluster by 1 / sqrt(correlation), on a grid that is denser near 0 for both. Scores
     between 0 and 1 that vary less than 0/1 scores of their mean count for more of them. At 0 and at 1 the whole tail lies on one side.
     """
-    import numpy as np
     from scipy.special import gammaln
 
     n, centre, sd = len(values), mean(values), sample_sd(values) or 0.0

@@ -12,11 +12,15 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.core.import_ref import LazyModule
 from evalsuite.stats.samples import SEED, decimals, mean, z_value
 from evalsuite.stats.significance import in_units
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+else:
+    np = LazyModule("numpy")
 
 
 POWER = 0.8
@@ -113,7 +117,6 @@ def needed(units: Units, difference: float, alpha: float, power: float = POWER) 
 
 def _counts_of(n: int, share: float) -> "tuple[NDArray[Any], NDArray[Any]]":
     """(how many of n units may differ, the chance of each number): all within ten standard deviations."""
-    import numpy as np
     from scipy.special import gammaln, xlog1py, xlogy
 
     around = 10 * math.sqrt(n * share * (1 - share)) + 10
@@ -125,7 +128,6 @@ def _counts_of(n: int, share: float) -> "tuple[NDArray[Any], NDArray[Any]]":
 
 def _equal_power(n: int, share: float, ahead: float, alpha: float) -> float:
     """The power of McNemar's exact test, summed over how many units differ and which way."""
-    import numpy as np
     from scipy.special import bdtr, bdtrik
 
     counts, chances = _counts_of(n, share)
@@ -142,8 +144,6 @@ def _equal_power(n: int, share: float, ahead: float, alpha: float) -> float:
 
 def _graded_power(sizes: Sequence[float], n: int, share: float, ahead: float, alpha: float) -> float:
     """The power of the sign-flip test over sets of sizes: in each the chance of a sum beyond the one that its flips call rare."""
-    import numpy as np
-
     steps, sets, critical, turns, weights = _sets(tuple(sizes), n, share, alpha)
     shape = np.exp(sets @ np.log(ahead * np.exp(1j * turns * steps[:, None]) + (1 - ahead) * np.exp(-1j * turns * steps[:, None]) + 1e-300))
     # The inverse transform wants the conjugate: sums run the other way round the circle.
@@ -163,8 +163,6 @@ def _places(turns: "NDArray[Any]") -> int:
 @lru_cache(maxsize=4)
 def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tuple[NDArray[Any], ...]":
     """(sizes in steps, how many of each are in each set, the sum each set must reach to be called, the transform's angles, weights)."""
-    import numpy as np
-
     units = in_units(sizes, decimals(sizes))
     n_places = 1 << (2 * n * max(units) + 2).bit_length()
     if n_places > _N_PLACES:
@@ -187,8 +185,6 @@ def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tupl
 
 def _weights(n_differ: "NDArray[Any]", n: int, share: float) -> "NDArray[Any]":
     """The weight of each set: of few units how many differ decides most, so that each number of them has exactly its chance."""
-    import numpy as np
-
     if n > _FEW:
         return np.full(len(n_differ), 1 / len(n_differ))
     counts, chances = _counts_of(n, share)
@@ -205,8 +201,6 @@ def _drawn_kinds(sizes: "NDArray[Any]", kind: "NDArray[Any]", n: int, share: flo
     Of many drawn sets those are taken that stand evenly in the order of the sum of their sizes against its deviation, on which power
     depends most: so few of them give the mean over all.
     """
-    import numpy as np
-
     rng = np.random.default_rng(SEED)
     differs = rng.random((_N_DRAWN, n), dtype=np.float32) < share
     drawn = rng.integers(len(sizes), size=(_N_DRAWN, n))

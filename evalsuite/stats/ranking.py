@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evalsuite.core.import_ref import LazyModule
 from evalsuite.stats.intervals import cluster_totals, draw_indices
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, competition_ranks, decimals, is_binary, mean, share
 from evalsuite.stats.significance import Correction, adjust
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+else:
+    np = LazyModule("numpy")
 
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -74,8 +77,6 @@ def rank_submissions(
     could be), with clusters by `clustered_p`, and adjusted over all m (m - 1) / 2 pairs; a shared place needs an
     adjusted p above 1 - confidence. `means` rank them where the mean of the scores is not what is published.
     """
-    import numpy as np
-
     rows = [checked(row) for row in scores]
     if not rows or len({len(row) for row in rows}) > 1:
         raise StatsError("the submissions do not have the same number of scores" if rows else "no submissions")
@@ -140,8 +141,6 @@ def pairwise_p(
 
 def _as_matrix(values: Sequence[float], m: int) -> Matrix:
     """The p-values of all pairs (i, j < i) as a matrix."""
-    import numpy as np
-
     full, (i, j) = np.ones((m, m)), np.tril_indices(m, -1)
     full[i, j] = full[j, i] = values
     return tuple(map(tuple, full.tolist()))
@@ -174,8 +173,6 @@ def _raw_p(scores: Sequence[Sequence[float]], clusters: Sequence[Hashable] | Non
 
 def _mcnemar_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
     """The p of `mcnemar` for each pair (i, j < i), which hangs on two counts alone: 44,850 pairs of 600 instances in half a second."""
-    import numpy as np
-
     from evalsuite.stats.significance import mcnemar_counts
 
     table = np.asarray(scores, dtype=np.float64)
@@ -190,7 +187,6 @@ def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
 
     Never below what flipping the signs of the differences that are not 0 could reach: of two instances that differ alike t would be sure.
     """
-    import numpy as np
     from scipy.special import stdtr
 
     table = np.asarray(scores, dtype=np.float64)
@@ -210,8 +206,6 @@ def _resample(
     table: "Array", clusters: Sequence[Hashable] | None, n_resamples: int, seed: int
 ) -> "tuple[NDArray[np.int64], Array, float | None]":
     """Ranks (R x m), the share of resamples in which i beats j (m x m), and the mean tau-b with the published order."""
-    import numpy as np
-
     m = len(table)
     means = table.mean(axis=1)
     best_first = np.argsort(-means, kind="stable")
@@ -240,8 +234,6 @@ def _resample(
 
 def _ranks_in_rows(values: "Array") -> "NDArray[np.int64]":
     """The place of each value in its row (R x m), from 1 for the largest; equal values share the smaller place."""
-    import numpy as np
-
     order = np.argsort(-values, axis=1, kind="stable")
     falling = np.take_along_axis(values, order, axis=1)
     begins = np.zeros(values.shape, dtype=np.int64)
@@ -257,8 +249,6 @@ def _count_pairs(ranks: "NDArray[np.int64]", published: "Array", wins: "Array") 
     Adds to `wins` (m x m) in how many rows i is above j. `published` has the best first, so that who shares a place with i stands next to
     it. One submission at a time against all after it: nothing is R x m x m, and all that is added up are bytes of 0 and 1.
     """
-    import numpy as np
-
     columns = np.ascontiguousarray(ranks.T.astype(np.uint16))
     m, n_rows = columns.shape
     agree, apart = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
+from evalsuite.core.import_ref import LazyModule
 from evalsuite.stats.intervals import (
     CELLS_AT_ONCE,
     CorpusScore,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
+else:
+    np = LazyModule("numpy")
 
 
 NO_VARIATION = "all differences are equal: t says nothing, use sign_flip"
@@ -202,8 +205,6 @@ def in_units(apart: Sequence[float], digits: int) -> list[int]:
 
 def _flip_exactly(units: Sequence[int]) -> tuple[float, float]:
     """P(sum <= observed) and P(sum >= observed): the whole distribution, one difference folded in at a time."""
-    import numpy as np
-
     # A sum of flipped signs is -total + 2 * (the chosen sizes), so the distribution of the chosen sizes is enough.
     chances = np.ones(1)
     for size in map(abs, units):
@@ -216,8 +217,6 @@ def _flip_exactly(units: Sequence[int]) -> tuple[float, float]:
 
 
 def _flip_all(units: Sequence[int]) -> tuple[float, float]:
-    import numpy as np
-
     sums = np.zeros(1, dtype=np.int64)
     for size in map(abs, units):
         sums = np.concatenate([sums - size, sums + size])
@@ -238,8 +237,6 @@ def _flip_on_grid(units: Sequence[int]) -> tuple[float, float]:
     deviation. The distribution is its characteristic function, a product of cosines, turned back on a circle of 16 deviations; what lies
     more than 8 out has a chance of 2.5e-14 at most (Hoeffding).
     """
-    import numpy as np
-
     step = math.sqrt(math.fsum(unit * unit for unit in units)) / GRID_STEPS
     steps = [round(unit / step) for unit in units]
     observed, n_places = sum(steps), 16 * GRID_STEPS
@@ -283,8 +280,6 @@ def paired_bootstrap(
     p is the share of resampled means that lie as far from the observed one as that lies from 0, (c + 1) / (R + 1); identical samples
     give 1. Slightly liberal below n = 50: prefer `sign_flip`.
     """
-    import numpy as np
-
     apart = differences(a, b)
     centre = mean(apart)
     drawn = resampled_means(apart, n_resamples=n_resamples, seed=seed)
@@ -345,8 +340,6 @@ def wilcoxon(
 
 def _exactly(ranks: Sequence[float], plus: float) -> tuple[float, float]:
     """P(rank sum <= plus) and P(rank sum >= plus) when each rank is positive with chance one half."""
-    import numpy as np
-
     # Average ranks are halves: doubled they are whole.
     chances = np.ones(1)
     for rank in ranks:
@@ -609,8 +602,6 @@ def approximate_randomisation(
     `a` and `b` hold n segments x k statistics, `score` turns m rows of sums into m scores. p = (c + 1) / (R + 1), c counting swaps that
     set the scores at least as far apart; a tie counts (sacrebleu leaves ties out), so that identical submissions have p = 1.
     """
-    import numpy as np
-
     left, right = _segments(a, b)
     n, observed = len(left), _difference(left, right, score)
     rng, far, block = np.random.default_rng(seed), 0, max(1, CELLS_AT_ONCE // len(left))
@@ -640,8 +631,6 @@ def segment_bootstrap_test(
     Both submissions are resampled with the same segments. p compares the absolute differences, less their mean, with the observed one:
     (c + 1) / (R + 1). It calls more than `approximate_randomisation` and stands here to repeat published numbers.
     """
-    import numpy as np
-
     left, right = _segments(a, b)
     observed = _difference(left, right, score)
     scores_a = np.asarray(score(resampled_totals(left, n_resamples=n_resamples, seed=seed)))
@@ -682,6 +671,4 @@ def _segments(a: "ArrayLike", b: "ArrayLike") -> "tuple[Array, Array]":
 
 
 def _difference(left: "Array", right: "Array", score: CorpusScore) -> float:
-    import numpy as np
-
     return float(np.asarray(score(left.sum(axis=0, keepdims=True)))[0] - np.asarray(score(right.sum(axis=0, keepdims=True)))[0])

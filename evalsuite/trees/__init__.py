@@ -1,12 +1,13 @@
 """Compare extracted JSON with gold JSON, leaf by leaf. Two engines: fields along a schema (`evaluate`), and Treeval.
 
-Names are imported on first use; a new public name is one entry in `NAMES`.
+Names are imported on first use; a new public name is one word in `_DEFINITIONS` and one in `__all__`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evalsuite.trees.batch_comparators import BatchItem, CompoundComparator, FakeJudge, JudgeItem, PromptJudge, SemanticBatchComparator
     from evalsuite.trees.comparators import register, unregister
     from evalsuite.trees.eval_schema import (
         JsonRefError,
@@ -19,129 +20,73 @@ if TYPE_CHECKING:
         resolve_schema_references,
         set_type_default,
     )
-    from evalsuite.trees.field_results import ComparatorResult, FieldAggregation, FieldResult, RecordResult, RunResult, Summary
-    from evalsuite.trees.field_totals import NullHandling, chain, propagate_batch_errors, reclassify_nulls
-    from evalsuite.trees.gold_validation import GoldValidationError, validate_gold
+    from evalsuite.trees.field_results import (
+        ComparatorResult,
+        FieldAggregation,
+        FieldResult,
+        NullHandling,
+        RecordResult,
+        RunResult,
+        Summary,
+        chain,
+        propagate_batch_errors,
+        reclassify_nulls,
+        rows_of,
+    )
+    from evalsuite.trees.gold_validation import validate_gold
     from evalsuite.trees.json_values import TreeLimitError, TreeLimits
-    from evalsuite.trees.record_scoring import BatchItem, CompoundComparator, evaluate, evaluate_stream, rows_of
-    from evalsuite.trees.semantic_judges import FakeJudge, JudgeItem, PromptJudge, SemanticBatchComparator
+    from evalsuite.trees.record_scoring import GoldValidationError, evaluate, evaluate_stream
     from evalsuite.trees.treeval import (
         JsonFiles,
         TreevalResult,
         aggregate_results_per_leaf_type,
         aggregate_results_per_metric,
         create_treeval_score_default_tree_metrics,
-        json_schema_of,
         load_json_files,
-        treeval_schema_of,
         treeval_score,
     )
-    from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, Metric, PairMetric
-    from evalsuite.trees.treeval_schema import create_tree_metrics
-
+    from evalsuite.trees.treeval_metrics import (
+        ExactMatch,
+        Levenshtein,
+        Metric,
+        PairMetric,
+        create_tree_metrics,
+        json_schema_of,
+        treeval_schema_of,
+    )
 
 __all__ = [
-    "BatchItem",
-    "ComparatorResult",
-    "CompoundComparator",
-    "ExactMatch",
-    "FakeJudge",
-    "FieldAggregation",
-    "FieldResult",
-    "GoldValidationError",
-    "JsonFiles",
-    "JsonRefError",
-    "JudgeItem",
-    "Levenshtein",
-    "Metric",
-    "NullHandling",
-    "PairMetric",
-    "PromptJudge",
-    "RecordResult",
-    "RunResult",
-    "SchemaError",
-    "SchemaNode",
-    "SemanticBatchComparator",
-    "Summary",
-    "TreeLimitError",
-    "TreeLimits",
-    "TreevalResult",
-    "aggregate_results_per_leaf_type",
-    "aggregate_results_per_metric",
-    "annotate_xeval",
-    "chain",
-    "create_tree_metrics",
-    "create_treeval_score_default_tree_metrics",
-    "evaluate",
-    "evaluate_stream",
-    "infer_schema",
-    "json_schema_of",
-    "load_json_files",
-    "parse_eval_schema",
-    "propagate_batch_errors",
-    "reclassify_nulls",
-    "register",
-    "reset_type_defaults",
-    "resolve_schema_references",
-    "rows_of",
-    "set_type_default",
-    "treeval_schema_of",
-    "treeval_score",
-    "unregister",
-    "validate_gold",
-]
+    "BatchItem", "ComparatorResult", "CompoundComparator", "ExactMatch", "FakeJudge", "FieldAggregation", "FieldResult",
+    "GoldValidationError", "JsonFiles", "JsonRefError", "JudgeItem", "Levenshtein", "Metric", "NullHandling", "PairMetric", "PromptJudge",
+    "RecordResult", "RunResult", "SchemaError", "SchemaNode", "SemanticBatchComparator", "Summary", "TreeLimitError", "TreeLimits",
+    "TreevalResult", "aggregate_results_per_leaf_type", "aggregate_results_per_metric", "annotate_xeval", "chain", "create_tree_metrics",
+    "create_treeval_score_default_tree_metrics", "evaluate", "evaluate_stream", "infer_schema", "json_schema_of", "load_json_files",
+    "parse_eval_schema", "propagate_batch_errors", "reclassify_nulls", "register", "reset_type_defaults", "resolve_schema_references",
+    "rows_of", "set_type_default", "treeval_schema_of", "treeval_score", "unregister", "validate_gold",
+]  # fmt: skip
 
-# Each public name and the module of this package that defines it.
-NAMES = {
-    "BatchItem": "record_scoring",
-    "ComparatorResult": "field_results",
-    "CompoundComparator": "record_scoring",
-    "ExactMatch": "treeval_metrics",
-    "FakeJudge": "semantic_judges",
-    "FieldAggregation": "field_results",
-    "FieldResult": "field_results",
-    "GoldValidationError": "gold_validation",
-    "JsonFiles": "treeval",
-    "JsonRefError": "eval_schema",
-    "JudgeItem": "semantic_judges",
-    "Levenshtein": "treeval_metrics",
-    "Metric": "treeval_metrics",
-    "NullHandling": "field_totals",
-    "PairMetric": "treeval_metrics",
-    "PromptJudge": "semantic_judges",
-    "RecordResult": "field_results",
-    "RunResult": "field_results",
-    "SchemaError": "eval_schema",
-    "SchemaNode": "eval_schema",
-    "SemanticBatchComparator": "semantic_judges",
-    "Summary": "field_results",
-    "TreeLimitError": "json_values",
-    "TreeLimits": "json_values",
-    "TreevalResult": "treeval",
-    "aggregate_results_per_leaf_type": "treeval",
-    "aggregate_results_per_metric": "treeval",
-    "annotate_xeval": "eval_schema",
-    "chain": "field_totals",
-    "create_tree_metrics": "treeval_schema",
-    "create_treeval_score_default_tree_metrics": "treeval",
-    "evaluate": "record_scoring",
-    "evaluate_stream": "record_scoring",
-    "infer_schema": "eval_schema",
-    "json_schema_of": "treeval",
-    "load_json_files": "treeval",
-    "parse_eval_schema": "eval_schema",
-    "propagate_batch_errors": "field_totals",
-    "reclassify_nulls": "field_totals",
-    "register": "comparators",
-    "reset_type_defaults": "eval_schema",
-    "resolve_schema_references": "eval_schema",
-    "rows_of": "record_scoring",
-    "set_type_default": "eval_schema",
-    "treeval_schema_of": "treeval",
-    "treeval_score": "treeval",
-    "unregister": "comparators",
-    "validate_gold": "gold_validation",
+# Each module of this package with the public names that it defines.
+_DEFINITIONS = {
+    "batch_comparators": "BatchItem CompoundComparator FakeJudge JudgeItem PromptJudge SemanticBatchComparator",
+    "comparators": "register unregister",
+    "eval_schema": (
+        "JsonRefError SchemaError SchemaNode annotate_xeval infer_schema parse_eval_schema reset_type_defaults "
+        "resolve_schema_references set_type_default"
+    ),
+    "field_results": (
+        "ComparatorResult FieldAggregation FieldResult NullHandling RecordResult RunResult Summary chain propagate_batch_errors "
+        "reclassify_nulls rows_of"
+    ),
+    "gold_validation": "validate_gold",
+    "json_values": "TreeLimitError TreeLimits",
+    "record_scoring": "GoldValidationError evaluate evaluate_stream",
+    "treeval": (
+        "JsonFiles TreevalResult aggregate_results_per_leaf_type aggregate_results_per_metric "
+        "create_treeval_score_default_tree_metrics load_json_files treeval_score"
+    ),
+    "treeval_metrics": "ExactMatch Levenshtein Metric PairMetric create_tree_metrics json_schema_of treeval_schema_of",
 }
+NAMES = {name: module for module, names in _DEFINITIONS.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
@@ -151,4 +96,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *NAMES})
+    return [*globals(), *NAMES]

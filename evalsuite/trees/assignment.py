@@ -9,6 +9,8 @@ tolerance of a tie, found by one search for cheapest alternating paths.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from evalsuite.core.import_ref import LazyModule
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Columns = NDArray[np.intp]
     Assigned = tuple[Columns, Columns, Columns, Columns]
+else:
+    np = LazyModule("numpy")
 
 
 EQUAL_SUMS = 1e-9
@@ -38,8 +42,6 @@ def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Lite
     Raises:
         ValueError: a weight is not finite.
     """
-    import numpy as np
-
     matrix = np.asarray(weights, dtype=np.float64)
     if matrix.size == 0:
         return []
@@ -67,7 +69,6 @@ def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
     Texts that stand in both lists are paired at once this way. It is nearly always a best one, which its prices then prove. None where
     too few or too many weights are the largest for that to be likely, or the matrix is small.
     """
-    import numpy as np
     from scipy.optimize import linear_sum_assignment
 
     n = min(matrix.shape)
@@ -90,8 +91,6 @@ def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
 
 def _others(n: int, taken: "list[int] | Columns") -> "Columns":
     """The positions below n that are not taken."""
-    import numpy as np
-
     free = np.ones(n, dtype=bool)
     free[taken] = False
     return np.flatnonzero(free)
@@ -102,8 +101,6 @@ def _slack(matrix: "Floats", rows: "Columns", columns: "Columns", most_passes: i
 
     None where the assignment is not shown to be best by that many looks at the whole matrix.
     """
-    import numpy as np
-
     n_rows, n_columns = matrix.shape
     if n_rows > n_columns:
         turned = _slack(matrix.T, *_sorted_pairs(columns, rows), most_passes)
@@ -131,8 +128,6 @@ def _slack(matrix: "Floats", rows: "Columns", columns: "Columns", most_passes: i
 
 
 def _sorted_pairs(rows: "Columns", columns: "Columns") -> "tuple[Columns, Columns]":
-    import numpy as np
-
     order = np.argsort(rows)
     return rows[order], columns[order]
 
@@ -142,8 +137,6 @@ def _prices(loss: "Floats", columns: "Columns", prices: "Floats", most_passes: i
 
     None where `most_passes` looks at the matrix do not end them.
     """
-    import numpy as np
-
     n_rows = len(loss)
     noise = 1e-13 * max(1.0, float(loss.max()), -float(loss.min()))
     moved, looks = np.arange(n_rows), 0  # the rows whose own column has become cheaper: what the others offer is known already
@@ -162,8 +155,6 @@ def _prices(loss: "Floats", columns: "Columns", prices: "Floats", most_passes: i
 
 def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
     """The lexicographically smallest perfect matching whose slack adds up to a tie at most, from one that has none."""
-    import numpy as np
-
     first_tight = (slack <= EQUAL_SUMS).argmax(axis=1)
     if (first_tight == owned).all():
         return owned
@@ -202,8 +193,6 @@ def _costs(columns_first: "Floats", owned: "Columns", row: int, budget: float) -
 
     And for each column the one that its owner takes instead. Rows up to `row` are settled.
     """
-    import numpy as np
-
     held = int(owned[row])
     costs, following = np.full(len(owned), np.inf), np.full(len(owned), -1)
     reached = np.full(len(owned), np.inf)
@@ -234,8 +223,6 @@ def _path(column: int, following: "Columns", held: int) -> list[int]:
 
 def _reprice(columns_first: "Floats", costs: "Floats", owner: "Columns", held: int, cost: float) -> None:
     """Move the prices, in place, so that the new matching has no slack and the others keep theirs relative to it."""
-    import numpy as np
-
     by_row = np.minimum(costs, cost)
     by_column = by_row[owner]
     by_column[held] = 0.0
@@ -256,8 +243,6 @@ def block_assignments(gains: "Floats", rows: "Columns", columns: "Columns") -> "
         rows: a + 1 bounds; block k holds the rows from bound k up to bound k + 1.
         columns: b + 1 bounds of columns.
     """
-    import numpy as np
-
     heights, widths = np.diff(rows), np.diff(columns)
     for height in np.unique(heights[heights > 0]):
         for width in np.unique(widths[widths > 0]):
@@ -274,7 +259,6 @@ def block_assignments(gains: "Floats", rows: "Columns", columns: "Columns") -> "
 
 def _assigned(blocks: "Floats") -> "Columns":
     """For blocks a x b x n x m the column of each row or -1, a x b x n: small ones by the sets of rows used, all blocks a step."""
-    import numpy as np
     from scipy.optimize import linear_sum_assignment
 
     n, m = blocks.shape[2:]
@@ -311,8 +295,6 @@ def _assigned(blocks: "Floats") -> "Columns":
 
 def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
     """The largest sum of an assignment in each of a x b blocks of a matrix (see `block_assignments`)."""
-    import numpy as np
-
     sums = np.zeros((len(rows) - 1, len(columns) - 1))
     for above, left, down, chosen in block_assignments(gains, rows, columns):
         sums[np.ix_(above, left)] = np.where(chosen < 0, 0.0, gains[down[:, None, :], chosen]).sum(axis=2)
@@ -321,8 +303,6 @@ def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
 
 def block_sums(matrix: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
     """The sums of a x b blocks of a matrix, whose bounds are given as in `best_sums`; 0 for an empty one."""
-    import numpy as np
-
     sums = np.zeros((len(rows) - 1, len(columns) - 1))
     full = [np.flatnonzero(np.diff(bounds)) for bounds in (rows, columns)]
     if len(full[0]) and len(full[1]):

@@ -1,35 +1,193 @@
-"""Match two lists: which gold element belongs to which extracted one (in order, by key, or best fit), and their rows.
+"""Compile a schema for scoring, compare single values, and match two lists: in order, by key, or by best fit.
 
-The best fit maximises the record's F1. F1 is 2 x scores / weight, so a pair of elements is worth what it adds at the
-rate F1 (2 x scores - rate x weight) beyond the cost of both unmatched; the record is computed at a rate, and again at the resulting F1,
-until that no longer rises (Dinkelbach's method; `Scoring.record`). Among equally good fits, the first one when both lists
-are sorted by content is taken, so that the order of such a list has no effect.
+The best fit maximises the record's F1. F1 is 2 x scores / weight, so a pair of elements is worth what it adds at the rate F1
+(2 x scores - rate x weight) beyond the cost of both unmatched; the record is computed at a rate, and again at the resulting F1, until that
+no longer rises (Dinkelbach's method; `Scoring.record`). Among equally good fits, the first one when both lists are sorted by content is
+taken, so that the order of such a list has no effect.
 
 Fits are computed without writing rows, as n x m matrices of scores and weights of fields; columns of values are compared at once, by
 arrays if the comparator allows it. Lists inside the elements are compared all against all, followed by a small assignment for each pair.
+
+Code that is not the reference's own is called by `call_plugin`: its failure is a `FaultError`, which leaves the record undecided.
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError
+from evalsuite.core.import_ref import LazyModule
 from evalsuite.trees.assignment import best_sums, block_sums
-from evalsuite.trees.comparators import compat_exact, compat_numeric, exact, nfc, numeric
-from evalsuite.trees.field_plan import Plan, compare, judge, transformed, try_transformed
-from evalsuite.trees.field_results import RowStatus
-from evalsuite.trees.field_totals import Tally, tally
+from evalsuite.trees.comparators import BUILTIN, PROTECTED, SHIPPED, TRANSFORMS, Registry, compat_exact, compat_numeric, exact, nfc, numeric
+from evalsuite.trees.eval_schema import SchemaNode
+from evalsuite.trees.field_results import ComparatorResult, RowStatus, Tally, tally
 from evalsuite.trees.json_values import ANY_OF, ByObject, TreeLimitError, choices, exact_text, same, unordered_text
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from evalsuite.trees.field_rows import Aligned, Rows, Walk
+    from evalsuite.trees.record_scoring import Aligned, Rows, Walk
 
     Floats = NDArray[np.float64]
     ScoreArray = NDArray[Any]  # scores: float64, or bool where the comparator knows only 0 and 1
+else:
+    np = LazyModule("numpy")
+
+
+Transforms = tuple[tuple[str, Callable[[Any, Mapping[str, Any]], Any], dict[str, Any]], ...]
+
+
+class Plan:
+    """One field, compiled. `structural` fields are walked into, all others are units that one comparator judges.
+
+    `is_own` comparators are the reference's three; a `trusted` one of these neither fails, skips nor leaves [0, 1], and takes the values as
+    they are. `key` is the name under which
+    the value stands in its object; in compat mode what follows the last dot of the path.
+    """
+
+    __slots__ = (
+        "_children", "_registry", "_unordered", "accepts_itself", "any_batch", "batch", "by_key", "compare", "expects", "field",
+        "is_array", "is_own", "key", "name", "node", "optional", "params", "path", "required", "skip",
+        "structural", "suffix", "threshold", "transforms", "trusted", "weight",
+    )  # fmt: skip
+
+    def __init__(self, node: SchemaNode, registry: Registry, any_batch: bool, parent_path: str = "") -> None:
+        self.node = node
+        self.path = node.path
+        self.field = node.name
+        self.suffix = node.path[len(parent_path) :]
+        self.key = node.path.rsplit(".", 1)[-1] if registry.compat else node.name
+        self.name, self.params = node.comparator
+        self.skip = node.skip
+        self.weight, self.threshold = node.weight, node.threshold
+        self.required, self.optional = node.required, node.optional
+        self.any_batch = any_batch
+        self.compare: Callable[..., Any] | None = None
+        self.batch = False
+        if self.name and not node.skip:
+            self.compare = registry.comparator(self.name)
+            self.batch = registry.is_batch(self.name)
+        self.is_own = self.name in PROTECTED
+        self.transforms: Transforms = tuple((name, registry.transform(name), params) for name, params in node.transforms)
+        trusted = self.compare is BUILTIN.get(self.name) and node.threshold is None and not self.transforms
+        self.trusted = self.compare if trusted else None
+        # Whatever is identical to gold is right there: only somebody's own comparator or transform may say otherwise.
+        shipped = self.compare is not None and self.compare in (BUILTIN.get(self.name), SHIPPED.get(self.name))
+        self.accepts_itself = shipped and all(name in TRANSFORMS for name, _, _ in self.transforms)
+        self.structural = node.has_children and not self.name
+        self._registry = registry
+        self._children: tuple[Plan, ...] | None = None
+        self.by_key: dict[str, Plan] = {}
+        self._unordered: bool | None = None
+        self.is_array = node.json_type == "array"
+        self.expects: type = list if self.is_array or (registry.compat and node.json_type != "object") else dict
+
+    @property
+    def children(self) -> "tuple[Plan, ...]":
+        """The children, made on first use: a recursive schema has no end of them."""
+        if self._children is None:
+            nodes = self.node.expand() if self.node.expand else self.node.children
+            self._children = tuple(Plan(child, self._registry, self.any_batch, self.path) for child in nodes)
+            self.by_key = {child.key: child for child in self._children}
+        return self._children
+
+    @property
+    def unordered(self) -> bool:
+        """Whether this field, or one below it, heeds no order of a list; a recursive schema answers yes."""
+        if self._unordered is None:
+            align = self.node.align or {}
+            here = (self.structural and align.get("ordered") is not True and bool(align.get("match_by"))) or self.name == "set"
+            self._unordered = here or self.node.expand is not None or any(child.unordered for child in self.children)
+        return self._unordered
+
+    def has_batch(self) -> bool:
+        """Whether a batch comparator judges anything at or below this field; a recursive schema answers for the whole."""
+        if not self.any_batch:
+            return False
+        waiting = [self]
+        while waiting:
+            plan = waiting.pop()
+            if plan.batch or plan.node.expand is not None:
+                return True
+            waiting.extend(plan.children)
+        return False
+
+
+def compile_plan(root: SchemaNode, registry: Registry) -> Plan:
+    """The plan of a parsed schema."""
+    return Plan(root, registry, _any_batch(root, registry))
+
+
+def _any_batch(root: SchemaNode, registry: Registry) -> bool:
+    waiting, expanded = [root], 0
+    while waiting:
+        node = waiting.pop()
+        if node.comparator[0] and not node.skip and registry.is_batch(node.comparator[0]):
+            return True
+        waiting.extend(node.children)
+        if node.expand is not None and expanded < 50:
+            expanded += 1
+            waiting.extend(node.expand())
+    return False
+
+
+LONGEST_REASON = 200
+# What the built-in transforms raise at a value that they cannot take.
+_CANNOT_TAKE = (TypeError, ValueError, ArithmeticError)
+
+
+def transformed(plan: Plan, value: Any) -> Any:
+    """The value after the field's transforms, left to right. What a built-in one raises comes through; of another it is a `FaultError`."""
+    for name, function, params in plan.transforms:
+        value = _transform(name, function, value, params)
+    return value
+
+
+def try_transformed(plan: Plan, value: Any) -> tuple[Any, str]:
+    """(value after the transforms, "") or (the value itself, why a built-in transform could not take it). Raises `FaultError`."""
+    found = value
+    for name, function, params in plan.transforms:
+        try:
+            found = _transform(name, function, found, params)
+        except _CANNOT_TAKE as error:
+            return value, f"transform {name}: {error}"[:LONGEST_REASON]
+    return found, ""
+
+
+def _transform(name: str, function: Any, value: Any, params: Mapping[str, Any]) -> Any:
+    if name in TRANSFORMS:
+        return function(value, params)
+    return plugin_calls.call_plugin(f"transform {name}", function, value, params)
+
+
+def compare(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
+    """The comparator's answer with its score in [0, 1]. Raises `FaultError` where one that is not the reference's own fails."""
+    function = plan.compare
+    assert function is not None
+    if plan.is_own:
+        result: ComparatorResult = function(gold, extracted, plan.params)
+        return result
+    what = f"comparator {plan.name}"
+    return checked(what, plugin_calls.call_plugin(what, function, gold, extracted, plan.params), plan.name)
+
+
+def judge(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
+    """The same with the field's threshold applied."""
+    result, threshold = compare(plan, gold, extracted), plan.threshold
+    if threshold is None or not 0 < result.score < 1:
+        return result
+    reason = f"score {result.score:.3g} {'reaches' if result.score >= threshold else 'is below'} the threshold {threshold:g}"
+    return ComparatorResult(float(result.score >= threshold), plan.name, reason, result.skip)
+
+
+def checked(what: str, result: Any, name: str) -> ComparatorResult:
+    """A comparator's answer as a result in [0, 1]; plain numbers and bools are scores. Raises `FaultError` for all else."""
+    if not isinstance(result, ComparatorResult):
+        return ComparatorResult(plugin_calls.unit(what, result), name)
+    return ComparatorResult(plugin_calls.unit(what, result.score), result.comparator, result.reason, result.skip)
 
 
 Keyed = tuple[list[tuple[int, int | None]], list[int], list[int]]
@@ -112,8 +270,6 @@ def key_of(walk: "Walk", plan: Plan, element: Any) -> Any:
 
 def lone_weights(walk: "Walk", items: Plan, values: Sequence[Any], status: RowStatus) -> "Floats":
     """What each element costs where it stands alone on its side."""
-    import numpy as np
-
     counts = [tally(walk.sides(items, value, status, "", ())) for value in values]
     return np.array([count.omitted + count.invented for count in counts], dtype=np.float64)
 
@@ -128,8 +284,6 @@ def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, c
     Raises:
         FaultError: somebody's comparator or transform failed.
     """
-    import numpy as np
-
     raw = gold, extracted
     failed_rows: list[int] = []
     failed_columns: list[int] = []
@@ -162,8 +316,6 @@ def _try_all(plan: Plan, values: Sequence[Any]) -> tuple[list[Any], list[int]]:
 
 def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "ScoreArray | None":
     """Equality of plain values by numbering the different ones; None where a list or object is among them."""
-    import numpy as np
-
     kinds = {*map(type, gold), *map(type, extracted)}
     if not kinds <= _SCALARS:
         return None
@@ -182,8 +334,6 @@ def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "Scor
 
 def _numeric(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> "ScoreArray | None":
     """The tolerance rule on arrays; None where a value is not a plain number of at most 2**53 (a float holds it exactly)."""
-    import numpy as np
-
     if not {*map(type, gold), *map(type, extracted)} <= {int, float}:
         return None
     if not all(-_LARGEST <= value <= _LARGEST for side in (gold, extracted) for value in (min(side), max(side))):
@@ -211,8 +361,6 @@ def _numeric(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> "Scor
 
 def _each(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "ScoreArray":
     """Every pair by the comparator itself; plain values that stand there more than once are asked about once."""
-    import numpy as np
-
     different, places = zip(*(_distinct(side) for side in (gold, extracted)), strict=True)
     scores = np.zeros((len(different[0]), len(different[1])))
     for i, value in enumerate(different[0]):
@@ -242,8 +390,6 @@ CELLS_AT_ONCE = 2_000_000
 
 def compat_fits(walk: "Walk", items: Plan, gold: list[Any], extracted: list[Any]) -> "Floats":
     """The reference's n x m fits in [0, 1]: the F1 of every pair's rows, 1 where nothing counts."""
-    import numpy as np
-
     cross = Cross(walk, items, gold, extracted)
     return np.divide(2 * cross.scored, cross.weight, out=np.ones(cross.scored.shape), where=cross.weight != 0)
 
@@ -257,8 +403,6 @@ class Cross:
     """
 
     def __init__(self, walk: "Walk", items: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> None:
-        import numpy as np
-
         self.walk, self.items, self.extracted = walk, items, extracted
         self.shape = len(gold), len(extracted)
         self.scored, self.weight = np.zeros(self.shape), np.zeros(self.shape)
@@ -272,8 +416,6 @@ class Cross:
 
     def values(self) -> "Floats":
         """What each pair is worth at the walk's rate, its inner lists aligned at their best."""
-        import numpy as np
-
         worth: Floats = 2 * self.scored - self.walk.rate * self.weight
         for rows, columns, lists in self.lists:
             worth[np.ix_(rows, columns)] += lists.values()
@@ -292,8 +434,6 @@ class Cross:
 
     def add(self, rows: Sequence[int], columns: Sequence[int], scored: Any, weight: Any) -> None:
         """Add numbers or matrices to the cells rows x columns."""
-        import numpy as np
-
         if not len(rows) or not len(columns):
             return
         where = np.s_[:, :] if (len(rows), len(columns)) == self.shape else np.ix_(rows, columns)
@@ -303,8 +443,6 @@ class Cross:
 
     def both(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
         """Count a field that all of these elements have; `rows` and `columns` are their places in the matrix."""
-        import numpy as np
-
         if not gold or not extracted or (plan.skip and not (self.walk.compat and plan.structural)):
             return
         if not plan.structural:
@@ -373,8 +511,6 @@ class Cross:
 
     def in_order(self, items: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
         """Lists whose elements stand against each other by position; what is longer on one side stands alone."""
-        import numpy as np
-
         lengths = [np.array(list(map(len, side))) for side in (gold, extracted)]
         for k in range(int(min(lengths[0].max(), lengths[1].max()))):
             left, right = ([i for i, n in enumerate(side) if n > k] for side in lengths)
@@ -395,8 +531,6 @@ class Lists:
     """
 
     def __init__(self, walk: "Walk", plan: Plan, gold: list[list[Any]], extracted: list[list[Any]]) -> None:
-        import numpy as np
-
         self.walk, self.plan, self.items = walk, plan, plan.children[0]
         ordered = [[walk.order.of(plan, values) for values in side] for side in (gold, extracted)]
         self.places = [[place for places, _ in side for place in places] for side in ordered]
@@ -419,8 +553,6 @@ class Lists:
 
     def _codes(self, lists: list[list[Any]], side: int) -> "Floats":
         """A number for each element's key, the same for equal keys; its own negative number where it has none or is not the first."""
-        import numpy as np
-
         codes: list[int] = []
         for values in lists:
             first: set[Any] = set()
@@ -440,16 +572,12 @@ class Lists:
 
     def same_content(self) -> Any:
         """n x m flags: which elements have the same content."""
-        import numpy as np
-
         codes: dict[str, int] = {}
         left, right = (np.array([codes.setdefault(text, len(codes)) for text in side]) for side in self.texts)
         return left[:, None] == right[None, :]
 
     def values(self) -> "Floats":
         """What each pair of lists is worth at the walk's rate, aligned at its best, n x m."""
-        import numpy as np
-
         rate, (ends_gold, ends) = self.walk.rate, self.ends
         alone = [block_sums(lone[None, :], np.array([0, 1]), bounds)[0] for lone, bounds in zip(self.lone, self.ends, strict=True)]
         found = np.zeros((len(ends_gold) - 1, len(ends) - 1))
@@ -630,8 +758,6 @@ class _ListRows:
 
     def best_judged(self, scored: "list[Rows]") -> Pairs:
         """The pairs of the best fit by their rows; a field without a verdict counts as a mismatch here, so that an outage wins nothing."""
-        import numpy as np
-
         walk, shape = self.walk, (len(self.gold), len(self.extracted))
         places = [walk.order.of(self.plan, side)[0] for side in (self.gold, self.extracted)]
         lone = lone_weights(walk, self.items, self.gold, "omission"), lone_weights(walk, self.items, self.extracted, "hallucination")
@@ -646,8 +772,6 @@ class _ListRows:
 
 def fitting(gains: Any, alike: Any) -> Pairs:
     """The pairs of an assignment with the largest sum of gains, those that gain anything; of equal sums one with more pairs `alike`."""
-    import numpy as np
-
     from evalsuite.trees.assignment import best_assignment
 
     scale = float(np.abs(gains).max()) or 1.0

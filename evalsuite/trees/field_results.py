@@ -1,12 +1,29 @@
-"""Results of comparing extracted records with gold: rows, records, aggregates and notices."""
+"""Results of comparing records with gold: rows, post-processors, tallies, totals over records, and the reason and details of a score."""
 
 import logging
-from collections.abc import Callable, Mapping
+import math
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from heapq import nsmallest
+from math import fsum
+from statistics import mean
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from evalsuite.core.types import Fault
+from evalsuite.stats.units import unit_details
+from evalsuite.trees.json_values import (
+    json_name,
+    loosely_same,
+)
+
+if TYPE_CHECKING:
+    from evalsuite.trees.treeval import TreevalResult
+    from evalsuite.trees.treeval_counts import Row
+
 
 LOG = logging.getLogger(__name__)
 
@@ -182,3 +199,546 @@ class RunResult(Summary):
         for entry in found.values():
             entry.mean_score /= entry.matches + entry.mismatches + entry.omissions + entry.hallucinations
         return found
+
+
+PostProcess = Callable[[list[FieldResult]], list[FieldResult]]
+
+
+@dataclass(frozen=True, slots=True)
+class NullHandling:
+    """Which values stand for nothing, and whether a field that is nothing on both sides is skipped or a match."""
+
+    absent_values: list[Any] = field(default_factory=lambda: [None])
+    both_absent_skip: bool = True
+
+
+def reclassify_nulls(rows: list[FieldResult], handling: NullHandling | None = None) -> list[FieldResult]:
+    """The same rows, in place: null expected and a value found is a hallucination, a value expected and null found an omission.
+
+    For extractors that must fill every field. Containers are judged by their values,
+    but in a compat run, whose container rows have no compared values and so count as null on both sides.
+    """
+    handling = handling or NullHandling()
+    for row in rows:
+        if row.status in ("match", "mismatch", "pending"):
+            _reclassify(row, handling)
+    return rows
+
+
+def _reclassify(row: FieldResult, handling: NullHandling) -> None:
+    values = row.gold_compared, row.extracted_compared
+    gold_absent, extracted_absent = (
+        any(value is absent or loosely_same(value, absent) for absent in handling.absent_values) for value in values
+    )
+    if gold_absent and extracted_absent:
+        if handling.both_absent_skip:
+            row.status, row.score, row.reason = "skipped", 0.0, "both absent"
+        else:
+            row.status, row.score, row.reason = "match", 1.0, "both absent (counted as match)"
+    elif gold_absent:
+        row.status, row.score, row.reason = "hallucination", 0.0, "gold is absent"
+    elif extracted_absent:
+        row.status, row.score, row.reason = "omission", 0.0, "extracted is absent"
+
+
+def propagate_batch_errors(rows: list[FieldResult]) -> list[FieldResult]:
+    """The same rows, in place: where a comparator failed on one field of a record, none of its verdicts there count."""
+    tainted = {row.comparator for row in rows if row.status == "batch_error"}
+    for row in rows:
+        if row.comparator in tainted and row.status not in ("omission", "hallucination"):
+            row.status, row.score = "batch_error", 0.0
+            row.reason = f"batch tainted: comparator '{row.comparator}' had errors in this record — all its results are excluded"
+    return rows
+
+
+def chain(steps: list[PostProcess]) -> PostProcess:
+    """One post-processor that applies several in order."""
+
+    def apply(rows: list[FieldResult]) -> list[FieldResult]:
+        for step in steps:
+            rows = step(rows)
+        return rows
+
+    return apply
+
+
+@dataclass(slots=True)
+class Tally:
+    """Weighted sums over rows: the scores reached, fields on both sides, omissions, hallucinations."""
+
+    scored: float = 0.0
+    both: float = 0.0
+    omitted: float = 0.0
+    invented: float = 0.0
+
+    @property
+    def weight(self) -> float:
+        """The weight of all rows that count, fields on both sides twice: what F1 divides by."""
+        return 2 * self.both + self.omitted + self.invented
+
+    @property
+    def precision(self) -> float:
+        """Of what was extracted, the share that is right; 1.0 where nothing was."""
+        found = self.both + self.invented
+        return self.scored / found if found else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Of what gold expects, the share that was found; 1.0 where it expects nothing."""
+        expected = self.both + self.omitted
+        return self.scored / expected if expected else 1.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both; 1.0 where no row counts."""
+        if not self.weight:
+            return 1.0
+        precision, recall = self.precision, self.recall
+        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def tally(rows: Iterable[FieldResult]) -> Tally:
+    """The tally of some rows, summed without rounding, so that their order moves nothing."""
+    scored: list[float] = []
+    both: list[float] = []
+    omitted: list[float] = []
+    invented: list[float] = []
+    for row in rows:
+        status = row.status
+        if status == "match":
+            scored.append(row.weight if row.score == 1 else row.score * row.weight)
+            both.append(row.weight)
+        elif status == "mismatch":
+            if row.score:
+                scored.append(row.score * row.weight)
+            both.append(row.weight)
+        elif status == "omission":
+            omitted.append(row.weight)
+        elif status == "hallucination":
+            invented.append(row.weight)
+    return Tally(fsum(scored), fsum(both), fsum(omitted), fsum(invented))
+
+
+Metrics = tuple[float | None, float | None, float | None]
+UNDECIDED: Metrics = (None, None, None)
+
+
+class PathTotals:
+    """One schema path: the number of rows of each status, and their scores summed without rounding; `weight` is that of one row."""
+
+    __slots__ = ("n_full", "numbers", "partial", "weight")
+
+    def __init__(self) -> None:
+        self.numbers = dict.fromkeys(COLUMNS, 0)
+        self.n_full = 0
+        self.partial: list[float] = []
+        self.weight = 1.0
+
+    def add_partial(self, score: float) -> None:
+        """Add a score below 1, keeping what rounding would lose (Shewchuk's partial sums)."""
+        kept = []
+        for part in self.partial:
+            small, large = sorted((score, part), key=abs)
+            score = small + large
+            if lost := small - (score - large):
+                kept.append(lost)
+        self.partial = [*kept, score]
+
+    def tally(self) -> Tally:
+        """The sums of its rows, each weighing 1."""
+        both = self.numbers["match"] + self.numbers["mismatch"]
+        return Tally(fsum([self.n_full, *self.partial]), both, self.numbers["omission"], self.numbers["hallucination"])
+
+    def score(self) -> PathScore:
+        """Precision, recall and F1 with the counts behind them."""
+        columns = {COLUMNS[status]: n for status, n in self.numbers.items()}
+        sums = self.tally()
+        return PathScore(precision=sums.precision, recall=sums.recall, f1=sums.f1, **columns)
+
+
+class Totals:
+    """Running totals over records; memory grows with the number of schema paths, and by three numbers a record."""
+
+    def __init__(self, *, compat: bool = False) -> None:
+        self.compat = compat
+        self.values: tuple[list[float], list[float], list[float]] = ([], [], [])
+        self.n_records = self.n_undecided = self.n_batch_errors = self.n_errors = 0
+        self.faults: dict[Fault, None] = {}
+        self.paths: dict[str, PathTotals] = {}
+
+    def add(self, rows: Sequence[FieldResult], *, failed: bool = False, undecided: bool = False) -> Metrics:
+        """Count one record and give its precision, recall and F1.
+
+        They are 0 where the record has `failed` as a whole, and None where it is `undecided` or where a judge's outage left nothing to
+        count (1.0 in compat mode).
+
+        Raises:
+            KeyError: a row's status is none that there is.
+        """
+        counts, n_errors = self.count(rows)
+        self.n_records += 1
+        self.n_batch_errors += n_errors
+        if undecided:
+            self.n_undecided += 1
+            return UNDECIDED
+        if failed:
+            metrics: Metrics = (0.0, 0.0, 0.0)
+        elif n_errors and not counts.weight and not self.compat:
+            self.n_undecided += 1
+            return UNDECIDED
+        else:
+            metrics = counts.precision, counts.recall, counts.f1
+        for values, value in zip(self.values, metrics, strict=True):
+            values.append(value or 0.0)
+        return metrics
+
+    def count(self, rows: Sequence[FieldResult]) -> tuple[Tally, int]:
+        """Count rows by schema path; the record's own tally, and the number of batch errors."""
+        n_errors = 0
+        paths = self.paths
+        for row in rows:
+            status = row.status
+            if status not in COLUMNS:
+                if status == "batch_error":
+                    n_errors += 1
+                elif status == "error":
+                    self.n_errors += 1
+                elif status not in STATUSES:
+                    raise KeyError(status)
+                continue
+            known = paths.get(row.schema_path)
+            if known is None:
+                known = paths[row.schema_path] = PathTotals()
+            known.numbers[status] += 1
+            known.weight = row.weight
+            if status == "match" or status == "mismatch":
+                if row.score == 1:
+                    known.n_full += 1
+                elif row.score:
+                    known.add_partial(row.score)
+        return tally(rows), n_errors
+
+    def micro(self) -> Tally:
+        """All rows pooled."""
+        sums = [(path.weight, path.tally()) for path in self.paths.values()]
+        return Tally(*(fsum(weight * getattr(one, name) for weight, one in sums) for name in ("scored", "both", "omitted", "invented")))
+
+    def numbers(self) -> dict[str, Any]:
+        """The fields of a `Summary`."""
+        precision, recall, f1 = (self.mean(values) for values in self.values)
+        counts = {status: sum(path.numbers[status] for path in self.paths.values()) for status in COLUMNS}
+        decided = sum(counts.values())
+        asked = decided + self.n_batch_errors + self.n_errors
+        paths = {path: known.score() for path, known in self.paths.items()}
+        micro = self.micro()
+        return {
+            "mean_precision": precision,
+            "mean_recall": recall,
+            "mean_f1": f1,
+            "total_records": self.n_records,
+            "total_fields": decided,
+            "total_omissions": counts["omission"],
+            "total_hallucinations": counts["hallucination"],
+            "total_batch_errors": self.n_batch_errors,
+            "undecided_records": self.n_undecided,
+            "coverage": decided / asked if asked else 1.0,
+            "micro": self.average([(micro.precision, micro.recall, micro.f1)]),
+            "macro": self.average([(score.precision, score.recall, score.f1) for score in paths.values()]),
+            "per_schema_path": paths,
+            "faults": list(self.faults),
+        }
+
+    def mean(self, values: list[float]) -> float | None:
+        """The mean over records; 1.0 without any, None where none is decided."""
+        if values:
+            return mean(values)
+        return None if self.n_undecided else 1.0
+
+    def average(self, triples: list[tuple[float, float, float]]) -> Average:
+        """The plain mean of precision, recall and F1 each."""
+        if self.n_records and self.n_undecided == self.n_records:
+            return Average(precision=None, recall=None, f1=None)
+        columns = list(zip(*triples, strict=True)) or [(1.0,), (1.0,), (1.0,)]
+        return Average(precision=mean(columns[0]), recall=mean(columns[1]), f1=mean(columns[2]))
+
+    def summary(self) -> Summary:
+        """The summary without rows."""
+        return Summary(**self.numbers())
+
+    def result(self, records: list[RecordResult]) -> RunResult:
+        """The summary with all records."""
+        return RunResult(**self.numbers(), records=records)
+
+
+def rows_of(result: RunResult) -> Iterator[dict[str, Any]]:
+    """Every row of a run as plain data: expected against got, with both paths."""
+    for record in result.records:
+        for row in record.field_results:
+            yield {
+                "record": record.record_id,
+                "path": row.path,
+                "found_path": row.found_path,
+                "schema_path": row.schema_path,
+                "status": row.status,
+                "score": row.score,
+                "comparator": row.comparator,
+                "expected": row.gold_value,
+                "got": row.extracted_value,
+                "reason": row.reason,
+            }
+
+
+MAX_FIELDS = 1000
+MAX_RECORDS = 100
+N_WORST = 5
+N_ROWS = 100
+N_CONFUSIONS = 10
+_PAIRED = frozenset({"match", "partial", "mismatch"})
+_CONFUSED = ("mismatch", "omission", "hallucination")
+LONGEST_TEXT = 200
+_COLUMNS = {
+    "match": "matches",
+    "partial": "mismatches",
+    "mismatch": "mismatches",
+    "omission": "omissions",
+    "hallucination": "hallucinations",
+}
+_PLACES = {status: list(COLUMNS.values()).index(column) for status, column in _COLUMNS.items()}
+_RIGHT = ("match", "both_null")
+MAX_ROWS = 200  # rows of a report that do not agree
+
+
+def field_reason(result: RunResult) -> str:
+    """One sentence: what is wrong most, or that all is right."""
+    if result.mean_f1 is None:
+        return f"undecided: no verdict from the judge on any of {result.total_batch_errors} fields"
+    if result.mean_f1 == 1:
+        return f"all {result.total_fields} fields right"
+    worst = ", ".join(f"{path or '(root)'} {min(score.f1, 0.99):.2f}" for path, score in _worst(result)[:N_WORST] if score.f1 < 1)
+    failed = next((record.reason for record in result.records if record.reason), "")
+    return "; ".join(filter(None, (failed, f"worst fields by F1: {worst}" if worst else "")))
+
+
+def _worst(result: RunResult) -> list[tuple[str, PathScore]]:
+    return sorted(result.per_schema_path.items(), key=lambda entry: (entry[1].f1, entry[0]))
+
+
+def field_details(result: RunResult) -> dict[str, Any]:
+    """Numbers, the fields worst first (at most 1,000) and the first rows that are not right (at most 100)."""
+    fields = [
+        {
+            "path": path,
+            "precision": score.precision,
+            "recall": score.recall,
+            "f1": score.f1,
+            "matches": score.matches,
+            "mismatches": score.mismatches,
+            "omissions": score.omissions,
+            "hallucinations": score.hallucinations,
+        }
+        for path, score in _worst(result)
+    ]
+    wrong = [row for row in rows_of(result) if row["status"] not in ("match", "skipped")]
+    return {
+        "precision": result.mean_precision,
+        "recall": result.mean_recall,
+        "f1": result.mean_f1,
+        "micro_f1": result.micro.f1,
+        "macro_f1": result.macro.f1,
+        "coverage": result.coverage,
+        "tree": _tree_of_scores(result),
+        "per_type": _per_type(result),
+        "counts": {column: sum(getattr(score, column) for score in result.per_schema_path.values()) for column in COLUMNS.values()},
+        "n_records": result.total_records,
+        "n_rows": sum(len(record.field_results) for record in result.records),
+        "n_fields": len(fields),
+        "fields": fields[:MAX_FIELDS],
+        "records": _worst_records(
+            ({"record": _short(r.record_id), "precision": r.precision, "recall": r.recall, "f1": r.f1} for r in result.records),
+            result.total_records,
+        ),
+        "confusions": _confusions(wrong),
+        "n_wrong": len(wrong),
+        "wrong": [_shown(row) for row in wrong[:N_ROWS]],
+    }
+
+
+def match_units(result: RunResult, official: Sequence[float | None]) -> dict[str, Any]:
+    """The F1 of each record and of its fields, for details; `official` are the reference's of each record."""
+    units = _UnitSums(len(result.records))
+    for at, record in enumerate(result.records):
+        for row in record.field_results if record.f1 is not None else ():
+            if row.status in _COLUMNS:
+                units.add(at, row.schema_path, row.status, row.score)
+    return unit_details([record.f1 for record in result.records], official=official, fields=units.of_fields())
+
+
+class _UnitSums:
+    """What the fields of each of n records reached: F1 is twice the scores over twice the fields on both sides and those on one."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.sums: dict[str, tuple[array[float], array[int]]] = {}
+
+    def add(self, record: int, path: str, status: str, score: float) -> None:
+        """Count one field."""
+        reached, whole = self.sums.setdefault(path, (array("d"), array("L")))
+        if record >= len(whole):
+            self.n = max(self.n, record + 1)
+            reached.extend([0.0] * (self.n - len(reached)))
+            whole.extend([0] * (self.n - len(whole)))
+        is_paired = status in _PAIRED
+        reached[record] += 2 * score * is_paired
+        whole[record] += 1 + is_paired
+
+    def of_fields(self) -> dict[str, list[float | None]]:
+        """Path -> F1 by record, None where a record has no such field."""
+        found = {}
+        for path, (reached, whole) in self.sums.items():
+            column = [own / n if n else None for own, n in zip(reached, whole, strict=True)]
+            found[path] = [*column, *[None] * (self.n - len(column))]
+        return found
+
+    def of_records(self) -> list[float]:
+        """F1 by record; 1 where nothing was expected and nothing found."""
+        reached, whole = [0.0] * self.n, [0] * self.n
+        for sums, counts in self.sums.values():
+            for at, (own, n) in enumerate(zip(sums, counts, strict=True)):
+                reached[at] += own
+                whole[at] += n
+        return [own / n if n else 1.0 for own, n in zip(reached, whole, strict=True)]
+
+
+def _tree_of_scores(result: RunResult) -> dict[str, Any]:
+    """The F1 of every field in the shape of the schema; a list stands under the name of its field with `[]`."""
+    tree: dict[str, Any] = {}
+    for path, score in sorted(result.per_schema_path.items()):
+        *parents, leaf = path.split(".")
+        branch = tree
+        for name in parents:
+            inner = branch.setdefault(name, {})
+            branch = inner if isinstance(inner, dict) else branch
+        branch[leaf] = score.f1
+    return tree
+
+
+def _per_type(result: RunResult) -> dict[str, float]:
+    """The mean score of the fields that both sides have, by the JSON type of gold's value."""
+    scores: dict[str, list[float]] = {}
+    for record in result.records:
+        for row in record.field_results:
+            if row.status in ("match", "mismatch"):
+                scores.setdefault(json_name(row.gold_value), []).append(row.score)
+    return {name: math.fsum(values) / len(values) for name, values in sorted(scores.items())}
+
+
+def _confusions(wrong: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was taken for what, the commonest first (at most 10); elements of lists are pooled."""
+    rows = [(row["schema_path"], row["status"], _short(row["expected"]), _short(row["got"])) for row in wrong if row["status"] in _CONFUSED]
+    counts = Counter(map(repr, rows))
+    first = {repr(row): row for row in reversed(rows)}
+    return [dict(zip(("path", "status", "expected", "got"), first[key], strict=True), n=n) for key, n in counts.most_common(N_CONFUSIONS)]
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """A row for a report: JSON-safe, texts and containers cut to 200 characters."""
+    return {key: _short(value) for key, value in row.items()}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+class _Shares:
+    """Some leaves by the scores they reached, without the leaves."""
+
+    __slots__ = ("scores", "statuses")
+
+    def __init__(self) -> None:
+        self.scores = array("d")
+        self.statuses = bytearray()
+
+    def add(self, row: "Row") -> None:
+        self.scores.append(row.score or 0.0)
+        self.statuses.append(_PLACES[row.status])
+
+    def rates(self) -> dict[str, Any]:
+        """Precision, recall and F1."""
+        matches, mismatches, omissions, hallucinations = self.counts().values()
+        sums = Tally(math.fsum(self.scores), matches + mismatches, omissions, hallucinations)
+        return {"precision": sums.precision, "recall": sums.recall, "f1": sums.f1}
+
+    def counts(self) -> dict[str, int]:
+        return {column: self.statuses.count(place) for place, column in enumerate(COLUMNS.values())}
+
+
+def _folded(row: "Row") -> str:
+    return re.sub(r"\[\d+\]", "[]", row.path)
+
+
+def treeval_reason(result: "TreevalResult") -> str:
+    """One sentence: both F1, and the first leaf that differs."""
+    first, n_wrong, n_rows = None, 0, 0
+    for row in result.rows:
+        n_rows += 1
+        if row.status not in _RIGHT:
+            n_wrong += 1
+            first = first or row
+    text = f"F1 of nodes {result.f1_node:.3g}, of leaves {result.f1_leaf:.3g}"
+    if first is None:
+        return f"{text}; all {n_rows} leaves agree"
+    return f"{text}; {n_wrong} of {n_rows} leaves differ, first record {first.record} {first.path or 'itself'}: {first.status}"
+
+
+def treeval_details(result: "TreevalResult", n_gold: int = 0) -> dict[str, Any]:
+    """The seven numbers, means per metric and type, counts, fields (at most 1,000) and records (100), what differs by record (200).
+
+    The unit of a batch of `n_gold` records is the F1 of a record's leaves: the score itself is no mean over records.
+    """
+    units = _UnitSums(n_gold)
+    fields: dict[str, _Shares] = {}
+    records: dict[int, _Shares] = {}
+    wrong: list[Row] = []
+    n_rows = 0
+    for row in result.rows:
+        n_rows += 1
+        if row.status in _COLUMNS:
+            path = _folded(row)
+            fields.setdefault(path, _Shares()).add(row)
+            records.setdefault(row.record, _Shares()).add(row)
+            units.add(row.record, path, row.status, row.score or 0.0)
+        if row.status not in _RIGHT:
+            wrong.append(row)
+    confused = [
+        {"schema_path": _folded(row), "status": row.status.replace("partial", "mismatch"), "expected": row.expected, "got": row.got}
+        for row in wrong
+    ]
+    by_field = [{"path": path, **shares.rates(), **shares.counts()} for path, shares in fields.items()]
+    return {
+        **result.summary,
+        "per_metric": {name: mean for name, mean in result.per_metric.items() if name not in result.summary},
+        "per_type": {name: means for name, means in result.per_leaf_type.items() if name not in result.summary},
+        "counts": dict(result.counts._asdict()),
+        "n_leaves": n_rows,
+        "n_records": len(records),
+        "n_fields": len(by_field),
+        "n_wrong": len(wrong),
+        "fields": sorted(by_field, key=lambda field: (field["f1"], field["path"]))[:MAX_FIELDS],
+        "records": _worst_records(({"record": number, **records[number].rates()} for number in sorted(records)), len(records)),
+        "confusions": _confusions(confused),
+        "rows": [row._asdict() for row in sorted(wrong, key=lambda row: row.record)[:MAX_ROWS]],
+        "signature": result.signature,
+        **unit_details(units.of_records(), fields=units.of_fields()),
+    }
+
+
+def _worst_records(records: Iterable[dict[str, Any]], n: int) -> list[dict[str, Any]]:
+    """The n records in their order; of more than a report holds (100) the worst, worst first."""
+    if n <= MAX_RECORDS:
+        return list(records)
+    return nsmallest(MAX_RECORDS, records, key=lambda record: 2.0 if record["f1"] is None else record["f1"])

@@ -1,13 +1,34 @@
-"""Basic operations on JSON values: equality, type names, acceptance, order, and size limits.
+"""JSON values: equality, size limits, canonical order, distance of two trees, and the dates, numbers and quantities that texts express.
 
 Beyond a limit there is an error with path and sizes, never a silent change of method.
+
+Dates may be partial, ranges or quarters, with names of months in ten languages. "3/4/2024" is 4 March in America and 3 April nearly
+everywhere else: without a `locale` it is not a date, but "13/4/2024" is.
+
+Numbers may have groups of thousands, a decimal comma, powers of ten and Unicode signs. Without a locale only unambiguous numbers are read:
+"1.234,5" and "1 234,5" have a decimal comma, "0,25" too, "1,234" is grouped and "1.234" has a point, as in English.
+
+Quantities ("300 nm", "5 mA/cm²", "$1.2 million") become an exact amount in base units and its dimension. A unit is a product of
+prefix x symbol x power: `mW/(cm2 nm)`, `kg m s^-2`, `J/mol K`. Everything after a slash divides, as chemists write it. Symbols are those of
+the SI, of laboratories and of trade; an unknown word is a unit of its own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import calendar
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
 from json import JSONEncoder, dumps
-from typing import Any, Generic, TypeVar
+from math import inf, nextafter
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from evalsuite.compare.bipartite_matching import bipartite_matching
+from evalsuite.compare.numbers import as_margin, upward
 from evalsuite.core.errors import FaultError
 
 JSON_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object", type(None): "null"}
@@ -212,3 +233,540 @@ def _by_loop(value: Any) -> bytes:
 
 def _scalar(value: Any) -> bytes:
     return dumps(value, ensure_ascii=False, default=repr).encode("utf-8", "surrogatepass")
+
+
+_INFINITE: Final = Decimal(inf)
+# So many pairs of elements of lists without order are looked at.
+_MOST_PAIRS: Final = 20_000
+
+
+def tree_margin(
+    prediction: Any,
+    gold: Any,
+    id_field: str | None = None,
+    *,
+    schema: Mapping[str, Any] | None = None,
+    right: Iterable[tuple[Any, Any]] = (),
+) -> float | None:
+    """The tolerance, None where none is needed or none is enough: another key, length, type or text.
+
+    Records with an id stand beside those of the same id, others beside what stands in their place. A list in them has the order that a
+    JSON Schema says; without a `schema` it has none. `right` are the leaves that the rule itself holds equal, as (gold, predicted).
+    """
+    sides = _by_id(prediction, id_field), _by_id(gold, id_field)
+    try:
+        needed = _Distance(frozenset()).records(*sides, schema=schema)
+        if needed == _INFINITE and (accepted := frozenset((repr(g), repr(p)) for g, p in right if not same(g, p))):
+            needed = _Distance(accepted).records(*sides, schema=schema)
+        return as_margin(upward(needed))
+    except (ArithmeticError, AttributeError, RecursionError, ValueError):
+        # NaN, lists too long to be paired, a schema in a form of its own.
+        return None
+
+
+def _by_id(value: Any, id_field: str | None) -> Any:
+    if id_field is None or not (isinstance(value, list) and all(isinstance(item, dict) and id_field in item for item in value)):
+        return value
+    return sorted(value, key=lambda item: str(item[id_field]))
+
+
+def _are_numbers(*values: Any) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _apart(gold: Any, prediction: Any) -> Decimal:
+    """How far two numbers are apart as they are written, and as `numeric` compares them."""
+    written = abs(Decimal(repr(gold)) - Decimal(repr(prediction)))
+    if (isinstance(gold, float) and isinstance(prediction, float)) or max(abs(gold), abs(prediction)) <= 2**53:
+        return max(written, Decimal(repr(abs(float(gold) - float(prediction)))))
+    exact = abs(Fraction(gold) - Fraction(prediction))
+    near = float(exact)
+    return max(written, Decimal(repr(near if Fraction(near) >= exact else nextafter(near, inf))))
+
+
+class _Distance:
+    """The tolerance that makes values equal; infinite where none does: of texts that differ, unless they are `accepted` (as `repr`)."""
+
+    def __init__(self, accepted: frozenset[tuple[str, str]]) -> None:
+        self._accepted = accepted
+        self._n_pairs = 0
+
+    def records(self, prediction: Any, gold: Any, *, schema: Mapping[str, Any] | None) -> Decimal:
+        """That of one record, or of n beside n."""
+        are_many = isinstance(gold, list) and isinstance(prediction, list) and (schema is None or schema.get("type") != "array")
+        if not are_many:
+            return self.of(prediction, gold, schema)
+        if len(gold) != len(prediction):
+            return _INFINITE
+        return self._largest((p, g, schema) for p, g in zip(prediction, gold, strict=True))
+
+    def _largest(self, pairs: Iterable[tuple[Any, Any, Any]]) -> Decimal:
+        needed = Decimal(0)
+        for pair in pairs:
+            needed = max(needed, self.of(*pair))
+            if needed == _INFINITE:
+                break
+        return needed
+
+    def of(self, prediction: Any, gold: Any, schema: Mapping[str, Any] | None) -> Decimal:
+        """That of two values; of gold's alternatives the nearest counts."""
+        return min(self._plain(prediction, choice, schema) for choice in (choices(gold) if schema is not None else [gold]))
+
+    def _plain(self, prediction: Any, gold: Any, schema: Mapping[str, Any] | None) -> Decimal:
+        if isinstance(gold, dict) and isinstance(prediction, dict) and gold.keys() == prediction.keys():
+            fields = None if schema is None else schema.get("properties", {})
+            return self._largest((prediction[name], gold[name], None if fields is None else fields.get(name, {})) for name in gold)
+        if isinstance(gold, list) and isinstance(prediction, list):
+            return self._lists(prediction, gold, schema)
+        if _are_numbers(gold, prediction):
+            return Decimal(0) if gold == prediction else _apart(gold, prediction)
+        return Decimal(0) if same(gold, prediction) or (repr(gold), repr(prediction)) in self._accepted else _INFINITE
+
+    def _lists(self, prediction: list[Any], gold: list[Any], schema: Mapping[str, Any] | None) -> Decimal:
+        if len(gold) != len(prediction):
+            return _INFINITE
+        items = None if schema is None else schema.get("items", {})
+        align = {"match_by": "hungarian"} if schema is None else schema.get("x-eval-align", {})
+        if align.get("ordered") or not align.get("match_by"):
+            return self._largest((p, g, items) for p, g in zip(prediction, gold, strict=True))
+        self._n_pairs += len(gold) ** 2
+        if self._n_pairs > _MOST_PAIRS:
+            raise ValueError("more pairs than a margin is worth")
+        needed = [[self.of(p, g, items) for p in prediction] for g in gold]
+        tried = sorted({distance for row in needed for distance in row if distance < _INFINITE})
+
+        def is_enough(tolerance: Decimal) -> bool:
+            near = [[k for k, distance in enumerate(row) if distance <= tolerance] for row in needed]
+            return None not in bipartite_matching(near)
+
+        at = bisect_left(tried, True, key=is_enough)
+        return tried[at] if at < len(tried) else _INFINITE if gold else Decimal(0)
+
+
+# January to December; a name counts from its first three letters on where that is written, so each stands with its short forms.
+_NAMES = """
+january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept|october oct|november nov|december dec
+januar janner jan|februar feb|marz mrz|april|mai|juni|juli|august|september|oktober okt|november|dezember dez
+janvier janv|fevrier fevr fev|mars|avril avr|mai|juin|juillet juil|aout|septembre|octobre|novembre|decembre
+enero ene|febrero|marzo|abril abr|mayo|junio|julio|agosto ago|septiembre setiembre|octubre|noviembre|diciembre dic
+gennaio gen|febbraio|marzo|aprile|maggio mag|giugno giu|luglio lug|agosto|settembre set|ottobre ott|novembre|dicembre
+janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro out|novembro|dezembro
+januari|februari|maart mrt|april|mei|juni|juli|augustus|september|oktober|november|december
+januari|februari|mars|april|maj|juni|juli|augusti|september|oktober|november|december
+stycznia|lutego|marca|kwietnia|maja|czerwca|lipca|sierpnia|wrzesnia|pazdziernika|listopada|grudnia
+januar|februar|marts|april|maj|juni|juli|august|september|oktober|november|december
+"""
+MONTHS = {name: n for line in _NAMES.strip().splitlines() for n, names in enumerate(line.split("|"), 1) for name in names.split()}
+MONTH_FIRST = ("en", "en-US", "en-PH")
+DATE_LOCALES = ("en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "da", "nb", "fi", "cs", "ru", "ja", "zh", "ko")
+_DAY_NAMES = re.compile(
+    r"^(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday|montag|dienstag|mittwoch"
+    r"|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miercoles|jueves|viernes|sabado"
+    r"|domingo)\b[.,]? "
+)
+_SMALL_WORDS = re.compile(r"\b(?:de|del|of|the|den|le|du)\b")
+_ORDINAL = re.compile(r"(?<=\d)(?:(?:st|nd|rd|th|er|re|º|ª|o)\b|°)")
+_BETWEEN = re.compile(r"\s+(?:to|until|bis|au|a|al|hasta|through|till|-)\s+|\s*/\s*(?=\d{4})|\s*\.\.+\s*")
+_QUARTER = re.compile(r"q([1-4])[ -/](\d{4})|(\d{4})[ -]?q([1-4])|(\d)(?:st|nd|rd|th) quarter (\d{4})")
+_NUMERIC = re.compile(r"(\d{1,4})([-/. ])(\d{1,2})(?:\2(\d{1,4}))?\.?")
+_CLOCK = re.compile(r"[t ]\d{1,2}:\d\d.*$")
+Day = tuple[int | None, int, int | None]  # year, month, day; None where it is not said
+
+
+class Span(NamedTuple):
+    """The days that a text names, from the first to the last; in year 4, a leap year, where none is said."""
+
+    first: date
+    last: date
+
+
+def moment_of(value: Any, formats: Sequence[str], locale: str) -> datetime | None:
+    if not isinstance(value, str) or len(value) > 100:
+        return None
+    text = value.strip()
+    for form in formats:
+        try:
+            return datetime.strptime(text, form)
+        except ValueError:
+            continue
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    clock = re.search(r"[ ,T]+(?:at |um |à )?(\d{1,2}):(\d\d)(?::(\d\d))?\s*([AaPp])?\.?[Mm]?\.?\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?$", text)
+    days = days_of(text[: clock.start()] if clock else text, (), locale)
+    if days is None or days.first != days.last:
+        return None
+    hour, minute, second = (int(part or 0) for part in clock.groups()[:3]) if clock else (0, 0, 0)
+    if clock and clock[4]:
+        hour = hour % 12 + 12 * (clock[4] in "pP")
+    zone = (clock[5] or "") if clock else ""
+    try:
+        return datetime.fromisoformat(f"{days.first}T{hour:02}:{minute:02}:{second:02}{'+00:00' if zone.isalpha() else zone}")
+    except ValueError:
+        return None
+
+
+def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span | None:
+    """The days that a text (or a number such as 2024 or 20240517) names, None where it names none or could be read in two ways."""
+    if isinstance(value, int) and not isinstance(value, bool) and (1000 <= value <= 9999 or 10000101 <= value <= 99991231):
+        value = str(value)
+    if not isinstance(value, str) or len(value) > 100:
+        return None
+    for form in formats:
+        try:
+            day = datetime.strptime(value.strip(), form).date()
+        except ValueError:
+            continue
+        return Span(day, day)
+    folded = unicodedata.normalize("NFKD", value.casefold())
+    text = "".join(sign for sign in folded if not unicodedata.combining(sign))
+    text = re.sub(r"(\d+)[年년] ?(\d+)[月월] ?(\d+)[日일]", r"\1-\2-\3", text)
+    text = re.sub("[‐-―−]", "-", text).replace("ł", "l")
+    text = " ".join(_ORDINAL.sub("", _SMALL_WORDS.sub(" ", text.replace(",", " "))).split())
+    text = _DAY_NAMES.sub("", text)
+    text = _CLOCK.sub("", text) if re.match(r"\d{4}-\d\d-\d\d", text) else text
+    if quarter := _QUARTER.fullmatch(text):
+        number, year = int(quarter[1] or quarter[4] or quarter[5]), int(quarter[2] or quarter[3] or quarter[6])
+        return _span((year, 3 * number - 2, None), (year, 3 * number, None))
+    if (one := _day(text, locale)) is not None:
+        return _span(one, one)
+    return _range(text, locale)
+
+
+def _range(text: str, locale: str) -> Span | None:
+    """Two dates with something between them; what the first lacks it takes from the second: "3-5 May 2024", "May 3 - June 5, 2024"."""
+    parts = _BETWEEN.split(text)
+    if len(parts) != 2:
+        parts = re.split(r"(?<=[a-z\d])-(?=[a-z\d])", text, maxsplit=1) if text.count("-") == 1 else []
+    if len(parts) != 2:
+        return None
+    left, right = parts
+    last = _day(right, locale)
+    if last is None and (words := re.fullmatch(r"([a-z]+)\.? (\d{1,2})", left)):  # "May 3-5 2024"
+        last = _day(f"{words[1]} {right}", locale)
+    if last is None:
+        return None
+    first = _day(left, locale)
+    if left.isdigit() and len(left) <= 2 and last[2] is not None:
+        first = (last[0], last[1], int(left))
+    elif left in MONTHS:
+        first = (last[0], MONTHS[left], None)
+    if first is None:
+        return None
+    span = _span((first[0] if first[0] is not None else last[0], *first[1:]), last)
+    return span if span is not None and span.first <= span.last else None
+
+
+def _day(text: str, locale: str) -> Day | None:
+    """(year, month, day) of one date, the month 0 where only a year is said."""
+    if re.fullmatch(r"\d{4}", text):
+        return int(text), 0, None
+    if re.fullmatch(r"\d{8}", text):
+        return int(text[:4]), int(text[4:6]), int(text[6:])
+    words = [word.rstrip(".") for word in re.split(r"[ ]+|(?<=[a-z])-(?=\d)|(?<=\d)-(?=[a-z])|(?<=\d)\.(?=[a-z])", text)]
+    months = [MONTHS[word] for word in words if word in MONTHS]
+    digits = [word.lstrip("'") for word in words if word not in MONTHS]
+    if len(months) == 1 and all(word.isdigit() for word in digits) and len(digits) <= 2:
+        years = [int(word) for word in digits if len(word) == 4]
+        days = [int(word) for word in digits if len(word) <= 2]
+        if len(digits) == 2 and not years and words[0] not in MONTHS:  # "5 May 24"
+            years, days = [_century(days[1])], days[:1]
+        return (years[0] if years else None, months[0], days[0] if days else None) if len(years) <= 1 and len(days) <= 1 else None
+    found = _NUMERIC.fullmatch(text)
+    return None if found is None else _numeric(found, locale)
+
+
+def _numeric(found: "re.Match[str]", locale: str) -> Day | None:
+    """The date of two or three numbers, None where their order is not known."""
+    first, sign, second, third = found.groups()
+    if len(first) == 4:
+        return (int(first), int(second), None if third is None else int(third)) if third is None or len(third) <= 2 else None
+    if len(first) > 2:
+        return None
+    if third is None:
+        return None
+    if len(third) == 4 or ((locale or sign == ".") and len(third) == 2):
+        year, a, b = int(third) if len(third) == 4 else _century(int(third)), int(first), int(second)
+        if locale.replace("_", "-") in MONTH_FIRST:
+            return year, a, b
+        if locale or sign == "." or a > 12 or a == b:
+            return year, b, a
+        return (year, a, b) if b > 12 else None
+    return None
+
+
+def _century(year: int) -> int:
+    return year + (2000 if year < 70 else 1900)
+
+
+def _span(first: Day, last: Day) -> Span | None:
+    """The days from the start of one to the end of the other, None where there are no such days."""
+    try:
+        begin = date(first[0] or 4, first[1] or 1, first[2] if first[2] is not None else 1)
+        year, month = last[0] or 4, last[1] or 12
+        end = date(year, month, last[2] if last[2] is not None else calendar.monthrange(year, month)[1])
+    except (ValueError, IndexError):
+        return None
+    return Span(begin, end)
+
+
+# locale -> (decimal sign, group signs); one that is not listed by its region is read by its language.
+NUMBER_LOCALES: Mapping[str, tuple[str, str]] = {
+    "en": (".", ", "), "en-IN": (".", ","), "zh": (".", ","), "ja": (".", ","), "de": (",", ". "), "de-CH": (".", "' "),
+    "fr-CH": (",", "' "), "it-CH": (".", "' "), "fr": (",", " ."), "es": (",", ". "), "es-MX": (".", ", "), "it": (",", ". "),
+    "pt": (",", ". "), "nl": (",", ". "), "sv": (",", " ."), "da": (",", ". "), "nb": (",", " ."), "fi": (",", " "),
+    "pl": (",", " ."), "cs": (",", " ."), "ru": (",", " "),
+}  # fmt: skip
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
+_MINUS = re.compile("[−‐‑﹣－]")
+_BLANKS = re.compile(r"[\s\u00a0\u2007\u2009\u202f]+")
+MANTISSA = r"\d(?:[\d.,' ]*\d)?|\.\d+"
+POWER = r"(?:\s?[x×*·⋅]\s?10(?:\^|\*\*)\s?(?P<power>[+-]?\d{1,4})|[eE](?P<exponent>[+-]?\d{1,4}))"
+_NUMBER = re.compile(rf"(?P<sign>[+-]?)\s?(?:10(?:\^|\*\*)\s?(?P<bare>[+-]?\d{{1,4}})|(?P<mantissa>{MANTISSA}){POWER}?)")
+
+
+def plain_text(text: str) -> str:
+    """The text with one form for each sign: "×10⁻⁵" as "×10^-5", "−" as "-", any blank as " ", other compatibility forms folded (NFKC)."""
+    text = _RAISED.sub(lambda found: "^" + found[0].translate(_SUPERSCRIPTS), text)
+    text = _MINUS.sub("-", unicodedata.normalize("NFKC", text)).replace("’", "'")
+    return _BLANKS.sub(" ", text).strip()
+
+
+def number_at_start(text: str, locale: str = "") -> tuple[Fraction, str] | None:
+    """(the number that a plain text begins with, the rest), None where it begins with none."""
+    found = _NUMBER.match(text)
+    if found is None:
+        return None
+    if (bare := found["bare"]) is not None:
+        value, end = Fraction(10) ** int(bare), found.end()
+    else:
+        mantissa, end = found["mantissa"], found.end()
+        signs = signs_of(locale)
+        while (digits := _digits(mantissa, *signs)) is None and " " in mantissa:  # the blank was no group's: "1000 1/m"
+            mantissa = mantissa.rpartition(" ")[0]
+            end = found.start("mantissa") + len(mantissa)
+        if digits is None:
+            return None
+        power = int(found["power"] or found["exponent"] or 0) if end == found.end() else 0
+        value = Fraction(digits) * Fraction(10) ** power
+    return (-value if found["sign"] == "-" else value), text[end:]
+
+
+def number_of(text: str, locale: str = "") -> Fraction | None:
+    """The number that a text is as a whole, None where it is none."""
+    if len(text) > 200:
+        return None
+    found = number_at_start(plain_text(text), locale)
+    return found[0] if found is not None and not found[1] else None
+
+
+def signs_of(locale: str) -> tuple[str, str]:
+    """(decimal sign, group signs) of a locale such as `de` or `de-CH`, ("", "") for none and for one that is not known."""
+    if not locale:
+        return "", ""
+    name = locale.replace("_", "-")
+    return NUMBER_LOCALES.get(name) or NUMBER_LOCALES.get(name.split("-")[0], ("", ""))
+
+
+def _digits(text: str, decimal: str, groups: str) -> str | None:
+    """The digits with a point, None where the signs between them mean no number."""
+    if not decimal:
+        decimal, groups = _signs_seen(text)
+    whole, _, part = text.rpartition(decimal) if decimal in text else (text, "", "")
+    if text.count(decimal) > 1 or (not part.isdigit() and part):
+        return None
+    seen = {sign for sign in whole if not sign.isdigit()}
+    if seen:
+        if len(seen) > 1 or not seen <= set(groups):
+            return None
+        head, *rest = whole.split(seen.pop())
+        lengths = [len(group) for group in rest]
+        western, indian = all(n == 3 for n in lengths), lengths[-1] == 3 and all(n == 2 for n in lengths[:-1])
+        if not 1 <= len(head) <= 3 or not (western or indian):
+            return None
+        whole = head + "".join(rest)
+    return f"{whole or '0'}.{part or '0'}"
+
+
+def _signs_seen(text: str) -> tuple[str, str]:
+    """(decimal sign, group signs) as the text itself shows them."""
+    dots, commas = text.count("."), text.count(",")
+    if dots and commas:
+        return (",", ". '") if text.rindex(",") > text.rindex(".") else (".", ", '")
+    if commas == 1 and (len(text) - text.index(",") - 1 != 3 or text.startswith("0,") or " " in text or "'" in text):
+        return ",", " '"
+    return (",", ".") if dots > 1 else (".", ", '")
+
+
+Dimension = Mapping[str, int]
+# symbol -> (factor, base units with powers). `*` marks those that take a prefix.
+_TABLE = """
+*m 1 m|*g 1/1000 kg|*s 1 s|*A 1 A|*K 1 K|*mol 1 mol|*cd 1 cd|*bit 1 bit|*B 8 bit|*Hz 1 s-1|*N 1 kg m s-2|*Pa 1 kg m-1 s-2
+*J 1 kg m2 s-2|*W 1 kg m2 s-3|*V 1 kg m2 s-3 A-1|*C 1 A s|*F 1 kg-1 m-2 s4 A2|*T 1 kg s-2 A-1|*Wb 1 kg m2 s-2 A-1|*H 1 kg m2 s-2 A-2
+*Ω 1 kg m2 s-3 A-2|*S 1 kg-1 m-2 s3 A2|*lm 1 cd|*lx 1 cd m-2|*Bq 1 s-1|*Gy 1 m2 s-2|*Sv 1 m2 s-2|*kat 1 mol s-1
+*eV 1.602176634e-19 kg m2 s-2|*cal 4.184 kg m2 s-2|*Wh 3600 kg m2 s-2|*Ah 3600 A s|*L 1/1000 m3|*l 1/1000 m3|*bar 100000 kg m-1 s-2
+*M 1000 mol m-3|*Da 1.66053906660e-27 kg|*t 1000 kg|*pc 30856775814913673 m|*Ci 37000000000 s-1
+*Torr 101325/760 kg m-1 s-2|*torr 101325/760 kg m-1 s-2
+*psi 6894.757293168 kg m-1 s-2|*rad 1 rad|*ohm 1 kg m2 s-3 A-2|min 60 s|h 3600 s|hr 3600 s|d 86400 s|wk 604800 s|yr 31557600 s
+in 0.0254 m|ft 0.3048 m|yd 0.9144 m|mi 1609.344 m|nmi 1852 m|Å 1/10000000000 m|lb 0.45359237 kg|lbs 0.45359237 kg
+oz 0.028349523125 kg|st 6.35029318 kg|atm 101325 kg m-1 s-2|mmHg 133.322387415 kg m-1 s-2|lbf 4.4482216152605 kg m s-2
+cc 1/1000000 m3|gal 0.003785411784 m3|ha 10000 m2|acre 4046.8564224 m2|rpm 1/60 s-1|mph 0.44704 m s-1|kph 5/18 m s-1
+kn 1852/3600 m s-1|hp 745.6998715822702 kg m2 s-3|BTU 1055.05585262 kg m2 s-2|erg 1/10000000 kg m2 s-2|dyn 1/100000 kg m s-2
+P 1/10 kg m-1 s-1|cP 1/1000 kg m-1 s-1|G 1/10000 kg s-2 A-1|Nm 1 kg m2 s-2|% 1/100|‰ 1/1000|ppm 1/1000000|ppb 1/1000000000
+wt% 1/100 wt|at% 1/100 at|vol% 1/100 vol|mol% 1/100 molar|sccm 1 sccm|slm 1000 sccm|slpm 1000 sccm|dB 1 dB|dBm 1 dBm
+° 0.017453292519943295 rad|deg 0.017453292519943295 rad|$ 1 USD|€ 1 EUR|£ 1 GBP|¥ 1 JPY|₹ 1 INR|₩ 1 KRW|US$ 1 USD|A$ 1 AUD|C$ 1 CAD
+¢ 1/100 USD|ct 1/100 EUR
+"""
+_WORDS = """
+meter metre m|gram gramme g|second sec s|ampere amp A|kelvin K|hertz Hz|newton N|pascal Pa|joule J|watt W|volt V|farad F|tesla T
+henry H|ohm Ω|liter litre L|minute mins min|hour hrs h|day d|week wk|year yrs yr|inch inches in|foot feet ft|yard yd|mile mi
+pound lb|ounce oz|tonne ton t|percent pct %|permille ‰|micron µm|angstrom ångström Å|degree degrees deg|molar M|mole mol
+byte B|bits bit|dalton Da|calorie cal|dollar dollars USD|euro euros EUR|cent cents ¢|electronvolt eV|curie Ci|revolution rpm
+knot knots kn|acres acre|hectare ha|gauss G|poise P
+"""
+_CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "AUD", "CAD", "SEK", "NOK", "DKK", "PLN", "CZK", "BRL", "MXN", "KRW", "ZAR")
+_MONEY = frozenset((*_CURRENCIES, "$", "€", "£", "¥", "₹", "₩", "US$", "A$", "C$"))
+_POWERS = (24, 21, 18, 15, 12, 9, 6, 3, 2, -1, -2, -3, -6, -6, -9, -12, -15, -18, -21, -24)
+_PREFIXES = dict(zip("YZEPTGMkhdcmμunpfazy", _POWERS, strict=True))
+_LONG = {
+    "tera": 12,
+    "giga": 9,
+    "mega": 6,
+    "kilo": 3,
+    "hecto": 2,
+    "centi": -2,
+    "milli": -3,
+    "micro": -6,
+    "nano": -9,
+    "pico": -12,
+    "femto": -15,
+}
+_MANY = {"thousand": 3, "k": 3, "million": 6, "mio": 6, "mn": 6, "m": 6, "billion": 9, "bn": 9, "b": 9, "trillion": 12, "tn": 12}
+_AFFINE = {"°C": (Fraction(1), Fraction("273.15")), "°F": (Fraction(5, 9), Fraction("459.67") * 5 / 9), "°R": (Fraction(5, 9), Fraction(0))}
+_SAME = (
+    (re.compile(r"(?i)\b(?:deg(?:rees?)?\.? ?|° ?)(?:celsius|c)\b|\bcelsius\b|℃"), "°C"),
+    (re.compile(r"(?i)\b(?:deg(?:rees?)?\.? ?|° ?)(?:fahrenheit|f)\b|\bfahrenheit\b"), "°F"),
+    (re.compile(r"(?i)\b(wt|at|vol|mol)(?:\.|-| )? ?(?:%|percent)"), lambda found: found[1].lower() + "%"),
+    (re.compile(r"(?i)\b(?:weight|mass) ?(?:%|percent)|% ?\(?w/w\)?"), "wt%"),
+    (re.compile(r"(?i)% ?\(?v/v\)?"), "vol%"),
+    (re.compile(r"(?i)\bper\b"), "/"),
+    (re.compile(r"(?i)\bsq(?:uare|\.)? ?([a-zµμ]+)\b"), r"\1^2"),
+    (re.compile(r"(?i)\bcu(?:bic|\.)? ?([a-zµμ]+)\b"), r"\1^3"),
+)
+_FACTOR = re.compile(r"(?P<symbol>[^\d\s*·⋅./()^+-]+|1(?=/))(?:(?:\^|\*\*)?\(?(?P<power>[+-]?\d{1,2})\)?)?")
+_MONEY_FIRST = re.compile(r"(?P<sign>-?)\s?(?P<unit>(?:US|A|C)?\$|[€£¥₹₩]|[A-Z]{3}(?=[\s\d]))\s?(?=[\d.-])")
+_MANY_BEHIND = re.compile(r"(?i)\s?(thousand|million|mio|mn|billion|bn|trillion|tn|[kmb])\b\.?")
+
+
+class Quantity(NamedTuple):
+    """An amount in base units, the base units with their powers, the unit as written and its factor."""
+
+    amount: Fraction
+    dimension: Dimension
+    unit: str
+    scale: Fraction
+
+
+def parse_quantity(value: Any, *, unit: str = "", extra: Mapping[str, Any] | None = None, locale: str = "") -> Quantity | None:
+    """The quantity that a number, a text or an object with `value` and `unit` names, None where it is none."""
+    if isinstance(value, dict):
+        given, value = value.get("unit"), value.get("value")
+        if isinstance(value, dict | list) or not isinstance(given, str | None):
+            return None
+        unit = given or unit
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value != value or value in (float("inf"), float("-inf")):
+        return None
+    text = plain_text(value if isinstance(value, str) else repr(value))
+    if len(text) > 200:
+        return None
+    if money := _MONEY_FIRST.match(text):
+        text = money["sign"] + text[money.end() :] + " " + money["unit"]
+    found = number_at_start(text, "" if not isinstance(value, str) else locale)
+    if found is None:
+        return None
+    number, rest = found
+    many = _MANY_BEHIND.match(rest)
+    if many and (len(many[1]) > 1 or rest[many.end() :].strip() in _MONEY):
+        number, rest = number * 10 ** _MANY[many[1].lower()], rest[many.end() :]
+    written = rest.strip() or unit
+    factor = factor_of(written, extra or {})
+    if factor is None:
+        return None
+    scale, dimension, offset = factor
+    return Quantity(number * scale + offset, dimension, written, scale)
+
+
+def factor_of(unit: str, extra: Mapping[str, Any]) -> tuple[Fraction, Dimension, Fraction] | None:
+    """(factor to base units, base units with powers, what is added) of a unit, None where the text is none."""
+    if unit in extra:
+        scale, base = extra[unit]
+        known = _factor_of(base)
+        return None if known is None else (Fraction(scale) * known[0], known[1], Fraction(0))
+    return _factor_of(unit)
+
+
+@lru_cache(4096)
+def _factor_of(unit: str) -> tuple[Fraction, Dimension, Fraction] | None:
+    text = plain_text(unit)
+    for pattern, instead in _SAME:
+        text = pattern.sub(instead, text)
+    if text in _AFFINE:
+        return _AFFINE[text][0], {"K": 1}, _AFFINE[text][1]
+    scale, dimension, place, sign, depth = Fraction(1), dict[str, int](), 0, 1, 0
+    while place < len(text):
+        if text[place] in " *·⋅()/.":
+            # Behind a slash everything divides up to the next slash's own factor or the closing bracket.
+            sign = -1 if text[place] == "/" else 1 if text[place] == ")" else sign
+            depth += {"(": 1, ")": -1}.get(text[place], 0)
+            place += 1
+            continue
+        found = _FACTOR.match(text, place)
+        if found is None or not found["symbol"] or depth < 0:
+            return None
+        factor, base = symbol_of(found["symbol"])
+        power = sign * int(found["power"] or 1)
+        scale *= factor**power
+        for name, exponent in base.items():
+            dimension[name] = dimension.get(name, 0) + exponent * power
+        place = found.end()
+    return scale, {name: power for name, power in dimension.items() if power}, Fraction(0)
+
+
+def symbol_of(symbol: str) -> tuple[Fraction, Dimension]:
+    """Return (factor, base units) of one symbol or word with its prefix; an unknown word is a unit of its own."""
+    if symbol in SYMBOLS:
+        return SYMBOLS[symbol]
+    if symbol[0] in _PREFIXES and symbol[1:] in _PREFIXED:
+        factor, base = SYMBOLS[symbol[1:]]
+        return factor * Fraction(10) ** _PREFIXES[symbol[0]], base
+    if symbol[:2] == "da" and symbol[2:] in _PREFIXED:
+        return SYMBOLS[symbol[2:]][0] * 10, SYMBOLS[symbol[2:]][1]
+    word = symbol.casefold()
+    for long, power in (("", 0), *_LONG.items()):
+        rest = word.removeprefix(long)
+        if word.startswith(long) and (known := WORDS.get(rest) or WORDS.get(rest.removesuffix("s"))):
+            factor, base = symbol_of(known)
+            return factor * Fraction(10) ** power, base
+    if symbol[0] in "°" and symbol[1:] in ("C", "F", "K"):
+        return (Fraction(5, 9) if symbol[1:] == "F" else Fraction(1)), {"K": 1}
+    return Fraction(1), {symbol: 1}
+
+
+def _read_tables() -> tuple[dict[str, tuple[Fraction, Dimension]], frozenset[str], dict[str, str]]:
+    symbols: dict[str, tuple[Fraction, Dimension]] = {"1": (Fraction(1), {})}
+    prefixed = set()
+    for line in _TABLE.replace("\n", "|").strip("|").split("|"):
+        name, factor, *base = line.split()
+        if name.startswith("*"):
+            prefixed.add(name := name[1:])
+        powers = [re.fullmatch(r"(\D+?)(-?\d*)", part) for part in base]
+        symbols[plain_text(name)] = Fraction(factor), {found[1]: int(found[2] or 1) for found in powers if found}
+    symbols |= {code: (Fraction(1), {code: 1}) for code in _CURRENCIES}
+    prefixed |= {*_CURRENCIES, "$", "€", "£"}
+    rows = [line.split() for line in _WORDS.replace("\n", "|").strip("|").split("|")]
+    return symbols, frozenset(map(plain_text, prefixed)), {word: plain_text(row[-1]) for row in rows for word in row[:-1]}
+
+
+SYMBOLS, _PREFIXED, WORDS = _read_tables()

@@ -1,226 +1,358 @@
-"""Compare extracted records with gold, field by field: rows, records and run, or a stream of pairs with its summary.
+"""Compare extracted records with gold, field by field: pairing of records, rows of one record, and the result of a run or a stream.
 
-Batch comparators get all their rows of a record at once: an LLM judge, or fields that only count together. Records are paired by id or by
-position; a line that is not a record does not shift the others.
+Records are paired by id or by position; a line that is not a record does not shift the others.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError, describe
 from evalsuite.core.gc_tuning import without_collection
 from evalsuite.core.types import BROKEN_RECORD, Fault
+from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.comparators import Registry
-from evalsuite.trees.eval_schema import prepare
-from evalsuite.trees.field_plan import Plan, checked, compile_plan
-from evalsuite.trees.field_results import ComparatorResult, FieldResult, Notify, RecordResult, RunResult, Summary
-from evalsuite.trees.field_rows import Walk
-from evalsuite.trees.field_totals import PostProcess, Totals, tally
-from evalsuite.trees.gold_validation import check_alternatives, check_id, check_unique
-from evalsuite.trees.json_values import ABSENT, DEFAULT_LIMITS, TreeLimitError, TreeLimits, exact_text, inspect, same
+from evalsuite.trees.eval_schema import child_path, prepare
+from evalsuite.trees.field_matching import (
+    ContentOrder,
+    Lists,
+    Plan,
+    array_rows,
+    compare,
+    compile_plan,
+    judge,
+    transformed,
+    try_transformed,
+)
+from evalsuite.trees.field_results import (
+    ComparatorResult,
+    FieldResult,
+    Notify,
+    PostProcess,
+    RecordResult,
+    RowStatus,
+    RunResult,
+    Summary,
+    Tally,
+    Totals,
+    tally,
+)
+from evalsuite.trees.json_values import (
+    ABSENT,
+    ANY_OF,
+    DEFAULT_LIMITS,
+    ByObject,
+    TreeLimitError,
+    TreeLimits,
+    alternatives_of,
+    exact_text,
+    inspect,
+    python_name,
+    same,
+)
+
+if TYPE_CHECKING:
+    from evalsuite.trees.batch_comparators import Dispatcher
 
 
-@dataclass(frozen=True, slots=True)
-class BatchItem:
-    """One field to judge. `name` is the field's own name, `parent` the path of the object it stands in.
+class GoldValidationError(Exception):
+    """A gold record that the schema does not describe; `path` is the schema path, `record_id` the record's id or index."""
 
-    `one_sided` are the names of fields beside it under the same comparator that only one side has; None in compat mode.
+    def __init__(self, message: str, path: str = "", record_id: Any = None) -> None:
+        super().__init__(f"Record {record_id}: {message}")
+        self.message = message
+        self.path = path
+        self.record_id = record_id
+
+
+def check_id(record: Any, id_field: str, index: int) -> str | int:
+    """The record's id: a text or an integer; 1 and "1" are two ids.
+
+    Raises:
+        GoldValidationError: there is none, or it is of another type.
+    """
+    if not isinstance(record, dict) or id_field not in record:
+        raise GoldValidationError(f"id field {id_field!r} is missing", id_field, index)
+    found = record[id_field]
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        raise GoldValidationError(f"id field {id_field!r} must be a string or integer, got {type(found).__name__}", id_field, index)
+    return found
+
+
+def check_unique(ids: Sequence[Any], id_field: str) -> None:
+    """Raise if an id is repeated, with the id and both indexes."""
+    seen: dict[tuple[type, Any], int] = {}
+    for index, found in enumerate(ids):
+        first = seen.setdefault((type(found), found), index)
+        if first != index:
+            raise GoldValidationError(f"duplicate id {found!r}: records {first} and {index}", id_field, found)
+
+
+def check_alternatives(record: Any, label: Any) -> None:
+    """Raise `GoldValidationError` with the path where `x-eval-any-of` is no list of accepted values, or has other keys beside it."""
+    waiting: list[tuple[str, Any]] = [("", record)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            if ANY_OF in value and alternatives_of(value) is None:
+                message = f"{path or 'the record'}: {ANY_OF!r} must be the only key, with a list of at least one accepted value"
+                raise GoldValidationError(message, path, label)
+            waiting.extend((child_path(path, str(key), False) if key != ANY_OF else path, item) for key, item in value.items())
+        elif isinstance(value, list):
+            waiting.extend((f"{path}[{place}]", item) for place, item in enumerate(value))
+
+
+Rows = list[FieldResult]
+Aligned = tuple[int | None, ...]
+
+
+class Walk:
+    """Writes the rows of one record.
+
+    `alternatives` says whether gold holds any, `dispatch` lets the batch comparators judge the pending ones among some rows, `missing`
+    collects the paths of required fields that were left out, `faults` what somebody's comparators and transforms failed with. `rate` is
+    the F1 at which alignments and alternatives are weighed, `has_chosen` whether there was one to weigh.
     """
 
-    path: str
-    gold_raw: Any
-    extracted_raw: Any
-    gold_compared: Any
-    extracted_compared: Any
-    params: Mapping[str, Any]
-    name: str = ""
-    parent: str = ""
-    one_sided: tuple[str, ...] | None = None
-
-
-class Dispatcher:
-    """Lets the batch comparators of a run judge pending rows, in place; `faults` collects what they failed with."""
-
-    def __init__(self, registry: Registry) -> None:
-        self.registry = registry
+    def __init__(
+        self,
+        *,
+        compat: bool,
+        limits: TreeLimits,
+        dispatch: "Dispatcher",
+        id_field: str | None = None,
+        alternatives: bool = False,
+    ) -> None:
+        self.compat = compat
+        self.limits = limits
+        self.dispatch = dispatch
         self.faults: list[Fault] = []
+        self.id_field = id_field
+        self.alternatives = alternatives and not compat
+        self.missing: list[str] = []
+        self.rate, self.has_chosen = 1.0, False
+        self.order = ContentOrder()
+        self.key_codes: dict[Any, int] = {}
+        self.judged: ByObject[list[tuple[Rows, list[str]]]] = ByObject()
+        self._lists: ByObject[Lists] = ByObject()
 
-    def is_independent(self, name: str) -> bool:
-        """Whether a comparator judges every item alone (`independent = True`), so that items of several pairs may share a call."""
-        return getattr(self.registry.comparator(name), "independent", False) is True
+    def gain_of(self, counts: Tally) -> float:
+        """What some rows add to the record at its rate: their scores twice, less the rate times their weight."""
+        return 2 * counts.scored - self.rate * counts.weight
 
-    def __call__(self, rows: Sequence[FieldResult]) -> None:
-        """Judge the pending rows: one call a comparator, groups in order of their first row."""
-        groups: dict[str, list[FieldResult]] = {}
-        for row in rows:
-            if row.status == "pending":
-                groups.setdefault(row.comparator, []).append(row)
-        for name, group in groups.items():
-            items = self.items(group, rows)
-            for row, verdict in zip(group, self.answers(name, items), strict=True):
-                self.settle(row, verdict)
+    def lists_of(self, plan: Plan, gold: list[Any], extracted: list[Any]) -> Lists:
+        """Two lists crossed; once for a record, whatever its rate."""
+        return self._lists.get(plan.path, (gold, extracted), lambda: Lists(self, plan, [gold], [extracted]))
 
-    def items(self, group: list[FieldResult], rows: Sequence[FieldResult]) -> list[BatchItem]:
-        beside: dict[tuple[str, str], list[str]] = {}
-        if not self.registry.compat:
-            for row in rows:
-                if row.status in ("omission", "hallucination") and row.comparator == group[0].comparator:
-                    beside.setdefault((row.comparator, parent_of(row)), []).append(row.name)
-        found = []
-        for row in group:
-            parent = parent_of(row)
-            one_sided = None if self.registry.compat else tuple(beside.get((row.comparator, parent), ()))
-            values = row.gold_value, row.extracted_value, row.gold_compared, row.extracted_compared
-            found.append(BatchItem(row.path, *values, row.params or {}, row.name, parent, one_sided))
-        return found
+    def pair(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
+        """Rows for two values that are both there (None is a value)."""
+        if self.alternatives and (choices := alternatives_of(gold)) is not None:
+            self.best_of(plan, choices, extracted, path, aligned, out)
+        elif plan.skip and not (self.compat and plan.structural):
+            out.append(self.skipped_row(plan, gold, extracted, path, aligned))
+        elif not plan.structural:
+            self.unit(plan, gold, extracted, path, aligned, out)
+        elif not (isinstance(gold, plan.expects) and isinstance(extracted, plan.expects)):
+            self.unlike(plan, gold, extracted, path, aligned, out)
+        elif plan.is_array and isinstance(gold, list) and isinstance(extracted, list):
+            array_rows(self, plan, gold, extracted, path, aligned, out)
+        elif isinstance(gold, dict) and isinstance(extracted, dict):
+            self.object(plan, gold, extracted, path, aligned, out)
+        else:
+            self.unlike(plan, gold, extracted, path, aligned, out)
 
-    def answers(self, name: str, items: list[BatchItem]) -> list[Any]:
-        """One answer an item; the fault for each where the comparator failed as a whole, None where it gave too few."""
-        what = f"comparator {name}"
+    def skipped_row(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned) -> FieldResult:
+        """The row of a field that does not count."""
+        return FieldResult(path, 0.0, "", gold, extracted, "skipped", None, None, None, plan.path, aligned)
+
+    def unit(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
+        """The one row of a field that a comparator judges; `error` where somebody's comparator or transform failed."""
+        status: RowStatus = "pending"
+        score, reason = 0.0, None
+        if plan.trusted is not None:
+            verdict = plan.trusted(gold, extracted, plan.params)
+            score, status, reason = verdict.score, "match" if verdict.score == 1.0 else "mismatch", verdict.reason
+        row = FieldResult(
+            path, score, plan.name, gold, extracted, status, reason, gold, extracted, plan.path, aligned, plan.weight, plan.field
+        )
+        out.append(row)
+        if plan.trusted is not None:
+            return
         try:
-            found = plugin_calls.call_plugin(what, self.registry.comparator(name), items)
+            self.compare(plan, row)
         except TreeLimitError:
             raise
         except FaultError as error:
-            return [error.fault] * len(items)
-        if not isinstance(found, list):
-            return [Fault(code="SCORER_ERROR", detail=f"{what} gave {type(found).__name__}, expected a list")] * len(items)
-        return [*found[: len(items)], *[None] * (len(items) - len(found))]
+            row.status, row.reason = "error", error.fault.detail
+            self.faults.append(error.fault)
 
-    def settle(self, row: FieldResult, verdict: Any) -> None:
-        """Write an answer into its row: None is no verdict, and of a fault the record's readers are told."""
-        row.params = None
-        what = f"comparator {row.comparator}"
-        if isinstance(verdict, ComparatorResult):
-            try:
-                verdict = checked(what, verdict, row.comparator)
-            except FaultError as error:
-                verdict = error.fault
-        elif verdict is not None and not isinstance(verdict, Fault):
-            verdict = Fault(code="SCORER_ERROR", detail=f"{what} gave {type(verdict).__name__}, expected a ComparatorResult")
-        if verdict is None or isinstance(verdict, Fault):
-            row.status = "batch_error"
-            if verdict is not None:
-                self.faults.append(verdict)
-                row.reason = None if self.registry.compat else verdict.detail
-            return
-        row.reason = verdict.reason
-        if verdict.skip:
+    def compare(self, plan: Plan, row: FieldResult) -> None:
+        """Transform and compare the two values of a row, and write what came of it into the row."""
+        problem = ""
+        g, e = row.gold_value, row.extracted_value
+        if plan.transforms and self.compat:
+            g, e = transformed(plan, g), transformed(plan, e)
+        elif plan.transforms:
+            g, problem = try_transformed(plan, g)
+            e, also = try_transformed(plan, e)
+            problem = problem or also
+        row.gold_compared, row.extracted_compared = g, e
+        if problem and plan.accepts_itself and same(row.gold_value, row.extracted_value):
+            row.status, row.score = "match", 1.0
+        elif problem:
+            row.status, row.reason = "mismatch", problem
+        elif plan.batch:
+            row.params = plan.params
+        else:
+            self.settle(row, compare(plan, g, e) if self.compat else judge(plan, g, e))
+
+    def settle(self, row: FieldResult, result: ComparatorResult) -> None:
+        """Write a comparator's answer into its row."""
+        row.score, row.reason = result.score, result.reason
+        if result.skip and not self.compat:
             row.status, row.score = "skipped", 0.0
         else:
-            row.score = verdict.score
-            row.status = "match" if verdict.score >= 1.0 else "mismatch"
+            row.status = "match" if result.score == 1.0 else "mismatch"
 
+    def unlike(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
+        """Two values of a container of which at least one is no such container."""
+        if gold is None and extracted is None:
+            return
+        if extracted is None or gold is None:
+            self.one_side(plan, gold, extracted, path, aligned, out)
+        elif (gold == extracted) if self.compat else same(gold, extracted):
+            out.append(self.container_row(plan, gold, extracted, "match", None, path, aligned))
+        else:
+            reason = f"type mismatch: gold {python_name(gold)}, extracted {python_name(extracted)}"
+            # Gold {} expects nothing that could be recalled, so whatever else stands there is invented.
+            status: RowStatus = "hallucination" if gold == {} and plan.expects is dict and not self.compat else "mismatch"
+            out.append(self.container_row(plan, gold, extracted, status, reason, path, aligned))
 
-def parent_of(row: FieldResult) -> str:
-    """The path of the object that a row's field stands in."""
-    return row.path.removesuffix(row.name).removesuffix(".") if row.name != "[]" else row.path
+    def container_row(
+        self, plan: Plan, gold: Any, extracted: Any, status: RowStatus, reason: str | None, path: str, aligned: Aligned
+    ) -> FieldResult:
+        """The one row of a container that is compared as a whole; the reference keeps no compared values there."""
+        row = FieldResult(path, float(status == "match"), "", gold, extracted, status, reason)
+        row.schema_path, row.aligned, row.weight = plan.path, aligned, plan.weight
+        if not self.compat:
+            row.gold_compared, row.extracted_compared = gold, extracted
+        return row
 
+    def one_side(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
+        """A container against null."""
+        value, status = (gold, "omission") if extracted is None else (extracted, "hallucination")
+        if isinstance(value, plan.expects) or not self.compat:
+            self.one_sided(plan, value, status, path, aligned, out)  # type: ignore[arg-type]
+        else:
+            out.append(self.lone_row(plan, "", value, status, path, aligned))  # type: ignore[arg-type]
 
-Rule = Literal["all_equal", "casefold", "fraction"]
-Group = list[tuple[int, BatchItem]]
+    def object(self, plan: Plan, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
+        """Two objects: the schema's fields in its order, then what the schema does not know."""
+        if not gold and not extracted:
+            out.append(self.container_row(plan, gold, extracted, "match", None, path, aligned))
+            return
+        for child in plan.children:
+            key = child.key
+            in_gold, in_extracted = key in gold, key in extracted
+            if child.skip:
+                if self.compat or (in_gold and in_extracted):
+                    out.append(self.skipped_row(child, gold.get(key), extracted.get(key), path + child.suffix, aligned))
+            elif in_gold and in_extracted:
+                compare = self.pair if child.structural or self.alternatives else self.unit
+                compare(child, gold[key], extracted[key], path + child.suffix, aligned, out)
+            elif in_gold:
+                if child.required:
+                    self.missing.append(path + child.suffix)
+                self.one_sided(child, gold[key], "omission", path + child.suffix, aligned, out)
+            elif in_extracted:
+                self.one_sided(child, extracted[key], "hallucination", path + child.suffix, aligned, out)
+        if not extracted.keys() <= plan.by_key.keys():
+            self.unknown(plan, gold, extracted, path, aligned, out)
 
+    def unknown(self, plan: Plan, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
+        """Keys that the schema does not know: invented, unless gold has them too, they are ignored, or name the record."""
+        dot = "." if path else ""
+        for key in sorted(extracted.keys() - plan.by_key.keys()):
+            status, reason = self.unknown_status(plan, key, gold)
+            if status is not None:
+                schema_path = f"{plan.path}.*" if plan.path else "*"
+                row = FieldResult(f"{path}{dot}{key}", 0.0, "", gold.get(key), extracted[key], status, reason)
+                row.schema_path, row.aligned = schema_path, aligned
+                out.append(row)
 
-def all_equal(gold: Mapping[str, Any], extracted: Mapping[str, Any]) -> float:
-    """1 where every field is equal."""
-    return float(all(same(value, extracted.get(name)) for name, value in gold.items()))
+    def unknown_status(self, plan: Plan, key: str, gold: dict[str, Any]) -> tuple[RowStatus | None, str | None]:
+        """(status, reason) of an extracted key that the schema does not know, (None, None) for no row."""
+        if self.compat:
+            return "hallucination", None
+        ignore = plan.node.ignore
+        if ignore is True or (ignore and key in ignore) or (plan.path == "" and key == self.id_field):
+            return None, None
+        return ("skipped", "not in the schema") if key in gold else ("hallucination", None)
 
+    def one_sided(self, plan: Plan, value: Any, status: RowStatus, path: str, aligned: Aligned, out: Rows) -> None:
+        """Rows for a value that only one side has: one a leaf, containers by their content."""
+        if plan.skip:
+            return
+        if self.alternatives and status == "omission" and (choices := alternatives_of(value)) is not None:
+            sides = [self.sides(plan, choice, status, path, aligned) for choice in choices]
+            out.extend(sides[min(range(len(sides)), key=lambda place: len(sides[place]))])
+        elif plan.optional and status == "omission":
+            row = self.lone_row(plan, plan.name, value, status, path, aligned)
+            row.status, row.reason = "skipped", "optional, left out"
+            out.append(row)
+        elif not (plan.structural or (self.compat and plan.node.has_children)):
+            out.append(self.lone_row(plan, plan.name, value, status, path, aligned))
+        elif plan.is_array:
+            self.one_sided_list(plan, value, status, path, aligned, out)
+        elif isinstance(value, dict):
+            for child in plan.children:
+                if child.key in value:
+                    self.one_sided(child, value[child.key], status, path + child.suffix, aligned, out)
+        elif value is not None and not self.compat:
+            out.append(self.lone_row(plan, plan.name, value, status, path, aligned))
 
-def casefold(gold: Mapping[str, Any], extracted: Mapping[str, Any]) -> float:
-    """1 where every field is equal as lower-case text."""
-    return float(all(str(value).lower() == str(extracted.get(name)).lower() for name, value in gold.items()))
+    def one_sided_list(self, plan: Plan, value: Any, status: RowStatus, path: str, aligned: Aligned, out: Rows) -> None:
+        if not isinstance(value, list) or not value:
+            out.append(self.lone_row(plan, "", value, status, path, aligned))
+            return
+        items, invented = plan.children[0], status == "hallucination"
+        for place, item in enumerate(value):
+            index = -1 - place if invented else place
+            self.one_sided(items, item, status, f"{path}[{index}]", (*aligned, place if invented else None), out)
 
+    def sides(self, plan: Plan, value: Any, status: RowStatus, path: str, aligned: Aligned) -> Rows:
+        """The rows of `one_sided`, as a list of their own."""
+        rows: Rows = []
+        self.one_sided(plan, value, status, path, aligned, rows)
+        return rows
 
-def fraction(gold: Mapping[str, Any], extracted: Mapping[str, Any]) -> float:
-    """The share of equal fields."""
-    return sum(same(value, extracted.get(name)) for name, value in gold.items()) / len(gold)
+    def lone_row(self, plan: Plan, name: str, value: Any, status: RowStatus, path: str, aligned: Aligned) -> FieldResult:
+        """One row of a value that only one side has."""
+        gold, extracted = (value, None) if status == "omission" else (None, value)
+        return FieldResult(path, 0.0, name, gold, extracted, status, None, None, None, plan.path, aligned, plan.weight, plan.field)
 
+    def best_of(self, plan: Plan, choices: list[Any], extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
+        """The rows of the accepted value that is worth most at the record's rate; of equals the first. Judged once for a record."""
+        self.has_chosen = True
 
-RULES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], float]] = {
-    "all_equal": all_equal, "casefold": casefold, "fraction": fraction,
-}  # fmt: skip
+        def options_of() -> list[tuple[Rows, list[str]]]:
+            options, before = [], self.missing
+            for choice in choices:
+                rows: Rows = []
+                self.missing = []
+                self.pair(plan, choice, extracted, path, aligned, rows)
+                if plan.any_batch:
+                    self.dispatch(rows)
+                options.append((rows, self.missing))
+            self.missing = before
+            return options
 
-
-class CompoundComparator:
-    """A batch comparator over sibling fields: `compare(gold, extracted)` gets both as objects of the declared fields.
-
-    `primary` carries the score, the other fields are skipped. A part that both sides lack is left out; where one side lacks one the group
-    is a mismatch. Inside a compat run the reference's rule holds: any missing part makes every present one a mismatch.
-    """
-
-    is_batch = True
-
-    def __init__(
-        self, fields: Sequence[str], primary: str, name: str = "compound", compare: Callable[..., Any] | Rule = "all_equal"
-    ) -> None:
-        if primary not in fields:
-            raise ValueError(f"primary {primary!r} is not among the fields {list(fields)}")
-        if isinstance(compare, str) and compare not in RULES:
-            raise ValueError(f"unknown rule {compare!r}: one of {', '.join(RULES)}")
-        self.fields = tuple(fields)
-        self.primary = primary
-        self.name = name
-        self.compare = RULES[compare] if isinstance(compare, str) else compare
-
-    def __call__(self, items: list[BatchItem]) -> list[ComparatorResult | None]:
-        """One answer an item, groups being the objects they stand in."""
-        answers: list[ComparatorResult | None] = [None] * len(items)
-        groups: dict[str, Group] = {}
-        for place, item in enumerate(items):
-            groups.setdefault(_parent(item), []).append((place, item))
-        for group in groups.values():
-            for place, answer in self.judge(group):
-                answers[place] = answer
-        return answers
-
-    def judge(self, group: Group) -> list[tuple[int, ComparatorResult]]:
-        present = {_field(item): item for _, item in group}
-        lacking = [name for name in self.fields if name not in present]
-        upstream = group[0][1].one_sided is None
-        if not upstream:
-            return self.judge_soundly(group, present)
-        if lacking:
-            reason = f"incomplete compound (missing {lacking!r})"
-            return [(place, ComparatorResult(0.0, self.name, reason)) for place, _ in group]
-        return self.carried(group, self.primary, self.result(present))
-
-    def judge_soundly(self, group: Group, present: dict[str, BatchItem]) -> list[tuple[int, ComparatorResult]]:
-        declared = {name: item for name, item in present.items() if name in self.fields}
-        found = []
-        for place, item in group:
-            if _field(item) not in declared:
-                equal = same(item.gold_compared, item.extracted_compared)
-                found.append((place, ComparatorResult(float(equal), self.name, f"not a part of this compound: {_field(item)}")))
-        parts = [(place, item) for place, item in group if _field(item) in declared]
-        if not parts:
-            return found
-        carrier = self.primary if self.primary in declared else next(name for name in self.fields if name in declared)
-        missing = [name for name in self.fields if name in (group[0][1].one_sided or ())]
-        result = ComparatorResult(0.0, self.name, f"incomplete compound (missing {missing!r})") if missing else self.result(declared)
-        return found + self.carried(parts, carrier, result)
-
-    def result(self, present: Mapping[str, BatchItem]) -> ComparatorResult:
-        parts = [name for name in self.fields if name in present]
-        answer = self.compare({n: present[n].gold_compared for n in parts}, {n: present[n].extracted_compared for n in parts})
-        score = answer.score if isinstance(answer, ComparatorResult) else float(answer)
-        return ComparatorResult(score, self.name, "compound: match" if score >= 1 else "compound: mismatch")
-
-    def carried(self, group: Group, carrier: str, result: ComparatorResult) -> list[tuple[int, ComparatorResult]]:
-        path = next(item.path for _, item in group if _field(item) == carrier)
-        others = ComparatorResult(0.0, self.name, f"compound with {path}", skip=True)
-        return [(place, result if _field(item) == carrier else others) for place, item in group]
-
-
-def _field(item: BatchItem) -> str:
-    return item.path.rsplit(".", 1)[-1] if item.one_sided is None else item.name
-
-
-def _parent(item: BatchItem) -> str:
-    if item.one_sided is not None:
-        return item.parent
-    return item.path.rsplit(".", 1)[0] if "." in item.path else ""
+        options = self.judged.get((path, aligned), (choices,), options_of) if plan.any_batch else options_of()
+        worth = [self.gain_of(tally(rows)) for rows, _ in options]
+        rows, missing = options[worth.index(max(worth))]
+        self.missing = self.missing + missing
+        out.extend(map(copy.copy, rows) if plan.any_batch else rows)
 
 
 Joined = list[tuple[Any, Any, Any]]  # (the record's id, gold's record or ABSENT, the answer's or ABSENT or a `Lost`)
@@ -535,21 +667,3 @@ def _checked_rows(rows: Any) -> list[FieldResult]:
             raise FaultError("SCORER_ERROR", f"post_process gave {type(row).__name__}, expected a FieldResult")
         plugin_calls.unit("post_process", row.score)
     return rows
-
-
-def rows_of(result: RunResult) -> Iterator[dict[str, Any]]:
-    """Every row of a run as plain data: expected against got, with both paths."""
-    for record in result.records:
-        for row in record.field_results:
-            yield {
-                "record": record.record_id,
-                "path": row.path,
-                "found_path": row.found_path,
-                "schema_path": row.schema_path,
-                "status": row.status,
-                "score": row.score,
-                "comparator": row.comparator,
-                "expected": row.gold_value,
-                "got": row.extracted_value,
-                "reason": row.reason,
-            }

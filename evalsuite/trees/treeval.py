@@ -1,48 +1,579 @@
-"""Treeval: how well predicted JSON records follow their references, as one score in [0, 1] and as a tree of metric results.
+"""Treeval: how well predicted JSON records match their references, as one score in [0, 1] and as a tree of metric results.
 
-Also converts between Treeval's types ({"total": "number", "tags": ["string"]}) and JSON Schema, and offers the tools of Treeval's
-documentation: side-by-side files, default metrics, results by metric or by type.
+A batch is scored column by column down the schema. All pairs of two lists are computed at once, as matrices of counters and leaf scores
+(expected items x predicted items): one matrix for each leaf of an item, never a walk for each pair of items. Matrices that are the same for
+all rows or columns are stored in that form (shape (1, m), (n, 1) or a plain number) and expanded only when combined with others.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
+from math import fsum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalsuite.core.errors import did_you_mean
 from evalsuite.core.gc_tuning import without_collection
-from evalsuite.trees.eval_schema import as_json_schema, effective_type, needs_resolving, resolve_schema_references
+from evalsuite.core.import_ref import LazyModule
+from evalsuite.trees.assignment import best_assignment, block_assignments, block_sums
+from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_counts import (
+    NOTHING,
+    BranchOutcome,
     Counts,
+    LeafOutcome,
+    Letters,
+    Outcome,
     Row,
+    Rows,
+    RowStatus,
+    bookkeeping,
+    fits,
     flat_means,
     hierarchical_means,
+    item_size,
+    leaf_entries,
     leaf_outcomes,
+    not_an_object,
     per_leaf_type,
+    pick,
+    present,
     reference_raises,
     results_tree,
+    scalars,
+    see_as_reference,
+    surplus_raises,
     total_score,
     used_metrics,
 )
-from evalsuite.trees.treeval_metrics import Metric, all_metrics, text_metric
-from evalsuite.trees.treeval_schema import (
-    CHOICE,
+from evalsuite.trees.treeval_metrics import (
     DEFAULT_METRICS,
     ROOT_KEYS,
     Branch,
+    CorpusMetric,
+    DictArray,
+    ExactMatch,
+    Leaf,
+    LeafArray,
+    Levenshtein,
+    Metric,
+    Node,
+    all_metrics,
     check_reference,
     check_schema,
     compile_schema,
     create_tree_metrics,
-    is_array,
-    is_choice,
     is_of_shape,
+    join,
+    measured,
     names_of,
-    type_of,
+    normalise,
+    text_metric,
     with_defaults,
+    worst,
 )
-from evalsuite.trees.treeval_walk import Options, Pairs, Walk
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+else:
+    np = LazyModule("numpy")
+
+
+Cells = Any  # a number or an array that broadcasts to n x m
+Key = tuple[Leaf, int]  # a leaf and the position of one of its metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to score: the reference's way or the sound one, and the most cells (item pairs x leaves) of one pair of lists."""
+
+    compat: bool = False
+    max_cells: int = 40_000_000
+
+
+@dataclass(slots=True)
+class Cross:
+    """n x m pairs: the six counters, and for each (leaf, metric) the sum and the number of its scores."""
+
+    shape: tuple[int, int]
+    counts: list[Cells] = field(default_factory=lambda: [0.0] * 6)
+    scores: dict[Key, tuple[Cells, Cells]] = field(default_factory=dict)
+
+    def add_counts(self, counts: Sequence[Cells]) -> None:
+        """Add six counters."""
+        self.counts = [a if isinstance(b, int | float) and b == 0 else a + b for a, b in zip(self.counts, counts, strict=True)]
+
+    def add_block(self, block: "Cross", rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Add the pairs of some rows and columns."""
+        whole = len(rows) == self.shape[0] and len(columns) == self.shape[1]
+
+        def placed(cells: Cells) -> Cells:
+            if whole or (isinstance(cells, int | float) and cells == 0):
+                return cells
+            full = np.zeros(self.shape)
+            full[np.ix_(rows, columns)] = cells
+            return full
+
+        self.add_counts([placed(cells) for cells in block.counts])
+        for key, (total, number) in block.scores.items():
+            before = self.scores.get(key, (0.0, 0.0))
+            self.scores[key] = (before[0] + placed(total), before[1] + placed(number))
+
+
+def cross_leaf(leaf: Leaf, want: Sequence[Any], got: Sequence[Any]) -> Cross:
+    """Every expected value against every predicted one; a container in the place of a value is worth the worst."""
+    cross = Cross((len(want), len(got)))
+    fine = scalars(got)
+    for k, metric in enumerate(leaf.metrics):
+        if len(fine) == len(got):
+            raw = measured(metric, "matrix", want, got)
+        else:
+            raw = np.full(cross.shape, worst(metric))
+            raw[:, fine] = measured(metric, "matrix", want, [got[j] for j in fine])
+        cross.scores[leaf, k] = (raw if isinstance(metric, ExactMatch | Levenshtein) else _finite(raw), 1.0)
+    return cross
+
+
+def cross_items(branch: Branch, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
+    """Every expected item against every predicted one; null against null agrees, anything else that is no object lacks every key."""
+    cross = Cross((len(want), len(got)))
+    rows = list(range(len(want)))
+    objects = [j for j, item in enumerate(got) if isinstance(item, dict)]
+    if objects:
+        block = _cross_branch(branch, [{} if item is None else item for item in want], [got[j] for j in objects], options)
+        cross.add_block(block, rows, objects)
+    if len(objects) < len(got):
+        others = [j for j, item in enumerate(got) if not isinstance(item, dict)]
+        lacking = not_an_object(branch)
+        cross.add_block(Cross((len(rows), len(others)), list(lacking)), rows, others)
+        agreeing = [a - b for a, b in zip(Counts(predicted=1, tp_node=1), lacking, strict=True)]
+        nulls = [i for i in rows if want[i] is None], [j for j in others if got[j] is None]
+        cross.add_block(Cross((len(nulls[0]), len(nulls[1])), agreeing), *nulls)
+    return cross
+
+
+def _cross_branch(branch: Branch, want: Sequence[dict[str, Any]], got: Sequence[dict[str, Any]], options: Options) -> Cross:
+    cross = Cross((len(want), len(got)))
+    sizes = [len(item) for item in got]
+    same = len(set(sizes)) == 1
+    cross.add_counts([float(sizes[0]) if same else np.array([sizes], dtype=np.float64), 0, 0, 0, 0, 0])
+    for key, node in branch.children.items():
+        expected, predicted = [item.get(key) for item in want], [item.get(key, ABSENT) for item in got]
+        _add_bookkeeping(cross, node, expected, predicted)
+        rows, columns = present(expected), present(predicted)
+        if not rows or not columns:
+            continue
+        if isinstance(node, Leaf):
+            block = cross_leaf(node, pick(expected, rows), pick(predicted, columns))
+        else:
+            columns = [j for j in columns if fits(node, predicted[j])]
+            block = _cross_node(node, pick(expected, rows), pick(predicted, columns), options)
+        cross.add_block(block, rows, columns)
+    return cross
+
+
+def _cross_node(node: Node, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
+    if not want or not got:
+        return Cross((len(want), len(got)))
+    if isinstance(node, Branch):
+        return _cross_branch(node, want, got, options)
+    assert not isinstance(node, Leaf)
+    return _cross_lists(node, want, got, options)
+
+
+def _add_bookkeeping(cross: Cross, node: Node, want: Sequence[Any], got: Sequence[Any]) -> None:
+    """What the pairs of one key add, by predicted value against an expected value and against an expected null."""
+    if not want or not got:
+        return
+    if _plain(node, got) and type(None) not in set(map(type, want)):
+        cross.add_counts(bookkeeping(node, got[0], want[0]))
+        return
+    has_value = np.array([value is not None for value in want])
+    some = next((value for value in want if value is not None), None)
+    stand_in: Any = [] if isinstance(some, list) else some  # sizes of missed lists are added below
+    columns = [
+        np.array([bookkeeping(node, value, expected) for value in got], dtype=np.float64).reshape(len(got), 6)
+        for expected in (stand_in, None)
+    ]
+    chosen = np.where(has_value[:, None, None], columns[0][None], columns[1][None])
+    cross.add_counts([chosen[:, :, k] for k in range(6)])
+    wrong = np.array([value is not ABSENT and value is not None and not fits(node, value) for value in got])
+    if isinstance(some, list) and wrong.any():
+        sizes = np.array([sum(map(item_size, value)) if value else 0 for value in want], dtype=np.float64)
+        cross.add_counts([0, 0, sizes[:, None] * wrong[None, :], 0, 0, 0])
+
+
+def _plain(node: Node, got: Sequence[Any]) -> bool:
+    """Whether every predicted value is there and of the right container."""
+    kinds = set(map(type, got))
+    if kinds & {type(None), type(ABSENT)}:
+        return False
+    if isinstance(node, Leaf):
+        return not kinds & {dict, list}
+    return kinds == {dict if isinstance(node, Branch) else list}
+
+
+def _cross_lists(node: LeafArray | DictArray, want: Sequence[list[Any]], got: Sequence[list[Any]], options: Options) -> Cross:
+    """Lists inside items: all inner items against all, once, then one small assignment for each pair of lists."""
+    cross = Cross((len(want), len(got)))
+    want, got = ([_in_order(items, options) for items in side] for side in (want, got))
+    ends_w, ends_g = (np.cumsum([0, *map(len, side)]) for side in (want, got))
+    inner = cross_array(node, [x for items in want for x in items], [x for items in got for x in items], options)
+    weights = pair_weights(node, inner, options)
+    keys = list(inner.scores)
+    layers = np.array([np.broadcast_to(cells, inner.shape) for cells in (*inner.counts, *(c for key in keys for c in inner.scores[key]))])
+    sizes = [np.array([item_size(x) for items in side for x in items], dtype=np.float64) for side in (want, got)]
+    layers = np.concatenate([layers, [np.broadcast_to(sizes[1], inner.shape)], [np.broadcast_to(sizes[0][:, None], inner.shape)]])
+    totals = np.zeros((len(layers), *cross.shape))
+    if options.compat and not (isinstance(node, LeafArray) and len(node.item.metrics) == 1):
+        # Which of several best assignments is meant counts there, as more than their sum is read.
+        for i, j in np.ndindex(cross.shape):
+            pairs = best_assignment(weights[ends_w[i] : ends_w[i + 1], ends_g[j] : ends_g[j + 1]])
+            totals[:, i, j] = layers[:, [ends_w[i] + a for a, _ in pairs], [ends_g[j] + b for _, b in pairs]].sum(axis=1)
+    else:
+        # Above 0, so that as many pairs as there can be are matched.
+        for above, left, down, chosen in block_assignments(weights - weights.min(initial=0.0) + 1.0, ends_w, ends_g):
+            matched = layers[:, down[:, None, :], chosen] * (chosen >= 0)
+            totals[:, above[:, None], left[None, :]] = matched.sum(axis=3)
+    lengths = np.minimum(np.diff(ends_w)[:, None], np.diff(ends_g)[None, :])
+    if isinstance(node, LeafArray):  # one value, the mean, for each pair of lists
+        totals[6:-2] /= np.maximum(lengths, 1)
+    whole = [block_sums(size[None, :], np.array([0, 1]), ends)[0] for size, ends in zip(sizes, (ends_w, ends_g), strict=True)]
+    totals[0] += whole[1][None, :] - totals[-2]
+    totals[2] += whole[0][:, None] - totals[-1]
+    cross.add_counts(list(totals[:6]))
+    for k, key in enumerate(keys):
+        cross.scores[key] = (totals[6 + 2 * k], totals[7 + 2 * k])
+    return cross
+
+
+def _in_order(items: list[Any], options: Options) -> list[Any]:
+    return items if options.compat or len(items) < 2 else [items[i] for i in canonical_order(items)]
+
+
+def cross_array(node: LeafArray | DictArray, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
+    """The items of a list against those of another.
+
+    Raises:
+        TreeLimitError: more cells (pairs x leaves) than the limit.
+    """
+    n_leaves = max(1, node.item.n_leaves) if isinstance(node, DictArray) else len(node.item.metrics)
+    if len(want) * len(got) * n_leaves > options.max_cells:
+        sizes = f"{len(want):,} x {len(got):,} items x {n_leaves} leaves"
+        raise TreeLimitError(f"{sizes} are more than the {options.max_cells:,} cells of the limit max_cells", node.path)
+    if isinstance(node, DictArray):
+        return cross_items(node.item, want, got, options)
+    return cross_leaf(node.item, want, got)
+
+
+def pair_weights(node: LeafArray | DictArray, cross: Cross, options: Options) -> "Floats":
+    """What each pair of items is worth, n x m: the mean of the metrics for values, the pair's own score for objects."""
+    if isinstance(node, DictArray):
+        weights = _pair_scores(cross, options)
+    elif len(node.item.metrics) == 1:
+        (metric,) = node.item.metrics
+        raw, _ = cross.scores[node.item, 0]
+        if isinstance(metric, ExactMatch | Levenshtein):  # one division each: equal ratios are equal numbers, nothing is to be rounded
+            return np.broadcast_to(raw, cross.shape)
+        weights = raw if metric.higher_is_better or options.compat else -raw
+    else:
+        clip = not options.compat
+        each = [normalise(metric, cross.scores[node.item, k][0], clip=clip) for k, metric in enumerate(node.item.metrics)]
+        weights = sum(each) / len(each)
+    full: Floats = np.broadcast_to(weights, cross.shape)
+    return full if options.compat else np.round(full, 9)
+
+
+def _pair_scores(cross: Cross, options: Options) -> Cells:
+    """The score of each pair of objects: mean over metrics of the mean over leaves, times both F1."""
+    predicted, tp_node, fn_node, tp_leaf, fn_leaf, fp_leaf = cross.counts
+    f1_node, f1_leaf = _f1_cells(tp_node, predicted, tp_node + fn_node, 0.0), _f1_cells(tp_leaf, tp_leaf + fp_leaf, tp_leaf + fn_leaf, 1.0)
+    metrics: dict[str, Metric] = {}
+    totals: dict[str, list[Cells]] = {}
+    for (leaf, k), (total, number) in cross.scores.items():
+        name = leaf.metrics[k].name
+        metrics[name] = leaf.metrics[k]
+        sums = totals.setdefault(name, [0.0, 0.0])
+        mean: Cells
+        scored: Cells
+        if isinstance(number, float) and number == 1:
+            mean, scored = total, 1.0
+        else:
+            scored = np.asarray(number) > 0
+            mean = np.where(scored, total / np.maximum(number, 1), 0.0)
+        sums[0], sums[1] = sums[0] + mean, sums[1] + scored
+    value: Cells = 0.0
+    n_metrics: Cells = 0.0
+    for name, (total, number) in totals.items():
+        scored = np.asarray(number) > 0
+        value = value + scored * normalise(metrics[name], total / np.maximum(number, 1), clip=not options.compat)
+        n_metrics = n_metrics + scored
+    perfect = (predicted == tp_node) & (tp_node > np.zeros(1)) & (fn_node == 0) & (fn_leaf == 0) & (fp_leaf == 0)
+    return np.where(np.asarray(n_metrics) > 0, value / np.maximum(n_metrics, 1) * f1_node * f1_leaf, perfect)
+
+
+def _f1_cells(hit: Cells, given: Cells, wanted: Cells, empty: float) -> Cells:
+    """The harmonic mean of hit/given and hit/wanted, each `empty` for 0/0."""
+    rates = []
+    for whole in (given, wanted):
+        rate = np.asarray(hit / np.maximum(whole, 1))
+        rates.append(np.where(np.asarray(whole) > 0, rate, empty))
+    both = rates[0] + rates[1]
+    return np.where(both > 0, 2 * rates[0] * rates[1] / np.where(both > 0, both, 1), 0.0)
+
+
+def _finite(raw: "Floats") -> "Floats":
+    """The values, the largest floats for infinities."""
+    return raw if np.isfinite(raw).all() else np.nan_to_num(raw)
+
+
+FLAG_CONTAINER, FLAG_TYPE, FLAG_OBJECT = "wrong container", "wrong type", "not an object"
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)}
+
+
+_make_row: Callable[[tuple[Any, ...]], Row] = partial(tuple.__new__, Row)  # Row._make without a Python call for each of many rows
+
+
+class Pairs(NamedTuple):
+    """n pairs side by side: the record, the path, the positions in the innermost list, the expected and the predicted value."""
+
+    records: list[int]
+    paths: list[str]
+    expected_index: list[int | None]
+    got_index: list[int | None]
+    want: list[Any]
+    got: list[Any]
+    ending: str = ""
+
+    def path(self, i: int) -> str:
+        """The path of one pair."""
+        return self.paths[i] + self.ending if self.paths[i] else self.ending.removeprefix(".")
+
+    def child(self, key: str) -> "Pairs":
+        """The same pairs one key further, `ABSENT` where a prediction lacks it."""
+        want, got = [value.get(key) for value in self.want], [value.get(key, ABSENT) for value in self.got]
+        return self._replace(want=want, got=got, ending=self.ending + join("x", key)[1:])
+
+    def select(self, chosen: Sequence[int]) -> "Pairs":
+        """Some of the pairs."""
+        if len(chosen) == len(self.want):
+            return self
+        records, paths = [self.records[i] for i in chosen], [self.paths[i] for i in chosen]
+        at, got_at = ([column[i] for i in chosen] for column in (self.expected_index, self.got_index))
+        return Pairs(records, paths, at, got_at, list(pick(self.want, chosen)), list(pick(self.got, chosen)), self.ending)
+
+
+@dataclass(slots=True)
+class Walk:
+    """One scoring of one batch."""
+
+    options: Options
+    counts: list[float] = field(default_factory=lambda: list(NOTHING))
+    rows: Rows = field(default_factory=Rows)
+    reference_raises: str = ""
+
+    def add(self, counts: Iterable[float]) -> None:
+        """Add six counters."""
+        self.counts = [a + b for a, b in zip(self.counts, counts, strict=True)]
+
+    def items(self, branch: Branch, pairs: Pairs, *, in_array: bool) -> BranchOutcome:
+        """Score records, or items of lists: null against null agrees, anything else that is no object lacks every key."""
+        objects = [i for i, value in enumerate(pairs.got) if isinstance(value, dict)]
+        for i in sorted(set(range(len(pairs.got))) - set(objects)):
+            agreed = in_array and pairs.want[i] is None and pairs.got[i] is None
+            self.add(Counts(predicted=1, tp_node=1) if agreed else not_an_object(branch))
+            if self.options.compat and isinstance(pairs.got[i], str | list):  # its letters or items are counted as keys
+                self.add([len(pairs.got[i]) - 1, 0, 0, 0, 0, 0])
+            self._row(pairs, i, "both_null" if agreed else "mismatch", None if agreed else 0.0, "" if agreed else FLAG_OBJECT)
+        chosen = pairs.select(objects)
+        for i, value in enumerate(chosen.want):
+            if value is not None and not isinstance(value, dict):
+                raise ValueError(f"reference {chosen.records[i]}: {chosen.path(i) or 'the record'} must be an object")
+        chosen = chosen._replace(want=[{} if value is None else value for value in chosen.want])
+        return self.branch(branch, chosen, in_array=in_array)
+
+    def branch(self, branch: Branch, pairs: Pairs, *, in_array: bool) -> BranchOutcome:
+        """Score objects key by key."""
+        self.add([sum(map(len, pairs.got)), 0, 0, 0, 0, 0])
+        for i, value in enumerate(pairs.got):
+            if not value.keys() <= branch.children.keys():
+                self._unknown(branch, pairs, i)
+        children: dict[str, Outcome | None] = {}
+        for key, node in branch.children.items():
+            child = pairs.child(key)
+            chosen, bad = self._present(node, child)
+            if isinstance(node, Branch):
+                below = child.select(chosen)
+                children[key] = self.branch(node, below, in_array=in_array) if chosen or bad else None
+            elif isinstance(node, Leaf):
+                chosen = sorted(chosen + bad) if bad else chosen
+                children[key] = self._leaf(node, child.select(chosen), in_array=in_array) if chosen else None
+            else:
+                children[key] = self._array(node, child.select(chosen), in_array=in_array) if chosen or bad else None
+        return BranchOutcome(children)
+
+    def _present(self, node: Node, pairs: Pairs) -> tuple[list[int], list[int]]:
+        """The pairs with a value on both sides, of the right container and of a wrong one; the others are settled here."""
+        container = dict if isinstance(node, Branch) else list if not isinstance(node, Leaf) else None
+        kinds_w, kinds_g = set(map(type, pairs.want)), set(map(type, pairs.got))
+        everything = list(range(len(pairs.want)))
+        if container is None and not kinds_w & {type(None), dict, list} and not kinds_g & {type(None), type(ABSENT), dict, list}:
+            self.add([0, len(everything), 0, len(everything), 0, 0])
+            return everything, []
+        if kinds_w == kinds_g == {container}:
+            self.add([0, len(everything), 0, len(everything) if container is list else 0, 0, 0])
+            return everything, []
+        if self.options.compat:
+            see_as_reference(node, pairs.want, pairs.got)
+        chosen: list[int] = []
+        bad: list[int] = []
+        for i, (want, got) in enumerate(zip(pairs.want, pairs.got, strict=True)):
+            if want is not None and not fits(node, want):
+                kind = "an object" if container is dict else "a list" if container is list else "a plain value"
+                raise ValueError(f"reference {pairs.records[i]}: {pairs.path(i)} must be {kind}")
+            if isinstance(got, Letters):
+                self.add(got.counts)
+                self._row(pairs, i, "mismatch", 0.0, FLAG_CONTAINER)
+                continue
+            self.add(bookkeeping(node, got, want))
+            if want is not None and got is not None and got is not ABSENT:
+                (chosen if fits(node, got) else bad).append(i)
+            self._settle(node, pairs, i, want, got)
+        return chosen, bad
+
+    def _settle(self, node: Node, pairs: Pairs, i: int, want: Any, got: Any) -> None:
+        """The row of a pair that has no value on one side, or a container of the wrong kind for an object or a list."""
+        if got is ABSENT or got is None:
+            self._row(pairs, i, "both_null" if want is None else "omission", None if want is None else 0.0, "")
+        elif want is None:
+            self._row(pairs, i, "hallucination", 0.0, "")
+        elif not isinstance(node, Leaf) and not fits(node, got):
+            self._row(pairs, i, "mismatch", 0.0, FLAG_CONTAINER)
+
+    def _unknown(self, branch: Branch, pairs: Pairs, i: int) -> None:
+        for key, value in pairs.got[i].items():
+            if key not in branch.children:
+                at = (pairs.expected_index[i], pairs.got_index[i])
+                self.rows.append(
+                    Row(pairs.records[i], join(pairs.path(i), str(key)), "hallucination", None, value, None, *at, "unknown key")
+                )
+
+    def _row(self, pairs: Pairs, i: int, status: RowStatus, score: float | None, flag: str) -> None:
+        got = pairs.got[i]
+        got = None if got is ABSENT else got.value if isinstance(got, Letters) else got
+        at = (pairs.expected_index[i], pairs.got_index[i])
+        self.rows.append(Row(pairs.records[i], pairs.path(i), status, pairs.want[i], got, score, *at, flag))
+
+    def _leaf(self, leaf: Leaf, pairs: Pairs, *, in_array: bool, sizes: list[int] | None = None) -> LeafOutcome:
+        """Score pairs of values, all in one call of each metric; write their rows. `sizes` cuts them into groups of one mean each."""
+        fine = scalars(pairs.got)
+        want, got = pick(pairs.want, fine), pick(pairs.got, fine)
+        means: dict[str, float | None] = {}
+        shown: dict[str, dict[str, float | None]] = {}
+        pooled: dict[str, tuple[CorpusMetric, Sequence[Any], Sequence[Any]]] = {}
+        total = np.zeros(len(pairs.got))
+        for metric in leaf.metrics:
+            raw = np.full(len(pairs.got), worst(metric), dtype=np.float64)
+            raw[fine] = np.nan_to_num(measured(metric, "scores", want, got))
+            total += normalise(metric, raw)
+            mean = _mean(raw.tolist(), sizes)
+            if isinstance(metric, CorpusMetric):
+                pooled[metric.name] = metric, pairs.want, pairs.got
+                mean = metric.pooled(pairs.want, pairs.got)
+            means[metric.name] = mean
+            shown[metric.name] = {metric.name: mean} if in_array else metric.summary(want, got, mean)
+        self.rows.later(partial(_leaf_rows, leaf, pairs, total / len(leaf.metrics)))
+        return LeafOutcome(leaf, means, shown, pooled)
+
+    def _array(self, node: LeafArray | DictArray, pairs: Pairs, *, in_array: bool) -> Outcome:
+        """Align the items of each pair of lists, settle what is left over, score what was matched in one go.
+
+        A list of values inside an item of another list gives one value, its mean, for each pair of items.
+        """
+        sizes: list[int] = []
+        matched = Pairs([], [], [], [], [], [])
+        for i, (record, want, got) in enumerate(zip(pairs.records, pairs.want, pairs.got, strict=True)):
+            path = pairs.path(i)
+            aligned = self.align(node, want, got)
+            sizes.append(len(aligned))
+            if self.options.compat and isinstance(node, DictArray) and surplus_raises([b for _, b in aligned], len(got)):
+                self.reference_raises = f"surplus objects matched out of order at {node.path}"
+            self._left_over(record, path, want, got, aligned)
+            left, right = [a for a, _ in aligned], [b for _, b in aligned]
+            matched.records.extend(repeat(record, len(aligned)))
+            matched.paths.extend([f"{path}[{a}]" for a in left])
+            matched.expected_index.extend(left)
+            matched.got_index.extend(right)
+            matched.want.extend([want[a] for a in left])
+            matched.got.extend([got[b] for b in right])
+        if isinstance(node, DictArray):
+            return self.items(node.item, matched, in_array=True)
+        return self._leaf(node.item, matched, in_array=True, sizes=sizes if in_array else None)
+
+    def align(self, node: LeafArray | DictArray, want: list[Any], got: list[Any]) -> list[tuple[int, int]]:
+        """The pairs (expected position, predicted position) of the assignment that is worth most.
+
+        Ties: compat takes the first by position; sound sorts both lists first, so that their order cannot matter.
+        """
+        if not want or not got:
+            return []
+        if self.options.compat:
+            return best_assignment(pair_weights(node, cross_array(node, want, got, self.options), self.options))
+        order_w, order_g = canonical_order(want), canonical_order(got)
+        cross = cross_array(node, [want[i] for i in order_w], [got[j] for j in order_g], self.options)
+        found = best_assignment(pair_weights(node, cross, self.options))
+        return sorted((order_w[a], order_g[b]) for a, b in found)
+
+    def invented(self, record: int, path: str, item: Any, position: int | None) -> None:
+        """Count an item, or a whole record, that nothing stands against: its nodes are predicted, and none is right."""
+        self.add([item_size(item) if position is not None else max(1, item_size(item)), 0, 0, 0, 0, 0])
+        flag = "surplus record" if position is None else "surplus item"
+        for here, value in leaf_entries(item, path):
+            self.rows.append(Row(record, here, "hallucination", None, value, 0.0, None, position, flag))
+
+    def _left_over(self, record: int, path: str, want: list[Any], got: list[Any], aligned: list[tuple[int, int]]) -> None:
+        if len(aligned) < len(got):
+            taken = {b for _, b in aligned}
+            for j in (j for j in range(len(got)) if j not in taken):
+                self.invented(record, f"{path}[{j}]", got[j], j)
+        if len(aligned) < len(want):
+            taken = {a for a, _ in aligned}
+            for i in (i for i in range(len(want)) if i not in taken):
+                self.add([0, 0, item_size(want[i]), 0, 0, 0])
+                for here, value in leaf_entries(want[i], f"{path}[{i}]"):
+                    self.rows.append(Row(record, here, "omission", value, None, 0.0, i, None, "missing item"))
+
+
+def _leaf_rows(leaf: Leaf, pairs: Pairs, worth: "Floats") -> Iterator[Row]:
+    scores = worth.tolist()
+    statuses: list[RowStatus] = ["match" if s == 1 else "mismatch" if s == 0 else "partial" for s in scores]
+    types = _PYTHON_TYPES.get(leaf.type, ())
+    odd = set(map(type, pairs.got)) - set(types)
+    flags: Iterable[str] = repeat("") if not odd or not (types or odd & {dict, list}) else [_flag(value, types) for value in pairs.got]
+    paths = map(pairs.path, range(len(pairs.paths)))
+    columns = (pairs.records, paths, statuses, pairs.want, pairs.got, scores, pairs.expected_index, pairs.got_index)
+    return map(_make_row, zip(*columns, flags))  # noqa: B905 (flags may repeat for ever)
+
+
+def _mean(values: list[float], sizes: list[int] | None) -> float | None:
+    """The mean of the values, or of the means of their groups; None where there is none. Exact sums, so that order never matters."""
+    if sizes is not None:
+        rest = iter(values)
+        values = [fsum(next(rest) for _ in range(size)) / size for size in sizes if size]
+    return fsum(values) / len(values) if values else None
+
+
+def _flag(value: Any, types: tuple[type, ...]) -> str:
+    if isinstance(value, dict | list):
+        return FLAG_CONTAINER
+    wrong = bool(types) and value is not None and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types))
+    return FLAG_TYPE if wrong else ""
+
 
 MAX_CELLS = 40_000_000
 
@@ -293,75 +824,3 @@ def _read(path: Path) -> tuple[Any, str]:
     except ValueError as error:
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         return None, f"not JSON{where}"
-
-
-UNORDERED = {"match_by": "hungarian"}
-_KEYWORDS = ("type", "anyOf", "oneOf", "allOf", "enum", "const")
-_TYPES = ("string", "integer", "number", "boolean")
-
-
-def is_json_schema(schema: Any) -> bool:
-    """Whether this is a JSON Schema of an object (or a Pydantic model), and not a Treeval schema with a key called `type`."""
-    if hasattr(schema, "model_json_schema"):
-        return True
-    if not isinstance(schema, Mapping):
-        return False
-    described = isinstance(schema.get("properties"), Mapping) and schema.get("type", "object") in ("object", ["object"], ["object", "null"])
-    return described or isinstance(schema.get("$ref"), str) or "$schema" in schema
-
-
-def is_treeval_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether every key names a type of its own, so that this can be no JSON Schema."""
-    if not schema or is_json_schema(schema) or any(key in _KEYWORDS or key.startswith(("x-eval-", "$")) for key in schema):
-        return False
-    return all(isinstance(node, Mapping | list | tuple) or node in _TYPES for node in schema.values())
-
-
-def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:
-    """The Treeval schema of a JSON Schema or a Pydantic model, a Treeval schema as it is; `id_field` at the root left out.
-
-    A list of values (`enum`) is a choice, several types are text, a list without items one of texts; an object without properties is text,
-    as Treeval has no such leaf. Fields that are skipped (`x-eval-skip`) are left out.
-    """
-    if not is_json_schema(schema):
-        return schema
-    plain = as_json_schema(schema)
-    if needs_resolving(plain):
-        plain = resolve_schema_references(plain, notify=lambda _: None)
-    found = _treeval_type(plain)
-    if isinstance(found, dict):
-        found.pop(id_field, None)
-    return found
-
-
-def _treeval_type(node: Mapping[str, Any]) -> Any:
-    options = node.get("enum")
-    if isinstance(options, list) and len(options) > 1 and not any(isinstance(option, dict | list) for option in options):
-        return [str(option) for option in options if option is not None]
-    kind = effective_type(node)[0]
-    properties = node.get("properties")
-    if kind == "object" and isinstance(properties, Mapping) and properties:
-        return {
-            name: _treeval_type(sub) for name, sub in properties.items() if isinstance(sub, Mapping) and sub.get("x-eval-skip") is not True
-        }
-    if kind == "array":
-        items = node.get("items")
-        found = _treeval_type(items) if isinstance(items, Mapping) else "string"
-        return [CHOICE if is_choice(found) else found]
-    return kind if kind in _TYPES else "string"
-
-
-def json_schema_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of a Treeval schema: lists in no order, a choice as an `enum`, a type of your own as text."""
-    return {"type": "object", "properties": {name: _json_type(node) for name, node in schema.items()}}
-
-
-def _json_type(node: Any) -> dict[str, Any]:
-    if isinstance(node, Mapping):
-        return json_schema_of(node)
-    if is_array(node):
-        return {"type": "array", "x-eval-align": dict(UNORDERED), "items": _json_type(node[0])}
-    if is_choice(node):
-        return {"type": "string", "enum": list(node)}
-    name = type_of(node)
-    return {"type": name if name in _TYPES else "string"}

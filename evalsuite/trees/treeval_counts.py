@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from evalsuite.trees.json_values import ABSENT
-from evalsuite.trees.treeval_metrics import CorpusMetric, Metric, normalise
-from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node, join
+from evalsuite.trees.treeval_metrics import Branch, CorpusMetric, DictArray, Leaf, LeafArray, Metric, Node, join, normalise
 
 
 class Counts(NamedTuple):

@@ -1,24 +1,29 @@
-"""Leaf metrics: the score of one value against another, and the protocol by which other metrics are plugged in.
+"""Treeval schemas and leaf metrics: parsed schemas, their metrics, and conversion from and to JSON Schema.
 
-Treeval's two defaults are equality of values and similarity of texts, each also in the reference's version.
+Treeval's two default metrics are equality of values and similarity of texts, each also in the reference's version. Other metrics are
+plugged in through the protocol `Metric`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import eq
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 from unicodedata import normalize
 
 from evalsuite.core import plugin_calls
-from evalsuite.core.errors import FaultError, MissingExtraError
+from evalsuite.core.errors import FaultError, MissingExtraError, did_you_mean
+from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.metric import Metric as TextMetric
 from evalsuite.core.metric import MetricError
+from evalsuite.trees.eval_schema import as_json_schema, effective_type, needs_resolving, resolve_schema_references
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+else:
+    np = LazyModule("numpy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +40,6 @@ class ExactMatch:
 
     def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n times 0 or 1."""
-        import numpy as np
-
         kinds = set(map(type, references)) | set(map(type, predictions))
         if not self.compat:
             same = map(eq, *_exact_sides(references, predictions))
@@ -46,8 +49,6 @@ class ExactMatch:
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n x m times 0 or 1."""
-        import numpy as np
-
         sides = (references, predictions) if self.compat else _exact_sides(references, predictions)
         codes = {value: i for i, value in enumerate(dict.fromkeys([*sides[0], *sides[1]]))}
         rows, columns = (np.array(list(map(codes.__getitem__, side)), dtype=np.intp) for side in sides)
@@ -77,7 +78,6 @@ class Levenshtein:
 
     def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n ratios."""
-        import numpy as np
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import cpdist
 
@@ -96,7 +96,6 @@ class Levenshtein:
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n x m ratios; equal texts are compared once where there are many."""
-        import numpy as np
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import cdist
 
@@ -183,8 +182,6 @@ def _filled(texts: list[str | None]) -> list[str]:
 
 def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -> "Floats":
     """The n x m equality of numbers, floats among them; one by one where an integer is too large for a float."""
-    import numpy as np
-
     if any(type(v) is int and abs(v) >= 2**53 for side in (references, predictions) for v in side):
         listed = [[float(nearly_equal(r, p)) for p in predictions] for r in references]
         return np.array(listed, dtype=np.float64).reshape(len(references), len(predictions))
@@ -239,15 +236,11 @@ class PairMetric:
 
     def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n raw values of n pairs."""
-        import numpy as np
-
         known: dict[Any, float] = {}
         return np.array([self._one(r, p, known) for r, p in zip(references, predictions, strict=True)], dtype=np.float64)
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n references x m predictions raw values."""
-        import numpy as np
-
         known: dict[Any, float] = {}
         rows = [[self._one(r, p, known) for p in predictions] for r in references]
         return np.array(rows, dtype=np.float64).reshape(len(references), len(predictions))
@@ -356,8 +349,6 @@ def text_metric(name: str, metric: TextMetric) -> Metric:
 
 def measured(metric: Metric, kind: Literal["scores", "matrix"], references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
     """The metric's `scores` (n) or `matrix` (n x m). Raises `FaultError` where one of somebody's fails, or gives another shape or NaN."""
-    import numpy as np
-
     make = getattr(metric, kind)
     if isinstance(metric, ExactMatch | Levenshtein):
         own: Floats = make(references, predictions)
@@ -374,8 +365,6 @@ def measured(metric: Metric, kind: Literal["scores", "matrix"], references: Sequ
 
 def normalise(metric: Metric, raw: Any, *, clip: bool = True) -> Any:
     """Raw values mapped by the declared range to 0..1, 1 the best."""
-    import numpy as np
-
     if isinstance(metric, ExactMatch | Levenshtein) and metric.score_range == (0.0, 1.0) and metric.higher_is_better:
         return raw  # nothing outside 0..1 to map
     low, high = metric.score_range
@@ -387,3 +376,310 @@ def normalise(metric: Metric, raw: Any, *, clip: bool = True) -> Any:
 def worst(metric: Metric) -> float:
     """The worst raw value of the declared range."""
     return metric.score_range[0 if metric.higher_is_better else 1]
+
+
+MAX_DEPTH = 256  # branches and arrays one in another; the walks take two frames a level of Python's 1,000
+CHOICE = "()"
+ROOT_KEYS = ("precision_node", "recall_node", "f1_node", "precision_leaf", "recall_leaf", "f1_leaf", "treeval_score")
+DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
+    "integer": ("exact_match",),
+    "number": ("exact_match",),
+    CHOICE: ("exact_match",),
+    "boolean": ("boolean_accuracy",),
+    "string": ("levenshtein",),
+}
+_NAMES_OF_TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf:
+    """One value: its type (a name, or "()" for a choice) and the metrics that judge it."""
+
+    path: str
+    type: str
+    metrics: tuple[Metric, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """An object: its children by key; `n_nodes` counts every key below it, `n_leaves` those that hold no object."""
+
+    path: str
+    children: dict[str, "Node"]
+    n_nodes: int
+    n_leaves: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafArray:
+    """An unordered list of values."""
+
+    path: str
+    item: Leaf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DictArray:
+    """An unordered list of objects."""
+
+    path: str
+    item: Branch
+
+
+Node = Leaf | Branch | LeafArray | DictArray
+
+
+def create_tree_metrics(
+    schema: Mapping[str, Any],
+    leaves_metrics: Mapping[str, Any] | None = None,
+    types_metrics: Mapping[Any, Any] | None = None,
+    exclusive: bool = False,
+) -> dict[str, Any]:
+    """The schema's shape with a set of metric names at each leaf; the item's shape stands for an array of objects.
+
+    A leaf's metrics are its entry in `leaves_metrics` plus those of its type; with `exclusive` an entry replaces the type's.
+
+    Args:
+        schema: the Treeval schema.
+        leaves_metrics: metric names (one, or a list) at the same path; for an array of objects straight at the item's keys.
+        types_metrics: leaf type -> metric names; a choice is "()", an array takes the type of its items.
+        exclusive: whether an entry of a leaf replaces its type's metrics.
+
+    Raises:
+        ValueError: a leaf without metrics, a path the schema lacks, a reserved name, a schema that cannot be read.
+    """
+    by_type = {_type_key(key): names_of(value, f"types_metrics[{key!r}]") for key, value in (types_metrics or {}).items()}
+    return _choose(check_schema(schema), leaves_metrics or {}, by_type, exclusive, "")
+
+
+def with_defaults(types_metrics: Mapping[Any, Any] | None) -> dict[str, Any]:
+    """`types_metrics` over the default of each of the five types."""
+    return {**DEFAULT_METRICS, **{_type_key(key): value for key, value in (types_metrics or {}).items()}}
+
+
+def compile_schema(schema: Mapping[str, Any], tree_metrics: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Branch:
+    """The schema as a `Branch`, each leaf with its metric objects in the order of `metrics`."""
+    return _compile_branch(schema, tree_metrics, metrics, "")
+
+
+def check_schema(schema: Any) -> Mapping[str, Any]:
+    """The schema itself. Raises ValueError where it is empty, no object, too deep, or holds an array of arrays."""
+    if not isinstance(schema, Mapping):
+        raise ValueError(f"the schema must be an object, found {type(schema).__name__}")
+    if not schema:
+        raise ValueError("the schema is empty")
+    todo: list[tuple[str, Any, int]] = [("", schema, 0)]
+    while todo:
+        path, node, depth = todo.pop()
+        if depth > MAX_DEPTH:
+            raise ValueError(f"the schema is nested deeper than {MAX_DEPTH} at {_shorten(path)}")
+        if isinstance(node, Mapping):
+            for key, child in node.items():
+                if not isinstance(key, str):
+                    raise ValueError(f"the schema key {key!r} at {_shorten(path) or 'the top'} is no text")
+                todo.append((join(path, key), child, depth + 1))
+        elif is_array(node):
+            if is_array(node[0]):
+                raise ValueError(f"an array of arrays at {_shorten(path)}: not supported")
+            todo.append((path + "[]", node[0], depth + 1))
+        elif is_choice(node):
+            if any(isinstance(option, dict | list) for option in node):
+                raise ValueError(f"the choice at {_shorten(path)} contains a container; write one element for an array")
+            if not node:
+                raise ValueError(f"an empty list at {_shorten(path)}: write one element for an array, two or more for a choice")
+    return schema
+
+
+def is_of_shape(node: "Node", values: Sequence[Any]) -> bool:
+    """Whether all expected values are of the schema's shape here and below, whole columns at a time; null may stand anywhere."""
+    kinds = set(map(type, values)) - {type(None)}
+    if isinstance(node, Leaf):
+        return not kinds & {dict, list}
+    values = [value for value in values if value is not None] if type(None) in set(map(type, values)) else values
+    if isinstance(node, Branch):
+        columns = ((child, [value.get(key) for value in values]) for key, child in node.children.items())
+        return kinds <= {dict} and all(is_of_shape(child, column) for child, column in columns)
+    return kinds <= {list} and is_of_shape(node.item, [item for value in values for item in value])
+
+
+def check_reference(branch: Branch, record: Any, name: str) -> None:
+    """Raise ValueError with the path where an expected record is not of the schema's shape; null may stand anywhere below it."""
+    if not isinstance(record, dict):
+        raise ValueError(f"{name} must be an object, found {type(record).__name__}")
+    waiting: list[tuple[Node, Any, str]] = [(branch, record, "")]
+    while waiting:
+        node, value, path = waiting.pop()
+        if value is None:
+            continue
+        if isinstance(node, Branch):
+            if not isinstance(value, dict):
+                raise ValueError(f"{name}: {path} must be an object, found {type(value).__name__}")
+            waiting.extend((child, value.get(key), join(path, key)) for key, child in node.children.items())
+        elif isinstance(node, Leaf):
+            if isinstance(value, dict | list):
+                raise ValueError(f"{name}: {path} must be a plain value, found {type(value).__name__}")
+        elif not isinstance(value, list):
+            raise ValueError(f"{name}: {path} must be a list, found {type(value).__name__}")
+        else:
+            waiting.extend((node.item, item, f"{path}[{place}]") for place, item in enumerate(value))
+
+
+def is_array(node: Any) -> bool:
+    """A list of exactly one element."""
+    return isinstance(node, list | tuple) and len(node) == 1
+
+
+def is_choice(node: Any) -> bool:
+    """A list of none or several elements: one value out of them."""
+    return isinstance(node, list | tuple) and len(node) != 1
+
+
+def type_of(node: Any) -> str:
+    """The type key of a leaf: its name, or "()" for a choice."""
+    return CHOICE if is_choice(node) else _type_key(node)
+
+
+def join(path: str, key: str) -> str:
+    """A JSON path one key further: `a.b`, and `a['b.c']` for keys that are no plain names."""
+    if key.isidentifier():
+        return f"{path}.{key}" if path else key
+    return f"{path}[{key!r}]"
+
+
+def names_of(entry: Any, where: str) -> list[str]:
+    """Metric names given as one text or as a list, tuple or set of texts."""
+    names = [entry] if isinstance(entry, str) else list(entry) if isinstance(entry, Iterable) and not isinstance(entry, Mapping) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{where} must be a metric name or a list of them")
+    reserved = [name for name in names if name in ROOT_KEYS]
+    if reserved:
+        raise ValueError(f"{where}: {reserved[0]!r} is a reserved name")
+    return sorted(names) if isinstance(entry, set | frozenset) else names
+
+
+def _type_key(key: Any) -> str:
+    if key == () or key == "choice":
+        return CHOICE
+    return _NAMES_OF_TYPES.get(key, "") or str(key) if isinstance(key, type) else str(key)
+
+
+def _choose(schema: Mapping[str, Any], leaves: Any, types: Mapping[str, list[str]], exclusive: bool, path: str) -> dict[str, Any]:
+    if not isinstance(leaves, Mapping):
+        raise ValueError(f"leaves_metrics at {path or 'the top'} must be an object, as in the schema")
+    for key in leaves:
+        if key not in schema:
+            raise ValueError(f"leaves_metrics names {join(path, str(key))}, which the schema lacks; {did_you_mean(str(key), list(schema))}")
+    chosen: dict[str, Any] = {}
+    for key, node in schema.items():
+        here = join(path, key)
+        inner = node[0] if is_array(node) else node
+        entry = leaves.get(key)
+        if isinstance(inner, Mapping):
+            if isinstance(entry, list | tuple) and len(entry) == 1 and isinstance(entry[0], Mapping):
+                entry = entry[0]
+            chosen[key] = _choose(inner, {} if entry is None else entry, types, exclusive, here)
+            continue
+        own = [] if entry is None else names_of(entry, f"leaves_metrics at {here}")
+        chosen[key] = set(own) | (set() if own and exclusive else set(types.get(type_of(inner), ())))
+        if not chosen[key]:
+            raise ValueError(f"no metric for the leaf {here} of type {type_of(inner)!r}: name one in types_metrics or leaves_metrics")
+    return chosen
+
+
+def _compile_branch(schema: Mapping[str, Any], chosen: Mapping[str, Any], metrics: Mapping[str, Metric], path: str) -> Branch:
+    children: dict[str, Node] = {}
+    n_nodes = n_leaves = 0
+    for key, node in schema.items():
+        here = join(path, key)
+        inner = node[0] if is_array(node) else node
+        n_nodes += 1
+        if isinstance(inner, Mapping):
+            branch = _compile_branch(inner, chosen[key], metrics, here + "[]" * is_array(node))
+            children[key] = DictArray(here, branch) if is_array(node) else branch
+            n_nodes += 0 if is_array(node) else branch.n_nodes
+            n_leaves += 1 if is_array(node) else branch.n_leaves
+        else:
+            leaf = Leaf(here, type_of(inner), tuple(metric for name, metric in metrics.items() if name in chosen[key]))
+            children[key] = LeafArray(here, leaf) if is_array(node) else leaf
+            n_leaves += 1
+    return Branch(path, children, n_nodes, n_leaves)
+
+
+def _shorten(path: str) -> str:
+    return path if len(path) <= 80 else f"{path[:60]}...{path[-15:]}"
+
+
+UNORDERED = {"match_by": "hungarian"}
+
+
+_KEYWORDS = ("type", "anyOf", "oneOf", "allOf", "enum", "const")
+
+
+_TYPES = ("string", "integer", "number", "boolean")
+
+
+def is_json_schema(schema: Any) -> bool:
+    """Whether this is a JSON Schema of an object (or a Pydantic model), and not a Treeval schema with a key called `type`."""
+    if hasattr(schema, "model_json_schema"):
+        return True
+    if not isinstance(schema, Mapping):
+        return False
+    described = isinstance(schema.get("properties"), Mapping) and schema.get("type", "object") in ("object", ["object"], ["object", "null"])
+    return described or isinstance(schema.get("$ref"), str) or "$schema" in schema
+
+
+def is_treeval_schema(schema: Mapping[str, Any]) -> bool:
+    """Whether every key names a type of its own, so that this can be no JSON Schema."""
+    if not schema or is_json_schema(schema) or any(key in _KEYWORDS or key.startswith(("x-eval-", "$")) for key in schema):
+        return False
+    return all(isinstance(node, Mapping | list | tuple) or node in _TYPES for node in schema.values())
+
+
+def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:
+    """The Treeval schema of a JSON Schema or a Pydantic model, a Treeval schema as it is; `id_field` at the root left out.
+
+    A list of values (`enum`) is a choice, several types are text, a list without items one of texts; an object without properties is text,
+    as Treeval has no such leaf. Fields that are skipped (`x-eval-skip`) are left out.
+    """
+    if not is_json_schema(schema):
+        return schema
+    plain = as_json_schema(schema)
+    if needs_resolving(plain):
+        plain = resolve_schema_references(plain, notify=lambda _: None)
+    found = _treeval_type(plain)
+    if isinstance(found, dict):
+        found.pop(id_field, None)
+    return found
+
+
+def _treeval_type(node: Mapping[str, Any]) -> Any:
+    options = node.get("enum")
+    if isinstance(options, list) and len(options) > 1 and not any(isinstance(option, dict | list) for option in options):
+        return [str(option) for option in options if option is not None]
+    kind = effective_type(node)[0]
+    properties = node.get("properties")
+    if kind == "object" and isinstance(properties, Mapping) and properties:
+        return {
+            name: _treeval_type(sub) for name, sub in properties.items() if isinstance(sub, Mapping) and sub.get("x-eval-skip") is not True
+        }
+    if kind == "array":
+        items = node.get("items")
+        found = _treeval_type(items) if isinstance(items, Mapping) else "string"
+        return [CHOICE if is_choice(found) else found]
+    return kind if kind in _TYPES else "string"
+
+
+def json_schema_of(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a Treeval schema: lists in no order, a choice as an `enum`, a type of your own as text."""
+    return {"type": "object", "properties": {name: _json_type(node) for name, node in schema.items()}}
+
+
+def _json_type(node: Any) -> dict[str, Any]:
+    if isinstance(node, Mapping):
+        return json_schema_of(node)
+    if is_array(node):
+        return {"type": "array", "x-eval-align": dict(UNORDERED), "items": _json_type(node[0])}
+    if is_choice(node):
+        return {"type": "string", "enum": list(node)}
+    name = type_of(node)
+    return {"type": name if name in _TYPES else "string"}

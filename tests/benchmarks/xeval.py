@@ -17,7 +17,7 @@ from typing import Any
 
 from evalsuite.trees import annotate_xeval, evaluate, infer_schema
 from evalsuite.trees.field_matching import assign
-from evalsuite.trees.field_totals import tally
+from evalsuite.trees.field_results import tally
 from evalsuite.trees.record_scoring import Scoring
 from tests.benchmarks.big_tables import tree_run
 from tests.benchmarks.measure import python

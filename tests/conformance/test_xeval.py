@@ -27,11 +27,10 @@ from evalsuite.trees import (
     set_type_default,
     validate_gold,
 )
+from evalsuite.trees.batch_comparators import as_text, parse_judge_reply
 from evalsuite.trees.comparators import Registry
 from evalsuite.trees.eval_schema import SchemaNode
-from evalsuite.trees.field_results import Notice
-from evalsuite.trees.field_totals import reclassify_nulls
-from evalsuite.trees.semantic_judges import as_text, parse_judge_reply
+from evalsuite.trees.field_results import Notice, reclassify_nulls
 from tests.conftest import conformance_folder, corpus, is_default_corpus
 
 pytestmark = pytest.mark.conformance

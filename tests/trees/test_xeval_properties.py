@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from evalsuite.scorers.tree_match import tree_match
 from evalsuite.trees import evaluate, infer_schema
 from evalsuite.trees.field_matching import Cross, compat_fits
-from evalsuite.trees.field_results import Notice
-from evalsuite.trees.field_totals import tally
+from evalsuite.trees.field_results import Notice, tally
 from evalsuite.trees.record_scoring import Scoring
 from tests.properties import examples
 

@@ -22,7 +22,7 @@ from evalsuite.analysis.causes.values import Pair, finite
 from evalsuite.analysis.explain.search import Cause, Judge, plural, show
 from evalsuite.trees.eval_schema import as_json_schema, child_schemas, effective_type, infer_schema
 from evalsuite.trees.record_scoring import evaluate
-from evalsuite.trees.treeval import is_treeval_schema, json_schema_of
+from evalsuite.trees.treeval_metrics import is_treeval_schema, json_schema_of
 
 Path = tuple[str | int, ...]
 MOST_LEAVES: Final = 5000

@@ -28,7 +28,7 @@ from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.comparators import UnknownNameError
 from evalsuite.trees.eval_schema import JsonRefError, SchemaError
-from evalsuite.trees.gold_findings import gold_findings
+from evalsuite.trees.gold_validation import gold_findings
 from evalsuite.trees.json_values import TreeLimitError
 
 _UNREAD = {"MISSING_FILE": "missing-file", "BAD_PATH": "bad-path", "BAD_ENCODING": "bad-encoding", "MISSING_TABLE": "missing-table"}
