@@ -52,7 +52,7 @@ def is_crossed(names: tuple[Sequence[str], Sequence[str]], i: int, k: int) -> bo
     """Whether predicted column k bears another gold column's name, and gold column i's stands on another predicted one, each once."""
     mine, theirs = ([re.sub(r"[\s_-]", "", name.casefold()) for name in side] for side in names)
     own, other = mine[i], theirs[k]
-    if own == other or {own, other} & {"", "f0", "f1", "c1", "c2", "x"}:
+    if own == other or {own, other} & {"", "f0", "f1", "c1", "c2"}:
         return False
     return all(side.count(name) == 1 for side in (mine, theirs) for name in (own, other))
 
