@@ -32,6 +32,7 @@ from evalsuite.trees.json_values import (
     days_of,
     loosely_same,
     moment_of,
+    number_in_text,
     number_of,
     parse_quantity,
     same,
@@ -99,6 +100,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "text": (),
     "edit_distance": (),
     "token_f1": (),
+    "number_or_text": (),
 }
 
 
@@ -300,6 +302,20 @@ def _tolerated(g: Any, e: Any, params: Params) -> ComparatorResult:
     return _NEAR
 
 
+def number_or_text(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
+    """A field that may be a number or a text: a gold number as by `numeric`; a gold text that is a number ("500") equals every number and
+    text of that value (500, "500.00"), any other text only itself.
+    """
+    if _is_number(gold):
+        return numeric(gold, extracted, params)
+    expected, found = number_in_text(gold), number_in_text(extracted)
+    if expected is None or (found is None and not _is_number(extracted)):
+        return exact(gold, extracted, params)
+    if found is None:
+        return numeric(gold, extracted, params)
+    return _NEAR if expected == found else _DIFFERENT
+
+
 def compat_numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
     """The reference's numeric: Python's float() of anything, so that "1_0", true and gold inf pass, and 10**400 raises."""
     if gold is None or extracted is None:
@@ -454,6 +470,7 @@ SHIPPED: dict[str, Compare] = {
     "text": compare_text,
     "edit_distance": compare_edit_distance,
     "token_f1": compare_token_f1,
+    "number_or_text": number_or_text,
 }
 
 

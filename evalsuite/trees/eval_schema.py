@@ -618,7 +618,7 @@ def set_type_default(json_type: str, entry: Any) -> None:
 
 
 def reset_type_defaults() -> None:
-    """Restore the defaults: exact for string and boolean, numeric for number and integer, exact for all else."""
+    """Restore the defaults: numeric for number and integer, number_or_text for number or text, exact for all else."""
     _defaults.clear()
     _defaults.update(_BUILT_IN)
 
@@ -643,7 +643,9 @@ def annotate_xeval(schema: dict[str, Any], *, compat: bool = False) -> dict[str,
         lazy = not compat and str(node.get("$ref", "")).startswith(DEFINITIONS)
         skip = "x-eval-skip" in node if compat else node.get("x-eval-skip", False) is not False
         if not children and not lazy and not skip and "x-eval-compare" not in node:
-            node["x-eval-compare"] = copy.deepcopy(_defaults.get(effective_type(node)[0] or "", "exact"))
+            kind, several = effective_type(node)
+            is_either = not compat and several and "string" in several and not {"number", "integer"}.isdisjoint(several)
+            node["x-eval-compare"] = copy.deepcopy(_defaults.get(kind or "", "number_or_text" if is_either else "exact"))
     return schema
 
 

@@ -88,6 +88,15 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+# A number as JSON and pydantic's Decimal write it; "007", "1,000" and "+5" are texts.
+_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
+
+
+def number_in_text(value: Any) -> Decimal | None:
+    """The number that a text is, written as JSON writes numbers; None for any other text and value."""
+    return Decimal(value) if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value) else None
+
+
 ANY_OF = "x-eval-any-of"
 
 

@@ -50,6 +50,7 @@ from evalsuite.trees.treeval_counts import (
 )
 from evalsuite.trees.treeval_metrics import (
     DEFAULT_METRICS,
+    NUMBER_OR_TEXT,
     ROOT_KEYS,
     Branch,
     CorpusMetric,
@@ -333,7 +334,13 @@ def _finite(raw: "Floats") -> "Floats":
 
 
 FLAG_CONTAINER, FLAG_TYPE, FLAG_OBJECT = "wrong container", "wrong type", "not an object"
-_PYTHON_TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)}
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    NUMBER_OR_TEXT: (int, float, str),
+}
 
 
 _make_row: Callable[[tuple[Any, ...]], Row] = partial(tuple.__new__, Row)  # Row._make without a Python call for each of many rows
@@ -641,7 +648,7 @@ def treeval_score(
         metrics: more metrics by name, or metric objects: a function (prediction, reference) -> number in [0, 1]; one of `get_metric`, or
             as gold writes it (`{"bertscore": {"model": "folder"}}`); one of a whole corpus, with `compute(predictions=, references=)`.
         types_metrics: leaf type -> metric names, over the defaults: exact_match for integer, number and choice ("()"), boolean_accuracy
-            for boolean, levenshtein for string.
+            for boolean, levenshtein for string; "number or string" takes those of string unless it has its own.
         leaves_metrics: metric names for single leaves, in the schema's shape; added to their type's.
         exclusive: whether an entry of `leaves_metrics` replaces the type's metrics.
         hierarchical: whether each branch counts as one value beside the leaves next to it.

@@ -5,7 +5,8 @@ plugged in through the protocol `Metric`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from operator import eq
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 from unicodedata import normalize
@@ -16,6 +17,7 @@ from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.metric import Metric as TextMetric
 from evalsuite.core.metric import MetricError
 from evalsuite.trees.eval_schema import as_json_schema, effective_type, needs_resolving, resolve_schema_references
+from evalsuite.trees.json_values import number_in_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,14 +69,15 @@ class ExactMatch:
 class Levenshtein:
     """1 - indel distance / (len(a) + len(b)) of two texts, 1 for two empty ones or two nulls; other values as Python prints them.
 
-    Two numbers, where a leaf may be a number or a text, are equal (1) or not (0). A text against
-    a number or a boolean, or one of these against the other, is 0; with `compat` they are texts too, as in the reference.
+    Two numbers are equal (1) or not (0), with `reads_numbers` also two texts that are numbers ("500" and "500.00"). A text against
+    a number or a boolean, or one of these against the other, is 0. With `compat` all of these are texts, as in the reference.
     """
 
     name: str = "levenshtein"
     score_range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     compat: bool = False
+    reads_numbers: bool = False
 
     def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n ratios."""
@@ -89,9 +92,10 @@ class Levenshtein:
         if None in left or None in right:
             nulls = [[text is None for text in side] for side in (left, right)]
             found = np.where(np.any(nulls, axis=0), np.all(nulls, axis=0).astype(np.float64), found)
-        if self.compat or set(map(type, references)) == set(map(type, predictions)) == {str}:
+        if self._is_likeness(references, predictions):
             return found
-        pairs = zip(references, predictions, found.tolist(), strict=True)
+        sides = (self._values(references), self._values(predictions))
+        pairs = zip(*sides, found.tolist(), strict=True)
         return np.fromiter((_of_one_kind(*pair) for pair in pairs), np.float64, len(references))
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
@@ -117,11 +121,20 @@ class Levenshtein:
             found[left.index(None), right.index(None)] = 1.0
         found = found if rows is None else found.take(rows, axis=0)
         found = found if columns is None else found.take(columns, axis=1)
-        if not self.compat and not set(map(type, references)) == set(map(type, predictions)) == {str}:
-            rows_of = zip(references, found.tolist(), strict=True)
-            listed = [[_of_one_kind(r, p, value) for p, value in zip(predictions, row, strict=True)] for r, row in rows_of]
+        if not self._is_likeness(references, predictions):
+            expected, others = self._values(references), self._values(predictions)
+            rows_of = zip(expected, found.tolist(), strict=True)
+            listed = [[_of_one_kind(r, p, value) for p, value in zip(others, row, strict=True)] for r, row in rows_of]
             found = np.array(listed, dtype=np.float64).reshape(len(references), len(predictions))
         return found
+
+    def _is_likeness(self, references: Sequence[Any], predictions: Sequence[Any]) -> bool:
+        """Whether the likeness of the texts is the score of every pair."""
+        return self.compat or (not self.reads_numbers and set(map(type, references)) == set(map(type, predictions)) == {str})
+
+    def _values(self, values: Sequence[Any]) -> Sequence[Any]:
+        """The values as they are compared: a text that is a number as a `Decimal` where texts may be numbers."""
+        return [value if (number := number_in_text(value)) is None else number for value in values] if self.reads_numbers else values
 
     def summary(self, references: Sequence[Any], predictions: Sequence[Any], mean: float | None) -> dict[str, float | None]:
         """The mean edit distance (a substitution costs 1) under the metric's name, the mean ratio beside it."""
@@ -133,15 +146,15 @@ class Levenshtein:
         return {self.name: distance, f"{self.name}_ratio": mean}
 
 
-_KINDS = {str: "text", bool: "boolean", int: "number", float: "number", type(None): "null"}
+_KINDS = {str: "text", Decimal: "text", bool: "boolean", int: "number", float: "number", type(None): "null"}
 
 
 def _of_one_kind(reference: Any, prediction: Any, likeness: float) -> float:
-    """The likeness of the texts of two values of one kind, 0 for two kinds; numbers are equal or not."""
-    kind = _KINDS.get(type(reference), "other")
-    if kind != _KINDS.get(type(prediction), "other"):
-        return 0.0
-    return float(reference == prediction) if kind == "number" else likeness
+    """The likeness of the texts of two values of one kind, 0 for two kinds; numbers are equal or not, a `Decimal` stands for its text."""
+    kind, other = type(reference), type(prediction)
+    if kind is Decimal is other or _KINDS.get(kind) == _KINDS.get(other) == "number":
+        return float(reference == prediction)
+    return likeness if _KINDS.get(kind, "other") == _KINDS.get(other, "other") else 0.0
 
 
 def _exact_sides(references: Sequence[Any], predictions: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -380,6 +393,7 @@ def worst(metric: Metric) -> float:
 
 MAX_DEPTH = 256  # branches and arrays one in another; the walks take two frames a level of Python's 1,000
 CHOICE = "()"
+NUMBER_OR_TEXT = "number or string"  # takes the metrics of "string" unless it has its own
 ROOT_KEYS = ("precision_node", "recall_node", "f1_node", "precision_leaf", "recall_leaf", "f1_leaf", "treeval_score")
 DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
     "integer": ("exact_match",),
@@ -580,9 +594,11 @@ def _choose(schema: Mapping[str, Any], leaves: Any, types: Mapping[str, list[str
             chosen[key] = _choose(inner, {} if entry is None else entry, types, exclusive, here)
             continue
         own = [] if entry is None else names_of(entry, f"leaves_metrics at {here}")
-        chosen[key] = set(own) | (set() if own and exclusive else set(types.get(type_of(inner), ())))
+        kind = type_of(inner)
+        of_type = types.get(kind) or (types.get("string") if kind == NUMBER_OR_TEXT else None) or []
+        chosen[key] = set(own) | (set() if own and exclusive else set(of_type))
         if not chosen[key]:
-            raise ValueError(f"no metric for the leaf {here} of type {type_of(inner)!r}: name one in types_metrics or leaves_metrics")
+            raise ValueError(f"no metric for the leaf {here} of type {kind!r}: name one in types_metrics or leaves_metrics")
     return chosen
 
 
@@ -599,7 +615,10 @@ def _compile_branch(schema: Mapping[str, Any], chosen: Mapping[str, Any], metric
             n_nodes += 0 if is_array(node) else branch.n_nodes
             n_leaves += 1 if is_array(node) else branch.n_leaves
         else:
-            leaf = Leaf(here, type_of(inner), tuple(metric for name, metric in metrics.items() if name in chosen[key]))
+            used, kind = [metric for name, metric in metrics.items() if name in chosen[key]], type_of(inner)
+            if kind == NUMBER_OR_TEXT:
+                used = [replace(metric, reads_numbers=True) if isinstance(metric, Levenshtein) else metric for metric in used]
+            leaf = Leaf(here, kind, tuple(used))
             children[key] = LeafArray(here, leaf) if is_array(node) else leaf
             n_leaves += 1
     return Branch(path, children, n_nodes, n_leaves)
@@ -632,14 +651,14 @@ def is_treeval_schema(schema: Mapping[str, Any]) -> bool:
     """Whether every key names a type of its own, so that this can be no JSON Schema."""
     if not schema or is_json_schema(schema) or any(key in _KEYWORDS or key.startswith(("x-eval-", "$")) for key in schema):
         return False
-    return all(isinstance(node, Mapping | list | tuple) or node in _TYPES for node in schema.values())
+    return all(isinstance(node, Mapping | list | tuple) or node in (*_TYPES, NUMBER_OR_TEXT) for node in schema.values())
 
 
 def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:
     """The Treeval schema of a JSON Schema or a Pydantic model, a Treeval schema as it is; `id_field` at the root left out.
 
-    A list of values (`enum`) is a choice, several types are text, a list without items one of texts; an object without properties is text,
-    as Treeval has no such leaf. Fields that are skipped (`x-eval-skip`) are left out.
+    A list of values (`enum`) is a choice, a number or a text is "number or string", other several types are text, a list without items is
+    one of texts; an object without properties is text, as Treeval has no such leaf. Fields that are skipped (`x-eval-skip`) are left out.
     """
     if not is_json_schema(schema):
         return schema
@@ -656,7 +675,7 @@ def _treeval_type(node: Mapping[str, Any]) -> Any:
     options = node.get("enum")
     if isinstance(options, list) and len(options) > 1 and not any(isinstance(option, dict | list) for option in options):
         return [str(option) for option in options if option is not None]
-    kind = effective_type(node)[0]
+    kind, several = effective_type(node)
     properties = node.get("properties")
     if kind == "object" and isinstance(properties, Mapping) and properties:
         return {
@@ -666,6 +685,8 @@ def _treeval_type(node: Mapping[str, Any]) -> Any:
         items = node.get("items")
         found = _treeval_type(items) if isinstance(items, Mapping) else "string"
         return [CHOICE if is_choice(found) else found]
+    if several and "string" in several and not {"number", "integer"}.isdisjoint(several):
+        return NUMBER_OR_TEXT
     return kind if kind in _TYPES else "string"
 
 
@@ -682,4 +703,6 @@ def _json_type(node: Any) -> dict[str, Any]:
     if is_choice(node):
         return {"type": "string", "enum": list(node)}
     name = type_of(node)
+    if name == NUMBER_OR_TEXT:
+        return {"type": ["number", "string"]}
     return {"type": name if name in _TYPES else "string"}
