@@ -11,7 +11,7 @@ from evalsuite.core.types import Rule, Score
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
-    from evalsuite.reports.notebook import ReportedRun
+    from evalsuite.reports.test_suite import ReportedRun
     from evalsuite.scorers.judge import Judge
 
 
@@ -48,7 +48,7 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     places = ("out", "resume", "runs_folder", "cache", "databases", "questions", "gold_cache")
     options |= {name: Path(options[name]) for name in places if isinstance(options.get(name), str)}
 
-    from evalsuite.reports.notebook import reported
+    from evalsuite.reports.test_suite import reported
 
     with trusting_plugins(Path(gold_dir)):
         return reported(run(Path(result_dir), Path(gold_dir), RunOptions(**options)))

@@ -27,7 +27,7 @@ from evalsuite.cli.showing import (
 )
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
-from evalsuite.reports.words import count_words
+from evalsuite.reports.record import count_words
 
 if TYPE_CHECKING:
     from evalsuite.analysis.leaderboard.ranking import Leaderboard
@@ -84,8 +84,8 @@ def compare_command(
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import with_labels
     from evalsuite.analysis.leaderboard.repeated_runs import load_samples
-    from evalsuite.reports.comparison_document import comparison_document, comparison_verdict
-    from evalsuite.reports.data_files import as_json
+    from evalsuite.reports.file_formats import as_json
+    from evalsuite.reports.leaderboard_documents import comparison_document, comparison_verdict
     from evalsuite.reports.terminal import show
     from evalsuite.runs.history import last_suite_of
 
@@ -397,8 +397,8 @@ def _print_board(
     board: "Leaderboard", output: Sequence[Path], n_lost: int, built: str, *, json_: bool, quiet: bool, allow_unscored: bool
 ) -> int:
     """Write and print the board; return the exit code."""
-    from evalsuite.reports.data_files import as_json
-    from evalsuite.reports.leaderboard_document import board_last_line, leaderboard_document
+    from evalsuite.reports.file_formats import as_json
+    from evalsuite.reports.leaderboard_documents import board_last_line, leaderboard_document
     from evalsuite.reports.terminal import show
 
     code = EXIT_GATE if any(row.fault for row in board.rows) else EXIT_OK

@@ -73,7 +73,7 @@ def gold_audit(
 ) -> int:
     """Make wrong and right answers from gold and show which ones each check accepts, with verified fixes of lenient checks."""
     from evalsuite.analysis.gold_checks.mutation import audit_gold
-    from evalsuite.reports.gold_documents import AUDIT_FORMATS, audit_document
+    from evalsuite.reports.analysis_documents import AUDIT_FORMATS, audit_document
 
     share(fail_under, "--fail-under")
     if seconds is not None and seconds <= 0:
@@ -107,7 +107,7 @@ def gold_suspects(
 ) -> int:
     """List instances with possibly wrong gold: submissions agree against it, none solves it, or better submissions do worse."""
     from evalsuite.analysis.gold_checks.suspects import suspects
-    from evalsuite.reports.gold_documents import suspects_document
+    from evalsuite.reports.analysis_documents import suspects_document
     from evalsuite.runs.history import one_run
 
     load_plugins(plugin)
@@ -266,7 +266,7 @@ def gold_check(
     from evalsuite.analysis.gold_checks.own_gold import check_gold
     from evalsuite.readers.gold_files import find_spec
     from evalsuite.reports import check_writable
-    from evalsuite.reports.gold_documents import gold_check_document, gold_check_verdict
+    from evalsuite.reports.analysis_documents import gold_check_document, gold_check_verdict
     from evalsuite.runs.gold_self_score import SELF_SCORES_FOLDER, WITHOUT, save_self_score
 
     share(fail_under, "--fail-under")
@@ -304,7 +304,7 @@ def gold_lint(
     """Find problems of gold without scoring: errors, likely mistakes, and values that official rules misread."""
     from evalsuite.analysis.gold_checks import lint as fixes
     from evalsuite.analysis.gold_checks.lint import CODES, lint
-    from evalsuite.reports.gold_documents import LINT_FORMATS, lint_document
+    from evalsuite.reports.analysis_documents import LINT_FORMATS, lint_document
 
     load_plugins(plugin)
     one_of(form, LINT_FORMATS, "--format")
@@ -342,7 +342,7 @@ def gold_contamination(
     from evalsuite.analysis.gold_checks.contamination import CANARY, GoldText, contamination, gold_texts, text_files
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.limits import resolve_limits
-    from evalsuite.reports.gold_documents import contamination_document
+    from evalsuite.reports.analysis_documents import contamination_document
 
     share(fail_over, "--fail-over")
     if not against:
@@ -419,7 +419,7 @@ def init_command(
     from evalsuite.analysis.gold_checks.lint import lint
     from evalsuite.analysis.gold_checks.own_gold import check_gold
     from evalsuite.gold.scaffold import gold_tables, make_gold, read_questions
-    from evalsuite.reports.gold_documents import gold_check_verdict
+    from evalsuite.reports.analysis_documents import gold_check_verdict
 
     if gold_from is None and sys.stdin.isatty() and sys.stdout.isatty():
         gold_from = Path(input("folder of CSV files with the right answers: ").strip() or ".")

@@ -290,7 +290,7 @@ def _write_bundle(found: "Bundle", output: Path | None, *, signature: str) -> No
     """Print the bundle, or write it and print its path. Raises `OutputError`."""
     from evalsuite.analysis.explain.smallest_case import files_of, write
     from evalsuite.reports.explain_documents import bundle_document
-    from evalsuite.reports.markdown import as_markdown
+    from evalsuite.reports.file_formats import as_markdown
 
     text = as_markdown(bundle_document(found, files_of(found), signature=signature))
     if output is None:
@@ -422,7 +422,7 @@ def _check_instance(
     """Score an instance, print it at its reveal level, with `explain` also the explanation; return its score."""
     from evalsuite.core.redaction import check_level, level_for, redact
     from evalsuite.reports.explain_documents import explanation_document
-    from evalsuite.reports.instance import instance_text
+    from evalsuite.reports.score_text import instance_text
     from evalsuite.runs.run_files import result_line
     from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run

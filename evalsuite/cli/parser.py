@@ -224,7 +224,7 @@ def _tags(context: Any) -> Iterator[str]:
 
 def _columns(context: Any) -> Iterator[str]:
     """Return the columns of the row files on the command line."""
-    from evalsuite.suites.case_data import FILE_KINDS, read_columns
+    from evalsuite.suites.stored_suites import FILE_KINDS, read_columns
 
     # If the line ends in an option without a value, the parser keeps no arguments; the shell's words are used instead.
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""

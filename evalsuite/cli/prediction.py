@@ -103,7 +103,7 @@ def check_prediction(
     """
     from evalsuite.api import score
     from evalsuite.core.scorer_contract import check_parameters
-    from evalsuite.reports.instance import score_object, score_text
+    from evalsuite.reports.score_text import score_object, score_text
 
     entry = _scorer(name)
     rules = rules or ("strict" if entry.marker.reads == "tree" else "official")

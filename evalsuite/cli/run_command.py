@@ -135,7 +135,7 @@ class Moves:
     def since_last(self, record: "Record") -> list[str]:
         """Return lines of changed instances (`moved: sales_004 wrong to right`) and of the score."""
         from evalsuite.core.status import kind_of, sign_of
-        from evalsuite.reports.words import id_list, score_words
+        from evalsuite.reports.record import id_list, score_words
 
         kinds = [(result.instance_id, kind_of(result), result.score) for result in record.results]
         now = {id_: sign_of(score) if kind.name == "partial" else kind.words for id_, kind, score in kinds}
@@ -425,7 +425,7 @@ class Gates:
         A missed gate has precedence over instances that cannot be judged here because a judge, connection, database or extra is missing.
         """
         from evalsuite.core.status import lacks_setup
-        from evalsuite.reports.words import coverage, percent, score_words, unjudged_words
+        from evalsuite.reports.record import coverage, percent, score_words, unjudged_words
 
         s = run.summary
         if s.n_submitted == 0:
@@ -468,7 +468,7 @@ def score_samples(
     from evalsuite.analysis.leaderboard.pairing import side_of
     from evalsuite.analysis.leaderboard.repeated_runs import samples_of
     from evalsuite.reports.analysis_documents import samples_document
-    from evalsuite.reports.words import percent
+    from evalsuite.reports.record import percent
     from evalsuite.runs.scoring import run
 
     if options.mode is not None:
@@ -612,7 +612,7 @@ def score_once(
     if shown.reference_files:
         n_lost += write_fails(lambda: _write_reference_files(record, folder, shown.reveal))
     if shown.github:
-        from evalsuite.reports.ci_files import add_to_summary
+        from evalsuite.reports.file_formats import add_to_summary
 
         n_lost += write_fails(lambda: add_to_summary(redact_record(record, shown.reveal)))
     code, line = with_write_failures(*gates.verdict(finished), n_lost)
@@ -652,7 +652,7 @@ def _report_first_failure(failure: FirstFailure, gold: Path, level: str | None) 
     from evalsuite.core.redaction import default_level, redact
     from evalsuite.core.types import Result
     from evalsuite.gold.layouts import read_gold
-    from evalsuite.reports.instance import instance_text
+    from evalsuite.reports.score_text import instance_text
 
     hidden = bool(read_gold(gold).suite.extra.get("hidden"))
     result = redact(Result(**failure.row), level or default_level(hidden=hidden))
@@ -665,9 +665,9 @@ def _report_first_failure(failure: FirstFailure, gold: Path, level: str | None) 
 @contextmanager
 def _for_github(run: "Run", record: "Record", *, is_green: bool) -> Iterator[None]:
     """Print annotations first, then fence the output against workflow commands."""
-    from evalsuite.reports.ci_files import annotations, fence_commands, submission_lines, workflow_command
+    from evalsuite.reports.file_formats import annotations, fence_commands, submission_lines, workflow_command
+    from evalsuite.reports.record import coverage
     from evalsuite.reports.run_document import run_document
-    from evalsuite.reports.words import coverage
 
     for command in annotations(run_document(record, places=submission_lines(run)), is_green=is_green):
         print(command)
@@ -680,7 +680,7 @@ def _for_github(run: "Run", record: "Record", *, is_green: bool) -> Iterator[Non
 def _check_reference_files(folder: Path) -> None:
     """Raise the errors of writing the reference's files before scoring."""
     from evalsuite.reports import check_writable
-    from evalsuite.reports.data_files import reference_places
+    from evalsuite.reports.file_formats import reference_places
 
     for path in reference_places(folder):
         check_writable(path)
@@ -688,7 +688,7 @@ def _check_reference_files(folder: Path) -> None:
 
 def _write_reference_files(record: "Record", result_dir: Path, level: str | None) -> None:
     """Write the reference's files and print their paths; they respect the reveal `level`."""
-    from evalsuite.reports.data_files import write_reference_files
+    from evalsuite.reports.file_formats import write_reference_files
     from evalsuite.reports.record import redact_record
 
     for path in write_reference_files(redact_record(record, level), result_dir):

@@ -44,7 +44,7 @@ from evalsuite.cli.showing import (
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 from evalsuite.core.types import Rule
-from evalsuite.reports.words import count_words, percent, score_words, unjudged_words
+from evalsuite.reports.record import count_words, percent, score_words, unjudged_words
 from evalsuite.runs.history import find_runs, one_run, remove_run, tag_run
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from evalsuite.core.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, Evalsuit
 if TYPE_CHECKING:
     from evalsuite.core.scorer_contract import Scorer
     from evalsuite.gold.connection_files import Connections
-    from evalsuite.reports.scorer_help import Help
+    from evalsuite.reports.score_text import Help
     from evalsuite.scorers.judge.client import Exchange
     from evalsuite.scorers.judge.settings import Settings
 
@@ -29,7 +29,7 @@ def scorers_command(
     json_: Annotated[bool, typer.Option("--json", help="print JSON and nothing else")] = False,
 ) -> int:
     """List the scorers, or explain one: its parameters, both rules, an example."""
-    from evalsuite.reports.scorer_help import help_of, scorer_help_text, scorer_list_text
+    from evalsuite.reports.score_text import help_of, scorer_help_text, scorer_list_text
     from evalsuite.scorers import SCORERS
 
     load_plugins(plugin)

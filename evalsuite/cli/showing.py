@@ -106,7 +106,7 @@ def run_report(record: "Record", reveal: str | None = None, **how: Any) -> "Docu
 def print_document(document: "Document", form: str = "text", *, last_line: str | None = None) -> None:
     """Print a document: in the terminal's width, or in a format by name (json, md ...); `github` prints annotations."""
     from evalsuite.reports import FORMATS
-    from evalsuite.reports.ci_files import annotations
+    from evalsuite.reports.file_formats import annotations
     from evalsuite.reports.terminal import show
 
     if form == "text":

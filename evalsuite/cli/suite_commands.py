@@ -31,7 +31,7 @@ from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, p
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, write_error
 from evalsuite.core.status import UNJUDGED
-from evalsuite.reports.words import count_words
+from evalsuite.reports.record import count_words
 from evalsuite.runs.history import find_runs, one_run
 from evalsuite.runs.run_files import write_atomically
 
@@ -72,8 +72,7 @@ def suite_try(
     """
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.sandbox.temp_dirs import TempDir
-    from evalsuite.suites.case_data import reference_data_of
-    from evalsuite.suites.stored_suites import ROOT
+    from evalsuite.suites.stored_suites import ROOT, reference_data_of
 
     check_showing(output or (), None)
     if len(set(candidates)) < len(candidates):
@@ -124,7 +123,7 @@ def _summary_document(runs: "Mapping[str, Run]", alpha: float, *, everything: bo
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import side_of
     from evalsuite.gold.question_texts import exchanges_of
-    from evalsuite.reports.comparison_document import comparison_document, comparison_verdict
+    from evalsuite.reports.leaderboard_documents import comparison_document, comparison_verdict
     from evalsuite.reports.record import record_of_run
     from evalsuite.reports.run_document import run_document
 
@@ -274,8 +273,8 @@ def suite_run(
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
     from evalsuite.cli.output_streams import complain
+    from evalsuite.reports.record import verdict_line
     from evalsuite.reports.test_suite import TestSuite
-    from evalsuite.reports.words import verdict_line
     from evalsuite.suites.stored_suites import SuiteError, load_suite
 
     columns = list(dict.fromkeys(candidate_columns or ["candidate_output"]))

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 # A format is a function from a document to text, bytes, or an iterable of text where the whole is large.
 Rendered = str | bytes | Iterable[str]
 FORMATS: dict[str, ImportRef] = {
-    ".csv": ImportRef("evalsuite.reports.data_files:as_csv"),
+    ".csv": ImportRef("evalsuite.reports.file_formats:as_csv"),
     ".html": ImportRef("evalsuite.reports.html:html_pieces"),
-    ".json": ImportRef("evalsuite.reports.data_files:as_json"),
-    ".md": ImportRef("evalsuite.reports.markdown:as_markdown"),
-    ".parquet": ImportRef("evalsuite.reports.data_files:as_parquet"),
+    ".json": ImportRef("evalsuite.reports.file_formats:as_json"),
+    ".md": ImportRef("evalsuite.reports.file_formats:as_markdown"),
+    ".parquet": ImportRef("evalsuite.reports.file_formats:as_parquet"),
     ".svg": ImportRef("evalsuite.reports.terminal:as_svg"),
     ".txt": ImportRef("evalsuite.reports.terminal:as_text"),
-    ".xml": ImportRef("evalsuite.reports.ci_files:as_junit"),
+    ".xml": ImportRef("evalsuite.reports.file_formats:as_junit"),
 }
 # Endings of binary files.
 BINARY = frozenset({".parquet"})

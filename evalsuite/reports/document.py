@@ -1,8 +1,7 @@
 """Document model of all reports: sections of tables with typed cells, lines, facts and pictures.
 
-Each kind of report builds a `Document` in its own module (`run_document.py`, `gold_documents.py` ...); each renderer (`terminal.py`,
-`markdown.py`, `html.py`, `data_files.py`, `ci_files.py`) renders any document. Texts are stored unescaped; each renderer escapes them for
-its format.
+Each kind of report builds a `Document` in its own module (`run_document.py`, `analysis_documents.py` ...); each renderer (`terminal.py`,
+`html.py`, the functions of `file_formats.py`) renders any document. Texts are stored unescaped; each renderer escapes them for its format.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

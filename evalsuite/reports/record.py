@@ -1,19 +1,28 @@
-"""The input of every report: the `run.json` object of a run with its results and summary, live or read from disk."""
+"""Record of a run, the input of every report, and the sentences that all reports share.
 
-from collections.abc import Mapping
+A record is the `run.json` object of a run with its results and summary, of a run that has just ended or one read from disk. A number has
+the same wording in every report.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.core.errors import UsageError
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import FAULTS, UsageError
+from evalsuite.core.status import FAULTY, KINDS, UNJUDGED
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.question_texts import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.runs.run_folder import labels_beside
 from evalsuite.runs.summary import Summary, summarise
 
 if TYPE_CHECKING:
+    from evalsuite.core.types import Result, Rule
     from evalsuite.runs.history import RunEntry
     from evalsuite.runs.run_result import Run
+    from evalsuite.runs.summary import Summary
+    from evalsuite.stats.samples import Mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,3 +155,275 @@ def _own_warnings(record: Record, level: str) -> list[str]:
     own = [text for text in record.run.get("warnings", ()) if text.startswith(METADATA_ARRAY)]
     n_more = len(record.run.get("warnings", ())) - len(own)
     return [*own, f"{n_more} about gold, not shown at --reveal {level}"] if n_more else own
+
+
+MOST_IDS = 8
+# Smaller p-values are printed as a bound.
+_LEAST_P = 0.0001
+
+
+def percent(value: float, unit: str = " %") -> str:
+    """Format a share in [0, 1] as percent with one decimal: `70.8 %`."""
+    return f"{value * 100:.1f}{unit}"
+
+
+def points(value: float | None) -> str:
+    """Format a difference of shares in percentage points with its sign: `+2.5`; a dash for none."""
+    return "-" if value is None else f"{value * 100 + 0.0:+.1f}" if round(value, 6) else "0.0"
+
+
+def p_value(value: float | None) -> str:
+    """Format a p-value with three digits, very small ones as a bound."""
+    if value is None:
+        return "-"
+    return f"< {_LEAST_P}" if value < _LEAST_P else f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
+
+
+def share(mean: "Mean") -> str:
+    """`17/24 = 70.8 %`; points of graded means have two decimals; `nothing judged (0 of 24)` if no instance was judged.
+
+    If the grader's side left some unjudged, the mean of the others with their number: `judged 11/20: 80.0 %`.
+    """
+    if not mean.n:
+        return "no score"
+    if mean.value is None:
+        return f"nothing judged (0 of {mean.n})"
+    if mean.n_ungraded:
+        return f"judged {mean.n_judged}/{mean.n}: {percent(mean.value)}"
+    points = mean.points
+    shown = f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
+    return f"{shown}/{mean.n} = {percent(mean.low)}"
+
+
+def count_words(n: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
+def interval_words(ends: Sequence[float] | None) -> str:
+    """`[58.9, 83.0]`, in percent; empty for none."""
+    return f"[{percent(ends[0], '')}, {percent(ends[1], '')}]" if ends else ""
+
+
+def reason_of(result: "Result") -> str:
+    """Return the reason of a result in one line: the flip if the rules differ, else the scorer's reason."""
+    return f"flip: {flip}" if (flip := flip_of(result)) else result.reason
+
+
+def flip_of(result: "Result") -> str:
+    """Return the cause of a flip; empty if both rules agree."""
+    parts = result.official is not None and result.strict is not None and result.official != result.strict
+    return str(result.detail("flip") or "") if parts else ""
+
+
+def counts_line(summary: "Summary") -> str:
+    """`17 right · 4 wrong · 1 missing ...`: every instance once; statuses nobody has are left out."""
+    n_measured = sum(row.get("n_measured", 0) for name, row in summary.by_scorer.items() if name not in summary.scorers[1:])
+    partial = summary.counts["scored"] - summary.n_right - summary.n_wrong - n_measured
+    parts = [f"{summary.n_right} right", f"{summary.n_wrong} wrong"] if summary.chosen.n else []
+    if n_measured:
+        parts.append(f"{n_measured} measured")
+    if partial:
+        parts.append(f"{partial} partly right")
+    parts += [KINDS[status].counted(n) for status, n in summary.counts.items() if n and status != "scored"]
+    parts += [f"{n} of them out of the run's budget ({limit})" for limit, n in summary.over_budget.items()]
+    return " · ".join(parts)
+
+
+def unjudged_words(summary: "Summary") -> str:
+    """The instances without a verdict, by status: `1 gold fault, 2 unscored`; empty if there are none."""
+    return ", ".join(KINDS[status].counted(n) for status, n in summary.counts.items() if n and status in UNJUDGED)
+
+
+def bounds_words(summary: "Summary") -> str:
+    """How far the unjudged instances can move the score: ` (up to 70.0 % if 1 gold fault is resolved)`; empty if there are none.
+
+    If the score is the mean of the judged instances only, both ends: ` (44.4-88.9 % over all 9: 4 unscored)`.
+    """
+    mean, unjudged = summary.chosen, unjudged_words(summary)
+    if not unjudged:
+        return ""
+    if not mean.n:
+        return f" ({unjudged})"
+    if mean.n_ungraded:
+        return f" ({range_words((mean.low, mean.high))} % over all {mean.n}: {unjudged})"
+    return f" (up to {percent(mean.high)} if {unjudged} {'is' if mean.n_unjudged == 1 else 'are'} resolved)"
+
+
+def confidence_words(summary: "Summary") -> str:
+    """`, 95 % CI 52.0-79.9`, and the same over clusters if there are any; empty without an interval."""
+    text = f", 95 % CI {range_words(summary.interval)}" if summary.interval else ""
+    if summary.clusters and summary.clusters["interval_95"]:
+        n, ends = summary.clusters["n_clusters"], summary.clusters["interval_95"]
+        text += f", over {count_words(n, 'cluster')} {range_words(ends)}"
+    return text
+
+
+def range_words(ends: Sequence[float]) -> str:
+    """`52.0-79.9`: the two ends of an interval in [0, 1], in percent."""
+    return f"{percent(ends[0], '')}-{percent(ends[1], '')}"
+
+
+def flips_line(summary: "Summary") -> str:
+    """`3 flips: 2 down, 1 up`: from official to strict."""
+    if not summary.flips:
+        return "no flips" if summary.strict is not None else ""
+    down = sum(flip["strict"] < flip["official"] for flip in summary.flips)
+    up = len(summary.flips) - down
+    parts = [f"{count} {way}" for count, way in ((down, "down"), (up, "up")) if count]
+    return f"{len(summary.flips)} flip{'s' if len(summary.flips) != 1 else ''}: {', '.join(parts)}"
+
+
+def flips_by_kind(summary: "Summary", *, down: bool) -> str:
+    """`sign (geo_005) · rows scrambled (sales_007)`: flips that lose (`down`) or gain under strict, the most common cause first."""
+    kinds: dict[str, list[str]] = {}
+    for flip in summary.flips:
+        if (flip["strict"] < flip["official"]) == down:
+            kinds.setdefault(flip["kind"] or "other", []).append(clean(flip["instance_id"]))
+    return " · ".join(f"{clean(kind)} ({id_list(ids)})" for kind, ids in sorted(kinds.items(), key=lambda item: -len(item[1])))
+
+
+def ceiling_words(record: "Record") -> str:
+    """`22/24 (strict 23/24)`: the score of gold's own answers; empty if unknown, or for a part of gold."""
+    from evalsuite.runs.gold_self_score import load_self_score
+
+    ceiling = load_self_score(str(record.run["gold"]["hash"]))
+    if ceiling is None or record.summary.n_gold != record.run["gold"]["n_instances"]:
+        return ""
+    row = {"n": ceiling.n, "n_right_official": ceiling.official, "n_right_strict": ceiling.strict}
+    row["n_right"] = row[f"n_right_{record.rules}"]
+    return right_words(row, record.rules) + (f", {ceiling.n_untried} more not tried" if ceiling.n_untried else "")
+
+
+def corrected_words(record: "Record") -> str:
+    """`22/23 = 95.7 %  (1 waived, 1 patched; 1 stale, not applied)`: the score after gold's errata; empty without errata."""
+    found = record.run.get("corrections")
+    if not found:
+        return ""
+    changes = [f"{found[key]} {word}" for key, word in (("n_waived", "waived"), ("n_patched", "patched")) if found[key]]
+    left = [f"{len(found[state])} {state}" for state in ("stale", "expired") if found[state]]
+    parts = [", ".join(changes) or "nothing applied", *([", ".join(left) + ", not applied"] if left and changes else [", ".join(left)])]
+    if not found["n_gold"]:
+        return f"no instance left  ({'; '.join(filter(None, parts))})"
+    if found["score"] is None:
+        return f"nothing judged (0 of {found['n_gold']})  ({'; '.join(filter(None, parts))})"
+    if (judged := found.get("n_judged", found["n_gold"])) < found["n_gold"]:
+        return f"judged {judged}/{found['n_gold']}: {percent(found['score'])}  ({'; '.join(filter(None, parts))})"
+    points = found["score"] * found["n_gold"]
+    shown = f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
+    return f"{shown}/{found['n_gold']} = {percent(found['score'])}  ({'; '.join(filter(None, parts))})"
+
+
+def people_words(record: "Record") -> str:
+    """The score estimated from human labels: `71.2 %, 95 % CI 62.0-80.4, by 100 labels and 300 without; uncorrected 78.0 %`, or empty."""
+    said = record.run.get("people")
+    if not said:
+        return ""
+    by = f"by {count_words(said['n'], 'label')} and {said['n_others']} without; uncorrected {percent(said['plain'])}"
+    return f"{percent(said['estimate'])}, 95 % CI {range_words((said['low'], said['high']))}, {by}"
+
+
+def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
+    """Yield (code, `ids: hint`) of each fault, in order of appearance."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if result.fault is not None and result.status in FAULTY:
+            # A limit of the machine needs another hint than a limit of the run.
+            own = str(result.detail("hint") or "") if result.status == "unscored" else ""
+            found.setdefault((result.fault, own or FAULTS[result.fault].hint), []).append(clean(result.instance_id))
+    for (code, hint), ids in found.items():
+        yield code, f"{id_list(ids)}: {hint}"
+
+
+def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
+    """`table_match 10/15 (strict 9/15)`: the right answers, and those of the other rules in brackets.
+
+    Graded scores as their mean, `bleu 45.2 %`; a metric without a fixed range as the mean on its own scale; `not judged` without verdicts.
+    """
+    other = "strict" if rules == "official" else "official"
+    if row["score"] is None and row.get("raw") is not None:
+        return raw_words({"scorer": name, "mean": row["raw"], "interval_95": row.get("raw_interval_95")})
+    if row["score"] is None:
+        return f"{name} not judged"
+    if row["n_judged"] < row["n"]:
+        return f"{name} judged {row['n_judged']}/{row['n']}: {percent(row['score'])}"
+    if abs(row["score"] * row["n"] - row["n_right"]) > 1e-9:
+        same = row[other] is None or abs(row[other] - row["score"]) < 1e-9
+        return f"{name} {percent(row['score'])}" + ("" if same else f" ({other} {percent(row[other])})")
+    return f"{name} {right_words(row, rules)}"
+
+
+def pair_lines(summary: "Summary") -> Iterator[tuple[str, str]]:
+    """`soft F1  51.2    simple 60.1 · moderate 40.2` of query answers, and R-VES if right ones were timed."""
+    if not summary.pairs:
+        return
+    groups = {name: row["pairs"] for name, row in summary.by_group.items() if "pairs" in row}
+    for label, key, times in (("soft F1", "soft_f1", 100), ("R-VES", "r_ves", 1)):
+        if key in summary.pairs:
+            shares = " · ".join(f"{name} {times * row[key]:.1f}" for name, row in groups.items() if key in row)
+            timed = f" (VES {summary.pairs['ves']:.1f}; right answers timed: {summary.pairs['n_timed']})" if key == "r_ves" else ""
+            yield label, f"{times * summary.pairs[key]:.1f}{timed}{'    ' if shares else ''}{shares}"
+
+
+def raw_words(raw: Mapping[str, Any]) -> str:
+    """`readability mean 97.31 (95 % CI -4.6 to 199.2) on its own scale`: what a report shows if there is no score in [0, 1]."""
+    ends = "(95 % CI {:.4g} to {:.4g}) ".format(*raw["interval_95"]) if raw.get("interval_95") else ""
+    few = f"of {raw['n_measured']}/{raw['n']} " if raw.get("n_measured", 0) < raw.get("n", 0) else ""
+    return f"{raw['scorer']} mean {raw['mean']:.4g} {ends}{few}on its own scale"
+
+
+def right_words(row: Mapping[str, Any], rules: "Rule") -> str:
+    """`10/15 (strict 9/15)`: the right answers, and those of the other rules in brackets."""
+    other = "strict" if rules == "official" else "official"
+    beside = row[f"n_right_{other}"]
+    return f"{row['n_right']}/{row['n']}" + (f" ({other} {beside}/{row['n']})" if beside is not None else "")
+
+
+def id_list(ids: Sequence[str]) -> str:
+    """List the first ids, and how many more there are."""
+    shown = ", ".join(ids[:MOST_IDS])
+    return shown if len(ids) <= MOST_IDS else f"{shown} and {len(ids) - MOST_IDS} more"
+
+
+def verdict_line(summary: "Summary") -> str:
+    """Return the last line of a run without a gate."""
+    return f"done: {score_words(summary)} (no gate set)"
+
+
+def score_words(summary: "Summary") -> str:
+    """`70.8 %`, or why there is no score; `70.8 % on 27 of 40 instances` for a part of gold.
+
+    If some are unjudged, with the bounds over all: `judged 11/20: 80.0 % (44.0-89.0 % over all 20)`.
+    """
+    if not summary.n_gold:
+        return "no instance to score"
+    mean = summary.chosen
+    if summary.raw:
+        score = raw_words(summary.raw)
+    else:
+        score = share(mean) if mean.value is None or mean.n_ungraded else percent(mean.value)
+    if mean.value is not None and mean.n_ungraded:
+        score += f" ({range_words((mean.low, mean.high))} % over all {mean.n})"
+    for limit, n in summary.over_budget.items():
+        score += f", {count_words(n, 'instance')} out of the run's budget ({limit})"
+    return f"{score} on {coverage(summary)}" if summary.is_part else score
+
+
+def coverage(summary: "Summary") -> str:
+    """`40 instances`, or `27 of 40 instances` for a part of gold."""
+    return (
+        f"{summary.n_gold} of {count_words(summary.n_instances, 'instance')}"
+        if summary.is_part
+        else count_words(summary.n_gold, "instance")
+    )
+
+
+def judge_words(judge: Mapping[str, Any]) -> str:
+    """`m: 12 calls, 3 replies known, 3400 + 210 tokens, cost 0.0123`: what the judge of a run used."""
+    calls = f"{judge['calls']} call{'' if judge['calls'] == 1 else 's'}"
+    text = f"{', '.join(map(str, judge['models']))}: {calls}, {judge['known_replies']} replies known"
+    text += f", {judge['prompt_tokens']} + {judge['completion_tokens']} tokens"
+    text += f", cost {judge['cost']:.4g}" if judge["cost"] is not None else ""
+    for model, leans in judge.get("probe", {}).items():
+        text += f"; {model} probed: " + ", ".join(f"{name.replace('_', ' ')} {points:+g}" for name, points in leans.items())
+    return text

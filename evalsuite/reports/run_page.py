@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
@@ -12,9 +12,7 @@ from evalsuite.core.status import KINDS, RANKS, failing_rule, further_results, k
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Code, Picture, Section, Tile, text_of
 from evalsuite.reports.html import environment, json_block
-from evalsuite.reports.instance import is_tree
-from evalsuite.reports.run_columns import field_sections
-from evalsuite.reports.words import (
+from evalsuite.reports.record import (
     corrected_words,
     count_words,
     counts_line,
@@ -29,6 +27,7 @@ from evalsuite.reports.words import (
     share,
     unjudged_words,
 )
+from evalsuite.reports.score_text import is_tree
 from evalsuite.runs.signature import clock_in
 
 if TYPE_CHECKING:
@@ -270,8 +269,13 @@ MOST_ROWS_DRAWN = 24
 MOST_WARNINGS = 20
 
 
-def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "FindEvidence | None" = None) -> Iterator[Section]:
-    """Yield the parts of the page; `table` contains all results in gold order, `find_evidence` explains wrong ones."""
+def run_page_sections(
+    record: "Record", table: "Table[Any]", fields: Iterable[Section], find_evidence: "FindEvidence | None" = None
+) -> Iterator[Section]:
+    """Yield the parts of the page: `table` contains all results in gold order, `fields` are their pooled fields.
+
+    `find_evidence` explains wrong results.
+    """
     order = sorted(range(len(record.results)), key=lambda at: (RANKS[kind_of(record.results[at]).name], at))
     worth = [record.results[at] for at in order if failing_rule(record.results[at], record.rules) is not None]
     asked = [result.instance_id for result in worth if result.status == "scored"]
@@ -297,7 +301,7 @@ def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "Fin
     flips = [(way, text) for way, down in (("lost", True), ("gained", False)) if (text := flips_by_kind(s, down=down))]
     about_flips = {"title": "Flips", "note": "Where the reference's verdict and a careful judge's part."} if flips else {}
     yield Section(look="cards", pictures=list(run_figures(record)), pairs=flips, values=about_flips)
-    yield from field_sections(record, "html")
+    yield from fields
     yield Section(look="card", title="Faults", pairs=[(Code(code), words) for code, words in faults_by_hint(record.results)])
     yield Section(look="card", title="Warnings", lines=_first_warnings(record))
     yield Section(below=list(_hidden_notes(record, evidence.note if evidence is not None else "")))

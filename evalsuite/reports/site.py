@@ -28,10 +28,9 @@ from evalsuite.core.errors import UsageError, reason_of, write_error
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Column, Document, Section, Table
 from evalsuite.reports.html import as_html
-from evalsuite.reports.leaderboard_document import leaderboard_document
-from evalsuite.reports.record import record_of_entry, redact_record
+from evalsuite.reports.leaderboard_documents import leaderboard_document
+from evalsuite.reports.record import count_words, percent, record_of_entry, redact_record
 from evalsuite.reports.run_document import run_document
-from evalsuite.reports.words import count_words, percent
 from evalsuite.runs.history import read_run
 from evalsuite.runs.run_files import json_safe, read_json, seal_of, write_atomically
 from evalsuite.runs.run_folder import RUN

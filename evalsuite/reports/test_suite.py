@@ -1,11 +1,13 @@
-"""`TestSuite` and `TestRun`: named suites and their runs, with the interface of Arthur Bench's classes."""
+"""Runs for Python code and notebooks, and `TestSuite` and `TestRun` with the interface of Arthur Bench's classes."""
 
 import asyncio
 import json
 import shlex
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
@@ -15,21 +17,25 @@ from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.scorer_contract import Scorer
 from evalsuite.core.status import own_value, results_by
-from evalsuite.reports.notebook import Readable
-from evalsuite.reports.words import count_words, verdict_line
+from evalsuite.reports import write
+from evalsuite.reports.record import Record, count_words, record_of_run, redact_record, verdict_line
+from evalsuite.reports.run_document import results_table, run_document
 from evalsuite.runs.history import METADATA_KEYS, find_runs
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import RunFolder, new_folder
 from evalsuite.runs.run_result import Run
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import read_settings
-from evalsuite.suites.case_data import INPUT_COLUMN, REFERENCE_COLUMN, CaseData, candidates_of, reference_data_of
 from evalsuite.suites.stored_suites import (
+    INPUT_COLUMN,
+    REFERENCE_COLUMN,
     ROOT,
     Case,
+    CaseData,
     ScoringMethod,
     StoredSuite,
     SuiteError,
+    candidates_of,
     check_name,
     configs_of,
     data_hash,
@@ -39,14 +45,79 @@ from evalsuite.suites.stored_suites import (
     load_suite,
     needs,
     new_suite,
+    reference_data_of,
     save_suite,
     slug,
     write_gold,
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from evalsuite.core.types import Result
     from evalsuite.runs.run_result import Run
+
+
+# Rows shown in a notebook.
+_MOST_ROWS = 20
+
+
+class Readable(ABC):
+    """Mixin of run classes: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _own_run(self) -> "Run":
+        """The run to report."""
+
+    def record(self, reveal: str | None = None) -> Record:
+        """The record of the reports, cut to what may be shown of gold."""
+        return redact_record(record_of_run(self._own_run()), reveal)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the n results in gold order as a data frame with the columns of a CSV report."""
+        import pandas as pd
+
+        table = results_table(self.record())
+        return pd.DataFrame(list(table.values("csv")), columns=[column.name for column in table.of("csv")])
+
+    def write(self, path: str | Path, *, reveal: str | None = None) -> Path:
+        """Write a report in the format of the path's ending (.html, .md, .csv, .json ...) and return its path.
+
+        Raises:
+            UsageError: no format has this ending.
+            OutputError: the path cannot be written.
+        """
+        write(run_document(self.record(reveal)), Path(path))
+        return Path(path)
+
+    def __repr__(self) -> str:
+        run = self._own_run()
+        return clean(f"<Run of {run.submission.folder.name!r} on {run.gold.suite.name!r}: {verdict_line(run.summary)}>")
+
+    def _repr_html_(self) -> str:
+        table = results_table(self.record())
+        columns = [column for column in table.of("csv") if column.name in ("instance_id", "scorer", "score", "reason")]
+        head = "".join(f"<th>{escape(column.head)}</th>" for column in columns)
+        rows = list(table.rows)
+        cells = ("".join(f"<td>{escape(clean(str(column.value(row))))}</td>" for column in columns) for row in rows[:_MOST_ROWS])
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        more = f"<p>... {len(rows) - _MOST_ROWS} more</p>" if len(rows) > _MOST_ROWS else ""
+        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>{more}"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReportedRun(Readable, Run):
+    """A `Run` that can be read: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one."""
+
+    def _own_run(self) -> Run:
+        return self
+
+
+def reported(run: Run) -> ReportedRun:
+    """The run with everything that it can be read as."""
+    return ReportedRun(**{one.name: getattr(run, one.name) for one in fields(run)})
 
 
 # Bench gives these on their own scale: hedging 1 if the answer hedges, specificity up to 0.99, reading ease without bounds.

@@ -8,7 +8,7 @@ import pytest
 
 import evalsuite
 from evalsuite.cli import main
-from evalsuite.reports.instance import score_text
+from evalsuite.reports.score_text import score_text
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

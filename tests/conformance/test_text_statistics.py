@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
-from evalsuite.reports.viewer.query import paginate
+from evalsuite.reports.viewer.views import paginate
 from evalsuite.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from evalsuite.stats.intervals import (
     Interval,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.core.metric import IN_PYTHON, Metric
-from evalsuite.reports.scorer_help import READS
+from evalsuite.reports.score_text import READS
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import METRICS, get_metric
 from tests.conftest import ROOT

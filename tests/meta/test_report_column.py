@@ -6,12 +6,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from evalsuite.reports import FORMATS, run_columns, write
-from evalsuite.reports.ci_files import add_to_summary
+from evalsuite.reports import FORMATS, write
+from evalsuite.reports import run_document as run_report
 from evalsuite.reports.document import Column
+from evalsuite.reports.file_formats import add_to_summary
 from evalsuite.reports.record import Record
-from evalsuite.reports.run_columns import ReportRow
-from evalsuite.reports.run_document import run_document
+from evalsuite.reports.run_document import ReportRow, run_document
 from tests.reports import made
 
 HOSTILE = "<b>|`=1"
@@ -21,7 +21,7 @@ HOSTILE = "<b>|`=1"
 def record(monkeypatch: pytest.MonkeyPatch) -> Record:
     """A wrong answer and a right one, of which the table says one thing more."""
     column: Column[ReportRow] = Column(name="mood", value=lambda row: f"mood of {row.result.instance_id} {HOSTILE}")
-    monkeypatch.setattr(run_columns, "COLUMNS", (*run_columns.COLUMNS, column))
+    monkeypatch.setattr(run_report, "COLUMNS", (*run_report.COLUMNS, column))
     return made.record(made.result("a", 0.0, reason="no"), made.result("b"))
 
 

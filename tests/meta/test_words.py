@@ -9,8 +9,8 @@ import pytest
 
 from evalsuite.cli.parser import build
 from evalsuite.core.errors import FAULTS
+from evalsuite.reports.file_formats import as_markdown
 from evalsuite.reports.html import as_html
-from evalsuite.reports.markdown import as_markdown
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
 from tests.conftest import ROOT

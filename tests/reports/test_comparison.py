@@ -5,10 +5,10 @@ import re
 import pytest
 
 from evalsuite.analysis.leaderboard import compare
-from evalsuite.reports.comparison_document import comparison_document
-from evalsuite.reports.markdown import as_markdown
+from evalsuite.reports.file_formats import as_markdown
+from evalsuite.reports.leaderboard_documents import comparison_document
+from evalsuite.reports.record import p_value, points
 from evalsuite.reports.terminal import as_text
-from evalsuite.reports.words import p_value, points
 from tests.analysis.leaderboard.made import side
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -6,7 +6,7 @@ from io import StringIO
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.reports.data_files import as_csv, safe_cell
+from evalsuite.reports.file_formats import as_csv, safe_cell
 from evalsuite.reports.run_document import run_document
 from tests.properties import examples
 from tests.reports import made

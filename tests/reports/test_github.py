@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import OutputError
-from evalsuite.reports.ci_files import MOST_OF_A_KIND, add_to_summary, annotations, fence_commands, submission_lines, workflow_command
+from evalsuite.reports.file_formats import MOST_OF_A_KIND, add_to_summary, annotations, fence_commands, submission_lines, workflow_command
 from evalsuite.reports.run_document import run_document
 from tests.conftest import ROOT
 from tests.properties import examples

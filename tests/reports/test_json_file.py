@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import evalsuite
-from evalsuite.reports.data_files import as_json, schema
+from evalsuite.reports.file_formats import as_json, schema
 from evalsuite.reports.record import Record, record_of_entry, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.history import read_run

@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ElementTree
 
-from evalsuite.reports.ci_files import as_junit
+from evalsuite.reports.file_formats import as_junit
 from evalsuite.reports.run_document import run_document
 from tests.reports import made
 

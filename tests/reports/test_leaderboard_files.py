@@ -13,11 +13,9 @@ from jsonschema import Draft202012Validator
 
 from evalsuite.analysis.leaderboard.ranking import Leaderboard
 from evalsuite.reports import write
-from evalsuite.reports.ci_files import as_junit
-from evalsuite.reports.data_files import as_csv, as_json, schema
+from evalsuite.reports.file_formats import MOST_BYTES, as_csv, as_json, as_junit, as_markdown, schema
 from evalsuite.reports.html import as_html
-from evalsuite.reports.leaderboard_document import leaderboard_document, ranking_picture
-from evalsuite.reports.markdown import MOST_BYTES, as_markdown
+from evalsuite.reports.leaderboard_documents import leaderboard_document, ranking_picture
 from evalsuite.reports.pictures import numbers as drawn
 from evalsuite.runs.leaderboard_entries import Entry
 from tests.analysis.leaderboard.test_leaderboard import board, entry

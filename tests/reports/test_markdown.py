@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from evalsuite.reports.markdown import MOST_BYTES, as_markdown, code_span
+from evalsuite.reports.file_formats import MOST_BYTES, as_markdown, code_span
 from evalsuite.reports.run_document import run_document
 from tests.properties import examples
 from tests.reports import made

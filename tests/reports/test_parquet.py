@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.reports.data_files import as_parquet
+from evalsuite.reports.file_formats import as_parquet
 from evalsuite.reports.record import Record
 from evalsuite.reports.run_document import run_document
 from tests.reports import made

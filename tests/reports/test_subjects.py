@@ -19,13 +19,20 @@ from evalsuite.analysis.receipts.verification import Verified
 from evalsuite.compare.characters import clean
 from evalsuite.core.redaction import LEVELS
 from evalsuite.reports import FORMATS, write
-from evalsuite.reports.analysis_documents import raters_document, verified_document
-from evalsuite.reports.ci_files import annotations
+from evalsuite.reports.analysis_documents import (
+    audit_document,
+    contamination_document,
+    gold_check_document,
+    lint_document,
+    raters_document,
+    suspects_document,
+    verified_document,
+)
 from evalsuite.reports.document import Document, text_of
 from evalsuite.reports.explain_documents import bundle_document, explanation_document
-from evalsuite.reports.gold_documents import audit_document, contamination_document, gold_check_document, lint_document, suspects_document
+from evalsuite.reports.file_formats import annotations
 from evalsuite.reports.record import Record, redact_record
-from evalsuite.reports.run_columns import results_table
+from evalsuite.reports.run_document import results_table
 from evalsuite.reports.run_page import closed_row
 from evalsuite.runs.gold_self_score import GoldSelfScore
 from evalsuite.runs.human_labels import Rater

@@ -14,7 +14,7 @@ import evalsuite
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.scorer_contract import Scorer, check_parameters
 from evalsuite.core.types import Score
-from evalsuite.reports.scorer_help import help_of
+from evalsuite.reports.score_text import help_of
 from evalsuite.scorers import SCORERS
 from tests.properties import examples
 

@@ -19,21 +19,27 @@ from evalsuite.core.types import Result
 from evalsuite.core.version import __version__
 from evalsuite.reports.record import Record
 from evalsuite.reports.viewer import pages, views
-from evalsuite.reports.viewer.library import Library, SuiteView, open_library, submitted_texts
-from evalsuite.reports.viewer.live import Journals, progress_events
-from evalsuite.reports.viewer.query import (
+from evalsuite.reports.viewer.library import (
+    BadQueryError,
+    Journals,
+    Library,
+    NotThereError,
+    SuiteView,
+    open_library,
+    progress_events,
+    submitted_texts,
+)
+from evalsuite.reports.viewer.views import (
     MOST_PER_PAGE,
     RESULT_SORTS,
     RUN_SORTS,
     SUITE_SORTS,
-    BadQueryError,
+    Across,
     NotAllowedError,
-    NotThereError,
     Query,
     paginate,
     read_query,
 )
-from evalsuite.reports.viewer.views import Across
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -15,9 +15,10 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.status import KINDS, kind_of, sign_of
 from evalsuite.reports.document import Picture, text_of
 from evalsuite.reports.html import asset, environment
-from evalsuite.reports.leaderboard_document import ranking_picture
+from evalsuite.reports.leaderboard_documents import ranking_picture
 from evalsuite.reports.pictures import IntervalRow, Strip, draw_histogram, draw_intervals, draw_strips
-from evalsuite.reports.run_columns import ReportRow, scorer_columns
+from evalsuite.reports.record import faults_by_hint, percent
+from evalsuite.reports.run_document import ReportRow, scorer_columns
 from evalsuite.reports.run_page import (
     closed_row,
     opened_row,
@@ -32,6 +33,7 @@ from evalsuite.reports.viewer import views
 from evalsuite.reports.viewer.library import (
     CaseView,
     DamagedRunError,
+    NotThereError,
     RunView,
     StampedCache,
     SuiteView,
@@ -41,12 +43,11 @@ from evalsuite.reports.viewer.library import (
     submitted_texts,
     value_of,
 )
-from evalsuite.reports.viewer.query import (
+from evalsuite.reports.viewer.views import (
     LABELS,
     RESULT_SORTS,
     RUN_SORTS,
     SUITE_SORTS,
-    NotThereError,
     OwnLabel,
     Page,
     Query,
@@ -57,9 +58,8 @@ from evalsuite.reports.viewer.query import (
     paginate,
     read_own_labels,
     read_query,
+    unique_labels,
 )
-from evalsuite.reports.viewer.views import unique_labels
-from evalsuite.reports.words import faults_by_hint, percent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -248,7 +248,7 @@ def exchange_texts(suite: SuiteView, record: "Record", results: Sequence["Result
 
 def comparison_values(runs: Sequence[RunView], comparison: "Comparison") -> dict[str, Any]:
     """Return the values above the cases of a comparison page: the sections and pictures of its report."""
-    from evalsuite.reports.comparison_document import candidates_in_words, comparison_sections, differences_picture, flips_picture
+    from evalsuite.reports.leaderboard_documents import candidates_in_words, comparison_sections, differences_picture, flips_picture
 
     names = [unique_labels(runs)[run.id] for run in runs]
     pictures = [

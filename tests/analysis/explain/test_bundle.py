@@ -17,7 +17,7 @@ from evalsuite.analysis.explain.smallest_case import Bundle, bundle, files_of, s
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.reports.explain_documents import bundle_document
-from evalsuite.reports.markdown import as_markdown
+from evalsuite.reports.file_formats import as_markdown
 from tests.analysis.gold_checks.small import write_gold, write_submission
 from tests.processes import finished
 from tests.properties import examples

@@ -27,8 +27,8 @@ from evalsuite.analysis.gold_checks.mutation import Audit, advice, audit_gold
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import Table
-from evalsuite.reports.gold_documents import audit_document
-from evalsuite.reports.markdown import as_markdown
+from evalsuite.reports.analysis_documents import audit_document
+from evalsuite.reports.file_formats import as_markdown
 from evalsuite.reports.terminal import as_text
 from evalsuite.scorers import SCORERS
 from tests.analysis.gold_checks.planted_holes import planted_holes

@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from evalsuite.core.types import Result
-from evalsuite.reports.viewer import live
-from evalsuite.reports.viewer.library import open_library
-from evalsuite.reports.viewer.live import Journals
+from evalsuite.reports.viewer import library
+from evalsuite.reports.viewer.library import Journals, open_library
 from evalsuite.runs.history import find_runs
 from evalsuite.runs.run_folder import RunFolder
 from evalsuite.runs.run_options import RunOptions
@@ -61,14 +60,14 @@ def test_a_run_that_nobody_writes_is_interrupted(growing: tuple[Path, RunFolder]
     """While its process holds the folder it runs; after that it is interrupted. Where locks cannot be seen, a quiet journal counts so."""
     project, folder = growing
     journals = Journals(open_library(project, {}))
-    if live.LOCKS.exists():
+    if library.LOCKS.exists():
         assert journals.all()[0].state == "running"
     folder.close()
-    if live.LOCKS.exists():
+    if library.LOCKS.exists():
         assert journals.all()[0].state == "interrupted"
-    monkeypatch.setattr(live, "LOCKS", project / "no-locks")
+    monkeypatch.setattr(library, "LOCKS", project / "no-locks")
     assert journals.all()[0].state == "running"
-    long_ago = time.time() - 10 * live.QUIET_SECONDS
+    long_ago = time.time() - 10 * library.QUIET_SECONDS
     os.utime(folder.path / "results.jsonl", (long_ago, long_ago))
     assert journals.all()[0].state == "interrupted"
 

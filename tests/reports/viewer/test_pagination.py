@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.core.errors import UsageError
-from evalsuite.reports.viewer.query import paginate
+from evalsuite.reports.viewer.views import paginate
 
 
 def test_pages() -> None:

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.reports.viewer.library import SuiteView
+from evalsuite.reports.viewer.library import ID, BadQueryError, SuiteView, checked_id, made_at, safe_id
 from evalsuite.reports.viewer.pages import RESULT_FILTERS
-from evalsuite.reports.viewer.query import ID, BadQueryError, checked_id, in_order, made_at, read_query, safe_id
-from evalsuite.reports.viewer.views import find_results
+from evalsuite.reports.viewer.views import find_results, in_order, read_query
 from tests.reports import made
 
 

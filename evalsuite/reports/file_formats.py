@@ -1,0 +1,480 @@
+"""Render any document as Markdown, CSV, JSON, Parquet or JUnit XML; GitHub workflow commands; result files of the Spider 2.0 reference.
+
+Markdown is for comments on pull requests: the most important numbers first, everything else folded. Texts that a submission or gold can
+influence are escaped or put in code spans. In a GitHub job all other output is fenced by a random token, so that a line of an answer that
+looks like a workflow command stays plain text. The JSON Schemas of runs, comparisons and leaderboards are in `schema/`.
+
+The reference files follow spider2-lite `evaluate.py`: `<result_dir>-ids.csv` with the right ids under official rules, sorted, where ids of
+BigQuery, GA and SQLite questions of lite begin with `sf_`; and `log.txt`. "Real score" is over all of gold; the benchmark has 547
+instances.
+"""
+
+import csv
+import html
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from evalsuite.compare.characters import clean
+from evalsuite.core.errors import write_error
+from evalsuite.reports.document import LONGEST, Case, Code, Column, Document, Own, Section, Strong, Table, Words, pieces, text_of
+from evalsuite.reports.run_document import run_document
+from evalsuite.sandbox.temp_dirs import TempDir
+
+if TYPE_CHECKING:
+    from evalsuite.core.types import Result
+    from evalsuite.reports.record import Record
+    from evalsuite.runs.run_result import Run
+
+
+# A comment on GitHub has at most 65,536 characters; counting bytes is safe for any script.
+MOST_BYTES = 60_000
+MOST_IN_A_FOLD = 50
+_MARKUP = re.compile(r"([\\`*_{}\[\]|~#!$])")
+
+
+def as_markdown(document: Document) -> str:
+    """Return the document in less than 60 kB; what is left out is counted."""
+    sections = list(document.parts("markdown"))
+    head = f"### {render_words(document.heading or document.title)}"
+    whole = {at: _opened_section(section) for at, section in enumerate(sections) if _stands_whole(section)}
+    room = MOST_BYTES - sum(len(part.encode()) + 2 for part in (head, *whole.values()))
+    share = max(0, room) // max(1, len(sections) - len(whole))
+    cut = {at: (_folded_section if one.is_folded else _opened_section)(one, share) for at, one in enumerate(sections) if at not in whole}
+    return "\n\n".join(filter(None, (head, *((whole | cut)[at] for at in range(len(sections)))))) + "\n"
+
+
+def render_words(words: Words) -> str:
+    """Render the words; only evalsuite's own markup is kept."""
+    return "".join(
+        code_span(piece.text, piece.longest)
+        if isinstance(piece, Code)
+        else f"**{plain(piece.text)}**"
+        if isinstance(piece, Strong)
+        else clean(piece.text)
+        if isinstance(piece, Own)
+        else plain(piece)
+        for piece in pieces(words)
+    )
+
+
+def code_span(text: str, longest: int = LONGEST) -> str:
+    """Return the text as a closed code span: one printable line of at most `longest` characters, fenced by enough backticks."""
+    text = clean(text)
+    if len(text) > longest:
+        text = f"{text[: longest - 1]}…"
+    if not text:
+        return ""
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    # Markdown strips one space on each side; it protects a backtick or space at the ends of the text.
+    pad = " " if text.strip(" ") and (text[0] in "` " or text[-1] in "` ") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def plain(text: str) -> str:
+    """Escape the text outside a code span: no markup, link, mention or cell border."""
+    return _MARKUP.sub(r"\\\1", plain_html(text))
+
+
+def plain_html(text: str) -> str:
+    """Escape the text inside an HTML element of a Markdown document, where a backslash does not escape."""
+    escaped = html.escape(clean(text), quote=False)
+    # Mentions and URLs become links by themselves; an invisible zero-width space prevents that.
+    return escaped.replace("@", "@\u200b").replace("://", ":\u200b//").replace("www.", "www\u200b.")
+
+
+def _stands_whole(section: Section) -> bool:
+    """Return whether the section must not be cut if space is short."""
+    return section.look == "block" or not (section.is_folded or (section.table is not None and section.table.is_long))
+
+
+def _words_in_table(words: Words) -> str:
+    """Render the words in a table; a bar would end the cell even in a code span and becomes a broken bar."""
+    if isinstance(words, tuple):
+        return "".join(map(_words_in_table, words))
+    return render_words(Code(words.text.replace("|", "¦"), min(words.longest, 60)) if isinstance(words, Code) else words)
+
+
+def _opened_section(section: Section, room: int = MOST_BYTES) -> str:
+    if section.look == "block":
+        return _fenced_section(section)
+    if section.look == "foot":
+        return f"<sub>{''.join(map(render_words, section.lines))}</sub>"
+    parts = [f"#### {render_words(section.title)}"] if section.title else []
+    # Two spaces at the end of a line are a line break.
+    parts += ["  \n".join(map(render_words, section.prose))] if section.prose else []
+    if section.table is not None:
+        rows = list(_markdown_table(section.table))
+        fitting = _lines_that_fit(rows, room, len(rows))
+        # Leave out a header without rows.
+        if len(rows) > 2:
+            parts.append("\n".join(fitting))
+        if len(fitting) < len(rows):
+            parts.append(f"... {len(rows) - len(fitting)} more")
+    if listed := [f"- {render_words(label)}: {render_words(text)}" for label, text in section.pairs]:
+        parts.append("\n".join(listed))
+    if listed := [f"- {render_words(line)}" for line in section.lines if text_of(line)]:
+        parts.append("\n".join(listed))
+    parts += [render_words(line) for line in section.below]
+    return "\n\n".join(parts)
+
+
+def _fenced_section(section: Section) -> str:
+    """Render the lines unchanged in a fence that they cannot close; unprintable characters become escapes."""
+    text = "\n".join(clean(text_of(line)) for line in section.lines)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    fenced = f"{fence}{section.values.get('language', '')}\n{text}\n{fence}"
+    if section.is_folded:
+        return f"<details><summary>{plain_html(text_of(section.title))}</summary>\n\n{fenced}\n\n</details>"
+    return f"{render_words(section.title)}:\n{fenced}" if section.title else fenced
+
+
+def _folded_section(section: Section, room: int) -> str:
+    """Render a folded section with as many lines as fit in the bytes; what is left out is counted. Empty without content."""
+    bullets = [f"- {render_words(line)}".rstrip() for line in section.lines]
+    is_table = section.table is not None and not section.table.is_listed
+    lines = [*(_bulleted_rows(section.table) if section.table is not None else ()), *bullets]
+    if not lines:
+        return ""
+    fitting = _lines_that_fit(lines, room - 200, len(lines) if is_table else MOST_IN_A_FOLD)
+    if len(fitting) < len(lines):
+        fitting += [*([""] if is_table else []), f"- ... {len(lines) - len(fitting)} more"]
+    fitting += ["", *map(render_words, section.below)] if section.below else []
+    return f"<details><summary>{plain_html(text_of(section.title))}</summary>\n\n" + "\n".join(fitting) + "\n\n</details>"
+
+
+def _lines_that_fit(lines: Sequence[str], room: int, most: int) -> list[str]:
+    """Return the first lines, limited by number and bytes."""
+    found: list[str] = []
+    for line in lines[:most]:
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        found.append(line)
+    return found
+
+
+def _bulleted_rows(table: Table[Any]) -> Iterator[str]:
+    """Return a bullet per row of a listed table, the lines of any other."""
+    if not table.is_listed:
+        yield from _markdown_table(table)
+        return
+    columns = table.of("markdown")
+    for cells in table.cells("markdown"):
+        named = [
+            f"{plain(column.head)} {text}" if column.role == "more" else text
+            for column, cell in zip(columns, cells, strict=True)
+            if (text := render_words(cell))
+        ]
+        yield f"- {' '.join(named)}"
+
+
+def _markdown_table(table: Table[Any]) -> Iterator[str]:
+    """Return the lines of a table: texts aligned left, numbers right."""
+    columns = table.of("markdown")
+    yield "| " + " | ".join(plain(column.head) for column in columns) + " |"
+    yield "| " + " | ".join("--:" if column.is_number else ":--" for column in columns) + " |"
+    for cells in table.cells("markdown"):
+        yield "| " + " | ".join(map(_words_in_table, cells)) + " |"
+
+
+_JUNIT_COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+
+
+def as_junit(document: Document) -> Iterator[str]:
+    """Yield the pieces of the XML of a document's suites, with the counts of each suite and of all."""
+    suites = document.suites()
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites name={_xml_attribute(document.name)}{_case_counts([case for suite in suites for case in suite.cases])}>\n"
+    for suite in suites:
+        yield f"  <testsuite name={_xml_attribute(suite.name)}{_case_counts(suite.cases)}>\n"
+        yield _properties_element(suite.properties, "    ")
+        yield from map(_case_element, suite.cases)
+        yield "  </testsuite>\n"
+    yield "</testsuites>\n"
+
+
+def _case_counts(cases: Sequence[Case]) -> str:
+    counts = {"tests": len(cases), **{name: sum(case.kind == kind for case in cases) for name, kind in _JUNIT_COUNTS.items()}}
+    # Rounded like the times of the cases and of a saved run.
+    timed = [round(case.seconds, 6) for case in cases if case.seconds is not None]
+    total = _time_attribute(sum(timed) if len(timed) == len(cases) else None)
+    return "".join(f' {name}="{count}"' for name, count in counts.items()) + total
+
+
+def _time_attribute(seconds: float | None) -> str:
+    return "" if seconds is None else f' time="{seconds:.6f}"'
+
+
+def _case_element(case: Case) -> str:
+    head = f"    <testcase classname={_xml_attribute(case.classname)} name={_xml_attribute(case.name)}{_time_attribute(case.seconds)}"
+    inside = _properties_element(case.properties, "      ") if case.properties else ""
+    if case.kind != "passed":
+        # `skipped` has no type in the schemas of CI systems.
+        skipped = case.kind == "skipped"
+        message = f"{case.points}: {case.message}" if case.points else case.message
+        named = f"{case.type}: {message}" if skipped and not message.startswith(f"{case.type}: ") else message
+        typed = "" if skipped else f" type={_xml_attribute(case.type)}"
+        body = "\n".join(html.escape(clean(line), quote=False) for line in case.body.split("\n"))
+        end = f">{body}</{case.kind}>" if body else "/>"
+        inside += f"      <{case.kind}{typed} message={_xml_attribute(named)}{end}\n"
+    return f"{head}>\n{inside}    </testcase>\n" if inside else f"{head}/>\n"
+
+
+def _properties_element(pairs: Sequence[tuple[str, str]], margin: str) -> str:
+    lines = (f"{margin}  <property name={_xml_attribute(label)} value={_xml_attribute(value)}/>\n" for label, value in pairs)
+    return f"{margin}<properties>\n{''.join(lines)}{margin}</properties>\n"
+
+
+def _xml_attribute(text: str) -> str:
+    """Quote a text as an XML attribute. Only printable characters are left, because XML does not allow the others."""
+    # Imported here because it loads URL modules that other formats do not need.
+    from xml.sax.saxutils import quoteattr
+
+    return quoteattr(clean(text))
+
+
+# GitHub shows at most ten of each level per step.
+MOST_OF_A_KIND = 10
+Places = Mapping[str, str]
+
+
+def annotations(document: Document, *, most: int | None = MOST_OF_A_KIND, is_green: bool = False) -> Iterator[str]:
+    """Yield `::error file=...,line=...,title=...::reason` for the document's cases, at the lines of the submission.
+
+    At most `most` errors and as many warnings, unjudged instances first; None yields all of them in order. In a job that `is_green`, errors
+    become warnings.
+    """
+    cases = [case for suite in document.suites() for case in suite.cases if case.level]
+    if is_green:
+        cases = [replace(case, level="warning") if case.level == "error" else case for case in cases]
+    if most is None:
+        yield from map(_annotation, cases)
+        return
+    for level in ("error", "warning", "notice"):
+        found = sorted((case for case in cases if case.level == level), key=lambda case: case.kind != "error")
+        yield from map(_annotation, found[:most])
+        if len(found) > most:
+            yield workflow_command("notice", f"{len(found) - most} more {level}s are in the report")
+
+
+def _annotation(case: Case) -> str:
+    file, _, line = case.place.rpartition(":")
+    where = {"file": file, "line": line} if line.isdecimal() else {"file": case.place}
+    return workflow_command(case.level, case.message, **where, title=case.title or f"{case.name}: {case.type}")
+
+
+def workflow_command(name: str, message: str, **properties: str) -> str:
+    """Format one workflow command. Empty properties are left out; escaping keeps texts from ending the command or starting another."""
+    said = ",".join(f"{key}={_github_escaped(clean(value), ':,')}" for key, value in properties.items() if value)
+    return f"::{name}{' ' if said else ''}{said}::{_github_escaped(clean(message))}"
+
+
+def _github_escaped(text: str, more: str = "") -> str:
+    """Escape a text as `@actions/core` does (escapeData and escapeProperty): percent first, then line ends and `more`."""
+    for char in "%\r\n" + more:
+        text = text.replace(char, f"%{ord(char):02X}")
+    return text
+
+
+@contextmanager
+def fence_commands(stream: TextIO) -> Iterator[None]:
+    """Keep GitHub from reading printed lines as workflow commands inside this context."""
+    token = secrets.token_hex(16)
+    print(f"::stop-commands::{token}", file=stream, flush=True)
+    try:
+        yield
+    finally:
+        print(f"::{token}::", file=stream, flush=True)
+
+
+def submission_lines(run: "Run") -> dict[str, str]:
+    """Map each instance to `file:line` in the submission, or in gold if gold is at fault; paths are relative to the workspace."""
+    metadata = _seen_from_here(run.submission.folder)
+    found = {name: f"{metadata}/{answer.where}" for name, answer in run.submission.answers.items() if answer.where}
+    spec = _seen_from_here(run.gold.spec_file)
+    asked = {instance.instance_id: f"{spec}:{instance.where.rpartition(':')[2]}" for instance in run.gold.instances}
+    blamed = {result.instance_id for result in run.results if result.status == "gold_fault"}
+    return {name: asked[name] if name in blamed or name not in found else found[name] for name in asked}
+
+
+def add_to_summary(record: "Record") -> bool:
+    """Append the Markdown report to the job summary; False if there is no summary file (`GITHUB_STEP_SUMMARY`). Raises `OutputError`."""
+
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return False
+    try:
+        with Path(path).open("a", encoding="utf-8") as summary:
+            summary.write(as_markdown(run_document(record)) + "\n")
+    except OSError as error:
+        raise write_error("the summary of the job", error) from error
+    return True
+
+
+def _seen_from_here(path: Path) -> str:
+    full, here = path.resolve(), Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
+    return (full.relative_to(here) if full.is_relative_to(here) else path).as_posix()
+
+
+# Characters that start a formula in a spreadsheet, in both widths.
+_FORMULA = frozenset("=+-@＝＋－＠")
+_ROWS_A_PIECE = 1000
+
+
+def as_csv(document: Document) -> Iterator[str]:
+    """Yield the pieces of the CSV: a header and one line per row. List items are separated by `;`, absent values are empty."""
+    table = document.table("csv")
+    columns = table.of("csv")
+    yield _csv_lines([[safe_cell(column.name) for column in columns]])
+    rows = iter(table.rows)
+    while some := list(islice(rows, _ROWS_A_PIECE)):
+        yield _csv_lines(zip(*(_column_cells(column, some) for column in columns), strict=True))
+
+
+def safe_cell(text: str) -> str:
+    """Make a text safe for a spreadsheet cell: printable, one line, a formula quoted by `'`."""
+    text = clean(text)
+    return f"'{text}" if text.lstrip()[:1] in _FORMULA and text.strip() else text
+
+
+def _column_cells(column: Column[Any], rows: list[Any]) -> list[Any]:
+    """Return a column's cells in these rows; numbers are not escaped, so that -1 stays -1."""
+    values = map(column.value, rows)
+    if (spelled := column.spelled) is not None:
+        return [None if value is None else spelled(value) for value in values]
+    return [value if value is None or isinstance(value, int | float) else safe_cell(_list_in_cell(value)) for value in values]
+
+
+def _list_in_cell(value: Any) -> str:
+    return value if isinstance(value, str) else ";".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def as_json(document: Document) -> Iterator[str]:
+    """Yield the pieces of one JSON object in ASCII.
+
+    Rows are written in pieces, so that the text of 100,000 results is never in memory at once.
+    """
+    table = document.tables.get("json")
+    if table is None:
+        yield json.dumps(document.whole, indent=2) + "\n"
+        return
+    yield json.dumps(document.whole, indent=1, default=_json_default)[:-2] + f',\n "{document.rows_key}": ['
+    names = [column.name for column in table.of("json")]
+    before = "\n  "
+    for values in table.values("json"):
+        yield before + json.dumps(dict(zip(names, values, strict=True)), default=_json_default)
+        before = ",\n  "
+    yield "\n ]\n}\n"
+
+
+@cache
+def schema(subject: str = "run") -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of the JSON of a `run`, a `comparison` or a `leaderboard`."""
+    found: dict[str, Any] = json.loads((files(__package__) / "schema" / f"{subject}.schema.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _json_default(value: object) -> object:
+    """Convert a value that JSON does not support to text; sets become lists."""
+    return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)
+
+
+_SMALLEST_OBJECT = 1 << 24
+
+
+def as_parquet(document: Document) -> bytes:
+    """Return the bytes of a Parquet file of a document's rows; a column of type `JSON` holds JSON text.
+
+    DuckDB reads the rows from a file of JSON lines and writes the Parquet file, so that neither is held as Python objects.
+    """
+    import duckdb
+
+    table = document.table("parquet")
+    columns = table.of("parquet")
+    with TempDir() as folder:
+        lines, out = folder / "rows.jsonl", folder / "rows.parquet"
+        longest = _SMALLEST_OBJECT
+        with lines.open("w", encoding="ascii") as file:
+            for values in table.values("parquet"):
+                row = {column.name: _for_duckdb(value, column.type) for column, value in zip(columns, values, strict=True)}
+                longest = max(longest, file.write(json.dumps(row) + "\n"))
+        with duckdb.connect(config={"threads": "2"}) as connection:
+            connection.execute("SET preserve_insertion_order = true")
+            typed = ", ".join(f"'{column.name}': '{column.type.replace('JSON', 'VARCHAR')}'" for column in columns)
+            source = f"read_json(?, format = 'newline_delimited', columns = {{{typed}}}, maximum_object_size = {longest})"
+            connection.execute(f"COPY (SELECT * FROM {source}) TO '{_path_in_sql(out)}' (FORMAT parquet, COMPRESSION zstd)", [str(lines)])
+        return out.read_bytes()
+
+
+def _for_duckdb(value: Any, type_: str) -> Any:
+    """Convert a value for JSON; lone surrogates and NUL in texts become their escapes, because UTF-8 cannot encode them."""
+    if type_ == "JSON":
+        return json.dumps(dict(value), default=str)
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+    if isinstance(value, list | tuple):
+        return [_for_duckdb(item, "") for item in value]
+    if isinstance(value, dict):
+        return {_for_duckdb(key, ""): _for_duckdb(item, "") for key, item in value.items()}
+    return value
+
+
+def _path_in_sql(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
+LOG = "log.txt"
+_TO_SNOWFLAKE = ("bq", "ga", "local")
+
+
+def write_reference_files(record: "Record", result_dir: Path) -> list[Path]:
+    """Write the ids next to the submission folder and the log to the working directory; return both paths. Raises `OutputError`."""
+    handed_in = sorted((result for result in record.results if result.status != "missing"), key=lambda result: result.instance_id)
+    texts = ids_text(handed_in, record.layout), log_text(handed_in, record.summary.n_gold)
+    for path, text in zip(reference_places(result_dir), texts, strict=True):
+        try:
+            path.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise write_error(path, error, hint="leave --reference-files out, or make room for it") from None
+    return list(reference_places(result_dir))
+
+
+def reference_places(result_dir: Path) -> tuple[Path, Path]:
+    """Return the paths of the ids file and the log."""
+    whole = result_dir.absolute()
+    return whole.with_name(f"{whole.name}-ids.csv"), Path(LOG)
+
+
+def ids_text(handed_in: Sequence["Result"], layout: str) -> str:
+    """Return the CSV of the ids that are right under the official rules, with the header `instance_id`."""
+    right = [result.instance_id for result in handed_in if result.official == 1]
+    named = [f"sf_{name}" if layout == "lite" and name.startswith(_TO_SNOWFLAKE) else name for name in right]
+    return "".join(f"{name}\n" for name in ("instance_id", *map(clean, named)))
+
+
+def log_text(handed_in: Sequence["Result"], n_gold: int) -> str:
+    """Return the log: the reason of each wrong answer, the scores by id, and the ratios over submitted and over gold instances."""
+    scores = {result.instance_id: int(result.official == 1) for result in handed_in}
+    n_right, n = sum(scores.values()), len(scores)
+    lines = [f"{result.instance_id}: {result.reason}" for result in handed_in if result.official != 1]
+    lines.append(str(scores))
+    lines.append(f"Final score: {n_right / n if n else 0.0}, Correct examples: {n_right}, Total examples: {n}")
+    lines.append(f"Real score: {n_right / n_gold if n_gold else 0.0}, Correct examples: {n_right}, Total examples: {n_gold}")
+    return "".join(f"{clean(line)}\n" for line in lines)
