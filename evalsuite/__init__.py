@@ -41,7 +41,7 @@ _NAMES = {
     "read_settings": "evalsuite.scorers.judge",
     "run_answer": "evalsuite.sql.execution",
     "score": "evalsuite.api",
-    "scorer": "evalsuite.core.scorer_contract",
+    "scorer": "evalsuite.core.registry",
     "semantic_comparator": "evalsuite.scorers.judge",
     "significance_test": "evalsuite.stats",
     "yes_no_reading": "evalsuite.scorers.judge.replies",
@@ -53,7 +53,7 @@ _OLD_MODULES = {
     "evalsuite.judge.parsing": "evalsuite.scorers.judge.replies",
     "evalsuite.metrics": "evalsuite.scorers.metrics",
     "evalsuite.metrics.builder": "evalsuite.scorers.metrics.chain",
-    "evalsuite.registry": "evalsuite.core.scorer_contract",
+    "evalsuite.registry": "evalsuite.core.registry",
     "evalsuite.sql.execute": "evalsuite.sql.execution",
     "evalsuite.types": "evalsuite.core.types",
 }
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from evalsuite.cli import main
     from evalsuite.core.errors import FaultError
     from evalsuite.core.metric import Metric
-    from evalsuite.core.scorer_contract import scorer
+    from evalsuite.core.registry import scorer
     from evalsuite.core.types import Score
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.scorers.judge import Judge, Question, Settings, needed, read_settings, semantic_comparator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import UsageError
 from evalsuite.core.plugin_calls import allowing_programs, trusting_plugins
-from evalsuite.core.scorer_contract import Scorer, check_parameters
+from evalsuite.core.registry import Scorer, check_parameters
 from evalsuite.core.types import Rule, Score
 from evalsuite.scorers import SCORERS
 

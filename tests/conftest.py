@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.core.gc_tuning import collect_rarely
+from evalsuite.core.runtime import collect_rarely
 from evalsuite.sandbox.fork_server import ForkServer, forking, shared
 from tests.command_server import close_command_server
 from tests.properties import load_profile

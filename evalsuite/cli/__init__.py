@@ -19,7 +19,7 @@ def _collect_garbage_rarely() -> None:
     """Collect garbage rarely: most objects of a short command are modules, and scanning them takes a quarter of its time."""
     import atexit
 
-    from evalsuite.core.gc_tuning import collect_rarely
+    from evalsuite.core.runtime import collect_rarely
 
     collect_rarely()
     atexit.unregister(_skip_collection_at_exit)

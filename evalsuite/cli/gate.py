@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from evalsuite.core.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe, listed, reason_of
-from evalsuite.core.package_info import install_line, missing_packages
+from evalsuite.core.runtime import install_line, missing_packages
 
 # Seconds in which a second signal counts as the same.
 _CLEANING_SECONDS = 2.0

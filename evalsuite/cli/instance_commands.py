@@ -89,7 +89,7 @@ def explain_command(
         return explain_files(Path(instance_id), prediction, key or (), ordered=ordered, table=table, outputs=output or (), as_json=json_)
     if key or ordered or table is not None:
         raise UsageError("--key, --ordered and --table are for two files", hint="evalsuite explain GOLD.csv PREDICTION.csv --key id")
-    from evalsuite.core.redaction import level_for
+    from evalsuite.core.status import level_for
     from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.explain_documents import explanation_document
     from evalsuite.runs.rescoring import questions_of
@@ -183,7 +183,7 @@ def evidence(
 ) -> dict[str, Any]:
     """Return why an instance is wrong, as data at a reveal level. Raises what reading the submission raises."""
     from evalsuite.analysis.explain.instance_evidence import explain_results
-    from evalsuite.core.redaction import redact_evidence
+    from evalsuite.core.status import redact_evidence
 
     saved = {instance_id: result}
     how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "known": gold}
@@ -255,7 +255,7 @@ def _named_run(command: str, instance_id: str, run: str | None, runs: Path, resu
 
 def _sides_to_show(entry: "RunEntry | None", result_dir: Path | None, gold: Path | None, reveal: str | None) -> tuple[Path, Path]:
     """Return the submission and gold folders. Raises `UsageError` if one is gone, or gold's cells must not be shown."""
-    from evalsuite.core.redaction import level_for
+    from evalsuite.core.status import level_for
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.paths import SPEC_PATTERN
     from evalsuite.runs.rescoring import place_of
@@ -420,7 +420,7 @@ def _check_instance(
     name: str, submission: Path, gold: Path, rules: Rule | None, read: dict[str, Any], *, level: str | None, explain: bool, as_json: bool
 ) -> float | None:
     """Score an instance, print it at its reveal level, with `explain` also the explanation; return its score."""
-    from evalsuite.core.redaction import check_level, level_for, redact
+    from evalsuite.core.status import check_level, level_for, redact
     from evalsuite.reports.explain_documents import explanation_document
     from evalsuite.reports.score_text import instance_text
     from evalsuite.runs.run_files import result_line

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import EXIT_OK, FAULTS, FaultError, UsageError, describe, did_you_mean
-from evalsuite.core.scorer_contract import Scorer, fits, readable
+from evalsuite.core.registry import Scorer, fits, readable
 from evalsuite.core.types import RULES, Fault, Rule, Score
 
 if TYPE_CHECKING:
-    from evalsuite.core.scorer_contract import Scorer
+    from evalsuite.core.registry import Scorer
 
 
 OWN_OPTIONS = (
@@ -102,7 +102,7 @@ def check_prediction(
     Raises `UsageError` for parameters that the scorer does not accept, and for an unreadable file.
     """
     from evalsuite.api import score
-    from evalsuite.core.scorer_contract import check_parameters
+    from evalsuite.core.registry import check_parameters
     from evalsuite.reports.score_text import score_object, score_text
 
     entry = _scorer(name)

@@ -562,7 +562,7 @@ def run_command(
 @contextmanager
 def _start_fork_server(place: Place, saving: Saving) -> Iterator["ForkServer | None"]:
     """Start the fork server of the command's runs while this process imports the rest."""
-    from evalsuite.core.gc_tuning import return_freed_memory
+    from evalsuite.core.runtime import return_freed_memory
     from evalsuite.runs import WORKER_MODULES
     from evalsuite.sandbox.fork_server import forking
 
@@ -649,7 +649,7 @@ def _run_to_end(
 
 def _report_first_failure(failure: FirstFailure, gold: Path, level: str | None) -> int:
     """Show the instance that ended the run; return the exit code of a missed gate."""
-    from evalsuite.core.redaction import default_level, redact
+    from evalsuite.core.status import default_level, redact
     from evalsuite.core.types import Result
     from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.score_text import instance_text

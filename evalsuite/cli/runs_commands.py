@@ -217,7 +217,7 @@ def margins_command(
     Each table, number and tree result stores in `details.margin` the smallest tolerance at which its verdict changes.
     """
     from evalsuite.analysis.leaderboard.margin_curve import find_margins
-    from evalsuite.core.redaction import check_level, default_level
+    from evalsuite.core.status import check_level, default_level
     from evalsuite.reports.analysis_documents import margins_document
     from evalsuite.reports.record import record_of_entry
 
@@ -237,7 +237,7 @@ def sql_command(
     level: Reveal = None,
 ) -> int:
     """Ask the saved runs a question in SQL; nothing can be changed by it."""
-    from evalsuite.core.redaction import check_level, default_level, redact
+    from evalsuite.core.status import check_level, default_level, redact
     from evalsuite.runs.history_index import holds_runs, query
 
     check_level(level)

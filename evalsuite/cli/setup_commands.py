@@ -16,7 +16,7 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, EvalsuiteError, FaultError, UsageError, describe, error_sentence
 
 if TYPE_CHECKING:
-    from evalsuite.core.scorer_contract import Scorer
+    from evalsuite.core.registry import Scorer
     from evalsuite.gold.connection_files import Connections
     from evalsuite.reports.score_text import Help
     from evalsuite.scorers.judge.client import Exchange

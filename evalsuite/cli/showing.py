@@ -77,7 +77,7 @@ def check_showing(outputs: Iterable[Path], reveal: str | None) -> None:
 
     Two outputs must be different files.
     """
-    from evalsuite.core.redaction import check_level
+    from evalsuite.core.status import check_level
     from evalsuite.reports import check_output
 
     done: set[str] = set()

@@ -122,7 +122,7 @@ def _summary_document(runs: "Mapping[str, Run]", alpha: float, *, everything: bo
     """Return the document of the runs by candidate, and its last line: their comparison, or the report of the only run."""
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import side_of
-    from evalsuite.gold.question_texts import exchanges_of
+    from evalsuite.gold.spec import exchanges_of
     from evalsuite.reports.leaderboard_documents import comparison_document, comparison_verdict
     from evalsuite.reports.record import record_of_run
     from evalsuite.reports.run_document import run_document

@@ -4,10 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evalsuite.compare.duckdb_fetchdf_compat import unsupported_type
-from evalsuite.compare.messages import (
-    shorten,
-    unsupported,
-)
+from evalsuite.compare.messages import shorten, unsupported
 from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.official_tables import all_of, match_pair
 from evalsuite.compare.table_diff import Comparisons

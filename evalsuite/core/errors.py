@@ -68,7 +68,7 @@ class MissingExtraError(EvalsuiteError):
     """
 
     def __init__(self, message: str, *, extra: str = "", other: str = "") -> None:
-        from evalsuite.core.package_info import extra_line
+        from evalsuite.core.runtime import extra_line
 
         super().__init__(message, hint=other or extra_line(extra))
 

@@ -1,23 +1,106 @@
-"""Read the spec of a gold folder: the instances of its only `*_eval.jsonl`, each with its checks, and the suite.
+"""Read the spec of a gold folder: the instances of its only `*_eval.jsonl` with their checks and question texts, and the suite.
 
 A spec that cannot be read as a whole is a GoldError with file and line. Bad parameters of one check are data: `Check.problems`.
 """
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
-from evalsuite.core import scorer_contract
+from evalsuite.core import registry
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
-from evalsuite.core.types import Check, Gold, GoldInstance, Problem, Suite
+from evalsuite.core.registry import UnknownScorerError
+from evalsuite.core.types import Check, Gold, GoldInstance, Problem, Submission, Suite
 from evalsuite.gold.suite_yaml import read_suite
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import Entry, Layout, read_objects
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SPEC_PATTERN, open_trusted
 from evalsuite.scorers import SCORERS
+
+# Gold keys that may contain the question, the likeliest first.
+_QUESTION_KEYS: Final = ("input", "question", "instruction", "prompt")
+# Longer texts are cut in reports.
+LONGEST: Final = 20_000
+# Values of `reads` of scorers whose gold names files.
+_FILES: Final = frozenset({"table", "tables", "database"})
+
+
+class Exchange(NamedTuple):
+    """Question, reference and answer of an instance; an empty text if there is none, or if it is a file."""
+
+    question: str = ""
+    reference: str = ""
+    answer: str = ""
+
+    def told(self, reason: str) -> str:
+        """Return a reason with the gold text itself in place of "the gold text", if it may be shown."""
+        from evalsuite.compare.answer_messages import LACKED, shorten
+
+        return reason.replace(f"lacks {LACKED}", f"lacks {shorten(self.reference)}") if self.reference else reason
+
+
+NOTHING: Final = Exchange()
+
+
+class Exchanges:
+    """The texts of each instance by id, `NOTHING` for one without; gold and submission are loaded at the first access."""
+
+    def __init__(self, open_sides: Callable[[], tuple[Gold | None, Submission | None]]) -> None:
+        self._open_sides = open_sides
+
+    @cached_property
+    def _sides(self) -> tuple[Mapping[str, GoldInstance], Submission | None]:
+        gold, submission = self._open_sides()
+        return {instance.instance_id: instance for instance in gold.instances} if gold is not None else {}, submission
+
+    def of(self, instance_id: str) -> Exchange:
+        """Return the texts of an instance, each cut at 20,000 characters; nothing for an answer that is a file."""
+        instances, submission = self._sides
+        instance = instances.get(instance_id)
+        given = submission.answers.get(instance_id) if submission is not None else None
+        if given is not None and (given.fault is not None or given.answer_type != "answer"):
+            return NOTHING
+        reference = reference_text(instance.checks[0], between=" | ") if instance is not None and instance.checks else None
+        question = question_of(instance) if instance is not None else ""
+        if not question or (reference is None and given is None):
+            # Gold without a question is not meant for reading, so its values are left out of reports.
+            return NOTHING
+        texts = (
+            question,
+            reference or "",
+            str(given.value) if given is not None else "",
+        )
+        return Exchange(*(text[:LONGEST] for text in texts))
+
+
+def exchanges_of(gold: Gold, submission: Submission) -> Exchanges:
+    """Return the texts for a run that has just ended."""
+    return Exchanges(lambda: (gold, submission))
+
+
+def question_of(instance: GoldInstance) -> str:
+    """Return the question among the further keys of a gold entry, else that of the file of questions; empty if there is none."""
+    said = (text for key in _QUESTION_KEYS if isinstance(text := instance.extra.get(key), str) and text)
+    return next(said, instance.asked.get("question", ""))
+
+
+def reference_text(check: Check, *, between: str = "") -> str | None:
+    """Return gold as text; None if there is none, or if the parameter only names a file. Several are JSON, or joined with `between`."""
+    gold = check.parameters.get("gold")
+    try:
+        if SCORERS.load(check.scorer).marker.reads in _FILES:
+            return None
+    except UnknownScorerError:
+        pass
+    if between and isinstance(gold, list):
+        return between.join(map(str, gold))
+    return gold if isinstance(gold, str) else None if gold is None else json.dumps(gold, ensure_ascii=False, default=str)
+
 
 # The gold query of an instance, in its folder.
 GOLD_QUERY = "gold.sql"
@@ -162,7 +245,7 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     check = Check(scorer=sys.intern(func), parameters=held, where=where, extra=extra)
     living = names_queries(check)
     misplaced = _misplaced(evaluation, where) if extra else []
-    problems = [*misplaced, *scorer_contract.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]
+    problems = [*misplaced, *registry.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]
     if living:
         hint = "configure a connection for this instance"
         problems.append(Problem(code="NEEDS_CONNECTION", message="its gold query has to be run", hint=hint, where=where))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from evalsuite.compare.official_cells import Reference
-from evalsuite.core import plugin_calls, scorer_contract
+from evalsuite.core import plugin_calls, registry
 from evalsuite.core.errors import EvalsuiteError, GoldError, UntrustedPluginError, UsageError, did_you_mean
 from evalsuite.core.types import RULES, Gold, Suite
 from evalsuite.readers.gold_files import SUITE_FILE
@@ -192,7 +192,7 @@ def _bring_scorers(value: Any, where: str, folder: Path, unexecuted: set[str] | 
     return tuple(names)
 
 
-def _known(name: str, where: str) -> scorer_contract.Scorer:
+def _known(name: str, where: str) -> registry.Scorer:
     try:
         return SCORERS.load(name)
     except EvalsuiteError as error:
@@ -318,7 +318,7 @@ def _defaults(value: Any, where: str) -> dict[str, Any]:
     for name, parameters in defaults.items():
         entry = _known(name, where)
         for key in _mapping(parameters, f"defaults of {name}", where):
-            if key not in entry.parameters and key not in scorer_contract.CONNECTION_PARAMETERS:
+            if key not in entry.parameters and key not in registry.CONNECTION_PARAMETERS:
                 raise GoldError(f"{where}: unknown parameter {key!r} of {name}", hint=did_you_mean(key, entry.parameters))
     return {"defaults": defaults}
 

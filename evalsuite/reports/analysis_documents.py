@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evalsuite.runs.human_labels import Label
     from evalsuite.runs.rescoring import Drift
     from evalsuite.stats.agreement import Confusion
-    from evalsuite.stats.repeated_samples import Passes, Repeats
+    from evalsuite.stats.intervals import Passes, Repeats
 
 
 LINT_FORMATS = ("text", "json", "github")

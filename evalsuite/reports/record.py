@@ -13,7 +13,7 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.errors import FAULTS, UsageError
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
-from evalsuite.gold.question_texts import NOTHING, Exchange, Exchanges, exchanges_of
+from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.runs.run_folder import labels_beside
 from evalsuite.runs.summary import Summary, summarise
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Record:
     """A finished run for reports: n results in gold order. `name` is the run folder's name, or the submission's if the run was not saved.
 
-    `level` is how much of gold it contains, one of `redaction.LEVELS`.
+    `level` is how much of gold it contains, one of `status.LEVELS`.
     """
 
     name: str
@@ -127,7 +127,7 @@ def redact_record(record: Record, level: str | None = None) -> Record:
 
     The totals remain those of the full results. Raises `UsageError` for an unknown level.
     """
-    from evalsuite.core.redaction import check_level, default_level, redact, redact_corrections, shows
+    from evalsuite.core.status import check_level, default_level, redact, redact_corrections, shows
 
     check_level(level)
     level = level or default_level(hidden=record.hidden)

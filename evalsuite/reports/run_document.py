@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.core.errors import FAULTS
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, kind_of, raw_value, results_by, sign_under
 from evalsuite.core.version import __version__
-from evalsuite.gold.question_texts import NOTHING, Exchange
+from evalsuite.gold.spec import NOTHING, Exchange
 from evalsuite.reports.document import EVERYWHERE, MACHINES, Case, Code, Column, Document, Form, Own, Section, Strong, Suite, Table, text_of
 from evalsuite.reports.pictures import share_bar
 from evalsuite.reports.record import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import FAULTS
-from evalsuite.core.scorer_contract import SHARE, are_rows
+from evalsuite.core.registry import SHARE, are_rows
 from evalsuite.core.status import KINDS, RANKS, failing_rule, further_results, kind_of, sign_under
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Code, Picture, Section, Tile, text_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import FAULTS, describe
-from evalsuite.core.scorer_contract import SHARE, Scorer, are_rows, readable
+from evalsuite.core.registry import SHARE, Scorer, are_rows, readable
 from evalsuite.core.types import GoldInstance, Result, Rule, Score, Submission
 from evalsuite.stats.units import CONFUSION_ROW, COUNTS, FIELD_ROW, SHARES
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
-from evalsuite.core.registry import UnknownScorerError
-from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.registry import Scorer, UnknownScorerError
 from evalsuite.core.status import own_value, results_by
 from evalsuite.reports import write
 from evalsuite.reports.record import Record, count_words, record_of_run, redact_record, verdict_line

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.errors import FaultError
-from evalsuite.core.registry import PluginBatch
-from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.registry import PluginBatch, Scorer
 from evalsuite.core.status import FURTHER_SCORERS, further_result_row, further_results
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
 from evalsuite.readers.paths import Inode

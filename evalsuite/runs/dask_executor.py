@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError
-from evalsuite.core.gc_tuning import without_collection
+from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
 from evalsuite.readers.paths import Inode

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, side_of
-from evalsuite.core.scorer_contract import CONNECTION_PARAMETERS
+from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Result, Task
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.limits import CLOCK

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, describe, error_sentence, side_of, write_error
-from evalsuite.core.scorer_contract import check_parameters
+from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Check, Fault, Problem, Task
 from evalsuite.gold.spec import GOLD_QUERY, TABLES, TEXTS, names_queries
 from evalsuite.readers.paths import FromRoot, file_name, inside

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalsuite.core.errors import UsageError
-from evalsuite.core.gc_tuning import without_collection
+from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import Result
 from evalsuite.readers.submission_files import (
     file_contents,

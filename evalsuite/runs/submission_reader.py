@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, OutputError, SubmissionError, UsageError, describe
-from evalsuite.core.scorer_contract import fits
+from evalsuite.core.registry import fits
 from evalsuite.core.types import Answer, Fault, Gold, Submission
 from evalsuite.gold.layouts import read_gold, read_submission
-from evalsuite.gold.question_texts import Exchanges, question_of
+from evalsuite.gold.spec import Exchanges, question_of
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.paths import FromRoot, metadata_like, metadata_name, open_confined
 from evalsuite.runs import WORKER_MODULES

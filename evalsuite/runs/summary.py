@@ -9,9 +9,8 @@ from evalsuite.core.errors import GoldError
 from evalsuite.core.status import STATUSES, is_ungraded, raw_value, results_by, scorers_of
 from evalsuite.core.types import Result, Rule
 from evalsuite.stats.intervals import interval_of_units, score_interval, t_interval
-from evalsuite.stats.query_rewards import pair_numbers
 from evalsuite.stats.samples import Mean, mean_under
-from evalsuite.stats.units import n_units, pooled_fields, units_of
+from evalsuite.stats.units import n_units, pair_numbers, pooled_fields, units_of
 
 N_BINS = 10
 
@@ -27,7 +26,7 @@ class Summary:
     and interval if the suite names clusters: {n_clusters, se, interval_95, note on what few clusters cannot show}. `n_units` counts records
     if an instance has many; `by_field` pools their fields. `histogram` counts the scores in ten equal bins over [0, 1], the last one
     closed; None if all scores are 0 or 1. `over_budget` counts the instances that the run's budget did not reach, by limit (run_seconds,
-    run_bytes). `pairs` is the output of `stats.query_rewards` for answers that are queries, by group too; empty if there are none.
+    run_bytes). `pairs` is the output of `stats.units.pair_numbers` for answers that are queries, by group too; empty if there are none.
 
     `scorers` are those of a suite of several, the one that makes the score first, else empty; `by_scorer` has a row for each of them.
 

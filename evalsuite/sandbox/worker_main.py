@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evalsuite.core.gc_tuning import collect_rarely
 from evalsuite.core.import_ref import ImportRef
+from evalsuite.core.runtime import collect_rarely
 from evalsuite.sandbox.framing import ANSWER, CALL, FORK, LOAD, LONGEST_ORDER, ORDER, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
 from evalsuite.sandbox.worker_sandbox import enter_sandbox, reduce_address_space

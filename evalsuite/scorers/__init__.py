@@ -11,8 +11,8 @@ from evalsuite.core.registry import Registry
 from evalsuite.scorers.metrics import METRICS
 
 BUNDLED: dict[str, ImportRef] = {
-    "string_match": ImportRef("evalsuite.scorers.string_match:string_match", "the answer contains the gold text"),
-    "number_match": ImportRef("evalsuite.scorers.number_match:number_match", "the answer contains the gold number"),
+    "string_match": ImportRef("evalsuite.scorers.text_match:string_match", "the answer contains the gold text"),
+    "number_match": ImportRef("evalsuite.scorers.text_match:number_match", "the answer contains the gold number"),
     "table_match": ImportRef("evalsuite.scorers.table_match:table_match", "a CSV table contains the gold columns"),
     "tables_match": ImportRef("evalsuite.scorers.table_match:tables_match", "several CSV tables, each against its own gold"),
     "duckdb_match": ImportRef("evalsuite.scorers.duckdb_match:duckdb_match", "tables of a DuckDB database against a gold database"),
@@ -21,13 +21,11 @@ BUNDLED: dict[str, ImportRef] = {
     ),
     # A metric is a scorer if its entry says what is judged.
     **{name: line for name, line in METRICS.items() if line.summary},
-    "qa_correctness": ImportRef("evalsuite.scorers.judge.scorers:qa_correctness", "a model decides whether a context supports the answer"),
-    "summary_quality": ImportRef(
-        "evalsuite.scorers.judge.scorers:summary_quality", "a model compares the summary with a reference summary"
-    ),
-    "hallucination": ImportRef("evalsuite.scorers.judge.scorers:hallucination", "a model decides whether a context supports every claim"),
-    "tree_match": ImportRef("evalsuite.scorers.tree_match:tree_match", "extracted JSON records against gold records, field by field"),
-    "tree_score": ImportRef("evalsuite.scorers.tree_score:tree_score", "JSON records against gold records, by structure and metrics"),
+    "qa_correctness": ImportRef("evalsuite.scorers.judge.judge:qa_correctness", "a model decides whether a context supports the answer"),
+    "summary_quality": ImportRef("evalsuite.scorers.judge.judge:summary_quality", "a model compares the summary with a reference summary"),
+    "hallucination": ImportRef("evalsuite.scorers.judge.judge:hallucination", "a model decides whether a context supports every claim"),
+    "tree_match": ImportRef("evalsuite.scorers.tree_scorers:tree_match", "extracted JSON records against gold records, field by field"),
+    "tree_score": ImportRef("evalsuite.scorers.tree_scorers:tree_score", "JSON records against gold records, by structure and metrics"),
 }
 
 SCORERS = Registry(BUNDLED, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.scorers")

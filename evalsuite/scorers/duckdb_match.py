@@ -8,7 +8,7 @@ from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.table_digests import AnyTable, DigestedTable, equal_digest, with_rows
 from evalsuite.compare.table_parameters import Labels, list_problem, needs_quotes
 from evalsuite.core.plugin_calls import report_official
-from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.registry import scorer
 from evalsuite.core.types import Fault, Problem, Score, Table
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 

@@ -9,7 +9,7 @@ from evalsuite.compare.result_sets import equal_as_bags, equal_as_sets, soft_f1
 from evalsuite.compare.strict_tables import join_verdicts, judge_table
 from evalsuite.compare.verdict import Strict
 from evalsuite.core.plugin_calls import report_official
-from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.registry import scorer
 from evalsuite.core.types import Problem, Score, Table
 from evalsuite.sql.query_pairs import ordered_by
 

@@ -10,7 +10,7 @@ from evalsuite.compare.messages import with_delimiter
 from evalsuite.compare.official_cells import RESULT_SUITES, Reference
 from evalsuite.compare.table_parameters import Labels, is_bare, list_problem, needed_columns
 from evalsuite.core.plugin_calls import report_official
-from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.registry import scorer
 from evalsuite.core.types import Fault, Problem, Rule, Score, Table
 
 OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})

@@ -19,8 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.messages import shorten
 from evalsuite.core.errors import EvalsuiteError, MissingExtraError, UsageError, did_you_mean
-from evalsuite.core.registry import UnknownScorerError
-from evalsuite.core.scorer_contract import check_parameters
+from evalsuite.core.registry import UnknownScorerError, check_parameters
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.runs.run_files import keep_out_of_git, read_json, write_atomically
 from evalsuite.scorers import SCORERS

@@ -40,7 +40,7 @@ from evalsuite.suites.stored_suites import (
 
 if TYPE_CHECKING:
     from evalsuite.core.types import Result
-    from evalsuite.gold.question_texts import Exchange
+    from evalsuite.gold.spec import Exchange
     from evalsuite.reports.record import Record
 
 

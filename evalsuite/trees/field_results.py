@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from evalsuite.core.types import Fault
 from evalsuite.stats.units import unit_details
-from evalsuite.trees.json_values import (
-    json_name,
-    loosely_same,
-)
+from evalsuite.trees.json_values import json_name, loosely_same
 
 if TYPE_CHECKING:
     from evalsuite.trees.treeval import TreevalResult

@@ -9,22 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError, describe
-from evalsuite.core.gc_tuning import without_collection
+from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import BROKEN_RECORD, Fault
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.comparators import Registry
 from evalsuite.trees.eval_schema import child_path, prepare
-from evalsuite.trees.field_matching import (
-    ContentOrder,
-    Lists,
-    Plan,
-    array_rows,
-    compare,
-    compile_plan,
-    judge,
-    transformed,
-    try_transformed,
-)
+from evalsuite.trees.field_matching import ContentOrder, Lists, Plan, array_rows, compare, compile_plan, judge, transformed, try_transformed
 from evalsuite.trees.field_results import (
     ComparatorResult,
     FieldResult,

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalsuite.core.errors import did_you_mean
-from evalsuite.core.gc_tuning import without_collection
 from evalsuite.core.import_ref import LazyModule
+from evalsuite.core.runtime import without_collection
 from evalsuite.trees.assignment import best_assignment, block_assignments, block_sums
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_counts import (

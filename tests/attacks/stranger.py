@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 PLUGIN = """
-from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.registry import scorer
 from evalsuite.core.types import Score
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.core.redaction import LEVELS
+from evalsuite.core.status import LEVELS
 from evalsuite.reports import FORMATS
 from tests.cli.test_report import marks_in, text_of
 from tests.reports.made import hidden_suite

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from evalsuite.cli import main
-from evalsuite.core.redaction import LEVELS
+from evalsuite.core.status import LEVELS
 from evalsuite.reports import BINARY, FORMATS
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT

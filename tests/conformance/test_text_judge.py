@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from evalsuite.scorers.judge.judge import QA_CHOICES, SUMMARY_CHOICES
 from evalsuite.scorers.judge.replies import Verdict, choice_reading, score_reading, yes_no_reading
-from evalsuite.scorers.judge.scorers import QA_CHOICES, SUMMARY_CHOICES
 from tests.conformance.text_kinds import JUDGE_KINDS, cases_of
 
 pytestmark = pytest.mark.conformance

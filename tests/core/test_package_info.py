@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.core import package_info
-from evalsuite.core.package_info import extra_line
+from evalsuite.core import runtime
+from evalsuite.core.runtime import extra_line
 from evalsuite.runs.signature import VERDICT_PACKAGES, signature
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -76,7 +76,7 @@ def test_for_the_python_that_runs(elsewhere: Path, monkeypatch: pytest.MonkeyPat
     """Where `pip` is another Python's (the README starts `.venv/bin/python` without activating it), the line names this one."""
     monkeypatch.setattr(shutil, "which", lambda _name: "/usr/bin/pip")
     assert extra_line("view").startswith(f"{shlex.quote(sys.executable)} -m pip install -e ")
-    monkeypatch.setattr(package_info.sys, "executable", str(elsewhere / ".venv" / "bin" / "python"))
+    monkeypatch.setattr(runtime.sys, "executable", str(elsewhere / ".venv" / "bin" / "python"))
     assert extra_line("view").startswith(".venv/bin/python -m pip install -e ")
 
 
@@ -104,7 +104,7 @@ def test_a_clone_that_was_not_installed_says_how(tmp_path: Path) -> None:
         shown = finished([bare, *words], cwd=ROOT)
         assert (shown.returncode, shown.stdout) == (2, "")
         sentence, hint = shown.stderr.splitlines()
-        assert sentence == f"error: {bare} lacks packages that evalsuite needs: {', '.join(package_info.REQUIRED)}"
+        assert sentence == f"error: {bare} lacks packages that evalsuite needs: {', '.join(runtime.REQUIRED)}"
         assert hint.startswith(f"hint: {line}")
     elsewhere = finished([bare, ROOT / "evaluate.py", "--result_dir", "x"], cwd=tmp_path)
     assert f"hint: cd {shlex.quote(str(ROOT))} && {line}" in elsewhere.stderr
@@ -125,7 +125,7 @@ def test_what_is_required_is_looked_for() -> None:
     """The table of what is imported is pyproject's, name by name."""
     required = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     names = [re.split("[<>=]", line)[0] for line in required]
-    assert [{"pyyaml": "yaml"}.get(name, name.replace("-", "_")) for name in names] == list(package_info.REQUIRED)
+    assert [{"pyyaml": "yaml"}.get(name, name.replace("-", "_")) for name in names] == list(runtime.REQUIRED)
 
 
 def test_no_page_sends_anybody_to_an_index() -> None:

@@ -17,7 +17,7 @@ from tests.processes import finished
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 PLUGIN = '''
-from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.registry import scorer
 from evalsuite.core.types import Score
 
 
@@ -120,7 +120,7 @@ def test_an_installed_package_brings_scorers(place: Path) -> None:
         ("raise BaseException\n", "my.py:1: BaseException"),
         ("def f(:\n", "my.py:1: SyntaxError"),
         (
-            'from evalsuite.core.scorer_contract import scorer\n\nscorer(reads="nothing")\n',
+            'from evalsuite.core.registry import scorer\n\nscorer(reads="nothing")\n',
             "my.py:3: UsageError: reads cannot be 'nothing'",
         ),
         (PLUGIN.replace("gold: str", "gold: 'Unknown'", 1), "shout_match: its signature raised NameError"),

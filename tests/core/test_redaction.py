@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.analysis.explain.instance_evidence import explain_results
 from evalsuite.core.errors import UsageError
-from evalsuite.core.redaction import LEVELS, level_for, redact, redact_evidence
+from evalsuite.core.status import LEVELS, level_for, redact, redact_evidence
 from evalsuite.core.types import Suite
 from evalsuite.reports.explain_documents import explanation_document
 from evalsuite.reports.terminal import as_text

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.gold.layouts import read_gold, read_submission
-from evalsuite.gold.question_texts import NOTHING, Exchange, exchanges_of
+from evalsuite.gold.spec import NOTHING, Exchange, exchanges_of
 from evalsuite.readers.limits import DEFAULT_LIMITS
 
 

@@ -10,7 +10,7 @@ import pytest
 from evalsuite import scorers
 from evalsuite.core.errors import GoldError
 from evalsuite.core.import_ref import ImportRef
-from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.registry import scorer
 from evalsuite.core.types import Problem, Score
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import EVALUATION_HINT, PAIRS_HINT

@@ -223,7 +223,7 @@ def _equality(copy: Copy, row: Row) -> None:
             return [c for c in a.lower() if c not in "aeiou"] == [c for c in b.lower() if c not in "aeiou"]
         ''',
     )
-    scorer = "evalsuite/scorers/string_match.py"
+    scorer = "evalsuite/scorers/text_match.py"
     copy.insert(scorer, "^from evalsuite.compare.text_rules import", f"from {_module(file)} import same_consonants")
     copy.insert(scorer, "^    official = match_text", "    official = Score(official=float(same_consonants(prediction, str(gold))))")
     assert json.loads(copy.commands("check string_match --prediction brlen --gold Berlin --json"))["official"] == 1
@@ -497,7 +497,7 @@ def _fault(copy: Copy, row: Row) -> None:
     suite = 'scorers: {luck: "python:luck.py:luck"}\n'
     plugin = """
         from evalsuite.core.errors import FaultError
-        from evalsuite.core.scorer_contract import scorer
+        from evalsuite.core.registry import scorer
         from evalsuite.core.types import Score
 
 

@@ -16,8 +16,7 @@ import pytest
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError
 from evalsuite.core.metric import MetricError
-from evalsuite.core.registry import as_scorer
-from evalsuite.core.scorer_contract import Marker, Scorer
+from evalsuite.core.registry import Marker, Scorer, as_scorer
 from evalsuite.core.types import Fault, Score
 from evalsuite.scorers.judge.replies import score_reading
 from evalsuite.scorers.metrics.chain import Custom
@@ -56,7 +55,7 @@ def misbehave(kind: str) -> Any:
 PLUGIN = f"""
 from typing import Any
 
-from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.registry import scorer
 from evalsuite.trees import ComparatorResult, register
 from evalsuite.core.types import Score
 

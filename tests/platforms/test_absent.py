@@ -99,7 +99,7 @@ def test_a_hang_and_a_death_cost_one_answer_each(tmp_path: Path) -> None:
     """Without forks a worker that hangs or dies is ended, named, and the others are scored."""
     plugin = tmp_path / "odd.py"
     plugin.write_text(
-        "import os, time\nfrom evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\n\n"
+        "import os, time\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n\n"
         "@scorer(reads='text')\ndef odd(prediction: str, *, expected: str = '') -> Score:\n"
         "    time.sleep(60) if prediction == 'hang' else None\n    os._exit(1) if prediction == 'die' else None\n"
         "    return Score(official=1.0, strict=1.0, reason='right')\n",

@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.compare.characters import clean
-from evalsuite.core.redaction import LEVELS
+from evalsuite.core.status import LEVELS
 from evalsuite.reports import BINARY, FORMATS
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli.showing import run_report
-from evalsuite.core.redaction import LEVELS, redact_difference
-from evalsuite.core.status import RANKS, kind_of, sign_of
+from evalsuite.core.status import LEVELS, RANKS, kind_of, redact_difference, sign_of
 from evalsuite.core.types import Result
 from evalsuite.reports import html
 from evalsuite.reports.html import as_html, html_pieces

@@ -17,7 +17,7 @@ from evalsuite.analysis.leaderboard.agreement import agree
 from evalsuite.analysis.receipts.run_claims import Finding
 from evalsuite.analysis.receipts.verification import Verified
 from evalsuite.compare.characters import clean
-from evalsuite.core.redaction import LEVELS
+from evalsuite.core.status import LEVELS
 from evalsuite.reports import FORMATS, write
 from evalsuite.reports.analysis_documents import (
     audit_document,

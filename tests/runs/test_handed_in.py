@@ -108,7 +108,7 @@ def test_a_scorer_of_texts_that_never_ends_costs_its_answer(tmp_path: Path) -> N
     """Texts are compared in workers: an answer that keeps a scorer busy for ever is a time-out, and the others are right."""
     plugin = tmp_path / "endless.py"
     plugin.write_text(
-        "from evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\n\n"
+        "from evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n\n"
         '@scorer(reads="text")\ndef endless(prediction: str, *, gold: str) -> Score:\n    """1, but for one answer."""\n'
         '    while prediction.endswith(" q3"):\n        pass\n    return Score(official=1.0, strict=1.0)\n'
     )

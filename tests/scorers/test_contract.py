@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import evalsuite
 from evalsuite.core.errors import FAULTS, FaultError
-from evalsuite.core.scorer_contract import Scorer, check_parameters
+from evalsuite.core.registry import Scorer, check_parameters
 from evalsuite.core.types import Score
 from evalsuite.reports.score_text import help_of
 from evalsuite.scorers import SCORERS

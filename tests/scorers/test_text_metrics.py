@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evalsuite.core.errors import FaultError
-from evalsuite.core.package_info import extra_line
 from evalsuite.core.plugin_calls import allowing_programs
-from evalsuite.core.scorer_contract import Scorer, check_parameters
+from evalsuite.core.registry import Scorer, check_parameters
+from evalsuite.core.runtime import extra_line
 from evalsuite.core.types import Score
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import METRICS, get_metric

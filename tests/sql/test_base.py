@@ -8,7 +8,7 @@ from types import MappingProxyType
 import pytest
 
 from evalsuite.core.errors import MissingExtraError, UsageError
-from evalsuite.core.package_info import extra_line
+from evalsuite.core.runtime import extra_line
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.session import Connection, QueryLimits, neutral
 

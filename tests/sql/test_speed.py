@@ -13,7 +13,7 @@ from evalsuite.core.types import Result
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.sql.query_pairs import EVALUATORS, time_ratio
 from evalsuite.sql.session import QueryLimits
-from evalsuite.stats.query_rewards import pair_numbers, reward_of
+from evalsuite.stats.units import pair_numbers, reward_of
 
 BIRD = EVALUATORS["bird-ex"]
 FAST, SLOW = "SELECT max(n) FROM t", "SELECT max(a.n) FROM t a, t b"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats.repeated_samples import repeated
+from evalsuite.stats.intervals import repeated
 from evalsuite.stats.samples import StatsError
 from tests.properties import examples
 

@@ -13,7 +13,7 @@ from tests.terminal.pty_harness import EVALSUITE, run
 N = 6
 SLOW = '''
 import time
-from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.registry import scorer
 from evalsuite.core.types import Score
 
 @scorer(reads="text")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evalsuite.scorers.tree_score import tree_score
+from evalsuite.scorers.tree_scorers import tree_score
 from evalsuite.trees import PairMetric, create_tree_metrics, load_json_files, treeval_score
 from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, nearly_equal
 

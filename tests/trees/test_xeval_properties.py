@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.scorers.tree_match import tree_match
+from evalsuite.scorers.tree_scorers import tree_match
 from evalsuite.trees import evaluate, infer_schema
 from evalsuite.trees.field_matching import Cross, compat_fits
 from evalsuite.trees.field_results import Notice, tally

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.analysis.explain.search import Budget, Cause, Judge, joined
 from evalsuite.core.errors import EvalsuiteError, FaultError, describe
 from evalsuite.core.import_ref import ImportRef
-from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.registry import Scorer
 from evalsuite.core.status import failing_rule
 from evalsuite.core.types import Check, Fault, Gold, Result, Rule, Table, Task
 from evalsuite.gold.layouts import read_gold
@@ -67,7 +67,7 @@ def explain_results(
     known: Gold | None = None,
     mode: str | None = None,
 ) -> Iterator[tuple[str, Data]]:
-    """Yield (instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `redaction`).
+    """Yield (instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `core.status`).
 
     Keys of the evidence: `rules` (the rules that the rest is about: the run's, or the other ones if only these fail; None if both pass),
     `status`, `reason`, and as requested `difference` (`difference.difference`), `sql` (may be empty) and `explanation` (`explain`).
@@ -338,7 +338,7 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
 
     Needs the gold and submission folders that the run names, unchanged; if they are gone or gold has changed, there is only a note.
     """
-    from evalsuite.core.redaction import shows
+    from evalsuite.core.status import shows
 
     if not ids or not shows(record.level, "class"):
         return RunEvidence()
@@ -353,7 +353,7 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
 
 def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> RunEvidence:
 
-    from evalsuite.core.redaction import redact_evidence, shows
+    from evalsuite.core.status import redact_evidence, shows
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.gold_files import gold_hash
 

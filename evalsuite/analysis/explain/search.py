@@ -23,7 +23,7 @@ from evalsuite.analysis.causes.values import DAY, Pair, cell, decimals, write_nu
 from evalsuite.compare.messages import verdicts_only
 from evalsuite.compare.strict_cells import key
 from evalsuite.core.errors import FaultError
-from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Rule, Table
 
 TRIES, TRIES_OF_MANY = 1000, 150

@@ -22,7 +22,7 @@ from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, tabl
 from evalsuite.analysis.causes.table_repairs import pick
 from evalsuite.compare.table_parameters import is_bare
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Check, Fault, Result, Rule, Score, Table, Task
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.duckdb_tables import quoted_name

@@ -42,7 +42,7 @@ from evalsuite.compare.column_profiles import with_cache
 from evalsuite.compare.messages import verdicts_only
 from evalsuite.compare.string_columns import unpacked
 from evalsuite.core.errors import UNSCORED, EvalsuiteError, FaultError
-from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.registry import Scorer
 from evalsuite.core.types import RULES, Answer, Check, Fault, Gold, GoldInstance, Result, Rule, Table, Task
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.gold_files import gold_inodes

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError
-from evalsuite.core.package_info import extra_line
-from evalsuite.core.scorer_contract import CONNECTION_PARAMETERS
+from evalsuite.core.registry import CONNECTION_PARAMETERS
+from evalsuite.core.runtime import extra_line
 from evalsuite.core.types import Check, Gold, GoldInstance
 from evalsuite.gold.connection_files import Connections, read_connections
 from evalsuite.gold.layouts import read_gold

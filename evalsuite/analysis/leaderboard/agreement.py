@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from evalsuite.core.errors import UsageError
-from evalsuite.core.redaction import redact
+from evalsuite.core.status import redact
 from evalsuite.runs.history import RunEntry, one_run
 from evalsuite.runs.human_labels import Label, Rater, read_labels
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha

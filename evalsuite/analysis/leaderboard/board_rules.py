@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.core.errors import GoldError, did_you_mean, write_error
-from evalsuite.core.redaction import LEVELS
+from evalsuite.core.status import LEVELS
 from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.runs.run_files import read_json, write_atomically
 from evalsuite.stats.samples import SEED
@@ -54,7 +54,7 @@ class BoardRules:
 
     `per_day` limits the new submissions of a team a day (UTC). With `hides_half` a half of the instances, chosen by `seed`, is scored only
     after
-    the last phase has closed. `reveal` and `feedback` are levels of `redaction.LEVELS`, `url` is the address of the site.
+    the last phase has closed. `reveal` and `feedback` are levels of `status.LEVELS`, `url` is the address of the site.
     """
 
     title: str = ""

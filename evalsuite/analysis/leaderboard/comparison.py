@@ -33,8 +33,7 @@ from evalsuite.analysis.leaderboard.pairing import (
     with_texts,
 )
 from evalsuite.core.errors import UsageError
-from evalsuite.core.redaction import check_level, default_level, shows
-from evalsuite.core.status import ZERO, raw_value
+from evalsuite.core.status import ZERO, check_level, default_level, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.human_labels import HumanEstimate, human_difference
 from evalsuite.stats.intervals import ONE_CLUSTER, Interval, clustered_interval, said_of_few
@@ -509,7 +508,7 @@ class Candidate:
 class Comparison:
     """A baseline and n candidates. `warnings` are the differences that --force ignored, and unused labels.
 
-    `seed` seeds everything that draws; `level` is how much of gold it contains, a word of `redaction.LEVELS`. `part_of` is the number of
+    `seed` seeds everything that draws; `level` is how much of gold it contains, a word of `status.LEVELS`. `part_of` is the number of
     gold's
     instances if a side was scored on fewer, None if all sides are whole.
     """

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalsuite.core.errors import UsageError, did_you_mean
-from evalsuite.core.redaction import redact, shows
 from evalsuite.core.registry import UnknownScorerError
-from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own_value, raw_value, results_by, scorers_of
+from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own_value, raw_value, redact, results_by, scorers_of, shows
 from evalsuite.core.types import Result, Rule
-from evalsuite.gold.question_texts import NOTHING, Exchange, Exchanges, exchanges_of
+from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, named_run, one_run
 from evalsuite.runs.human_labels import known_labels, labels_of
 from evalsuite.runs.run_folder import STARTED, is_submission

@@ -15,7 +15,7 @@ from evalsuite.runs.history import RUNS_FOLDER, named_run
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.runs.run_folder import RUN
 from evalsuite.runs.run_scores import RunScores
-from evalsuite.stats.repeated_samples import Repeats, repeated
+from evalsuite.stats.intervals import Repeats, repeated
 from evalsuite.stats.units import by_unit, mean_unit_details, mean_units, units_of
 
 SCHEMA_VERSION = 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_type_hints
 
 from evalsuite.core.errors import FAULTS, EvalsuiteError, OutputError, UsageError
-from evalsuite.core.scorer_contract import fits, readable
+from evalsuite.core.registry import fits, readable
 from evalsuite.core.types import Fault, Gold, Result, Rule, Submission, Task
 from evalsuite.gold.connection_files import Connections
 from evalsuite.gold.errata import Errata, read_errata

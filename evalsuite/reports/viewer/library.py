@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.types import Result
-from evalsuite.gold.question_texts import question_of, reference_text
+from evalsuite.gold.spec import question_of, reference_text
 from evalsuite.readers.paths import metadata_name
 from evalsuite.reports.record import Record, record_of_entry, redact_record
 from evalsuite.runs.history import CONTEXTS, LONGEST, TAGS, RunEntry, part_asked_for, read_run, read_run_file, submission_folder

@@ -24,9 +24,8 @@ from typing import Any, Final
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import ImportRef
-from evalsuite.scorers.judge.providers import BatchApi, Provider
 from evalsuite.scorers.judge.settings import Settings
-from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, Response, TransportError, reply_of, send
+from evalsuite.scorers.judge.transport import BatchApi, Provider, RecordedReplies, Reply, Request, Response, TransportError, reply_of, send
 
 _MINUTE = 60.0
 _STEP = 0.5  # seconds after which a waiting call checks again whether it was stopped
@@ -349,13 +348,11 @@ def _portions(requests: Sequence[Request], body_of: Any) -> Iterator[dict[str, d
 
 
 PROVIDERS: Final[Mapping[str, ImportRef]] = {
-    "openai": ImportRef(
-        "evalsuite.scorers.judge.providers.openai_chat:PROVIDER", "OpenAI's chat completions, and whatever speaks that protocol"
-    ),
-    "responses": ImportRef("evalsuite.scorers.judge.providers.openai_responses:PROVIDER", "OpenAI's responses"),
-    "azure": ImportRef("evalsuite.scorers.judge.providers.azure:PROVIDER", "Azure OpenAI: `model` is the deployment"),
-    "anthropic": ImportRef("evalsuite.scorers.judge.providers.anthropic:PROVIDER", "Anthropic's messages"),
-    "gemini": ImportRef("evalsuite.scorers.judge.providers.gemini:PROVIDER", "Gemini's generateContent"),
+    "openai": ImportRef("evalsuite.scorers.judge.transport:OPENAI_CHAT", "OpenAI's chat completions, and whatever speaks that protocol"),
+    "responses": ImportRef("evalsuite.scorers.judge.transport:OPENAI_RESPONSES", "OpenAI's responses"),
+    "azure": ImportRef("evalsuite.scorers.judge.transport:AZURE", "Azure OpenAI: `model` is the deployment"),
+    "anthropic": ImportRef("evalsuite.scorers.judge.transport:ANTHROPIC", "Anthropic's messages"),
+    "gemini": ImportRef("evalsuite.scorers.judge.transport:GEMINI", "Gemini's generateContent"),
 }
 
 # After this many calls in a row that failed permanently, the judge counts as down and no more calls are made.

@@ -14,9 +14,8 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Final, NamedTuple
 
-from evalsuite.scorers.judge.judge import Judge, Question
+from evalsuite.scorers.judge.judge import SUMMARY_CHOICES, WANTED_CHOICE, Judge, Question, question_of
 from evalsuite.scorers.judge.replies import Verdict, choice_reading, score_reading
-from evalsuite.scorers.judge.scorers import SUMMARY_CHOICES, WANTED_CHOICE, question_of
 from evalsuite.scorers.judge.settings import Settings, read_prompt
 
 FILE: Final = "probes.json"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from evalsuite.core import scorer_contract
+from evalsuite.core import registry
 from evalsuite.core.errors import FaultError, UsageError, did_you_mean
 
 Message = Mapping[str, str]
@@ -258,11 +258,11 @@ def read_settings(section: Mapping[str, Any], *, folder: Path | None = None) -> 
             raise UsageError(f"unknown key {key!r} in judge", hint=hint or did_you_mean(str(key), known))
         if key == "cache" and value is False:
             value = ""
-        if not scorer_contract.fits(value, _TYPES[key]):
+        if not registry.fits(value, _TYPES[key]):
             found = "" if key == "key_env" else f", found {value!r}"
             choices = typing.get_args(_TYPES[key]) if typing.get_origin(_TYPES[key]) is Literal else ()
             hint = did_you_mean(str(value), choices) if choices else ""
-            raise UsageError(f"judge.{key} must be {scorer_contract.readable(_TYPES[key])}{found}", hint=hint)
+            raise UsageError(f"judge.{key} must be {registry.readable(_TYPES[key])}{found}", hint=hint)
         if key in _AT_LEAST and not _AT_LEAST[key] <= value < float("inf"):
             raise UsageError(f"judge.{key} must be at least {_AT_LEAST[key]:g}, found {value!r}")
         if (key == "key_env" and value and not value.isidentifier()) or (key == "base_url" and secret_in(value)):

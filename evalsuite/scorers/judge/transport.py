@@ -1,7 +1,9 @@
-"""One POST with a deadline for the whole call, on the standard library.
+"""Requests to model providers: one POST with a deadline for the whole call, and the protocol of each provider.
 
 httpx is not used: its time limit applies to each read, so that a server that sends one byte per minute keeps a call open for ever, and
 redirects and connection pools are not needed. `http.client` on a socket with a deadline is shorter than an adapter.
+
+A new provider is one `Provider` here and one entry in `client.PROVIDERS`.
 """
 
 import hashlib
@@ -10,11 +12,11 @@ import json
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import SplitResult, urlsplit
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import SplitResult, parse_qs, quote, urlsplit, urlunsplit
 
 from evalsuite.core.errors import FaultError
 
@@ -270,3 +272,368 @@ class _Raw(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         return self._source.recv_into(buffer)
+
+
+# (method, address, body, kind=media type, most_bytes=) -> the response, after retries. Raises `FaultError` for an unusable one.
+Call = Callable[..., Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchState:
+    """State of a batch: whether it is complete, the addresses of its results, and the reasons for missing results."""
+
+    is_over: bool
+    places: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchApi:
+    """Batch API of a provider.
+
+    Args:
+        start: (call, base address, bodies by key) -> the id of a new batch.
+        look: (call, base address, id) -> its state.
+        line: one JSON line of the results -> (key, the reply's JSON, the reason if there is none).
+    """
+
+    start: Callable[[Call, str, Mapping[str, Mapping[str, Any]]], str]
+    look: Callable[[Call, str, str], BatchState]
+    line: Callable[[Any], tuple[str, object, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """Protocol of one provider.
+
+    Args:
+        address: (base address, model) -> the address of a request.
+        body: a request -> its JSON body.
+        read: the reply's JSON -> the reply, None if it is not from this provider; missing keys may raise LookupError, TypeError or
+            AttributeError.
+        key_header: the header of the key if the settings name none.
+        headers: further headers of each request.
+        limit_key: the key of the body that limits the reply, and the alternative that some models require.
+        batches: its batch API, if it has one.
+    """
+
+    address: Callable[[str, str], str]
+    body: Callable[[Request], dict[str, Any]]
+    read: Callable[[Any], Reply | None]
+    key_header: str = "Authorization"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    limit_key: tuple[str, str] | None = None
+    batches: BatchApi | None = None
+
+    def reply(self, body: bytes) -> Reply | None:
+        """Return the reply in a response's body, None if there is none."""
+        try:
+            return self.reply_in(json.loads(body))
+        except (ValueError, RecursionError):
+            return None
+
+    def reply_in(self, said: object) -> Reply | None:
+        """Return the reply in the JSON of a response, None if there is none."""
+        try:
+            return self.read(said)
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+            return None
+
+
+def below(base_url: str, ending: str) -> str:
+    """Return the address with `ending` appended to its path, unless it is there already; a query is kept."""
+    parts = urlsplit(base_url)
+    path = parts.path.rstrip("/")
+    return urlunsplit(parts._replace(path=path if path.endswith(ending) else path + ending, fragment=""))
+
+
+def parameters_of(request: Request, renamed: Mapping[str, str]) -> dict[str, Any]:
+    """Return the request's parameters under the provider's names, without null ones."""
+    return {renamed.get(key, key): value for key, value in request.parameters.items() if value is not None}
+
+
+def text_of(parts: Any, kinds: tuple[str, ...] = ()) -> str:
+    """Return the joined texts of a list of parts, of all kinds or of the named ones."""
+    chosen = [part for part in parts if isinstance(part, dict) and (not kinds or part.get("type") in kinds)]
+    return "".join(part["text"] for part in chosen if isinstance(part.get("text"), str))
+
+
+def counted(usage: Any, *keys: str) -> int:
+    """Return the sum of some token counts; other values count 0."""
+    values = [usage.get(key) for key in keys] if isinstance(usage, dict) else []
+    return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
+
+
+def word(value: Any) -> str:
+    """Return the value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+_OVER: Final = frozenset({"completed", "failed", "expired", "cancelled"})
+_BOUNDARY: Final = "evalsuite-lines-of-requests-7d41"
+
+
+def openai_batches(endpoint: str) -> BatchApi:
+    """Return the batch API of one endpoint: `/chat/completions` or `/responses`."""
+
+    def start(call: Call, base_url: str, bodies: Mapping[str, Mapping[str, Any]]) -> str:
+        """Start a batch of these bodies by key and return its id."""
+        root, url = base_url.rstrip("/").removesuffix(endpoint), f"/v1{endpoint}"
+        lines = [{"custom_id": key, "method": "POST", "url": url, "body": body} for key, body in bodies.items()]
+        data = _form("".join(json.dumps(line) + "\n" for line in lines).encode())
+        kind = f"multipart/form-data; boundary={_BOUNDARY}"
+        file = json.loads(call("POST", below(root, "/files"), data, kind=kind).body)["id"]
+        wanted = {"input_file_id": file, "endpoint": url, "completion_window": "24h"}
+        return str(json.loads(call("POST", below(root, "/batches"), json.dumps(wanted).encode()).body)["id"])
+
+    def look(call: Call, base_url: str, id_: str) -> BatchState:
+        """Return the state of a batch; a failed or expired one may have partial results."""
+        root = base_url.rstrip("/").removesuffix(endpoint)
+        said = json.loads(call("GET", below(root, f"/batches/{quote(id_, safe='')}")).body)
+        files = [said.get(key) for key in ("output_file_id", "error_file_id")]
+        problems = (said.get("errors") or {}).get("data") or [{}]
+        told = f": {word(problems[0].get('message'))}" if problems[0].get("message") else ""
+        return BatchState(
+            is_over=said["status"] in _OVER,
+            places=tuple(below(root, f"/files/{quote(file, safe='')}/content") for file in files if isinstance(file, str)),
+            why="" if said["status"] == "completed" else f"the batch {word(said['status'])}{told}",
+        )
+
+    return BatchApi(start=start, look=look, line=_line)
+
+
+def _form(lines: bytes) -> bytes:
+    """Return the upload as a form with two parts."""
+    purpose = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
+    file = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="requests.jsonl"\r\n'
+    file += "Content-Type: application/jsonl\r\n\r\n"
+    return (purpose + file).encode() + lines + f"\r\n--{_BOUNDARY}--\r\n".encode()
+
+
+def _line(said: Any) -> tuple[str, object, str]:
+    """Return (key, the reply's body, the reason if there is none) of a line of a result file."""
+    response = said.get("response") or {}
+    body = response.get("body")
+    if response.get("status_code") == 200:
+        return said["custom_id"], body, ""
+    error = (body or {}).get("error") or said.get("error") or {}
+    status = f"HTTP {response['status_code']}" if response.get("status_code") else "no reply"
+    return said["custom_id"], None, f"the batch says {status}: {word(error.get('message')) or word(error.get('code'))}"
+
+
+def chat_address(base_url: str, _: str) -> str:
+    """Return the address of the chat completions."""
+    return below(base_url, "/chat/completions")
+
+
+def chat_body(request: Request) -> dict[str, Any]:
+    """Return model, messages and parameters unchanged."""
+    return request.body()
+
+
+def read_chat(said: Any) -> Reply | None:
+    """Return the first choice's text with its token counts. A refusal is a reply without text; a text may consist of parts."""
+    choice = said["choices"][0]
+    content = choice["message"].get("content")
+    if isinstance(content, list):
+        content = text_of([part for part in content if part.get("type") in (None, "text", "output_text")])
+    if content is not None and not isinstance(content, str):
+        return None
+    usage = said.get("usage")
+    return Reply(
+        text=content or "",
+        n_prompt_tokens=counted(usage, "prompt_tokens"),
+        n_completion_tokens=counted(usage, "completion_tokens"),
+        finish="refusal" if choice["message"].get("refusal") else word(choice.get("finish_reason")),
+        served=word(said.get("model")),
+    )
+
+
+OPENAI_CHAT = Provider(
+    address=chat_address,
+    body=chat_body,
+    read=read_chat,
+    limit_key=("max_tokens", "max_completion_tokens"),
+    batches=openai_batches("/chat/completions"),
+)
+
+
+_RESPONSES_NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
+
+
+def responses_address(base_url: str, _: str) -> str:
+    """Return the address of the responses API."""
+    return below(base_url, "/responses")
+
+
+def responses_body(request: Request) -> dict[str, Any]:
+    """Return model, messages and parameters; nothing is stored on the server unless the parameters say `store: true`."""
+    messages = [dict(message) for message in request.messages]
+    return {"model": request.model, "input": messages, "store": False, **parameters_of(request, _RESPONSES_NAMES)}
+
+
+def read_responses(said: Any) -> Reply | None:
+    """Return the text of all messages in the output."""
+    messages = [item for item in said["output"] if item.get("type") == "message"]
+    cut = said.get("incomplete_details")
+    reason = word(cut.get("reason")) if isinstance(cut, dict) else ""
+    if not messages and said.get("status") not in ("completed", "incomplete"):
+        return None
+    usage = said.get("usage")
+    return Reply(
+        text="".join(text_of(message["content"], ("output_text",)) for message in messages),
+        n_prompt_tokens=counted(usage, "input_tokens"),
+        n_completion_tokens=counted(usage, "output_tokens"),
+        finish="length" if reason == "max_output_tokens" else reason or "stop",
+        served=word(said.get("model")),
+    )
+
+
+OPENAI_RESPONSES = Provider(address=responses_address, body=responses_body, read=read_responses, batches=openai_batches("/responses"))
+
+
+AZURE_VERSION = "2024-10-21"
+
+
+def azure_address(base_url: str, model: str) -> str:
+    """Return the address of the deployment's chat completions, from a resource (`https://NAME.openai.azure.com`) or a longer address.
+
+    The API version is taken from the address, by default the last stable one; the newer `/openai/v1` has no version.
+    """
+    parts = urlsplit(base_url)
+    path = parts.path.rstrip("/")
+    if path.endswith("/openai/v1") or "/deployments/" in path:
+        whole = below(base_url, "/chat/completions")
+    else:
+        path = path.removesuffix("/openai")
+        whole = urlunsplit(parts._replace(path=f"{path}/openai/deployments/{quote(model, safe='')}/chat/completions", fragment=""))
+    parts = urlsplit(whole)
+    if "/openai/v1/" in parts.path or "api-version" in parse_qs(parts.query):
+        return whole
+    return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, f"api-version={AZURE_VERSION}")))))
+
+
+AZURE = Provider(
+    address=azure_address, body=chat_body, read=read_chat, key_header="api-key", limit_key=("max_tokens", "max_completion_tokens")
+)
+
+
+ANTHROPIC_VERSION = "2023-06-01"
+_MOST_TOKENS = 1024  # used if the request has no limit
+_MESSAGES_NAMES = {"max_completion_tokens": "max_tokens", "stop": "stop_sequences"}
+
+
+def messages_address(base_url: str, _: str) -> str:
+    """Return the address of the messages API."""
+    return below(base_url, "/messages")
+
+
+def messages_body(request: Request) -> dict[str, Any]:
+    """Return model, messages, system text and parameters."""
+    system = "\n\n".join(message["content"] for message in request.messages if message["role"] == "system")
+    messages = [dict(message) for message in request.messages if message["role"] != "system"]
+    given = {"max_tokens": _MOST_TOKENS, **parameters_of(request, _MESSAGES_NAMES)}
+    return {"model": request.model, **({"system": system} if system else {}), "messages": messages, **given}
+
+
+def read_messages(said: Any) -> Reply | None:
+    """Return the text of all parts, without thinking."""
+    usage = said.get("usage")
+    stop = word(said.get("stop_reason"))
+    return Reply(
+        text=text_of(said["content"], ("text",)),
+        n_prompt_tokens=counted(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+        n_completion_tokens=counted(usage, "output_tokens"),
+        finish="length" if stop == "max_tokens" else stop,
+        served=word(said.get("model")),
+    )
+
+
+def start_batch(call: Call, base_url: str, bodies: Mapping[str, Mapping[str, Any]]) -> str:
+    """Start a batch of these bodies by key and return its id."""
+    requests = [{"custom_id": key, "params": params} for key, params in bodies.items()]
+    return str(json.loads(call("POST", _message_batches(base_url), json.dumps({"requests": requests}).encode()).body)["id"])
+
+
+def look_at_batch(call: Call, base_url: str, id_: str) -> BatchState:
+    """Return the state of a batch. Results are fetched from the configured address, whatever the response names."""
+    place = f"{_message_batches(base_url)}/{quote(id_, safe='')}"
+    is_over = json.loads(call("GET", place).body)["processing_status"] == "ended"
+    return BatchState(is_over=is_over, places=(f"{place}/results",) if is_over else ())
+
+
+def line_of_batch(said: Any) -> tuple[str, object, str]:
+    """Return (key, the message, the reason if there is none) of a result line: succeeded, errored, canceled, expired."""
+    result = said["result"]
+    if result["type"] == "succeeded":
+        return said["custom_id"], result["message"], ""
+    error = result.get("error") or {}
+    told = word((error.get("error") or error).get("message"))
+    return said["custom_id"], None, f"the batch says {word(result['type'])}" + (f": {told}" if told else "")
+
+
+def _message_batches(base_url: str) -> str:
+    return below(base_url.rstrip("/").removesuffix("/messages"), "/messages/batches")
+
+
+ANTHROPIC = Provider(
+    address=messages_address,
+    body=messages_body,
+    read=read_messages,
+    key_header="x-api-key",
+    headers={"anthropic-version": ANTHROPIC_VERSION},
+    batches=BatchApi(start=start_batch, look=look_at_batch, line=line_of_batch),
+)
+
+
+_GEMINI_NAMES = {
+    "max_tokens": "maxOutputTokens",
+    "max_completion_tokens": "maxOutputTokens",
+    "stop": "stopSequences",
+    "top_p": "topP",
+    "top_k": "topK",
+    "presence_penalty": "presencePenalty",
+    "frequency_penalty": "frequencyPenalty",
+}
+_BESIDE = ("safetySettings", "tools", "toolConfig", "cachedContent")
+
+
+def gemini_address(base_url: str, model: str) -> str:
+    """Return `models/MODEL:generateContent` under a base address."""
+    parts = urlsplit(base_url)
+    path = f"{parts.path.rstrip('/').removesuffix('/models')}/models/{quote(model.removeprefix('models/'), safe='')}:generateContent"
+    return urlunsplit(parts._replace(path=path, fragment=""))
+
+
+def gemini_body(request: Request) -> dict[str, Any]:
+    """Return the messages as contents, with a separate system text."""
+    system = [{"text": message["content"]} for message in request.messages if message["role"] == "system"]
+    contents = [
+        {"role": "model" if message["role"] == "assistant" else "user", "parts": [{"text": message["content"]}]}
+        for message in request.messages
+        if message["role"] != "system"
+    ]
+    given = parameters_of(request, _GEMINI_NAMES)
+    beside = {key: given.pop(key) for key in _BESIDE if key in given}
+    return {**({"systemInstruction": {"parts": system}} if system else {}), "contents": contents, "generationConfig": given, **beside}
+
+
+def read_gemini(said: Any) -> Reply | None:
+    """Return the first candidate's text without thoughts; a blocked prompt is a reply without text."""
+    usage = said.get("usageMetadata")
+    if not said.get("candidates"):
+        blocked = word(said["promptFeedback"].get("blockReason"))
+        return Reply(text="", n_prompt_tokens=counted(usage, "promptTokenCount"), finish=blocked) if blocked else None
+    candidate = said["candidates"][0]
+    parts = [part for part in candidate.get("content", {}).get("parts", []) if not part.get("thought")]
+    finish = word(candidate.get("finishReason"))
+    return Reply(
+        text=text_of(parts),
+        n_prompt_tokens=counted(usage, "promptTokenCount"),
+        n_completion_tokens=counted(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+        finish="length" if finish == "MAX_TOKENS" else finish.lower(),
+        served=word(said.get("modelVersion")),
+    )
+
+
+GEMINI = Provider(address=gemini_address, body=gemini_body, read=read_gemini, key_header="x-goog-api-key")

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Final, Literal
 from evalsuite.core.errors import FaultError, describe
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.core.types import Reads, Score
-from evalsuite.scorers.judge.judge import Decision, Judge, Question
+from evalsuite.scorers.judge.judge import Decision, Judge, Question, question_of, score_of
 from evalsuite.scorers.judge.replies import score_reading, yes_no_reading
-from evalsuite.scorers.judge.scorers import question_of, score_of
 from evalsuite.scorers.judge.settings import Prompt, Settings, read_prompt
 
 # Placeholders that a prompt may contain in addition to `boundary`.

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from evalsuite.compare.answer_messages import shorten
 from evalsuite.core.metric import Direction, Measure, Metric, MetricError, best
-from evalsuite.scorers.metrics.tokens import squad, unicode_tokens
+from evalsuite.scorers.metrics.rouge import squad, unicode_tokens
 
 ASCII_SPACES: Final = " \t\n\v\f\r\0"
 # Characters of Ruby's [[:punct:]] outside Unicode's category P.

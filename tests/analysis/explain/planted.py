@@ -11,7 +11,7 @@ from evalsuite.analysis.causes.table_alignment import TablePair, table_pairs
 from evalsuite.analysis.causes.table_repairs import pick, rows_of, with_column, with_rows
 from evalsuite.analysis.explain.instance_evidence import explain
 from evalsuite.core.errors import FaultError
-from evalsuite.core.scorer_contract import Scorer
+from evalsuite.core.registry import Scorer
 from evalsuite.core.types import RULES, Fault, Rule, Table, Task
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits

@@ -18,10 +18,9 @@ from evalsuite.core.types import Result, Table
 from evalsuite.reports import FORMATS
 from evalsuite.reports.analysis_documents import margins_document
 from evalsuite.reports.terminal import as_text
-from evalsuite.scorers.number_match import number_match
 from evalsuite.scorers.table_match import table_match
-from evalsuite.scorers.tree_match import tree_match
-from evalsuite.scorers.tree_score import tree_score
+from evalsuite.scorers.text_match import number_match
+from evalsuite.scorers.tree_scorers import tree_match, tree_score
 from tests.properties import examples
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 EASY, HARD = "The cat sat. The dog ran.", "Notwithstanding considerable institutional opposition, deregulation accelerated."
 PLUGIN = """
-from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.registry import scorer
 
 @scorer(reads="text", range=None)
 def words(prediction, *, gold=None):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.compare.table_parameters import needed_columns
-from evalsuite.core.scorer_contract import check_parameters
+from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Fault, Score
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.table_match import table_match

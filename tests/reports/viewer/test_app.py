@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.core.package_info import extra_line
+from evalsuite.core.runtime import extra_line
 from evalsuite.reports.test_suite import TestSuite
 from evalsuite.reports.viewer.library import open_library
 from evalsuite.reports.viewer.pages import STATIC

@@ -100,7 +100,7 @@ def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: 
     monkeypatch.setattr(SCORERS, "_known", {})
     plugin = tmp_path / "deadly.py"
     plugin.write_text(
-        "import os\nfrom evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\n"
+        "import os\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n"
         "@scorer(reads='text')\ndef deadly(prediction: str, *, gold: str) -> Score:\n"
         "    if prediction == 'die':\n        os._exit(1)\n"
         "    return Score(official=float(prediction == gold), strict=float(prediction == gold))\n"
@@ -119,7 +119,7 @@ def test_a_worker_has_all_it_needs_before_its_first_answer(tmp_path: Path, monke
     monkeypatch.setattr(SCORERS, "metrics", {})
     plugin = tmp_path / "curious.py"
     plugin.write_text(
-        "import sys\nfrom evalsuite.core.scorer_contract import scorer\n"
+        "import sys\nfrom evalsuite.core.registry import scorer\n"
         "from evalsuite.core.types import Score\n\nBEFORE = set(sys.modules)\n\n\n"
         "@scorer(reads='text')\ndef curious(prediction: str, *, gold: str) -> Score:\n"
         "    late = [name for name in sys.modules if name.startswith('evalsuite.') and name not in BEFORE]\n"

@@ -25,7 +25,7 @@ from evalsuite.scorers import SCORERS
 SLEEPERS = """
 import os
 import time
-from evalsuite.scorers import tree_match
+from evalsuite.scorers import tree_scorers as tree_match
 from evalsuite.compare import strict_tables
 
 
@@ -66,7 +66,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
     monkeypatch.setattr(SCORERS, "_known", {})
     plugin = tmp_path / "sleepers.py"
     plugin.write_text(
-        SLEEPERS.format("slow") + "\nfrom evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\n\n"
+        SLEEPERS.format("slow") + "\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n\n"
         '@scorer(reads="text")\ndef sleepers(prediction: str, *, gold: str) -> Score:\n    """Nothing."""\n    return Score(official=1.0)\n'
     )
     SCORERS.load_file(plugin)
@@ -172,7 +172,7 @@ def test_an_official_verdict_that_is_late_is_a_timeout(folders: tuple[Path, Path
     """Official rules that take too long leave nothing known of the answer."""
     plugin = folders[0].parent / "slower.py"
     plugin.write_text(
-        "import time\nfrom evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n\n\n"
+        "import time\nfrom evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n\n\n"
         '@scorer(reads="text")\ndef slower(prediction: str, *, gold: str) -> Score:\n    """Late."""\n    time.sleep(600)\n'
     )
     SCORERS.load_file(plugin)

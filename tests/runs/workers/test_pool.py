@@ -213,7 +213,7 @@ PATIENT = """
 import time
 from pathlib import Path
 
-from evalsuite.core.scorer_contract import scorer; from evalsuite.core.plugin_calls import report_official
+from evalsuite.core.registry import scorer; from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.types import Score, Table
 
 
@@ -427,7 +427,7 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
     """What one answer left in a worker's memory cannot make the next one fail: the answers behind it get another worker pair."""
     plugin = tmp_path / "hoarder.py"
     plugin.write_text(
-        "from evalsuite.core.scorer_contract import scorer\nfrom evalsuite.core.types import Score\n"
+        "from evalsuite.core.registry import scorer\nfrom evalsuite.core.types import Score\n"
         "from evalsuite.runs import answer_workers\n\n\n"
         '@scorer(reads="text")\ndef hoarder(prediction: str, *, gold: str) -> Score:\n    """1, and the worker is full."""\n'
         "    answer_workers.Memory.is_short = lambda *_, **__: True\n    return Score(official=1.0, strict=1.0)\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.core.scorer_contract import check_parameters
+from evalsuite.core.registry import check_parameters
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings, read_settings, semantic_comparator
 from tests.scorers.judge.conftest import Serve

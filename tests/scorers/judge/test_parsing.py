@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.scorers.judge.judge import QA_CHOICES, SUMMARY_CHOICES
 from evalsuite.scorers.judge.replies import choice_reading, claims_reading, read_results, score_reading, yes_no_reading
-from evalsuite.scorers.judge.scorers import QA_CHOICES, SUMMARY_CHOICES
 from tests.properties import examples
 
 SCORES = [

@@ -9,9 +9,8 @@ import pytest
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers.judge import Judge
 from evalsuite.scorers.judge.client import PROVIDERS, Client, Exchange, Pace
-from evalsuite.scorers.judge.providers import Provider
 from evalsuite.scorers.judge.settings import Settings
-from evalsuite.scorers.judge.transport import Request
+from evalsuite.scorers.judge.transport import Provider, Request
 from tests.scorers.judge.conftest import KEY, Serve
 from tests.scorers.judge.server import Say, Server
 

@@ -9,8 +9,8 @@ import pytest
 
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Question
+from evalsuite.scorers.judge.judge import SUMMARY_CHOICES
 from evalsuite.scorers.judge.replies import Reading, choice_reading, score_reading, yes_no_reading
-from evalsuite.scorers.judge.scorers import SUMMARY_CHOICES
 from evalsuite.scorers.judge.transport import Reply
 from tests.scorers.judge.conftest import Serve
 from tests.scorers.judge.server import Say, completion, prompt_of

@@ -223,7 +223,7 @@ def test_gold_cannot_give_the_permission(name: str, parameters: dict[str, Any]) 
         with pytest.raises(UsageError, match="allow_programs is said by whoever scores"):
             evalsuite.score(name, "x = 1", **parameters)
     else:
-        from evalsuite.core.scorer_contract import check_parameters
+        from evalsuite.core.registry import check_parameters
         from evalsuite.scorers import SCORERS
 
         assert [problem.message for problem in check_parameters(SCORERS.load(name), {**parameters, "allow_programs": own})] == [

@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.core.errors import MissingExtraError
 from evalsuite.core.metric import MetricError
-from evalsuite.core.package_info import extra_line
+from evalsuite.core.runtime import extra_line
 from evalsuite.scorers.metrics import get_metric
 from evalsuite.scorers.metrics.bertscore import greedy_match
 from evalsuite.scorers.metrics.prose import DISCLAIMER, proper, vague

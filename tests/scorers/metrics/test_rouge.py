@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.scorers.metrics import get_metric
-from evalsuite.scorers.metrics.rouge import lcs_length, lcs_places
-from evalsuite.scorers.metrics.tokens import stem
+from evalsuite.scorers.metrics.rouge import lcs_length, lcs_places, stem
 from tests.models.subsequence import f_measure, lcs, union_places
 from tests.properties import examples
 

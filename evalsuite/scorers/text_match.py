@@ -1,4 +1,4 @@
-"""`number_match`: the answer contains the gold number."""
+"""`string_match` and `number_match`: the answer contains the gold text, or the gold number."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -6,13 +6,67 @@ from typing import Any, Literal
 
 from evalsuite.compare.answer_messages import EXCLUDED
 from evalsuite.compare.number_rules import gold_numbers, match_number, match_number_strictly, number_margin
+from evalsuite.compare.text_rules import excluded_text, match_text, match_text_strictly
 from evalsuite.compare.verdict import Cause, Official, Strict, join
-from evalsuite.core.scorer_contract import scorer
+from evalsuite.core.registry import scorer
 from evalsuite.core.types import Problem, Score
-from evalsuite.scorers.string_match import exclude_problems
 
 
-def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
+def string_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
+    """Return problems of the parameters: a gold that matches everything or nothing, or an exclusion that matches everything."""
+    gold = parameters.get("gold", "?")
+    golds = [gold] if isinstance(gold, str) else gold
+    if not golds:
+        yield Problem(code="BAD_SPEC", message="gold is an empty list", hint="name at least one accepted text")
+    if "" in golds:
+        yield Problem(code="BAD_SPEC", message="gold contains an empty text, which matches every answer", hint="remove the empty text")
+    yield from exclude_problems(parameters)
+
+
+def exclude_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
+    """Return problems of `exclude`: an empty text, or a single text that the reference reads letter by letter."""
+    exclude = parameters.get("exclude", ())
+    if exclude == "" or "" in list(exclude):
+        yield Problem(code="BAD_SPEC", message="exclude contains an empty text, which matches every answer", hint="remove the empty text")
+    elif isinstance(exclude, str):
+        message = "exclude is a text and no list: the reference excludes each of its letters"
+        yield Problem(code="BAD_SPEC", message=message, hint=f"write [{exclude!r}]", blocks=frozenset())
+
+
+@scorer(reads="text", validate=string_problems)
+def string_match(
+    prediction: str,
+    *,
+    gold: str | list[str],
+    conj: Literal["and", "or"] = "or",
+    exclude: str | Sequence[str] = (),
+) -> Score:
+    """1 if the answer contains a gold text (each one with `conj: and`) and no excluded one, ignoring case; else 0.
+
+    Official: a substring anywhere. Strict: whole words, with Unicode forms, case and spaces folded on both sides.
+
+    Range: 0 or 1. Source: Spider 2.0.
+
+    Args:
+        prediction: the answer.
+        gold: the accepted text or texts.
+        conj: `or`, one gold is enough; `and`, all are needed.
+        exclude: texts that must not be in the answer.
+
+    Example:
+        `{"func": "string_match", "parameters": {"gold": ["Paris"], "exclude": ["London"]}}`
+    """
+    official = match_text(prediction, gold, conj=conj, exclude=exclude)
+    strict = match_text_strictly(prediction, gold, conj=conj, exclude=exclude)
+    return join(official, strict, up=_why_not_text(prediction, exclude))
+
+
+def _why_not_text(prediction: str, exclude: str | Sequence[str]) -> Cause:
+    """Return the cause if only strict accepts: an exclusion inside a word, or a spelling form."""
+    return "exclude inside a word" if excluded_text(prediction, exclude) is not None else "spelling form"
+
+
+def number_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     """Return problems of the parameters: no gold, or a gold that is not a finite number."""
     gold = parameters.get("gold", 0)
     if gold == []:
@@ -28,7 +82,7 @@ def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     yield from exclude_problems(parameters)
 
 
-@scorer(reads="text", validate=problems)
+@scorer(reads="text", validate=number_problems)
 def number_match(
     prediction: str,
     *,
@@ -74,10 +128,10 @@ def number_match(
             is_right=strict.value == 1,
             accepts=lambda tolerance: strictly(abs_tol=tolerance).value == 1,
         )
-    return join(official, strict, up=_why_refused(official, strict, both_forms=percentage and conj == "and"), margin=margin)
+    return join(official, strict, up=_why_no_number(official, strict, both_forms=percentage and conj == "and"), margin=margin)
 
 
-def _why_refused(official: Official, strict: Strict, *, both_forms: bool) -> Cause:
+def _why_no_number(official: Official, strict: Strict, *, both_forms: bool) -> Cause:
     """Return the cause if only strict accepts; `both_forms`: the reference requires each gold as fraction and as percent."""
     if official.reason.startswith(EXCLUDED):
         return "exclude inside a word"
