@@ -102,10 +102,7 @@ class FaultKind:
 
 
 FAULTS: dict[str, FaultKind] = {
-    "BAD_PATH": FaultKind(
-        message="the path is not allowed",
-        hint="give a plain relative path inside the instance's own folder",
-    ),
+    "BAD_PATH": FaultKind(message="the path is not allowed", hint="give a plain relative path inside the instance's own folder"),
     "MISSING_FILE": FaultKind(message="the file is not there", hint="paths are relative to <submission>/<instance_id>/"),
     "NOT_REGULAR_FILE": FaultKind(message="not a regular file", hint="submit a plain file: no folder, link, pipe or device"),
     "TOO_LARGE": FaultKind(message="the file is larger than the limit", hint="submit a smaller file, or raise the limit by its name"),
@@ -156,9 +153,7 @@ FAULTS: dict[str, FaultKind] = {
     "BAD_SPEC": FaultKind(message="the gold entry cannot be used", hint="see `evalsuite scorers NAME` for the parameters", side="gold"),
     "BAD_GOLD_FILE": FaultKind(message="a gold file cannot be read", hint="gold files are in <gold>/<instance_id>/", side="gold"),
     "NO_JUDGE": FaultKind(
-        message="no judge is configured",
-        hint="add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml",
-        side="setup",
+        message="no judge is configured", hint="add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml", side="setup"
     ),
     "JUDGE_FAILED": FaultKind(
         message="the request to the judge failed",

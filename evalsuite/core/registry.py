@@ -4,7 +4,7 @@
     def shout_match(prediction: str, *, gold: str | list[str]) -> Score: ...
 
 A scorer is a plain function; its keyword names and types are the keys of gold's `parameters`. A plugin file may contain functions marked
-with `@scorer` and classes with `run_batch` (Arthur Bench's interface); a suite may name plain functions. Plugins are trusted code, like gold.
+with `@scorer` and classes with `run_batch` (Arthur Bench's interface); a suite may name plain functions. Plugins are trusted code.
 """
 
 import hashlib

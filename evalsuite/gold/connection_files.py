@@ -5,7 +5,7 @@ No file of a submission is read for this, and no value that may be secret is sho
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -186,26 +186,29 @@ def read_connections(
     # Paths are absolute, because workers may run in another folder.
     here, environment = Path.cwd(), os.environ if environment is None else environment
     gold = here / gold if gold is not None else None
-    hostile = submission.resolve() if submission is not None else None
+    untrusted = submission.resolve() if submission is not None else None
     folders = [folder for folder in (gold, working or here) if folder is not None]
-    folders = [folder for folder in folders if hostile is None or not folder.resolve().is_relative_to(hostile)]
-    entries: dict[str, Entry] = {}
-    if gold is not None:
-        for key, value, where in _top_level_of(gold / SUITE_FILE):
-            if key == "connections":
-                entries.update((entry.name, entry) for entry in _described_connections(value, where, gold))
-    for folder in folders:
-        for name, value, where in _top_level_of(folder / CONNECTIONS_FILE):
-            if name == "connections" and isinstance(value, dict) and "engine" not in value:
-                entries.update((entry.name, entry) for entry in _described_connections(value, where, folder))
-            else:
-                entries[name] = _described_connection(name, value, where, folder)
+    folders = [folder for folder in folders if untrusted is None or not folder.resolve().is_relative_to(untrusted)]
+    entries = {entry.name: entry for entry in _entries_of(gold, folders)}
     for name in CREDENTIALS:
         place = credential_file(name, folders, gold)
         if place is not None and name not in entries:
             options, problem = credential_options(name, place, ENGINES[name].options)
             entries[name] = Entry(name=name, engine=name, where=place.name, folder=place.parent, options=options, problem=problem)
     return Connections(entries=entries, databases=databases_folder(databases) if databases is not None else None, environment=environment)
+
+
+def _entries_of(gold: Path | None, folders: Sequence[Path]) -> Iterator[Entry]:
+    """Yield the connections of suite.yaml in the gold folder, then those of connections.yaml in each folder."""
+    for key, value, where in _top_level_of(gold / SUITE_FILE) if gold is not None else ():
+        if key == "connections" and gold is not None:
+            yield from _described_connections(value, where, gold)
+    for folder in folders:
+        for name, value, where in _top_level_of(folder / CONNECTIONS_FILE):
+            if name == "connections" and isinstance(value, dict) and "engine" not in value:
+                yield from _described_connections(value, where, folder)
+            else:
+                yield _described_connection(name, value, where, folder)
 
 
 def databases_folder(given: Path) -> Path:

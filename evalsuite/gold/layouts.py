@@ -77,19 +77,12 @@ class ResultsLayout:
         if why := why_no_folder(folder, "submission folder"):
             raise SubmissionError(f"{folder}: {why}", hint="give the folder with the <id>.csv or <id>.sql files")
         names = sorted(place.name for place in folder.iterdir())
-        found = [kind for kind, ending in ENDINGS.items() if any(_is_answer(name, ending) for name in names)]
-        if metadata_like(folder) and mode is None and not found:
+        kinds = [kind for kind, ending in ENDINGS.items() if any(_is_answer(name, ending) for name in names)]
+        if metadata_like(folder) and mode is None and not kinds:
             from evalsuite.readers.submission import read_metadata
 
             return read_metadata(folder, limits, ids)
-        if mode is None and len(found) == 2:
-            raise UsageError(
-                f"{folder.name} contains both .csv and .sql files", hint="choose the answers: --mode exec_result or --mode sql"
-            )
-        chosen = mode or next(iter(found), None)
-        if chosen is None or chosen not in found:
-            wanted = f"<id>{ENDINGS[chosen]}" if chosen else "<id>.csv and no <id>.sql"
-            raise SubmissionError(f"{folder.name}: no {wanted} in it", hint="a submission is a folder with one file an instance")
+        chosen = _chosen_kind(folder, kinds, mode)
         ending = ENDINGS[chosen]
         answers = {
             id_: Answer(instance_id=id_, answer_type=TYPES[chosen], value=FromRoot(name), where=name)
@@ -108,6 +101,17 @@ class ResultsLayout:
             n_objects=len(answers) + len(unknown),
             limit_bytes=limits["file_bytes"],
         )
+
+
+def _chosen_kind(folder: Path, kinds: list[str], mode: str | None) -> str:
+    """Return the kind of answer files to read. Raises `UsageError` if both kinds exist and no mode, `SubmissionError` if there is none."""
+    if mode is None and len(kinds) == 2:
+        raise UsageError(f"{folder.name} contains both .csv and .sql files", hint="choose the answers: --mode exec_result or --mode sql")
+    chosen = mode or next(iter(kinds), None)
+    if chosen is None or chosen not in kinds:
+        wanted = f"<id>{ENDINGS[chosen]}" if chosen else "<id>.csv and no <id>.sql"
+        raise SubmissionError(f"{folder.name}: no {wanted} in it", hint="a submission is a folder with one file an instance")
+    return chosen
 
 
 class GoldFiles:
@@ -319,12 +323,7 @@ def entries_of(layout: Layout) -> ReadEntries:
 
 
 def read_submission(
-    folder: Path,
-    limits: Limits = DEFAULT_LIMITS,
-    *,
-    layout: str = "original",
-    mode: str | None = None,
-    ids: Collection[str] | None = None,
+    folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str = "original", mode: str | None = None, ids: Collection[str] | None = None
 ) -> Submission:
     """Return the submission in `folder`: one Answer per instance id in file order, a broken one with its `fault`, and notes.
 

@@ -70,11 +70,7 @@ class Exchanges:
         if not question or (reference is None and given is None):
             # Gold without a question is not meant for reading, so its values are left out of reports.
             return NOTHING
-        texts = (
-            question,
-            reference or "",
-            str(given.value) if given is not None else "",
-        )
+        texts = (question, reference or "", str(given.value) if given is not None else "")
         return Exchange(*(text[:LONGEST] for text in texts))
 
 

@@ -146,6 +146,11 @@ def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
             raise GoldError(f"{place}: unknown key {key!r}", hint=did_you_mean(key, [*_FIELDS, "scorers"]))
     if unexecuted:
         fields["extra"]["unexecuted"] = frozenset(unexecuted)
+    return _suite_of(fields, listed, where)
+
+
+def _suite_of(fields: dict[str, Any], listed: tuple[str, ...], where: str) -> Suite:
+    """Return the suite of checked sections. Raises `GoldError` where two of them contradict each other."""
     if (score := fields.pop("score", None)) is not None:
         if score not in listed:
             raise GoldError(f"{where}: score names {score!r}, which scorers does not list", hint=did_you_mean(score, listed))

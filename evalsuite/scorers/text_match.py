@@ -34,13 +34,7 @@ def exclude_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 @scorer(reads="text", validate=string_problems)
-def string_match(
-    prediction: str,
-    *,
-    gold: str | list[str],
-    conj: Literal["and", "or"] = "or",
-    exclude: str | Sequence[str] = (),
-) -> Score:
+def string_match(prediction: str, *, gold: str | list[str], conj: Literal["and", "or"] = "or", exclude: str | Sequence[str] = ()) -> Score:
     """1 if the answer contains a gold text (each one with `conj: and`) and no excluded one, ignoring case; else 0.
 
     Official: a substring anywhere. Strict: whole words, with Unicode forms, case and spaces folded on both sides.

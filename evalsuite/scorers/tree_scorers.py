@@ -235,37 +235,44 @@ def tree_match(
     notices: list[Notice] = []
     run = _Run(known, id_field, _steps(post_process), {**_semantic(known, judge), **_compounds(compounds)}, notices.append)
     upstream = run if schema is not None else replace(run, schema=_inferred(gold, widen=False))
-    official, why, fault, by_record = _official(upstream, expected, found)
+    value, why, fault, by_record = _official(upstream, expected, found)
+    official = Score(official=value, reason=why, fault=fault)
     if compat:
-        return Score(official=official, strict=official, reason=why, fault=fault, strict_fault=fault, details=unit_details(by_record))
-    report_official(Score(official=official, reason=why, fault=fault))
+        return replace(official, strict=value, strict_fault=fault, details=unit_details(by_record))
+    report_official(official)
     if id_field is None or not any(isinstance(record, dict) and id_field in record for record in found):
         expected, found = pair_by_position(expected, found)
     try:
         result = run.score(expected, found, compat=False)
     except TreeLimitError as error:
         limit = Fault(code="LIMIT", detail=str(error))
-        return Score(official=official, strict=0.0, reason=why or str(error), strict_reason=str(error), fault=fault, strict_fault=limit)
+        return replace(official, strict=0.0, reason=why or str(error), strict_reason=str(error), strict_fault=limit)
     except (SchemaError, JsonRefError, UnknownNameError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from error
-    strict_reason = field_reason(result) + (f"; {n_repaired} of {len(found)} records repaired" if n_repaired else "")
-    flip = "sound rules" if official is not None and result.mean_f1 is not None and abs(official - result.mean_f1) > 1e-9 else ""
-    undecided = Fault(code="NO_VERDICT", detail=strict_reason) if result.mean_f1 is None else None
-    return Score(
-        official=official,
-        strict=result.mean_f1,
-        reason=why or strict_reason,
-        strict_reason=strict_reason,
-        flip=flip,
-        fault=fault or (undecided if official is None else None),
+    details = {
+        **field_details(result),
+        "n_repaired": n_repaired,
+        "margin": tree_margin(prediction, gold, id_field, schema=as_json_schema(known), right=_right(result)),
+        **match_units(result, by_record),
+        **({"warnings": unread} if (unread := _unread(notices)) else {}),
+    }
+    reason = field_reason(result) + (f"; {n_repaired} of {len(found)} records repaired" if n_repaired else "")
+    return _with_strict(official, result.mean_f1, reason, details)
+
+
+def _with_strict(official: Score, strict: float | None, reason: str, details: Mapping[str, Any]) -> Score:
+    """Return the official part of a score with the strict value, which is None if a judge gave no verdict."""
+    value = official.official
+    undecided = Fault(code="NO_VERDICT", detail=reason) if strict is None else None
+    return replace(
+        official,
+        strict=strict,
+        reason=official.reason or reason,
+        strict_reason=reason,
+        flip="sound rules" if value is not None and strict is not None and abs(value - strict) > 1e-9 else "",
+        fault=official.fault or (undecided if value is None else None),
         strict_fault=undecided,
-        details={
-            **field_details(result),
-            "n_repaired": n_repaired,
-            "margin": tree_margin(prediction, gold, id_field, schema=as_json_schema(known), right=_right(result)),
-            **match_units(result, by_record),
-            **({"warnings": unread} if (unread := _unread(notices)) else {}),
-        },
+        details=details,
     )
 
 

@@ -38,11 +38,7 @@ def significance_test(a: Sequence[float], b: Sequence[float], alpha: float = 0.0
 
 
 def confidence_interval(
-    scores: Sequence[float],
-    confidence: float = 0.95,
-    *,
-    method: IntervalMethod = "auto",
-    clusters: Sequence[Hashable] | None = None,
+    scores: Sequence[float], confidence: float = 0.95, *, method: IntervalMethod = "auto", clusters: Sequence[Hashable] | None = None
 ) -> "Interval":
     """Return the mean of n scores with its interval.
 

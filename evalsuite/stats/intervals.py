@@ -251,12 +251,7 @@ def segment_table(statistics: "ArrayLike") -> "Array":
 
 
 def bootstrap_interval(
-    scores: Sequence[float],
-    *,
-    confidence: float = 0.95,
-    method: Method = "bca",
-    n_resamples: int = N_RESAMPLES,
-    seed: int = SEED,
+    scores: Sequence[float], *, confidence: float = 0.95, method: Method = "bca", n_resamples: int = N_RESAMPLES, seed: int = SEED
 ) -> Interval:
     """The mean with its bootstrap interval; pass differences for a paired one.
 

@@ -263,15 +263,12 @@ def numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
     g, e = _number(gold, locale), _number(extracted, locale)
     if g is None or e is None:
         return _NO_NUMBER
-    if (isinstance(g, float) and isinstance(e, float)) or (abs(g) <= _LARGEST_EXACT and abs(e) <= _LARGEST_EXACT):
-        g, e = float(g), float(e)
-        if math.isnan(g) or math.isnan(e):
-            return _NEAR if math.isnan(g) and math.isnan(e) else _NO_NUMBER
-        if math.isinf(g) or math.isinf(e):
-            return _NEAR if g == e else ComparatorResult(0.0, "numeric", "only inf of the same sign equals inf")
-        return _tolerated(g, e, params)
     if not all(isinstance(value, int) or math.isfinite(value) for value in (g, e)):
-        return _NO_NUMBER if g != g or e != e else ComparatorResult(0.0, "numeric", "only inf of the same sign equals inf")
+        if g != g or e != e:
+            return _NEAR if g != g and e != e else _NO_NUMBER
+        return _NEAR if g == e else ComparatorResult(0.0, "numeric", "only inf of the same sign equals inf")
+    if (isinstance(g, float) and isinstance(e, float)) or (abs(g) <= _LARGEST_EXACT and abs(e) <= _LARGEST_EXACT):
+        return _tolerated(float(g), float(e), params)
     return _tolerated(Fraction(g), Fraction(e), params)
 
 
@@ -289,16 +286,16 @@ def _number(value: Any, locale: str) -> int | float | None:
     return number.numerator if number.denominator == 1 else float(number)
 
 
-def _tolerated(g: Any, e: Any, params: Params) -> ComparatorResult:
-    """The verdict on two finite numbers; bounds are inclusive and both must hold."""
+def _tolerated(g: Any, e: Any, params: Params, *, compat: bool = False) -> ComparatorResult:
+    """Compare two numbers. Bounds are inclusive and both apply; with `compat` a difference of NaN, as of two infinities, passes."""
     tolerance = params.get("tolerance") or {}
     relative, absolute = tolerance.get("rel"), tolerance.get("abs")
     if relative is None and absolute is None:
         return _NEAR if g == e else _DIFFERENT
-    if relative is not None and not abs(g - e) / (abs(g) if g else 1) <= relative:
-        return ComparatorResult(0.0, "numeric", f"relative error exceeds {relative}")
-    if absolute is not None and not abs(g - e) <= absolute:
-        return ComparatorResult(0.0, "numeric", f"absolute error exceeds {absolute}")
+    apart = abs(g - e)
+    for name, bound, error in (("relative", relative, apart / (abs(g) if g else 1)), ("absolute", absolute, apart)):
+        if bound is not None and (error > bound if compat else not error <= bound):
+            return ComparatorResult(0.0, "numeric", f"{name} error exceeds {bound}")
     return _NEAR
 
 
@@ -317,7 +314,7 @@ def number_or_text(gold: Any, extracted: Any, params: Params) -> ComparatorResul
 
 
 def compat_numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
-    """The reference's numeric: Python's float() of anything, so that "1_0", true and gold inf pass, and 10**400 raises."""
+    """Compare as the reference's numeric: Python's float() of anything, so that "1_0", true and gold inf pass, and 10**400 raises."""
     if gold is None or extracted is None:
         return _NEAR if gold is extracted else _NO_NUMBER
     try:
@@ -326,15 +323,7 @@ def compat_numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResul
         return _NO_NUMBER
     if math.isnan(g) or math.isnan(e):
         return _NEAR if math.isnan(g) and math.isnan(e) else _NO_NUMBER
-    tolerance = params.get("tolerance") or {}
-    relative, absolute = tolerance.get("rel"), tolerance.get("abs")
-    if relative is None and absolute is None:
-        return _NEAR if g == e else _DIFFERENT
-    if relative is not None and abs(g - e) / (abs(g) if g else 1.0) > relative:
-        return ComparatorResult(0.0, "numeric", f"relative error exceeds {relative}")
-    if absolute is not None and abs(g - e) > absolute:
-        return ComparatorResult(0.0, "numeric", f"absolute error exceeds {absolute}")
-    return _NEAR
+    return _tolerated(g, e, params, compat=True)
 
 
 @accepting_itself("oneof")

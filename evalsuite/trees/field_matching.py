@@ -452,10 +452,13 @@ class Cross:
                 self.add(rows, columns, np.where(uncounted, 0.0, scores * plan.weight), np.where(uncounted, 0.0, 2 * plan.weight))
             else:
                 self.add(rows, columns, scores * plan.weight if plan.weight != 1 else scores, 2 * plan.weight)
-            return
-        if self.walk.compat and plan.expects is not dict:
+        elif self.walk.compat and plan.expects is not dict:
             self.one_by_one(plan, gold, rows, extracted, columns)
-            return
+        else:
+            self.containers(plan, gold, rows, extracted, columns)
+
+    def containers(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
+        """Count objects or lists field by field, values of another kind one by one."""
         left, left_rows, others, other_rows = _split(gold, rows, plan.expects)
         right, right_columns, strangers, strange_columns = _split(extracted, columns, plan.expects)
         self.one_by_one(plan, others, other_rows, extracted, columns)

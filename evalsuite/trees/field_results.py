@@ -6,7 +6,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from heapq import nsmallest
 from math import fsum
@@ -493,13 +493,7 @@ N_CONFUSIONS = 10
 _PAIRED = frozenset({"match", "partial", "mismatch"})
 _CONFUSED = ("mismatch", "omission", "hallucination")
 LONGEST_TEXT = 200
-_COLUMNS = {
-    "match": "matches",
-    "partial": "mismatches",
-    "mismatch": "mismatches",
-    "omission": "omissions",
-    "hallucination": "hallucinations",
-}
+_COLUMNS = {**COLUMNS, "partial": "mismatches"}
 _PLACES = {status: list(COLUMNS.values()).index(column) for status, column in _COLUMNS.items()}
 _RIGHT = ("match", "both_null")
 MAX_ROWS = 200  # rows of a report that do not agree
@@ -522,19 +516,7 @@ def _worst(result: RunResult) -> list[tuple[str, PathScore]]:
 
 def field_details(result: RunResult) -> dict[str, Any]:
     """Numbers, the fields worst first (at most 1,000) and the first rows that are not right (at most 100)."""
-    fields = [
-        {
-            "path": path,
-            "precision": score.precision,
-            "recall": score.recall,
-            "f1": score.f1,
-            "matches": score.matches,
-            "mismatches": score.mismatches,
-            "omissions": score.omissions,
-            "hallucinations": score.hallucinations,
-        }
-        for path, score in _worst(result)
-    ]
+    fields = [{"path": path, **asdict(score)} for path, score in _worst(result)]
     wrong = [row for row in rows_of(result) if row["status"] not in ("match", "skipped")]
     return {
         "precision": result.mean_precision,

@@ -477,23 +477,26 @@ def _day(text: str, locale: str) -> Day | None:
     months = [MONTHS[word] for word in words if word in MONTHS]
     digits = [word.lstrip("'") for word in words if word not in MONTHS]
     if len(months) == 1 and all(word.isdigit() for word in digits) and len(digits) <= 2:
-        years = [int(word) for word in digits if len(word) == 4]
-        days = [int(word) for word in digits if len(word) <= 2]
-        if len(digits) == 2 and not years and words[0] not in MONTHS:  # "5 May 24"
-            years, days = [_century(days[1])], days[:1]
-        return (years[0] if years else None, months[0], days[0] if days else None) if len(years) <= 1 and len(days) <= 1 else None
+        return _named_day(months[0], digits, is_day_first=words[0] not in MONTHS)
     found = _NUMERIC.fullmatch(text)
-    return None if found is None else _numeric(found, locale)
+    return None if found is None else _numeric_day(found, locale)
 
 
-def _numeric(found: "re.Match[str]", locale: str) -> Day | None:
-    """The date of two or three numbers, None where their order is not known."""
+def _named_day(month: int, digits: list[str], *, is_day_first: bool) -> Day | None:
+    """Return the date of a month's name and at most two numbers, None where both are years or days."""
+    years = [int(word) for word in digits if len(word) == 4]
+    days = [int(word) for word in digits if len(word) <= 2]
+    if len(digits) == 2 and not years and is_day_first:  # "5 May 24"
+        years, days = [_century(days[1])], days[:1]
+    return (years[0] if years else None, month, days[0] if days else None) if len(years) <= 1 and len(days) <= 1 else None
+
+
+def _numeric_day(found: "re.Match[str]", locale: str) -> Day | None:
+    """Return the date of two or three numbers, None where their order is not known."""
     first, sign, second, third = found.groups()
     if len(first) == 4:
         return (int(first), int(second), None if third is None else int(third)) if third is None or len(third) <= 2 else None
-    if len(first) > 2:
-        return None
-    if third is None:
+    if len(first) > 2 or third is None:
         return None
     if len(third) == 4 or ((locale or sign == ".") and len(third) == 2):
         year, a, b = int(third) if len(third) == 4 else _century(int(third)), int(first), int(second)
@@ -640,18 +643,9 @@ _MONEY = frozenset((*_CURRENCIES, "$", "€", "£", "¥", "₹", "₩", "US$", "
 _POWERS = (24, 21, 18, 15, 12, 9, 6, 3, 2, -1, -2, -3, -6, -6, -9, -12, -15, -18, -21, -24)
 _PREFIXES = dict(zip("YZEPTGMkhdcmμunpfazy", _POWERS, strict=True))
 _LONG = {
-    "tera": 12,
-    "giga": 9,
-    "mega": 6,
-    "kilo": 3,
-    "hecto": 2,
-    "centi": -2,
-    "milli": -3,
-    "micro": -6,
-    "nano": -9,
-    "pico": -12,
-    "femto": -15,
-}
+    "tera": 12, "giga": 9, "mega": 6, "kilo": 3, "hecto": 2, "centi": -2, "milli": -3, "micro": -6, "nano": -9, "pico": -12, "femto": -15,
+}  # fmt: skip
+
 _MANY = {"thousand": 3, "k": 3, "million": 6, "mio": 6, "mn": 6, "m": 6, "billion": 9, "bn": 9, "b": 9, "trillion": 12, "tn": 12}
 _AFFINE = {"°C": (Fraction(1), Fraction("273.15")), "°F": (Fraction(5, 9), Fraction("459.67") * 5 / 9), "°R": (Fraction(5, 9), Fraction(0))}
 _SAME = (

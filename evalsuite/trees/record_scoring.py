@@ -106,13 +106,7 @@ class Walk:
     """
 
     def __init__(
-        self,
-        *,
-        compat: bool,
-        limits: TreeLimits,
-        dispatch: "Dispatcher",
-        id_field: str | None = None,
-        alternatives: bool = False,
+        self, *, compat: bool, limits: TreeLimits, dispatch: "Dispatcher", id_field: str | None = None, alternatives: bool = False
     ) -> None:
         self.compat = compat
         self.limits = limits
@@ -419,7 +413,7 @@ def join_by_id(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> 
     """(id, gold, answer) in gold's order, then the answer's records that gold lacks; None where none of the answer's carries an id.
 
     Of several records with one id the first by content counts, whatever their order; the others are invented. A record without an id
-    stands for gold's at its place where that has no partner and both sides have as many; a `Lost` one and null are never invented.
+    is paired with gold's at its place if that has no partner and both sides have as many; a `Lost` one and null are never invented.
 
     Raises:
         GoldValidationError: a gold record has no usable id, or two have the same.
@@ -429,34 +423,33 @@ def join_by_id(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> 
     if not any(isinstance(record, dict) and id_field in record for record in extracted):
         return None
     keys = [(type(label), label) for label in ids]
-    places = set(keys)
-    found: dict[Any, Any] = {}
-    invented = []
-    nameless = []
+    partners: dict[Any, Any] = dict.fromkeys(keys, ABSENT)
+    invented: Joined = []
+    nameless, lost = [], []
     for index, record in enumerate(extracted):
         label = record.get(id_field) if isinstance(record, dict) else None
-        key = (type(label), label) if isinstance(label, str | int) else None
-        if key is None:
+        key = (type(label), label)
+        if not isinstance(label, str | int):
             nameless.append((index, record))
-        elif key not in places:
+        elif key not in partners:
             invented.append((label, ABSENT, record))
-        elif key not in found:
-            found[key] = record
+        elif partners[key] is ABSENT:
+            partners[key] = record
         else:
-            first, other = sorted((found[key], record), key=exact_text)
-            found[key] = first
+            partners[key], other = sorted((partners[key], record), key=exact_text)
             invented.append((label, ABSENT, other))
-    lost = [record for _, record in nameless if record is None or isinstance(record, Lost)]
     for index, record in nameless:
         if record is None or isinstance(record, Lost):
-            continue
-        if len(gold) == len(extracted) and keys[index] not in found:
-            found[keys[index]] = record
+            lost.append(record)
+        elif len(gold) == len(extracted) and partners[keys[index]] is ABSENT:
+            partners[keys[index]] = record
         else:
             invented.append((None, ABSENT, record))
-    reasons = iter(lost)
-    partners = [found[key] if key in found else next(reasons, ABSENT) for key in keys]
-    joined = list(zip(ids, gold, partners, strict=True))
+    unread = iter(lost)
+    joined = [
+        (label, g, next(unread, ABSENT) if (found := partners[key]) is ABSENT else found)
+        for label, g, key in zip(ids, gold, keys, strict=True)
+    ]
     return [*joined, *invented]
 
 

@@ -220,37 +220,41 @@ def _plain(node: Node, got: Sequence[Any]) -> bool:
 
 
 def _cross_lists(node: LeafArray | DictArray, want: Sequence[list[Any]], got: Sequence[list[Any]], options: Options) -> Cross:
-    """Lists inside items: all inner items against all, once, then one small assignment for each pair of lists."""
+    """Compare lists inside items: all inner items against all, once, then one small assignment for each pair of lists."""
     cross = Cross((len(want), len(got)))
     want, got = ([_in_order(items, options) for items in side] for side in (want, got))
     ends_w, ends_g = (np.cumsum([0, *map(len, side)]) for side in (want, got))
     inner = cross_array(node, [x for items in want for x in items], [x for items in got for x in items], options)
-    weights = pair_weights(node, inner, options)
     keys = list(inner.scores)
-    layers = np.array([np.broadcast_to(cells, inner.shape) for cells in (*inner.counts, *(c for key in keys for c in inner.scores[key]))])
-    sizes = [np.array([item_size(x) for items in side for x in items], dtype=np.float64) for side in (want, got)]
-    layers = np.concatenate([layers, [np.broadcast_to(sizes[1], inner.shape)], [np.broadcast_to(sizes[0][:, None], inner.shape)]])
-    totals = np.zeros((len(layers), *cross.shape))
-    if options.compat and not (isinstance(node, LeafArray) and len(node.item.metrics) == 1):
-        # Which of several best assignments is meant counts there, as more than their sum is read.
-        for i, j in np.ndindex(cross.shape):
-            pairs = best_assignment(weights[ends_w[i] : ends_w[i + 1], ends_g[j] : ends_g[j + 1]])
-            totals[:, i, j] = layers[:, [ends_w[i] + a for a, _ in pairs], [ends_g[j] + b for _, b in pairs]].sum(axis=1)
-    else:
-        # Above 0, so that as many pairs as there can be are matched.
-        for above, left, down, chosen in block_assignments(weights - weights.min(initial=0.0) + 1.0, ends_w, ends_g):
-            matched = layers[:, down[:, None, :], chosen] * (chosen >= 0)
-            totals[:, above[:, None], left[None, :]] = matched.sum(axis=3)
-    lengths = np.minimum(np.diff(ends_w)[:, None], np.diff(ends_g)[None, :])
+    sizes_w, sizes_g = (np.array([item_size(x) for items in side for x in items], dtype=np.float64) for side in (want, got))
+    cells = [*inner.counts, *(c for key in keys for c in inner.scores[key]), sizes_g, sizes_w[:, None]]
+    layers = np.array([np.broadcast_to(layer, inner.shape) for layer in cells])
+    totals = _matched_totals(node, layers, pair_weights(node, inner, options), (ends_w, ends_g), options)
     if isinstance(node, LeafArray):  # one value, the mean, for each pair of lists
-        totals[6:-2] /= np.maximum(lengths, 1)
-    whole = [block_sums(size[None, :], np.array([0, 1]), ends)[0] for size, ends in zip(sizes, (ends_w, ends_g), strict=True)]
-    totals[0] += whole[1][None, :] - totals[-2]
-    totals[2] += whole[0][:, None] - totals[-1]
+        totals[6:-2] /= np.maximum(np.minimum(np.diff(ends_w)[:, None], np.diff(ends_g)[None, :]), 1)
+    whole_w, whole_g = (block_sums(size[None, :], np.array([0, 1]), ends)[0] for size, ends in ((sizes_w, ends_w), (sizes_g, ends_g)))
+    totals[0] += whole_g[None, :] - totals[-2]
+    totals[2] += whole_w[:, None] - totals[-1]
     cross.add_counts(list(totals[:6]))
     for k, key in enumerate(keys):
         cross.scores[key] = (totals[6 + 2 * k], totals[7 + 2 * k])
     return cross
+
+
+def _matched_totals(node: LeafArray | DictArray, layers: "Floats", weights: "Floats", ends: tuple[Any, Any], options: Options) -> "Floats":
+    """Sum each layer over the matched items of each pair of lists: layers x lists x lists. `ends` are the bounds of the lists."""
+    totals = np.zeros((len(layers), len(ends[0]) - 1, len(ends[1]) - 1))
+    if options.compat and not (isinstance(node, LeafArray) and len(node.item.metrics) == 1):
+        # More than the sum is read there, so it matters which of several best assignments is chosen.
+        for i, j in np.ndindex(totals.shape[1:]):
+            pairs = best_assignment(weights[ends[0][i] : ends[0][i + 1], ends[1][j] : ends[1][j + 1]])
+            totals[:, i, j] = layers[:, [ends[0][i] + a for a, _ in pairs], [ends[1][j] + b for _, b in pairs]].sum(axis=1)
+        return totals
+    # Weights above 0, so that as many pairs as possible are matched.
+    for above, left, down, chosen in block_assignments(weights - weights.min(initial=0.0) + 1.0, *ends):
+        matched = layers[:, down[:, None, :], chosen] * (chosen >= 0)
+        totals[:, above[:, None], left[None, :]] = matched.sum(axis=3)
+    return totals
 
 
 def _in_order(items: list[Any], options: Options) -> list[Any]:

@@ -306,44 +306,45 @@ def _objects(branch: Branch, want: Sequence[Any], got: Sequence[Any], *, items: 
     else:
         pairs = [(w, g) for w, g in zip(want, got, strict=True) if isinstance(g, dict) and isinstance(w, dict)]
         want, got = [w for w, _ in pairs], [g for _, g in pairs]
-    for key, node in branch.children.items():
-        expected, predicted = [value.get(key) for value in want], [value.get(key, ABSENT) for value in got]
-        if items:
-            if any(value is None or value is ABSENT for value in (*expected, *predicted)):
-                return f"a null or missing key in an object of a list at {node.path}"
-        else:
-            both = [(w, g) for w, g in zip(expected, predicted, strict=True) if w is not None and g is not None and g is not ABSENT]
-            expected, predicted = [w for w, _ in both], [g for _, g in both]
-        if expected and predicted and (reason := _node(node, expected, predicted, items=items)):
-            return reason
-    return ""
+    return next(filter(None, (_key(key, node, want, got, items=items) for key, node in branch.children.items())), "")
+
+
+def _key(key: str, node: Node, want: Sequence[Any], got: Sequence[Any], *, items: bool) -> str:
+    """One key of objects that are compared pair by pair, or all against all with `items`."""
+    expected, predicted = [value.get(key) for value in want], [value.get(key, ABSENT) for value in got]
+    if not items:
+        chosen = sorted({*present(expected)} & {*present(predicted)})
+        expected, predicted = [expected[i] for i in chosen], [predicted[i] for i in chosen]
+    elif any(value is None or value is ABSENT for value in (*expected, *predicted)):
+        return f"a null or missing key in an object of a list at {node.path}"
+    if not expected or not predicted:
+        return ""
+    if isinstance(node, Leaf):
+        return _values(node, expected, predicted, node.path, items=items)
+    if isinstance(node, Branch):
+        return _objects(node, expected, predicted, items=items)
+    return _lists(node, expected, predicted, items=items)
 
 
 def _no_objects(branch: Branch, got: Sequence[Any], *, items: bool) -> str:
     for i, value in enumerate(got):
-        if isinstance(value, dict):
-            continue
         passes = i > 0 and not items and isinstance(value, str | list) and not any(key in value for key in branch.children)
-        if not passes:
+        if not isinstance(value, dict) and not passes:
             return f"no object at {branch.path or 'the top'}"
     return ""
 
 
-def _node(node: Node, want: list[Any], got: list[Any], *, items: bool) -> str:
+def _lists(node: LeafArray | DictArray, want: list[Any], got: list[Any], *, items: bool) -> str:
     where = node.path
-    if isinstance(node, Leaf):
-        return _values(node, want, got, where, items=items)
-    if isinstance(node, Branch):
-        return _objects(node, want, got, items=items)
     firsts = got if items else got[:1]
-    if any(value == [] for value in firsts):
+    if [] in firsts:
         return f"no answer (hang) for an empty list at {where}"
-    if any(not isinstance(value, list) for value in firsts):
+    if not all(isinstance(value, list) for value in firsts):
         lone = len(got) == 1 and isinstance(got[0], NUMBER) and not items
         return "" if lone and isinstance(node, LeafArray) else f"no list at {where}"
     if any(not isinstance(value, list | str) or (isinstance(value, str) and isinstance(node, DictArray)) for value in got):
         return f"no list at {where}"
-    if any(value == [] for value in want):
+    if [] in want:
         return f"an empty expected list at {where}"
     if isinstance(node, DictArray) and items:
         return f"a list of objects in a list of objects at {where}"

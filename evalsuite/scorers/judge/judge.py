@@ -235,11 +235,7 @@ class Judge:
         messages, why = question.messages, ""
         for attempt in range(1 + _SECOND_TRIES):
             request = Request(
-                model=model,
-                messages=messages,
-                parameters=parameters,
-                sample=sample * (1 + _SECOND_TRIES) + attempt,
-                prompt=question.prompt,
+                model=model, messages=messages, parameters=parameters, sample=sample * (1 + _SECOND_TRIES) + attempt, prompt=question.prompt
             )
             if 0 < self.settings.max_cost <= self.account.cost:
                 raise FaultError("JUDGE_FAILED", f"not asked: judge.max_cost, {self.settings.max_cost:g}, is spent")

@@ -365,8 +365,19 @@ def _without_scales(text: str, low: float, high: float) -> tuple[str, bool]:
 
 
 def _found(text: str) -> Iterator[_Found]:
+    """Yield the numbers that may be the score: in brackets, after a label, in a sentence, or alone on a line."""
     for match in _BRACKETS.finditer(text):
         yield _Found(float(match["n"]), None, 0, match.end())
+    yield from _labelled(text)
+    yield from _in_sentences(text)
+    first_place = re.match(r"[ \t\n\u2022|>:(\[\"'-]*", text)
+    for match in _LINE.finditer(text):
+        first = first_place is not None and match.start("n") <= first_place.end()
+        if first or not match["rest"].strip(" \t.!)]|\"'") or _OF.fullmatch(match["rest"].strip(" .!")):
+            yield from _kept(text, match, 1, is_line=True)
+
+
+def _labelled(text: str) -> Iterator[_Found]:
     for match in _LABELLED.finditer(text):
         before = (match["before"] or "").lower()
         is_final = before in _FINAL or match["label"].lower() in _FINAL
@@ -374,6 +385,9 @@ def _found(text: str) -> Iterator[_Found]:
         clause = _clause(text, match.start())
         if not _NOT_MINE.fullmatch(before) and not _DOUBTED_SCORE.search(clause) and not _OTHERS.search(clause):
             yield from _kept(text, match, 0 if is_final else 1 if own else 2)
+
+
+def _in_sentences(text: str) -> Iterator[_Found]:
     for match in _OWN.finditer(text):
         about = _clause(text, match.start()) + match["middle"]
         if (
@@ -389,11 +403,6 @@ def _found(text: str) -> Iterator[_Found]:
             counts = pattern is _FRACTION and clause.strip() and (_COUNTS.search(clause) or not _GIVES.search(clause))
             if not counts and not _DOUBTED_SCORE.search(clause) and not _OTHERS.search(clause.rpartition(",")[2]):
                 yield from _kept(text, match, 2 if pattern is _FRACTION and clause.strip() else 1)
-    first_place = re.match(r"[ \t\n\u2022|>:(\[\"'-]*", text)
-    for match in _LINE.finditer(text):
-        first = first_place is not None and match.start("n") <= first_place.end()
-        if first or not match["rest"].strip(" \t.!)]|\"'") or _OF.fullmatch(match["rest"].strip(" .!")):
-            yield from _kept(text, match, 1, is_line=True)
 
 
 def _kept(text: str, match: re.Match[str], rank: int, *, is_line: bool = False) -> Iterator[_Found]:

@@ -250,25 +250,10 @@ def read_settings(section: Mapping[str, Any], *, folder: Path | None = None) -> 
     Raises:
         UsageError: an unknown key or an invalid value.
     """
-    known = [f.name for f in fields(Settings)]
     given: dict[str, Any] = {}
     for key, value in section.items():
-        if key not in known:
-            hint = _KEYS_STAY_OUTSIDE if _SECRET.search(str(key)) and not did_you_mean(str(key), known).startswith("did") else ""
-            raise UsageError(f"unknown key {key!r} in judge", hint=hint or did_you_mean(str(key), known))
-        if key == "cache" and value is False:
-            value = ""
-        if not registry.fits(value, _TYPES[key]):
-            found = "" if key == "key_env" else f", found {value!r}"
-            choices = typing.get_args(_TYPES[key]) if typing.get_origin(_TYPES[key]) is Literal else ()
-            hint = did_you_mean(str(value), choices) if choices else ""
-            raise UsageError(f"judge.{key} must be {registry.readable(_TYPES[key])}{found}", hint=hint)
-        if key in _AT_LEAST and not _AT_LEAST[key] <= value < float("inf"):
-            raise UsageError(f"judge.{key} must be at least {_AT_LEAST[key]:g}, found {value!r}")
-        if (key == "key_env" and value and not value.isidentifier()) or (key == "base_url" and secret_in(value)):
-            # Not quoted, because readers of the section may store the message.
-            held = "is not the name of an environment variable" if key == "key_env" else f"contains {secret_in(value)}"
-            raise UsageError(f"judge.{key} {held}", hint=_KEYS_STAY_OUTSIDE)
+        value = "" if key == "cache" and value is False else value
+        _check_setting(key, value)
         given[key] = tuple(value) if isinstance(value, list) else value
     if given.get("batch") and given.get("provider", "openai") not in BATCHES:
         raise UsageError(f"judge.batch: {given['provider']} has no batch API here", hint=f"supported for {', '.join(BATCHES)}")
@@ -276,3 +261,21 @@ def read_settings(section: Mapping[str, Any], *, folder: Path | None = None) -> 
         if given.get(key) and folder is not None:
             given[key] = str(folder / given[key])
     return Settings(**given)
+
+
+def _check_setting(key: str, value: Any) -> None:
+    """Raise `UsageError` for an unknown key, or a value of the wrong type or range."""
+    if key not in (known := [f.name for f in fields(Settings)]):
+        hint = _KEYS_STAY_OUTSIDE if _SECRET.search(str(key)) and not did_you_mean(str(key), known).startswith("did") else ""
+        raise UsageError(f"unknown key {key!r} in judge", hint=hint or did_you_mean(str(key), known))
+    if not registry.fits(value, _TYPES[key]):
+        found = "" if key == "key_env" else f", found {value!r}"
+        choices = typing.get_args(_TYPES[key]) if typing.get_origin(_TYPES[key]) is Literal else ()
+        hint = did_you_mean(str(value), choices) if choices else ""
+        raise UsageError(f"judge.{key} must be {registry.readable(_TYPES[key])}{found}", hint=hint)
+    if key in _AT_LEAST and not _AT_LEAST[key] <= value < float("inf"):
+        raise UsageError(f"judge.{key} must be at least {_AT_LEAST[key]:g}, found {value!r}")
+    if (key == "key_env" and value and not value.isidentifier()) or (key == "base_url" and secret_in(value)):
+        # Not quoted, because readers of the section may store the message.
+        problem = "is not the name of an environment variable" if key == "key_env" else f"contains {secret_in(value)}"
+        raise UsageError(f"judge.{key} {problem}", hint=_KEYS_STAY_OUTSIDE)
