@@ -86,26 +86,69 @@ def _has_no_working_directory() -> bool:
     return False
 
 
+class _Interruption:
+    """Handler of termination signals: raises `KeyboardInterrupt`, a moment later where Python would lose it."""
+
+    def __init__(self) -> None:
+        self.seconds: float | None = None
+        self.number = signal.SIGINT
+        self.has_alarm = hasattr(signal, "setitimer") and signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        # A second signal at once must not interrupt the cleanup after the first; a later one may.
+        if self.seconds is not None and time.monotonic() - self.seconds <= _CLEANING_SECONDS:
+            return
+        self.number = signal.Signals(number)
+        while self.has_alarm and frame is not None:
+            if frame.f_code.co_name == "__set_name__":  # Python, up to 3.11, turns what it raises into a RuntimeError
+                self.repeat_soon()
+                return
+            frame = frame.f_back
+        self.seconds = time.monotonic()
+        raise KeyboardInterrupt
+
+    def repeat_soon(self) -> None:
+        """Send the signal again in a millisecond. The alarm only sends it, so that code that blocks the signal blocks it still."""
+        self.seconds = None
+        signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(self.number))
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+
+    @contextmanager
+    def repeats_lost(self) -> Iterator[None]:
+        """In the block, an interruption that Python drops, because a callback or a destructor raised it, is repeated."""
+        hook = sys.unraisablehook
+
+        def report(lost: "sys.UnraisableHookArgs") -> None:
+            if self.has_alarm and self.seconds is not None and lost.exc_type is KeyboardInterrupt:
+                self.repeat_soon()
+            else:
+                hook(lost)
+
+        sys.unraisablehook = report
+        try:
+            yield
+        finally:
+            sys.unraisablehook = hook
+            if self.has_alarm and signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
 @contextmanager
 def _stopped_by_signals(*, ends_process: bool) -> Iterator[None]:
     """SIGTERM and SIGHUP (a closed terminal) end the block like Ctrl-C; signals that the caller ignores or handles are left alone."""
-    last: list[float] = []
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        # A second signal at once must not interrupt the cleanup after the first; a later one may.
-        if not last or time.monotonic() - last[-1] > _CLEANING_SECONDS:
-            last.append(time.monotonic())
-            raise KeyboardInterrupt
-
-    caught = {}
-    if threading.current_thread() is threading.main_thread():
-        caught = _by_default()
-    for stop in caught:
-        signal.signal(stop, interrupt)
-    try:
+    caught = _by_default() if threading.current_thread() is threading.main_thread() else {}
+    if not caught:
         yield
+        return
+    interruption = _Interruption()
+    for stop in caught:
+        signal.signal(stop, interruption)
+    try:
+        with interruption.repeats_lost():
+            yield
     finally:
-        if last:
+        if interruption.seconds is not None:
             # CPython treats an interruption that passed through an `exec` (as in an imported dataclass) as uncaught, and
             # would end the process by a signal instead of the exit code, until the next `exec` has finished.
             exec("")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import sys
 import time
@@ -89,6 +90,59 @@ def test_interrupted_at_any_time(tmp_path: Path) -> None:
             assert (out / "run.json").exists() is False or "finished" in complaint or complaint == "interrupted\n"
         assert (workers(marker), list(marker.iterdir())) == ([], [])
     assert 130 in seen
+
+
+# Runs a command and sends SIGTERM to itself at the n-th call in the main thread of the functions so named, or at the n-th new function.
+_STOPPED_AT = """
+import os, signal, sys
+from evalsuite.cli import gate, main
+
+name, wanted, reached, *sys.argv[1:] = sys.argv[1:]
+seen = set()
+
+
+def stop(frame, event, argument):
+    code = frame.f_code
+    if code.co_name != name if name else code in seen:
+        return
+    seen.add(frame if name else code)
+    if len(seen) == int(wanted):
+        sys.settrace(None)
+        open(reached, "w").write(f"{code.co_filename}:{code.co_firstlineno} {code.co_qualname}")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def traced(arguments, dispatch=gate._dispatch):
+    sys.settrace(stop)
+    try:
+        return dispatch(arguments)
+    finally:
+        sys.settrace(None)
+
+
+gate._dispatch = traced
+raise SystemExit(main())
+"""
+_EVERYWHERE = [("__set_name__", n) for n in range(5, 90)] + [("cb", n) for n in (1, 10, 100)] + [("", n) for n in range(5, 2500, 12)]
+_SOME = [("__set_name__", 6), ("__set_name__", 40), ("cb", 3), ("", 300), ("", 900), ("", 1500), ("", 2100)]
+
+
+@pytest.mark.parametrize("places", [_SOME, pytest.param(_EVERYWHERE, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_interrupted_at_a_function(places: list[tuple[str, int]], tmp_path: Path) -> None:
+    """Whatever runs when the signal comes, the command ends with 130 and one line: also where Python turns an interruption into a
+    RuntimeError (`__set_name__` of a dataclass field) or drops it (a callback of the import system).
+    """
+    submission, gold = make(tmp_path, n=4)
+    for name, n in places:
+        out, marker, reached = tmp_path / "run", tmp_path / "marker", tmp_path / "reached"
+        _, _, _, *arguments = command(submission, gold, "--quiet", "--out", out)
+        with start([sys.executable, "-c", _STOPPED_AT, name, str(n), str(reached), *arguments], marker) as process:
+            _, complaint = process.communicate()
+        at = reached.read_text()
+        assert (process.returncode, complaint.count("\n")) == (130, 1), (at, complaint)
+        assert complaint.startswith("interrupted"), at
+        assert (workers(marker), list(marker.iterdir())) == ([], []), at
+        shutil.rmtree(out, ignore_errors=True)
 
 
 @pytest.mark.parametrize("delays", [(0, 0.004), pytest.param((0, 0.001, 0.003, 0.006, 0.01), marks=pytest.mark.slow)], ids=len)
