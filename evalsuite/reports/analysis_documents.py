@@ -12,7 +12,7 @@ from evalsuite.core.errors import EXIT_UNSCORABLE
 from evalsuite.core.status import KINDS
 from evalsuite.core.types import RULES, Rule
 from evalsuite.reports.document import MACHINES, PEOPLE, Case, Code, Column, Document, Form, Own, Picture, Section, Strong, Suite, Table
-from evalsuite.reports.pictures import share_bar
+from evalsuite.reports.pictures import IntervalRow, draw_bars, draw_intervals, draw_steps, share_bar
 from evalsuite.reports.record import count_words, interval_words, percent
 
 if TYPE_CHECKING:
@@ -83,13 +83,12 @@ def gold_check_document(check: "GoldCheck", name: str) -> Document:
     every = Table(columns=columns, rows=list(state))
     return Document(
         name=name,
-        title="",
         heading=("Gold check of ", Code(name, 80)),
         sections=sections,
         last_line=gold_check_verdict(check),
         tables={"csv": every, "parquet": every},
         whole=check.to_json(),
-        suites=lambda: [Suite(name=name, cases=[_refused_case(check, one) for one in every.rows], properties=())],
+        suites=lambda: [Suite(name=name, cases=[_refused_case(check, one) for one in every.rows])],
     )
 
 
@@ -144,12 +143,11 @@ def lint_document(lint: "Lint") -> Document:
     )
     return Document(
         name=name,
-        title="",
         heading=("Lint of ", Code(name, 80)),
         sections=lambda _: [Section(look="lines", table=table), Section(look="lines", lines=[lint_summary(lint)])],
         tables={"csv": table, "parquet": table},
         whole=lint.to_json(),
-        suites=lambda: [Suite(name=name, cases=[_lint_case(lint, one) for one in lint.findings], properties=())],
+        suites=lambda: [Suite(name=name, cases=[_lint_case(lint, one) for one in lint.findings])],
     )
 
 
@@ -212,7 +210,7 @@ def contamination_document(contamination: "Contamination", name: str) -> Documen
     every = Table(columns=columns, rows=contamination.overlaps)
     tables: dict[Form, Table[Overlap]] = {"csv": every, "parquet": every}
     heading = ("Contamination of ", Code(name, 80))
-    return Document(name=name, title="", heading=heading, sections=sections, tables=tables, whole=contamination.to_json())
+    return Document(name=name, heading=heading, sections=sections, tables=tables, whole=contamination.to_json())
 
 
 def _overlap_lines(overlap: "Overlap") -> Sequence[str]:
@@ -259,7 +257,7 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
     every = Table(columns=columns, rows=suspects.suspects)
     tables: dict[Form, Table[Suspect]] = {"csv": every, "parquet": every}
     heading = "Instances whose gold may be wrong"
-    return Document(name="suspects", title="", heading=heading, sections=sections, tables=tables, whole=suspects.to_json())
+    return Document(name="suspects", heading=heading, sections=sections, tables=tables, whole=suspects.to_json())
 
 
 AUDIT_FORMATS: Final = ("text", "json", "md")
@@ -310,12 +308,11 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
     every = Table(columns=columns, rows=audit.checks)
     return Document(
         name=audit.name,
-        title="",
         heading=("Audit of ", Code(audit.name, 80)),
         sections=sections,
         tables={"csv": every, "parquet": every},
         whole=audit.to_json(rules),
-        suites=lambda: [Suite(name=audit.name, cases=[_check_case(audit, one, rules) for one in audit.checks], properties=())],
+        suites=lambda: [Suite(name=audit.name, cases=[_check_case(audit, one, rules) for one in audit.checks])],
     )
 
 
@@ -438,7 +435,6 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
     every = Table(columns=runs, rows=drifts)
     return Document(
         name="drift",
-        title="",
         heading="Drift",
         sections=sections,
         tables={"csv": every, "parquet": every},
@@ -489,11 +485,7 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
         if form == "text":
             yield Section(look="part", title=" score against tolerance", lines=[_margin_line(*step) for step in margins.shown()])
         elif form == "html":
-            from markupsafe import Markup
-
-            from evalsuite.reports.pictures import draw_steps
-
-            yield Section(pictures=[Picture("Score against tolerance", Markup(draw_steps(margins.steps, title="Score against tolerance")))])
+            yield Section(pictures=[Picture("Score against tolerance", draw_steps(margins.steps, title="Score against tolerance"))])
             yield Section(title="Score against tolerance", table=Table(columns=steps, rows=margins.shown()))
         else:
             yield Section(title="Score against tolerance", table=Table(columns=steps, rows=margins.shown()))
@@ -512,7 +504,6 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
     whole = margins.to_json() if names_instances else {**margins.to_json(), "near": []}
     return Document(
         name=margins.name,
-        title="",
         heading="Score against tolerance",
         sections=sections,
         tables={"csv": every, "parquet": every},
@@ -569,7 +560,6 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
     every = Table(columns=columns, rows=agreement.disagreements)
     return Document(
         name=f"{a} and {b}",
-        title="",
         heading="Agreement of two raters",
         sections=sections,
         tables={"csv": every, "parquet": every},
@@ -714,10 +704,6 @@ def noise_words(samples: "ModelSamples", *, with_bar: bool = False) -> Iterator[
 
 
 def _pictures(samples: "Samples") -> Iterator[Picture]:
-    from markupsafe import Markup
-
-    from evalsuite.reports.pictures import IntervalRow, draw_bars, draw_intervals
-
     def interval_of(value: float, error: float | None) -> tuple[float | None, float | None]:
         return (None, None) if error is None else (max(0.0, value - 1.96 * error), min(1.0, value + 1.96 * error))
 
@@ -727,14 +713,17 @@ def _pictures(samples: "Samples") -> Iterator[Picture]:
             rows.append(IntervalRow(f"{one.model}: pass@{passes.k}", passes.any, *interval_of(passes.any, passes.any_se)))
             rows.append(IntervalRow(f"{one.model}: pass^{passes.k}", passes.all, *interval_of(passes.all, passes.all_se)))
     title = "Right in k samples"
-    found: Markup = Markup(draw_intervals(rows, title=title))
-    yield Picture(title, found, "at least one of k right (pass@k), all k right (pass^k), with 95 % intervals over questions")
+    yield Picture(
+        title,
+        draw_intervals(rows, title=title),
+        "at least one of k right (pass@k), all k right (pass^k), with 95 % intervals over questions",
+    )
     split = [
         (one.model, {"questions": part, "samples": 1 - part}) for one in samples.models if (part := one.numbers.question_share) is not None
     ]
     if split:
         title = "Where the width comes from"
-        yield Picture(title, Markup(draw_bars(split, title=title)), "shares of the variance of the mean")
+        yield Picture(title, draw_bars(split, title=title), "shares of the variance of the mean")
 
 
 MOST_DIFFERENCES = 10
@@ -764,7 +753,6 @@ def verified_document(verified: "Verified") -> Document:
 
     return Document(
         name=verified.name,
-        title="",
         heading=("Verification of ", Code(verified.name, 80)),
         sections=sections,
         last_line=verification_verdict(verified),

@@ -207,7 +207,7 @@ class Suite:
 
     name: str
     cases: Sequence[Case]
-    properties: Sequence[tuple[str, str]]
+    properties: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +220,7 @@ class Document:
     """
 
     name: str
-    title: Words
+    title: Words = ""
     heading: Words = ""
     sections: Callable[[Form], Iterable[Section]] = lambda _: ()
     last_line: Words = ""

@@ -5,12 +5,12 @@ pasted.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.characters import clean
 from evalsuite.core.version import __version__
-from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Picture, Section, Suite, Table
+from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Picture, Section, Suite, Table, Words
 
 if TYPE_CHECKING:
     from evalsuite.analysis.explain.smallest_case import Bundle, File
@@ -30,7 +30,6 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
     `evidence` is already redacted.
     """
     facts = [("instance", instance_id), *_evidence_facts(evidence)]
-    difference = evidence.get("difference") or {}
     sql = str(evidence.get("sql") or "").splitlines()
     # If answers are queries, the SQL is both queries in the dialect of their engine.
     title = {"-- gold": "Both queries", "-- answer": "The query"}.get(sql[0] if sql else "", "")
@@ -38,26 +37,9 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
     def sections(form: Form) -> Iterator[Section]:
         if form == "text":
             yield Section(look="lines", lines=[f" {label:<11} {text}" for label, text in facts])
-            yield Section(look="lines", lines=list(difference_lines(difference)))
-            yield Section(
-                look="part",
-                lines=[f" {title.lower() or 'show the rows with DuckDB'}:", *(f"   {line}" for line in sql)] if sql else (),
-            )
-            return
-        yield Section(pairs=_joined_facts(facts))
-        if form == "html":
-            from evalsuite.reports.html import difference_html
-
-            if drawn := difference_html(difference):
-                yield Section(pictures=[Picture("Difference", drawn)])
         else:
-            yield Section(look="block", title="Difference", lines=[line for line in difference_lines(difference) if line])
-        yield Section(
-            look="block",
-            title=title or "SQL that shows the rows in DuckDB",
-            lines=sql,
-            values={"language": "sql"} if sql else {},
-        )
+            yield Section(pairs=_joined_facts(facts))
+        yield from _difference_sections(form, evidence.get("difference") or {}, sql, title)
 
     case = Case(
         name=instance_id,
@@ -68,12 +50,30 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
     )
     return Document(
         name=instance_id,
-        title="",
         heading=("Explanation of ", Code(instance_id, 80)),
         sections=sections,
         whole={"instance_id": instance_id, **evidence},
-        suites=lambda: [Suite(name="explanation", cases=[case], properties=())],
+        suites=lambda: [Suite(name="explanation", cases=[case])],
     )
+
+
+def _difference_sections(form: Form, difference: Data, sql: Sequence[str], title: str = "") -> Iterator[Section]:
+    """Yield a difference, then the SQL that shows it under its `title`."""
+    lines = list(difference_lines(difference))
+    if form == "text":
+        yield Section(look="lines", lines=lines)
+        shown = [f" {title.lower() or 'show the rows with DuckDB'}:", *(f"   {line}" for line in sql)]
+        yield Section(look="part", lines=shown if sql else ())
+        return
+    if form == "html":
+        from evalsuite.reports.html import difference_html
+
+        if drawn := difference_html(difference):
+            yield Section(pictures=[Picture("Difference", drawn)])
+    else:
+        yield Section(look="block", title="Difference", lines=[line for line in lines if line])
+    if sql:
+        yield Section(look="block", title=title or "SQL that shows the rows in DuckDB", lines=sql, values={"language": "sql"})
 
 
 def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
@@ -138,9 +138,9 @@ def _table_lines(data: Data) -> Iterator[str]:
     for column in data["columns"]:
         if column["predicted"] is None or column["n_wrong"]:
             yield f"   gold column {column['gold']}{_header_words(column, 'gold')} " + (
-                "has no column beside it"
+                "has no match"
                 if column["predicted"] is None
-                else f"beside column {column['predicted']}{_header_words(column, 'predicted')}: {column['n_wrong']} cells differ"
+                else f"compared with column {column['predicted']}{_header_words(column, 'predicted')}: {column['n_wrong']} cells differ"
             )
     if data.get("note"):
         yield f"   {data['note']}"
@@ -279,11 +279,10 @@ def bundle_document(bundle: "Bundle", files: "Sequence[File]", *, signature: str
     case = Case(name=bundle.instance_id, classname=bundle.scorer, kind="failure", type="bundle", message=bundle.reason)
     return Document(
         name=bundle.instance_id,
-        title="",
         heading=(Code(bundle.instance_id, 80), Own(f": {bundle.scorer} says {_bundle_verdict(bundle)}")),
         sections=sections,
         whole={"instance_id": bundle.instance_id, "files": {file.path: file.text for file in files}},
-        suites=lambda: [Suite(name="bundle", cases=[case], properties=())],
+        suites=lambda: [Suite(name="bundle", cases=[case])],
     )
 
 
@@ -324,35 +323,10 @@ def _command_section(files: "Sequence[File]", case: str) -> Section:
     return Section(look="block", title="One command, in an empty folder", lines=lines, is_folded=True, values={"language": "sh"})
 
 
-MOST_NOTES = 10
-
-
 def files_document(gold: str, prediction: str, found: Data) -> Document:
     """Build the report of the differences of two files, from the result of `explain.bare_files`."""
-    columns: list[Column[Data]] = [
-        Column(name="column", role="name", value=lambda one: one["gold"]),
-        Column(name="prediction", title="beside it", role="name", value=lambda one: one["prediction"]),
-        Column(name="n_compared", type="BIGINT", value=lambda one: one["n_compared"], forms=MACHINES),
-        Column(name="n_different", title="differ", type="BIGINT", is_number=True, value=lambda one: one["n_different"]),
-        Column(
-            name="n_null_differences",
-            title="NULL on one side",
-            type="BIGINT",
-            is_number=True,
-            value=lambda one: one["n_null_differences"] or None,
-        ),
-        Column(
-            name="max_difference",
-            title="largest difference",
-            type="DOUBLE",
-            is_number=True,
-            value=lambda one: one["max_difference"],
-            words=lambda one: Own("" if one["max_difference"] is None else f"{one['max_difference']:g}"),
-        ),
-    ]
-    every = Table(columns=columns, rows=found["columns"])
+    every = Table(columns=_FILE_COLUMNS, rows=found["columns"])
     differing = [one for one in found["columns"] if one["n_different"] or one["prediction"] is None]
-    lines = list(difference_lines(found["difference"]))
 
     def sections(form: Form) -> Iterator[Section]:
         facts = list(_facts(found))
@@ -361,28 +335,11 @@ def files_document(gold: str, prediction: str, found: Data) -> Document:
         else:
             yield Section(pairs=facts)
         if differing:
-            yield Section(title="Columns that differ", table=Table(columns=columns, rows=differing))
-        if form == "html":
-            from evalsuite.reports.html import difference_html
+            yield Section(title="Columns that differ", table=Table(columns=_FILE_COLUMNS, rows=differing))
+        yield from _difference_sections(form, found["difference"], str(found["sql"]).splitlines())
 
-            if drawn := difference_html(found["difference"]):
-                yield Section(pictures=[Picture("Difference", drawn)])
-        elif form == "text":
-            yield Section(look="lines", lines=lines)
-        else:
-            yield Section(look="block", title="Difference", lines=[line for line in lines if line])
-        if sql := str(found["sql"]).splitlines():
-            shown = [" show the rows with DuckDB:", *(f"   {line}" for line in sql)]
-            is_text = form == "text"
-            yield Section(look="part" if is_text else "block", title="" if is_text else "SQL", lines=shown if is_text else sql)
-
-    case = Case(
-        name=prediction,
-        classname="explanation",
-        kind="passed" if found["equal"] else "failure",
-        type="" if found["equal"] else "different",
-        message=str(found["reason"]),
-    )
+    kind, type_ = ("passed", "") if found["equal"] else ("failure", "different")
+    case = Case(name=prediction, classname="explanation", kind=kind, type=type_, message=str(found["reason"]))
     return Document(
         name=prediction,
         title=(prediction, Own(" against "), gold),
@@ -391,9 +348,33 @@ def files_document(gold: str, prediction: str, found: Data) -> Document:
         last_line="equal" if found["equal"] else "different (exit 1)",
         tables={"csv": every, "parquet": every},
         whole={"gold": gold, "prediction": prediction, **found},
-        rows_key="",
-        suites=lambda: [Suite(name="explanation", cases=[case], properties=())],
+        suites=lambda: [Suite(name="explanation", cases=[case])],
     )
+
+
+def _number_column(name: str, title: str, type_: str, words: Callable[[Data], Words] | None = None) -> Column[Data]:
+    return Column(name=name, title=title, type=type_, is_number=True, value=lambda one: one[name], words=words)
+
+
+_FILE_COLUMNS: Final[Sequence[Column[Data]]] = (
+    Column(name="column", role="name", value=lambda one: one["gold"]),
+    Column(name="prediction", title="compared with", role="name", value=lambda one: one["prediction"]),
+    Column(name="n_compared", type="BIGINT", value=lambda one: one["n_compared"], forms=MACHINES),
+    _number_column("n_different", "differ", "BIGINT"),
+    Column(
+        name="n_null_differences",
+        title="NULL on one side",
+        type="BIGINT",
+        is_number=True,
+        value=lambda one: one["n_null_differences"] or None,
+    ),
+    _number_column(
+        "max_difference",
+        "largest difference",
+        "DOUBLE",
+        lambda one: Own("" if one["max_difference"] is None else f"{one['max_difference']:g}"),
+    ),
+)
 
 
 def _facts(found: Data) -> Iterator[tuple[str, str]]:
@@ -412,5 +393,5 @@ def _facts(found: Data) -> Iterator[tuple[str, str]]:
     for side, lone in (("gold", "only in gold"), ("prediction", "only in the prediction")):
         if names := found[f"columns_only_in_{side}"]:
             yield "columns", f"{lone}: {', '.join(map(repr, names))}"
-    for note in found["notes"][:MOST_NOTES]:
+    for note in found["notes"][:10]:
         yield "note", str(note)

@@ -10,7 +10,7 @@ from evalsuite.core.errors import FAULTS
 from evalsuite.core.status import KINDS
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table, Tile
-from evalsuite.reports.pictures import DrawnInterval, interval_lines
+from evalsuite.reports.pictures import FlipCounts, IntervalRow, draw_flips, draw_intervals, interval_lines
 from evalsuite.reports.record import count_words, id_list, interval_words, p_value, percent, points
 from evalsuite.runs.signature import clock_in, shown_rules
 from evalsuite.stats.power import can_show
@@ -108,7 +108,7 @@ def _corrected_words(comparison: "Comparison", candidate: "Candidate") -> str:
 
 def _draw_differences(rows: "Iterable[PairedDifference]") -> tuple[str, ...]:
     """Draw the differences in characters; right of the bar is better."""
-    return tuple(interval_lines([DrawnInterval(clean(row.name) or "(root)", row.difference, row.low, row.high) for row in rows]))
+    return tuple(interval_lines([IntervalRow(clean(row.name) or "(root)", row.difference, row.low, row.high) for row in rows]))
 
 
 def _notes_on_totals(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
@@ -491,14 +491,10 @@ def comparison_figures(comparison: "Comparison") -> list[Picture]:
 
 def differences_picture(rows: "Sequence[PairedDifference]", comparison: "Comparison", *, title: str) -> "Markup":
     """Draw differences to the baseline in points with their intervals; right of the dashed line at 0 is better."""
-    from markupsafe import Markup
-
-    from evalsuite.reports.pictures import IntervalRow, draw_intervals
-
     drawn = [IntervalRow(row.name or "(root)", row.difference, row.low, row.high, words=_points_and_p(row)) for row in rows[:MOST_DRAWN]]
     widest = max((abs(end) for row in drawn for end in (row.value, row.low, row.high) if end is not None), default=0.0)
     reach = max(0.05, widest) * 1.05
-    return Markup(draw_intervals(drawn, title=title, span=(-reach, reach), mark=0.0, confidence=1 - comparison.alpha))
+    return draw_intervals(drawn, title=title, span=(-reach, reach), mark=0.0, confidence=1 - comparison.alpha)
 
 
 def _points_and_p(row: "PairedDifference") -> str:
@@ -507,13 +503,9 @@ def _points_and_p(row: "PairedDifference") -> str:
 
 def flips_picture(candidate: "Candidate", baseline: str) -> "Markup":
     """Draw how often both sides, one side, or neither is right, over the instances judged on both sides."""
-    from markupsafe import Markup
-
-    from evalsuite.reports.pictures import FlipCounts, draw_flips
-
     both, first_only, second_only, neither = candidate.right
     matrix = FlipCounts(both=both, first_only=first_only, second_only=second_only, neither=neither)
-    return Markup(draw_flips(matrix, title=f"{baseline} and {candidate.label}", first="baseline", second="candidate"))
+    return draw_flips(matrix, title=f"{baseline} and {candidate.label}", first="baseline", second="candidate")
 
 
 def _at_most_a_thousand(section: Section) -> Section:
@@ -836,10 +828,6 @@ def _submission_case(board: "Leaderboard", row: "RankedRow") -> Case:
 
 def ranking_picture(board: "Leaderboard") -> "Markup":
     """Draw the scores of a leaderboard with their intervals, best first; unreadable submissions are left out."""
-    from markupsafe import Markup
-
-    from evalsuite.reports.pictures import IntervalRow, draw_intervals
-
     drawn = []
     for row in board.rows[:MOST_DRAWN]:
         if row.rank is not None:
@@ -847,11 +835,5 @@ def ranking_picture(board: "Leaderboard") -> "Markup":
             words = f"{row.score:.4g}" if board.is_raw and row.score is not None else ""
             drawn.append(IntervalRow(f"{row.rank}. {row.name}", row.score, low, high, words=words, bound=row.score_high))
     values = [value for row in drawn for value in (row.value, row.low, row.high) if value is not None]
-    return Markup(
-        draw_intervals(
-            drawn,
-            title="Scores, best first",
-            span=(min([0.0, *values]), max([0.0 if board.is_raw else 1.0, *values])),
-            confidence=board.confidence,
-        )
-    )
+    span = (min([0.0, *values]), max([0.0 if board.is_raw else 1.0, *values]))
+    return draw_intervals(drawn, title="Scores, best first", span=span, confidence=board.confidence)

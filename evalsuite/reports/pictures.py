@@ -9,9 +9,12 @@ import html
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from evalsuite.compare.characters import clean
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 # Okabe & Ito 2008, "Color Universal Design".
 COLOURS = {
@@ -31,10 +34,12 @@ def escaped(text: object) -> str:
     return html.escape(clean(str(text)), quote=True)
 
 
-def picture(marks: Iterable[str], *, height: float, title: str, description: str, kind: str) -> str:
+def picture(marks: Iterable[str], *, height: float, title: str, description: str, kind: str) -> "Markup":
     """Return an `<svg>` of full width and `height` pixels; `title` is its name and `description` its text for screen readers."""
+    from markupsafe import Markup
+
     head = f'<svg xmlns="http://www.w3.org/2000/svg" role="img" class="picture {kind}" width="100%" height="{_n(height)}" font-size="13">'
-    return f"{head}<title>{escaped(title)}</title><desc>{escaped(description)}</desc>{''.join(marks)}</svg>"
+    return Markup(f"{head}<title>{escaped(title)}</title><desc>{escaped(description)}</desc>{''.join(marks)}</svg>")
 
 
 def inner(marks: Iterable[str], *, x: float, y: float, width: float, height: float) -> str:
@@ -114,21 +119,15 @@ class IntervalRow:
 
 
 def draw_intervals(
-    rows: Sequence[IntervalRow],
-    *,
-    title: str,
-    span: tuple[float, float] = (0.0, 1.0),
-    mark: float | None = None,
-    confidence: float = 0.95,
-) -> str:
+    rows: Sequence[IntervalRow], *, title: str, span: tuple[float, float] = (0.0, 1.0), mark: float | None = None, confidence: float = 0.95
+) -> "Markup":
     """Return an SVG of n rows over `span`, with a dashed line at `mark`, for example at 0 for differences."""
     held = f"{confidence * 100:g} % interval"
     marks = [part for number, row in enumerate(rows) for part in _interval_marks(row, number * INTERVAL_ROW, span, held)]
     height = INTERVAL_ROW * len(rows)
     if mark is not None and rows:
-        marks.append(
-            inner([line(_across(mark, span), 0, _across(mark, span), height, dash="3 3", mark=mark)], x=1, y=0, width=98, height=height)
-        )
+        at = _across(mark, span)
+        marks.append(inner([line(at, 0, at, height, dash="3 3", mark=mark)], x=1, y=0, width=98, height=height))
     said = "; ".join(f"{row.label}: {_value_words(row)}{_ends_words(row)}" for row in rows)
     return picture(marks, height=height, title=title, description=said or "nothing to show", kind="intervals")
 
@@ -141,16 +140,11 @@ def _interval_marks(row: IntervalRow, top: float, span: tuple[float, float], hel
         tip = f"up to {row.bound * 100:.1f} % if every unjudged instance were right"
         bars.append(box(left, 6, _across(row.bound, span) - left, 9, colour="two", opacity=0.45, tip=tip, bound=row.bound))
     if row.low is not None and row.high is not None:
-        left, right = _across(row.low, span), _across(row.high, span)
-        bars.append(
-            box(left, 7.5, right - left, 6, colour="soft", opacity=0.75, tip=f"{held}{_ends_words(row)}", low=row.low, high=row.high)
-        )
+        left, tip = _across(row.low, span), f"{held}{_ends_words(row)}"
+        bars.append(box(left, 7.5, _across(row.high, span) - left, 6, colour="soft", opacity=0.75, tip=tip, low=row.low, high=row.high))
     if row.value is not None:
-        bars.append(
-            dot(
-                _across(row.value, span), 10.5, 5.5, colour="one", tip=f"{row.label}: {_value_words(row)}", label=row.label, value=row.value
-            )
-        )
+        tip = f"{row.label}: {_value_words(row)}"
+        bars.append(dot(_across(row.value, span), 10.5, 5.5, colour="one", tip=tip, label=row.label, value=row.value))
     return [*marks, inner(bars, x=1, y=top + INTERVAL_LABEL + 3, width=98, height=20)]
 
 
@@ -170,33 +164,25 @@ def _ends_words(row: IntervalRow) -> str:
 BIN_PLOT, BIN_TOP = 120.0, 22.0
 
 
-def draw_histogram(bins: Sequence[tuple[float, float, int]], *, title: str) -> str:
+def draw_histogram(bins: Sequence[tuple[float, float, int]], *, title: str) -> "Markup":
     """Return an SVG of n bins (low, high, count), low to high; the height of a bar is its count over the largest."""
     if not bins:
         return picture([], height=0, title=title, description="nothing to show", kind="histogram")
     most = max(1, *(count for _, _, count in bins))
     first, last = bins[0][0], bins[-1][1]
-    marks = [inner(_bin_bars(bins, most, first, last - first or 1.0), x=1, y=BIN_TOP, width=98, height=BIN_PLOT)]
-    marks.append(line(0, BIN_TOP + BIN_PLOT, 100, BIN_TOP + BIN_PLOT))
+    span, bars = last - first or 1.0, []
+    for low, high, count in bins:
+        left, width, tall = 100 * (low - first) / span, 100 * (high - low) / span, BIN_PLOT * count / most
+        tip = f"{_edge(low)} to {_edge(high)}: {count}"
+        bars.append(box(left + 0.4, BIN_PLOT - tall, width - 0.8, tall, colour="one", tip=tip, low=low, high=high, n=count))
+        bars += [text(left + width / 2, BIN_PLOT - tall - 6, count, anchor="middle", size=12)] if count else []
+    marks = [inner(bars, x=1, y=BIN_TOP, width=98, height=BIN_PLOT), line(0, BIN_TOP + BIN_PLOT, 100, BIN_TOP + BIN_PLOT)]
     for edge in dict.fromkeys((first, (first + last) / 2, last)):
-        at = 1 + 98 * (edge - first) / (last - first or 1.0)
         anchor = "start" if edge == first else "end" if edge == last else "middle"
-        marks.append(text(at, BIN_TOP + BIN_PLOT + 18, _edge(edge), anchor=anchor, quiet=True, size=12))
+        marks.append(text(1 + 98 * (edge - first) / span, BIN_TOP + BIN_PLOT + 18, _edge(edge), anchor=anchor, quiet=True, size=12))
     total = sum(count for _, _, count in bins)
     said = "; ".join(f"{_edge(low)} to {_edge(high)}: {count}" for low, high, count in bins if count)
     return picture(marks, height=BIN_TOP + BIN_PLOT + 26, title=title, description=f"{total} scores. {said}", kind="histogram")
-
-
-def _bin_bars(bins: Sequence[tuple[float, float, int]], most: int, first: float, span: float) -> list[str]:
-    marks = []
-    for low, high, count in bins:
-        left, width = 100 * (low - first) / span, 100 * (high - low) / span
-        tall = BIN_PLOT * count / most
-        tip = f"{_edge(low)} to {_edge(high)}: {count}"
-        marks.append(box(left + 0.4, BIN_PLOT - tall, width - 0.8, tall, colour="one", tip=tip, low=low, high=high, n=count))
-        if count:
-            marks.append(text(left + width / 2, BIN_PLOT - tall - 6, count, anchor="middle", size=12))
-    return marks
 
 
 def _edge(value: float) -> str:
@@ -221,7 +207,7 @@ class FlipCounts:
         return self.both + self.first_only + self.second_only + self.neither
 
 
-def draw_flips(flips: FlipCounts, *, title: str, first: str = "official", second: str = "strict") -> str:
+def draw_flips(flips: FlipCounts, *, title: str, first: str = "official", second: str = "strict") -> "Markup":
     """Return an SVG of the matrix: rows are the first verdict, columns the second. Larger counts are darker; flips have an arrow."""
     cells = (
         (0, 0, flips.both, "both right", "one"),
@@ -242,10 +228,8 @@ def draw_flips(flips: FlipCounts, *, title: str, first: str = "official", second
         marks.append(box(x, y, 35, FLIP_CELL, colour=colour, opacity=opacity, tip=tip, cell=f"{row}{column}", n=count))
         marks.append(text(x + 17.5, y + 30, count, anchor="middle", size=20, bold=True))
         marks.append(text(x + 17.5, y + 49, words, anchor="middle", quiet=True, size=12))
-    said = (
-        f"of {flips.n} instances {flips.both} right by both, {flips.first_only} by {first} only, "
-        f"{flips.second_only} by {second} only, {flips.neither} by neither"
-    )
+    only = f"{flips.first_only} by {first} only, {flips.second_only} by {second} only"
+    said = f"of {flips.n} instances {flips.both} right by both, {only}, {flips.neither} by neither"
     return picture(marks, height=FLIP_HEAD + 2 * FLIP_CELL + 6, title=title, description=said, kind="flips")
 
 
@@ -253,7 +237,7 @@ BAR_HEAD, BAR_LINE, BAR_GAP = 20.0, 17.0, 12.0
 _ORDER = ("one", "two", "three", "four")
 
 
-def draw_bars(rows: Sequence[tuple[str, Mapping[str, float | None]]], *, title: str) -> str:
+def draw_bars(rows: Sequence[tuple[str, Mapping[str, float | None]]], *, title: str) -> "Markup":
     """Return an SVG of n rows (label, {measure: value in [0, 1] or None}); a measure has the same colour in every row."""
     names = list(dict.fromkeys(name for _, values in rows for name in values))
     marks, top = [], 0.0
@@ -281,7 +265,6 @@ def _three_digits(value: float | None) -> str:
 
 
 STRIP_ROW, STRIP_LABEL, STRIP_PLOT = 58.0, 14.0, 30.0
-STRIP_NAMES = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +276,7 @@ class Strip:
     n: int
 
 
-def draw_strips(strips: Sequence[Strip], *, title: str, ends: tuple[str, str] = ("0", "1")) -> str:
+def draw_strips(strips: Sequence[Strip], *, title: str, ends: tuple[str, str] = ("0", "1")) -> "Markup":
     """Return an SVG of n strips; the height of a bar is its share of the run's cases over the largest share of all."""
     most = max((count / strip.n for strip in strips for _, count in strip.bars if strip.n), default=0) or 1.0
     marks: list[str] = []
@@ -303,7 +286,7 @@ def draw_strips(strips: Sequence[Strip], *, title: str, ends: tuple[str, str] = 
     if strips:
         marks += [text(0, bottom + 10, ends[0], quiet=True, size=12), text(100, bottom + 10, ends[1], anchor="end", quiet=True, size=12)]
     said = "; ".join(f"{s.label}: " + ", ".join(f"{words}: {count}" for words, count in s.bars if count) for s in strips)
-    return picture(marks, height=bottom + STRIP_NAMES, title=title, description=said or "nothing to show", kind="strips")
+    return picture(marks, height=bottom + 20, title=title, description=said or "nothing to show", kind="strips")
 
 
 def _strip_marks(strip: Strip, top: float, most: float) -> list[str]:
@@ -321,7 +304,7 @@ def _strip_marks(strip: Strip, top: float, most: float) -> list[str]:
 STEPS_PLOT = 160.0
 
 
-def draw_steps(points: Sequence[tuple[float, float]], *, title: str) -> str:
+def draw_steps(points: Sequence[tuple[float, float]], *, title: str) -> "Markup":
     """Return an SVG of a score in [0, 1] at n tolerances (tolerance, score), the first at 0, on a log scale."""
     positive = [tolerance for tolerance, _ in points if tolerance > 0]
     if not positive:
@@ -344,15 +327,6 @@ def draw_steps(points: Sequence[tuple[float, float]], *, title: str) -> str:
     return picture(marks, height=bottom + 26, title=title, description=said, kind="steps")
 
 
-class DrawnInterval(NamedTuple):
-    """A label with a value and its interval, None for no interval."""
-
-    label: str
-    value: float | None
-    low: float | None
-    high: float | None
-
-
 def share_bar(share: float, width: int) -> str:
     """`███████░░░`: a share in [0, 1] as `width` characters; full only for 1, empty only for 0."""
     filled = round(width * share)
@@ -360,20 +334,21 @@ def share_bar(share: float, width: int) -> str:
     return "█" * filled + "░" * (width - filled)
 
 
-def interval_lines(rows: Sequence[DrawnInterval], *, width: int = 40) -> Iterator[str]:
+def interval_lines(rows: Sequence[IntervalRow], *, width: int = 40) -> Iterator[str]:
     """Yield one line per row: `├──●──┤` on a common scale with `│` at 0 in the middle; nothing if no row has a width."""
-    reach = max((abs(end) for _, *ends in rows for end in ends if end is not None), default=0.0)
+    reach = max((abs(end) for row in rows for end in (row.value, row.low, row.high) if end is not None), default=0.0)
     longest = min(24, max((len(row.label) for row in rows), default=0))
 
     def cell(value: float) -> int:
         return round(width * (value + reach) / (2 * reach))
 
-    for label, value, low, high in rows if reach else ():
+    for row in rows if reach else ():
         cells = [" "] * (width + 1)
-        if low is not None and high is not None:
-            cells[cell(low) : cell(high) + 1] = ["├", *"─" * max(0, cell(high) - cell(low) - 1), "┤"][: cell(high) - cell(low) + 1]
+        if row.low is not None and row.high is not None:
+            low, high = cell(row.low), cell(row.high)
+            cells[low : high + 1] = ["├", *"─" * max(0, high - low - 1), "┤"][: high - low + 1]
         cells[width // 2] = "│" if cells[width // 2] == " " else "┼"
-        if value is not None:
-            cells[cell(value)] = "●"
-        shown = label if len(label) <= longest else label[: longest - 1] + "…"
+        if row.value is not None:
+            cells[cell(row.value)] = "●"
+        shown = row.label if len(row.label) <= longest else row.label[: longest - 1] + "…"
         yield f"{shown:<{longest}}  {''.join(cells).rstrip()}"

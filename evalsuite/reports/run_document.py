@@ -455,60 +455,50 @@ def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[l
 
     Of `folded` faults with equal text only the first is shown.
     """
-
-    def rank(result: "Result") -> int:
-        if result.status in FAULTY:
-            return 0
-        if result.status == "missing":
-            return 3
-        if kind_of(result).name == "measured":
-            return 1
-        if result.official is not None and result.strict is not None and result.official != result.strict:
-            return 2
-        return 4 if result.score == 1 else 1
-
-    ordered = sorted(record.results, key=rank)
+    ordered = sorted(record.results, key=_place_in_report)
+    left_out: list[str] = []
     n_absent = sum(result.status == "missing" for result in ordered)
-    left_out = []
     if folded:
-        alike: dict[tuple[str, str | None, str], list[str]] = {}
-        for result in ordered:
-            if result.status in FAULTY:
-                alike.setdefault((result.status, result.fault, result.reason), []).append(result.instance_id)
-        first = {ids[0] for ids in alike.values()}
-        ordered = [result for result in ordered if result.status not in FAULTY or result.instance_id in first]
-        alike = {key: ids for key, ids in alike.items() if ids[1:]}
-        left_out = [f"...  {len(ids) - 1} more with {fault} as {ids[0]}: {id_list(ids[1:])}" for (_, fault, _), ids in alike.items()]
+        ordered, left_out = _one_fault_of_a_kind(ordered)
     if n_absent > ABSENT_IN_FULL:
         ordered = [result for result in ordered if result.status != "missing"]
         left_out += [f"...  {n_absent} missing; -o FILE.csv lists them"]
     if len(ordered) > ROWS_IN_FULL or failures:
-        n_right = sum(rank(result) == 4 for result in ordered)
-        ordered = [result for result in ordered if rank(result) < 4]
+        n_right = sum(_place_in_report(result) == 4 for result in ordered)
+        ordered = [result for result in ordered if _place_in_report(result) < 4]
         left_out += [f"...  {n_right} more, right under every rule that judged them"] * bool(n_right)
     if n_cut := max(0, len(ordered) - MOST_ROWS):
         left_out = [f"...  {n_cut} more not shown; -o FILE.csv lists all", *left_out]
     return ordered[:MOST_ROWS], left_out
 
 
+def _place_in_report(result: "Result") -> int:
+    """Return 0 for faults, 1 for wrong and measured answers, 2 for flips, 3 for missing and 4 for right ones."""
+    if result.status in FAULTY or result.status == "missing":
+        return 0 if result.status in FAULTY else 3
+    if kind_of(result).name == "measured":
+        return 1
+    if result.official is not None and result.strict is not None and result.official != result.strict:
+        return 2
+    return 4 if result.score == 1 else 1
+
+
+def _one_fault_of_a_kind(ordered: Sequence["Result"]) -> tuple[list["Result"], list[str]]:
+    """Return the results with one of each set of faults with equal text, and a line for the others of each set."""
+    alike: dict[tuple[str, str | None, str], list[str]] = {}
+    for result in ordered:
+        if result.status in FAULTY:
+            alike.setdefault((result.status, result.fault, result.reason), []).append(result.instance_id)
+    first = {ids[0] for ids in alike.values()}
+    lines = [f"...  {len(ids) - 1} more with {key[1]} as {ids[0]}: {id_list(ids[1:])}" for key, ids in alike.items() if ids[1:]]
+    return [result for result in ordered if result.status not in FAULTY or result.instance_id in first], lines
+
+
 def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     s = record.summary
     units = f", {count_words(s.n_units, 'record')}" if s.n_units > s.n_gold else ""
     yield count_words(s.n_gold, "instance") + units, counts_line(s)
-    if s.n_gold:
-        text = raw_words(s.raw) if s.raw else share(s.chosen)
-        text += bounds_words(s) + confidence_words(s)
-        if s.clusters and s.clusters["note"]:
-            text += f" ({s.clusters['note']})"
-        yield "score", text
-    for label, words in (("corrected", corrected_words(record)), ("by people", people_words(record))):
-        if words:
-            yield label, words
-    if s.other is not None and s.chosen.n:
-        yield s.other_rules, f"{share(s.other)}    {flips_line(s)}".rstrip()
-    for way, down in (("flips down", True), ("flips up", False)):
-        if flips := flips_by_kind(s, down=down):
-            yield way, flips
+    yield from (pair for pair in _score_lines(record) if pair[1])
     if s.reference_ratio is not None:
         right = round(s.reference_ratio * s.n_reference)
         yield "reference ratio", f"{right}/{s.n_reference} = {percent(s.reference_ratio)}  (over submitted instances; for comparison only)"
@@ -525,6 +515,20 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     if isolation := str((record.run.get("receipt") or {}).get("isolation", "")):
         yield "isolation", f"{isolation}: no sandbox, for submissions you trust" if isolation == "none" else isolation
     yield "saved", str(record.folder) if record.folder is not None else "not saved"
+
+
+def _score_lines(record: "Record") -> Iterator[tuple[str, str]]:
+    """Yield (label, text) of the score, its corrections, the other rules and the flips; the text is empty if there is none."""
+    s = record.summary
+    if s.n_gold:
+        note = f" ({s.clusters['note']})" if s.clusters and s.clusters["note"] else ""
+        yield "score", (raw_words(s.raw) if s.raw else share(s.chosen)) + bounds_words(s) + confidence_words(s) + note
+    yield "corrected", corrected_words(record)
+    yield "by people", people_words(record)
+    if s.other is not None and s.chosen.n:
+        yield s.other_rules, f"{share(s.other)}    {flips_line(s)}".rstrip()
+    yield "flips down", flips_by_kind(s, down=True)
+    yield "flips up", flips_by_kind(s, down=False)
 
 
 def _comment_sections(record: "Record") -> Iterator[Section]:

@@ -12,6 +12,7 @@ from evalsuite.core.status import KINDS, RANKS, failing_rule, further_results, k
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Code, Picture, Section, Tile, text_of
 from evalsuite.reports.html import environment, json_block
+from evalsuite.reports.pictures import FlipCounts, IntervalRow, draw_bars, draw_flips, draw_histogram, draw_intervals
 from evalsuite.reports.record import (
     corrected_words,
     count_words,
@@ -242,16 +243,12 @@ def proofs(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def fields_picture(details: Mapping[str, Any]) -> "Markup | None":
     """Draw precision, recall and F1 of the worst twelve fields of a tree score; None for other scores."""
-    from markupsafe import Markup
-
-    from evalsuite.reports.pictures import draw_bars
-
     if not is_tree(details) or not details["fields"]:
         return None
     shown = details["fields"][:12]
     rows = [(str(field["path"] or "(root)"), {name: field[name] for name in ("precision", "recall", "f1")}) for field in shown]
     rest = int(details["n_fields"]) - len(shown)
-    return Markup(draw_bars(rows, title="Fields, worst first" + (f" ({rest} more not drawn)" if rest > 0 else "")))
+    return draw_bars(rows, title="Fields, worst first" + (f" ({rest} more not drawn)" if rest > 0 else ""))
 
 
 def raw_details(details: Mapping[str, Any]) -> list[str]:
@@ -290,7 +287,7 @@ def run_page_sections(
             f"{record.submission} · rules {record.rules}{clock and f' · clock at {clock}'} · {s.n_submitted} of {s.n_gold} submitted",
             *score_sentences(record),
         ],
-        pictures=[Picture("", score_picture(record))],
+        pictures=[Picture("", drawn)] if (drawn := score_picture(record)) is not None else (),
         values={
             "about": record.name,
             "headline": headline,
@@ -353,20 +350,18 @@ def score_sentences(record: "Record") -> list[str]:
     return parts
 
 
-def score_picture(record: "Record") -> "Markup":
-    """Draw the score with its interval, and the other rules' score."""
-    from evalsuite.reports.pictures import IntervalRow, draw_intervals
-
+def score_picture(record: "Record") -> "Markup | None":
+    """Draw the score with its interval, and the other rules' score; None without an instance."""
     s = record.summary
     if not s.n_gold:
-        return _markup("")
+        return None
     low, high = s.interval or (None, None)
     rows = [IntervalRow(record.rules, s.score, low, high, bound=s.chosen.high)]
     if s.other is not None:
         rows.append(IntervalRow(s.other_rules, s.other.value, bound=s.other.high))
     if s.reference_ratio is not None:
         rows.append(IntervalRow("reference ratio, over submitted instances", s.reference_ratio))
-    return _markup(draw_intervals(rows, title=f"Score: {counts_line(s)}"))
+    return draw_intervals(rows, title=f"Score: {counts_line(s)}")
 
 
 def outcome_tiles(record: "Record") -> list[Tile]:
@@ -389,8 +384,6 @@ def _hidden_notes(record: "Record", note: str) -> Iterator[str]:
 
 def run_figures(record: "Record") -> Iterator[Picture]:
     """Yield the pictures: scores of the parts, distribution of scores, and flips."""
-    from evalsuite.reports.pictures import FlipCounts, draw_bars, draw_flips, draw_histogram
-
     s = record.summary
     for title, table in (("By scorer", s.by_scorer), ("By group", s.by_group)):
         if table:
@@ -401,19 +394,18 @@ def run_figures(record: "Record") -> Iterator[Picture]:
         fields = [(path or "(root)", {name: row[name] for name in ("precision", "recall", "f1")}) for path, row in s.by_field.items()]
         rest = len(fields) - MOST_ROWS_DRAWN
         note = f"worst first; {rest} more in the table" if rest > 0 else "worst first"
-        yield Picture("By field", _markup(draw_bars(fields[:MOST_ROWS_DRAWN], title="Precision, recall and F1 by field")), note)
+        yield Picture("By field", draw_bars(fields[:MOST_ROWS_DRAWN], title="Precision, recall and F1 by field"), note)
     if s.histogram:
         bins = [(at / len(s.histogram), (at + 1) / len(s.histogram), n) for at, n in enumerate(s.histogram)]
-        yield Picture("Distribution of scores", _markup(draw_histogram(bins, title="Distribution of scores")))
+        yield Picture("Distribution of scores", draw_histogram(bins, title="Distribution of scores"))
     pairs = [(r.official == 1, r.strict == 1) for r in record.results if r.official is not None and r.strict is not None]
     if s.flips:
         both, first, second, neither = (pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False)))
         matrix = FlipCounts(both=both, first_only=first, second_only=second, neither=neither)
-        yield Picture("Official and strict", _markup(draw_flips(matrix, title="Official and strict verdicts")))
+        yield Picture("Official and strict", draw_flips(matrix, title="Official and strict verdicts"))
 
 
 def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup":
-    from evalsuite.reports.pictures import IntervalRow, draw_intervals
     from evalsuite.stats.samples import Mean
 
     rows = []
@@ -423,7 +415,7 @@ def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup
         mean = Mean(n=found["n"], low=found["score_low"], high=found["score_high"], n_unjudged=ungraded, n_ungraded=ungraded)
         words = "not judged" if found["score"] is None else share(mean)
         rows.append(IntervalRow(name, found["score"], low, high, words=words, bound=found["score_high"]))
-    return _markup(draw_intervals(rows, title=title))
+    return draw_intervals(rows, title=title)
 
 
 def _first_warnings(record: "Record") -> list[str]:
@@ -440,9 +432,3 @@ def receipt_pairs(record: "Record") -> Iterator[tuple[str, str]]:
     yield "made with", " · ".join([f"evalsuite {__version__}", *(f"{name} {value}" for name, value in receipt.items())])
     if record.tags:
         yield "tags", ", ".join(record.tags)
-
-
-def _markup(svg: str) -> "Markup":
-    from markupsafe import Markup
-
-    return Markup(svg)

@@ -115,20 +115,16 @@ def news(board: "Leaderboard", before: Before | None) -> list[str]:
     """Return the news of a board as sentences: the leader, new submissions, the largest rank changes."""
     ranked = [row for row in board.rows if row.rank is not None]
     if not ranked:
-        return ["Nobody is ranked."]
+        return ["No submission is ranked."]
     score = ranked[0].score or 0.0
     leaders = [row.name for row in ranked if row.rank == 1]
-    found = [f"{_named(leaders)} lead{'s' * (len(leaders) == 1)} with {f'{score:.4g}' if board.is_raw else percent(score)}."]
+    lead = f"{_named(leaders)} lead{'s' * (len(leaders) == 1)} with {f'{score:.4g}' if board.is_raw else percent(score)}."
     if before is None:
-        return [*found, f"{count_words(len(ranked), 'submission')} ranked."]
-    if new := [row.name for row in ranked if before.is_new(row)]:
-        found.append(f"New: {_named(new)}.")
-    moves: list[tuple[int, str]] = [(up, row.name) for row in ranked if (up := before.places_up(row))]
-    for words, chosen in (("Up", [move for move in moves if move[0] > 0]), ("Down", [move for move in moves if move[0] < 0])):
-        if chosen:
-            names = [f"{name} by {abs(up)}" for up, name in sorted(chosen, key=lambda move: (-abs(move[0]), move[1]))]
-            found.append(f"{words}: {_named(names)}.")
-    return found
+        return [lead, f"{count_words(len(ranked), 'submission')} ranked."]
+    new = [row.name for row in ranked if before.is_new(row)]
+    moves = sorted(((up, row.name) for row in ranked if (up := before.places_up(row))), key=lambda move: (-abs(move[0]), move[1]))
+    risen, fallen = ([f"{name} by {abs(up)}" for up, name in moves if (up > 0) is rose] for rose in (True, False))
+    return [lead, *(f"{words}: {_named(names)}." for words, names in (("New", new), ("Up", risen), ("Down", fallen)) if names)]
 
 
 def _named(names: Sequence[str]) -> str:

@@ -145,35 +145,39 @@ def print_pairs(console: "Console", pairs: Iterable[tuple[str, str]], *, after_a
 
 
 def _print_listed(console: "Console", table: Table[Any]) -> None:
-    """Print one line per row: its names in full, its marks, and as much of its reason as fits.
-
-    If names leave no space for reasons, only the first name is printed, if necessary on its own line.
-    """
+    """Print one line per row: its names in full, its marks, and as much of its reason as fits."""
     rows = list(table.rows)
-    columns = {column.name: column for column in table.of("text")}
-    cells = [{name: _cell_on_terminal(column, row) for name, column in columns.items()} for row in rows]
-    first = next(name for name, column in columns.items() if column.role == "name")
-    last = [name for name, column in columns.items() if column.role == "why"][-1:]
-    marks = [name for name, column in columns.items() if column.role == "mark"]
-
-    def sized(names: Iterable[str], heads: Mapping[str, str]) -> dict[str, int]:
-        return {name: max([len(heads[name]), *(row[name].cell_len for row in cells)]) for name in names}
-
-    whole = {name: clean(column.head) for name, column in columns.items()}
-    short = {name: clean(column.short or column.head) for name, column in columns.items()}
-    for heads, names in ((whole, [name for name in columns if name not in last]), (short, [first, *marks]), (short, marks)):
-        sizes = sized(names, heads)
-        room = console.width - sum(sizes.values()) - 2 * (len(sizes) + 1)
-        if room >= max(20, console.width // 3):
-            break
-    sizes |= dict.fromkeys(last, max(10, room))
+    columns = table.of("text")
+    cells = [{column.name: _cell_on_terminal(column, row) for column in columns} for row in rows]
+    marks = [column.name for column in columns if column.role == "mark"]
+    heads, sizes = _sizes_of_listed(columns, cells, console.width)
     _print_row(console, {name: _unmarked_text(heads[name]) for name in sizes}, sizes, marks, "dim")
+    first = next(column.name for column in columns if column.role == "name")
     for one, row in zip(rows, cells, strict=True):
         if first not in sizes:
             print_line(console, f" {row[first]}")
         _print_row(console, row, sizes, marks)
         if table.below is not None and (texts := table.below(one)):
             _print_below(console, texts)
+
+
+def _sizes_of_listed(
+    columns: Sequence[Column[Any]], cells: "Sequence[Mapping[str, Text]]", width: int
+) -> tuple[Mapping[str, str], dict[str, int]]:
+    """Return the titles and the width of each shown column.
+
+    If names leave no space for reasons, only the first name is shown, if necessary on its own line (then it has no width).
+    """
+    by_role = {role: [column.name for column in columns if column.role == role] for role in ("name", "mark", "why")}
+    last, marks = by_role["why"][-1:], by_role["mark"]
+    whole = {column.name: clean(column.head) for column in columns}
+    short = {column.name: clean(column.short or column.head) for column in columns}
+    for heads, names in ((whole, [name for name in whole if name not in last]), (short, [by_role["name"][0], *marks]), (short, marks)):
+        sizes = {name: max([len(heads[name]), *(row[name].cell_len for row in cells)]) for name in names}
+        room = width - sum(sizes.values()) - 2 * (len(sizes) + 1)
+        if room >= max(20, width // 3):
+            break
+    return heads, sizes | dict.fromkeys(last, max(10, room))
 
 
 def _cell_on_terminal(column: Column[Any], row: Any) -> "Text":

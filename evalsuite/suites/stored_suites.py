@@ -112,8 +112,6 @@ def from_json(data: Mapping[str, Any]) -> StoredSuite:
 ROOT = Path(".evalsuite")
 SPEC = "suite_eval.jsonl"
 MAX_SLUG = 60
-# Answer forms that the cases of a suite cannot have.
-_FILES = frozenset({"table", "tables", "database"})
 
 
 class SuiteError(EvalsuiteError, ValueError):
@@ -137,9 +135,8 @@ def new_suite(
 ) -> StoredSuite:
     """Make a suite of n inputs and n references (or none); nothing is written yet.
 
-    Of several scorers the first makes the score, and `config` gives each its parameters by name. An imported suite (`foreign`) is taken as
-    it
-    is: its scorer may be missing here, which a run of it will report.
+    Of several scorers the first makes the score, and `config` gives each its parameters by name. An imported suite (`foreign`) is not
+    checked: its scorer may be missing here, which a run of it reports.
 
     Raises:
         UnknownScorerError: no such scorer.
@@ -147,21 +144,13 @@ def new_suite(
     """
     check_name(name)
     configs = {scorer: dict(config or {})} if isinstance(scorer, str) else configs_of(scorer, config)
-    for one in () if foreign else configs:
-        if kind_of(one) == "built_in" and SCORERS.load(one).marker.reads in _FILES:
-            hint = "choose a scorer of texts; `evalsuite run` scores files against a gold folder"
-            raise UsageError(f"{one} compares files, the cases of a suite are texts", hint=hint)
-        if references is None and needs_reference(one):
-            raise UsageError(f"{one} compares with a reference output, and none was given", hint="name the column with --reference-column")
     # Counted, not random, because reports name cases by them. Ids of the data are kept.
     ids = case_ids or counted_ids(len(inputs))
     outputs: Sequence[str | None] = references if references is not None else [None] * len(inputs)
     cases = tuple(Case(id=i, input=text, reference_output=out) for i, text, out in zip(ids, inputs, outputs, strict=True))
-    methods = {one: ScoringMethod(name=one, type=kind_of(one), config=dict(configs[one])) for one in configs}
-    for name_of_one, method in methods.items():
-        if not foreign and cases and method["type"] != "custom":
-            _check_config(name_of_one, method["config"], cases[0])
-    first, *further = methods
+    if not foreign:
+        _check_scorers(configs, cases, has_references=references is not None)
+    first, *further = methods = {one: ScoringMethod(name=one, type=kind_of(one), config=dict(given)) for one, given in configs.items()}
     now = created_at or _now()
     return StoredSuite(
         id=suite_id or str(uuid.uuid4()),
@@ -174,6 +163,19 @@ def new_suite(
         data_hash=data_hash(inputs, references),
         extra={**(extra or {}), **({"further": {one: methods[one] for one in further}} if further else {})},
     )
+
+
+def _check_scorers(configs: Mapping[str, Mapping[str, Any]], cases: Sequence[Case], *, has_references: bool) -> None:
+    """Raise `UsageError` for a scorer of files, missing references, or parameters that a scorer cannot use."""
+    for one in configs:
+        if kind_of(one) == "built_in" and SCORERS.load(one).marker.reads in ("table", "tables", "database"):
+            hint = "choose a scorer of texts; `evalsuite run` scores files against a gold folder"
+            raise UsageError(f"{one} compares files, the cases of a suite are texts", hint=hint)
+        if not has_references and needs_reference(one):
+            raise UsageError(f"{one} compares with a reference output, and none was given", hint="name the column with --reference-column")
+    for one, config in configs.items():
+        if cases and kind_of(one) != "custom":
+            _check_config(one, config, cases[0])
 
 
 def configs_of(scorers: Sequence[str], config: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:

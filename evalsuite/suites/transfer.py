@@ -37,6 +37,8 @@ LOWER_IS_BETTER = frozenset({"hedging_language"})
 _NO_VERDICT = -1
 # Files of our submissions next to the answers.
 _PARTS = ("results_metadata.jsonl", "contexts.json")
+# Argument of `new_suite` -> key of a Bench suite.
+_SUITE_TEXTS = {"suite_id": "id", "created_at": "created_at", "updated_at": "updated_at"}
 # The pattern of run folder names; other names are not taken over.
 _RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9._-]{1,60}")
 
@@ -145,9 +147,10 @@ def bench_suite(data: Mapping[str, Any], where: Path) -> StoredSuite:
         references = [case.get("reference_output") for case in cases]
     except (KeyError, TypeError) as error:
         raise UsageError(f"{where}: not a Bench suite", hint="expected name, scoring_method and test_cases") from error
-    if any(text is None for text in references) and not all(text is None for text in references):
+    if None in references and any(text is not None for text in references):
         raise UsageError(f"{where}: some references are null and some are not", hint="all or none")
     kept = {key: value for key, value in data.items() if key in ("last_run_time", "num_runs", "created_by")}
+    texts = {key: str(data[old]) for key, old in _SUITE_TEXTS.items() if data.get(old)}
     return new_suite(
         data["name"],
         name,
@@ -156,11 +159,9 @@ def bench_suite(data: Mapping[str, Any], where: Path) -> StoredSuite:
         references=None if None in references else references,
         description=data.get("description") or "",
         extra={**kept, "bench_config": config} if config else kept,
-        suite_id=str(data["id"]) if data.get("id") else None,
         case_ids=[str(case["id"]) for case in cases] if all(case.get("id") for case in cases) else None,
-        created_at=str(data["created_at"]) if data.get("created_at") else None,
-        updated_at=str(data["updated_at"]) if data.get("updated_at") else None,
         foreign=True,
+        **texts,
     )
 
 

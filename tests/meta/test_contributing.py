@@ -268,10 +268,12 @@ def _picture(copy: Copy, row: Row) -> None:
         '''
         """One dot an instance."""
 
+        from markupsafe import Markup
+
         from evalsuite.reports.pictures import dot, picture
 
 
-        def draw_dots(n: int) -> str:
+        def draw_dots(n: int) -> Markup:
             """An SVG of n dots."""
             dots = [dot(5 * at, 10, 4, colour="one") for at in range(n)]
             return picture(dots, height=20, title="dots", description=f"{n} dots", kind="dots")
@@ -281,7 +283,7 @@ def _picture(copy: Copy, row: Row) -> None:
     copy.insert(
         report,
         rf"^def {name}\b",
-        f"    from {_module(file)} import draw_dots\n    yield Picture('Dots', _markup(draw_dots(record.summary.n_gold)))",
+        f"    from {_module(file)} import draw_dots\n    yield Picture('Dots', draw_dots(record.summary.n_gold))",
     )
     folders = copy.folders("pictured", PARIS, "Paris")
     copy.commands(f"run {folders} {RUN} --quiet -o pictured/report.html")

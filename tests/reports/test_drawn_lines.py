@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.reports.pictures import DrawnInterval, interval_lines, share_bar
+from evalsuite.reports.pictures import IntervalRow, interval_lines, share_bar
 
 
 @given(st.floats(0, 1), st.integers(2, 40))
@@ -20,10 +20,10 @@ def test_a_bar_is_as_long_as_its_share(share: float, width: int) -> None:
 def test_intervals_stand_on_one_scale_round_nothing() -> None:
     """Worse to the left of the bar, better to the right, nothing in its middle; a value without ends is a dot."""
     rows = [
-        DrawnInterval("worse", -0.6, -1.0, -0.2),
-        DrawnInterval("same", 0.0, -0.1, 0.1),
-        DrawnInterval("b" * 30, 0.5, 0.5, 1.0),
-        DrawnInterval("alone", None, None, None),
+        IntervalRow("worse", -0.6, -1.0, -0.2),
+        IntervalRow("same", 0.0, -0.1, 0.1),
+        IntervalRow("b" * 30, 0.5, 0.5, 1.0),
+        IntervalRow("alone", None, None, None),
     ]
     worse, same, better, alone = interval_lines(rows, width=20)
     assert worse.split(None, 1)[1] == "├───●───┤ │"
@@ -32,7 +32,7 @@ def test_intervals_stand_on_one_scale_round_nothing() -> None:
     assert alone.split() == ["alone", "│"]
 
 
-@pytest.mark.parametrize("rows", [[], [DrawnInterval("a", 0.0, None, None)], [DrawnInterval("a", 0.0, 0.0, 0.0)]])
-def test_what_has_no_length_is_not_drawn(rows: list[DrawnInterval]) -> None:
+@pytest.mark.parametrize("rows", [[], [IntervalRow("a", 0.0, None, None)], [IntervalRow("a", 0.0, 0.0, 0.0)]])
+def test_what_has_no_length_is_not_drawn(rows: list[IntervalRow]) -> None:
     """No rows, no ends, and ends at nothing draw no line."""
     assert list(interval_lines(rows)) == []

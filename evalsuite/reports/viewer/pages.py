@@ -171,7 +171,7 @@ def averages_picture(runs: Sequence[RunView]) -> "Markup":
         words = "" if run.is_bounded or value is None else f"{value:.4g}"
         bound = run.summary.get("score_high") if run.is_bounded else None
         rows.append(IntervalRow(names[run.id], value, low, high, words=words, bound=bound))
-    return _drawn(draw_intervals(rows, title="Average scores", span=span))
+    return draw_intervals(rows, title="Average scores", span=span)
 
 
 def distribution_picture(runs: Sequence[RunView]) -> "Markup":
@@ -190,7 +190,7 @@ def distribution_picture(runs: Sequence[RunView]) -> "Markup":
             found = tuple((f"{bar['low']:.3g} to {bar['high']:.3g}", bar["count"]) for bar in bars)
         shown.append(Strip(names[item["id"]], found, sum(count for _, count in found) + item["n_unjudged"]))
     ends = (categories[0], categories[-1]) if categories else _scale_ends(items)
-    return _drawn(draw_strips(shown, title="Distribution of scores", ends=ends))
+    return draw_strips(shown, title="Distribution of scores", ends=ends)
 
 
 def _scale_ends(items: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
@@ -205,11 +205,11 @@ def run_values(run: RunView, record: "Record") -> dict[str, Any]:
         headline, sentences, overview = score_headline(record), score_sentences(record), score_picture(record)
         pictures = list(run_figures(record))
     else:
-        headline, overview = "not judged" if average is None else f"{average:.4g}", _drawn("")
+        headline, overview = "not judged" if average is None else f"{average:.4g}", None
         sentences = ["The mean of the raw values: the metric has no fixed range, so there is no score"]
         values = [value for value in map(value_of, record.results) if value is not None]
         bins = [(bar["low"], bar["high"], bar["count"]) for bar in views.bars(values, 10)]
-        pictures = [Picture("Distribution of raw values", _drawn(draw_histogram(bins, title="Distribution of raw values")))]
+        pictures = [Picture("Distribution of raw values", draw_histogram(bins, title="Distribution of raw values"))]
     return {
         "headline": headline,
         "sentences": sentences,
@@ -310,12 +310,6 @@ def _case_row(
     question = case.input if case is not None else ""
     said = " ".join(cell["text"] for cell in cells if cell is not None)
     return {"id": id_, "input": question, "reference": reference, "cells": cells, "text": f"{id_}\n{question}\n{reference or ''}\n{said}"}
-
-
-def _drawn(svg: str) -> "Markup":
-    from markupsafe import Markup
-
-    return Markup(svg)
 
 
 _evidence = StampedCache(256)
