@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from evalsuite.cli.options import RUNS, AllowUnscored, GoldDir, Json, Limit, PublicKey, Quiet, RunsFolder, Scoring, limits_of, one_of
+from evalsuite.cli import options as opt
 from evalsuite.cli.showing import (
     Outputs,
     ProgressBar,
@@ -30,52 +29,40 @@ from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, Evalsuite
 from evalsuite.reports.record import count_words
 
 if TYPE_CHECKING:
+    from evalsuite.analysis.leaderboard.pairing import RunSide
     from evalsuite.analysis.leaderboard.ranking import Leaderboard
     from evalsuite.core.disk_cache import DiskCache
     from evalsuite.reports.site import SiteOrder
     from evalsuite.runs.leaderboard_entries import Entry, Place
 
 
-Rater = Annotated[str, typer.Argument(help="a run's name or folder, or a .csv file with the columns instance_id and label")]
+Rater = Annotated[str, Argument(help="a run's name or folder, or a .csv file with the columns instance_id and label")]
 
 
 def compare_command(
     names: Annotated[
-        list[str],
-        typer.Argument(metavar="A B [C ...]", help="runs (SUITE/RUN too) or submission folders; A is the baseline; A1+A2: samples"),
+        list[str], Argument(metavar="A B [C ...]", help="runs (SUITE/RUN too) or submission folders; A is the baseline; A1+A2: samples")
     ],
     gold: Annotated[
-        Path | None,
-        typer.Option(
-            "--gold", "--gold-dir", "--gold_dir", help="the gold to score submission folders against [default: the runs' own, else gold]"
-        ),
+        Path | None, Option("--gold", "--gold-dir", "--gold_dir", help="the gold of submission folders [default: the runs' own, else gold]")
     ] = None,
-    runs: RunsFolder = RUNS,
-    alpha: Annotated[float, typer.Option(help="the accepted rate of false positives; intervals cover 1 - alpha", metavar="0-1")] = 0.05,
-    fail_on_regression: Annotated[
-        bool, typer.Option("--fail-on-regression", help="exit 1 if a candidate is worse than the baseline at alpha")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="compare runs of different signatures, with a warning in every report")] = False,
+    runs: opt.RunsFolder = opt.RUNS,
+    alpha: Annotated[float, Option(help="the accepted rate of false positives; intervals cover 1 - alpha", metavar="0-1")] = 0.05,
+    fail_on_regression: Annotated[bool, Option("--fail-on-regression", help="exit 1 if a candidate is worse at alpha")] = False,
+    force: Annotated[bool, Option("--force", help="compare runs of different signatures, with a warning in every report")] = False,
     cluster: Annotated[
-        str | None, typer.Option(help="groups with this prefix are clusters [default: the clusters of suite.yaml]", metavar="TAG-PREFIX")
+        str | None, Option(help="groups with this prefix are clusters [default: the clusters of suite.yaml]", metavar="TAG-PREFIX")
     ] = None,
-    suite: Annotated[
-        str | None, typer.Option(help="the names are of runs of this suite: A is SUITE/A", metavar="SUITE", show_default=False)
-    ] = None,
-    shift: Annotated[
-        bool, typer.Option("--shift", help="also test whether scores are distributed differently, by field or by scorer")
-    ] = False,
-    labels: Annotated[
-        list[Path] | None,
-        typer.Option("--labels", metavar="FILE.csv", help="human labels of answers, one file for each run in order", show_default=False),
-    ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="list every flip and every field")] = False,
+    suite: Annotated[str | None, Option(help="the names are of runs of this suite: A is SUITE/A", metavar="SUITE")] = None,
+    shift: Annotated[bool, Option("--shift", help="also test whether scores are distributed differently, by field or by scorer")] = False,
+    labels: Annotated[list[Path] | None, Option(metavar="FILE.csv", help="human labels of answers, one file for each run in order")] = None,
+    all_: Annotated[bool, Option("--all", help="list every flip and every field")] = False,
     output: Outputs = None,
     reveal: Reveal = None,
-    json_: Annotated[bool, typer.Option("--json", help="print the comparison as JSON and nothing else")] = False,
-    quiet: Quiet = False,
+    json_: Annotated[bool, Option("--json", help="print the comparison as JSON and nothing else")] = False,
+    quiet: opt.Quiet = False,
     *,
-    how: Scoring,
+    how: opt.Scoring,
 ) -> int:
     """Compare runs or submission folders on the same instances: difference, interval, p-value, and which instances flipped.
 
@@ -83,25 +70,15 @@ def compare_command(
     """
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import with_labels
-    from evalsuite.analysis.leaderboard.repeated_runs import load_samples
-    from evalsuite.reports.file_formats import as_json
-    from evalsuite.reports.leaderboard_documents import comparison_document, comparison_verdict
+    from evalsuite.reports.comparison_document import comparison_document, comparison_verdict
+    from evalsuite.reports.data_files import as_json
     from evalsuite.reports.terminal import show
-    from evalsuite.runs.history import last_suite_of
 
     how.load()
     check_showing(output or (), reveal)
     scoring = how.options()
     chosen = scoring.pop("rules")
-    load = partial(load_samples, runs=runs, gold=gold, rules=chosen, how=scoring)
-    try:
-        sides, notes = load(_of_suite(suite, names) if suite is not None else names)
-    except UsageError:
-        last = last_suite_of({own for name in names for own in name.split("+")}, runs) if suite is None else None
-        if last is None:
-            raise
-        sides, notes = load(_of_suite(last, names))
-        notes = [*notes, f"several suites have runs of these names: compared are those of {last}, which ran last (--suite says another)"]
+    sides, notes = _load_named(names, suite, runs, gold=gold, rules=chosen, how=scoring)
     for note in notes:
         print(f"note: {clean(note)}", file=sys.stderr)
     found = compare(with_labels(sides, labels or ()), rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
@@ -117,21 +94,33 @@ def compare_command(
     return code
 
 
-def _of_suite(suite: str, names: Sequence[str]) -> list[str]:
-    """Return the names as runs of a suite."""
-    return ["+".join(f"{suite}/{own}" for own in name.split("+")) for name in names]
+def _load_named(names: Sequence[str], suite: str | None, runs: Path, **how: Any) -> "tuple[list[RunSide], list[str]]":
+    """Return (sides, notes) of runs of a suite or of any runs; of the suite that ran last if several have runs of these names."""
+    from evalsuite.analysis.leaderboard.repeated_runs import load_samples
+    from evalsuite.runs.history import last_suite_of
+
+    def load(suite: str | None) -> "tuple[list[RunSide], list[str]]":
+        own = names if suite is None else ["+".join(f"{suite}/{part}" for part in name.split("+")) for name in names]
+        return load_samples(own, runs=runs, **how)
+
+    try:
+        return load(suite)
+    except UsageError:
+        last = last_suite_of({own for name in names for own in name.split("+")}, runs) if suite is None else None
+        if last is None:
+            raise
+    sides, notes = load(last)
+    return sides, [*notes, f"several suites have runs of these names: compared are those of {last}, which ran last (--suite says another)"]
 
 
 def samples_command(
-    names: Annotated[list[str], typer.Argument(metavar="RUN RUN [RUN ...]", help="runs or submission folders of one model, or of several")],
-    gold: Annotated[
-        Path | None, typer.Option("--gold", help="the gold to score submission folders against [default: the runs' own, else gold]")
-    ] = None,
-    runs: RunsFolder = RUNS,
+    names: Annotated[list[str], Argument(metavar="RUN RUN [RUN ...]", help="runs or submission folders of one model, or of several")],
+    gold: Annotated[Path | None, Option(help="the gold to score submission folders against [default: the runs' own, else gold]")] = None,
+    runs: opt.RunsFolder = opt.RUNS,
     output: Outputs = None,
-    json_: Annotated[bool, typer.Option("--json", help="print the numbers as JSON and nothing else")] = False,
+    json_: Annotated[bool, Option("--json", help="print the numbers as JSON and nothing else")] = False,
     *,
-    how: Scoring,
+    how: opt.Scoring,
 ) -> int:
     """Analyse several runs as samples of the same questions: mean, pass@k, pass^k, and the noise of questions and of samples.
 
@@ -153,10 +142,10 @@ def samples_command(
 def agree_command(
     rater_a: Rater,
     rater_b: Rater,
-    runs: RunsFolder = RUNS,
-    threshold: Annotated[float | None, typer.Option(help="count labels of at least this as 1, others as 0", metavar="NUMBER")] = None,
-    most: Annotated[int, typer.Option(help="how many disagreements are shown")] = 20,
-    json_: Json = False,
+    runs: opt.RunsFolder = opt.RUNS,
+    threshold: Annotated[float | None, Option(help="count labels of at least this as 1, others as 0", metavar="NUMBER")] = None,
+    most: Annotated[int, Option(help="how many disagreements are shown")] = 20,
+    json_: opt.Json = False,
 ) -> int:
     """Measure how far two raters agree beyond chance, and list where they do not: two runs (two judges), or a run and human labels."""
     from evalsuite.analysis.leaderboard.agreement import agree, read_rater
@@ -175,40 +164,32 @@ def agree_command(
 class Publishing:
     """Options of the published site."""
 
-    site: Annotated[Path | None, typer.Option(help="also build a site of static pages in this folder", metavar="DIR")] = None
+    site: Annotated[Path | None, Option(help="also build a site of static pages in this folder", metavar="DIR")] = None
     since: Annotated[
-        str | None,
-        typer.Option(
-            help="show rank changes since this day, last, a board.json or a site [default: last]", metavar="LAST", show_default=False
-        ),
+        str | None, Option(help="show rank changes since this day, last, a board.json or a site [default: last]", metavar="LAST")
     ] = None
     board: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="phases, quotas and what is hidden [default: board.yaml in the gold folder, else in the working directory]",
             metavar="FILE.yaml",
         ),
     ] = None
     private: Annotated[
-        Path | None,
-        typer.Option(help="the folder of what is not published: feedback, submission times [default: DIR.private]", metavar="DIR"),
+        Path | None, Option(help="the folder of what is not published: feedback, submission times [default: DIR.private]", metavar="DIR")
     ] = None
     reveal: Annotated[
         str | None,
-        typer.Option(
-            "--reveal",
-            metavar="none|status|class|shape|cells",
-            help="how much of gold the site's pages show [default: board.yaml's, else none]",
-        ),
+        Option(metavar="none|status|class|shape|cells", help="how much of gold the site's pages show [default: board.yaml's, else none]"),
     ] = None
 
     def check(self) -> None:
         """Raise `UsageError` for options that exclude each other."""
         given = {"--since": self.since, "--board": self.board, "--private": self.private, "--reveal": self.reveal}
         if self.site is None and (named := [name for name, value in given.items() if value is not None]):
-            raise UsageError(f"{named[0]} is said of a site", hint="add --site DIR")
+            raise UsageError(f"{named[0]} is an option of a site", hint="add --site DIR")
         if self.site is not None and self.private_folder.is_relative_to(self.site.resolve()):
-            raise UsageError("the private folder lies in the site", hint="name another by --private: what lies in the site is published")
+            raise UsageError("the private folder is in the site", hint="name another by --private: everything in the site is published")
 
     @property
     def private_folder(self) -> Path:
@@ -241,8 +222,8 @@ class Publishing:
 
 def _now() -> datetime:
     """Return the time of the site: SOURCE_DATE_EPOCH for repeatable builds, or now."""
-    said = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(said), UTC) if said.isdecimal() else datetime.now(UTC)
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
 
 
 class NotRankedError(EvalsuiteError):
@@ -255,27 +236,23 @@ class NotRankedError(EvalsuiteError):
 class Ranking:
     """Options of the ranking."""
 
-    by: Annotated[str | None, typer.Option(help="also a column for each scorer, or each group of the suite", metavar="scorer|group")] = None
+    by: Annotated[str | None, Option(help="also a column for each scorer, or each group of the suite", metavar="scorer|group")] = None
     metadata: Annotated[
-        Path | None,
-        typer.Option(help="metadata of the models: a CSV with a column `submission` and any of model_name, ...", metavar="FILE.csv"),
+        Path | None, Option(help="metadata of the models: a CSV with a column `submission` and any of model_name, ...", metavar="FILE.csv")
     ] = None
     anonymise: Annotated[
-        bool,
-        typer.Option(
-            "--anonymise", "--anonymize", help="replace names by letters: no name, path or metadata of a submission in any output"
-        ),
+        bool, Option("--anonymise", "--anonymize", help="replace names by letters: no name, path or metadata of a submission in any output")
     ] = False
-    force: Annotated[bool, typer.Option("--force", help="rank runs of different signatures, with a note on the board")] = False
+    force: Annotated[bool, Option("--force", help="rank runs of different signatures, with a note on the board")] = False
     samples: Annotated[
-        bool, typer.Option("--samples", help="submissions of one model_name are its samples: one row per model, with pass@k and pass^k")
+        bool, Option("--samples", help="submissions of one model_name are its samples: one row per model, with pass@k and pass^k")
     ] = False
-    allow_unscored: AllowUnscored = False
+    allow_unscored: opt.AllowUnscored = False
 
     def options(self) -> dict[str, Any]:
         """Return the keywords of `make_leaderboard`. Raises `UsageError`."""
         if self.by is not None:
-            one_of(self.by, ("scorer", "group"), "--by")
+            opt.one_of(self.by, ("scorer", "group"), "--by")
         same = {name: getattr(self, name) for name in ("by", "force", "allow_unscored", "samples")}
         return {**same, "anonymous": self.anonymise}
 
@@ -283,28 +260,23 @@ class Ranking:
 def leaderboard_command(
     folders: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DIR...", help="submissions (.zip, .tar too), runs by folder or name, or folders of them", show_default=False
-        ),
+        Argument(metavar="DIR...", help="submissions (.zip, .tar too), runs by folder or name, or folders of them", show_default=False),
     ],
-    gold: GoldDir = Path("gold"),
+    gold: opt.GoldDir = Path("gold"),
     receipts: Annotated[
         bool,
-        typer.Option(
-            "--receipts",
-            help="the DIRs are (also) runs of others, folders or run.json files: ranked if they verify against --gold, or by --key",
-        ),
+        Option("--receipts", help="DIRs may be runs of others, folders or run.json: ranked if they verify against --gold, or by --key"),
     ] = False,
-    key: PublicKey = None,
+    key: opt.PublicKey = None,
     *,
     ranking: Ranking,
     publishing: Publishing,
-    how: Scoring,
+    how: opt.Scoring,
     output: Outputs = None,
-    json_: Annotated[bool, typer.Option("--json", help="print the board as one JSON object and nothing else")] = False,
-    quiet: Quiet = False,
-    limit: Limit = None,
-    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs: finished runs are reused, new ones saved")] = RUNS,
+    json_: Annotated[bool, Option("--json", help="print the board as one JSON object and nothing else")] = False,
+    quiet: opt.Quiet = False,
+    limit: opt.Limit = None,
+    runs: Annotated[Path, Option(help="the folder of runs: finished runs are reused, new ones saved")] = opt.RUNS,
 ) -> int:
     """Score every submission in the folders, rank them with intervals and shared ranks, and save the new runs.
 
@@ -326,22 +298,20 @@ def leaderboard_command(
         if publishing.site is not None:
             opened.enter_context(build_lock(publishing.private_folder))
             order = publishing.order(gold, {name: row["team"] for name, row in about.items() if row.get("team")})
-        settings = Settings(runs_folder=runs, limits=limits_of(limit), only=_ids_to_score(order, gold), **scoring)
+        settings = Settings(runs_folder=runs, limits=opt.limits_of(limit), only=_ids_to_score(order, gold), **scoring)
         places, notes = _find_entries(folders, gold, runs, receipts=receipts, key=key, isolation=settings.isolation)
         notes += [f"{ranking.metadata}: no submission {name!r}" for name in sorted(set(about) - {place.name for place in places})]
         memo = DiskCache(how.cache or opened.enter_context(TempDir()), stamp=code_stamp())
         opened.callback(memo.close)
         with ProgressBar(hidden=json_ or quiet) as progress:
-            more: dict[str, Any] = {"admit": order.admission if order is not None else None, "progress": progress}
-            entries = score_places(places, gold, settings, memo, metadata=about, anew=how.no_cache, **more)
-        if order is not None:
-            notes += order.admission.notes
-        board = _rank(entries, memo, runs, notes=notes, **shown)
+            admit = order.admission if order is not None else None
+            entries = score_places(places, gold, settings, memo, metadata=about, anew=how.no_cache, admit=admit, progress=progress)
+        board = _rank(entries, memo, runs, notes=[*notes, *(admit.notes if admit is not None else ())], **shown)
         n_lost, built = _publish(board, entries, order)
     return _print_board(board, output or (), n_lost, built, json_=json_, quiet=quiet, allow_unscored=ranking.allow_unscored)
 
 
-def _check_rules(how: Scoring, gold: Path) -> None:
+def _check_rules(how: opt.Scoring, gold: Path) -> None:
     """Raise `UsageError` if an evaluator of query pairs is requested for another layout of gold."""
     from evalsuite.gold.layouts import layout_of
     from evalsuite.readers.gold_files import find_spec

@@ -10,28 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from evalsuite.cli.options import (
-    RUNS,
-    Databases,
-    FrozenClock,
-    GoldNow,
-    Group,
-    Isolation,
-    Json,
-    Layout,
-    Plugins,
-    Rules,
-    RunsFolder,
-    Workers,
-    job_count,
-    limits_of,
-    load_plugins,
-    one_of,
-    rule,
-    share,
-)
+from evalsuite.cli import options as opt
 from evalsuite.cli.showing import ProgressBar, print_document
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, write_error
@@ -42,45 +23,43 @@ if TYPE_CHECKING:
     from evalsuite.trees.field_results import Notice
 
 
-GoldFolder = Annotated[Path, typer.Argument(metavar="GOLD", help="the gold folder, or its spec file")]
+GoldFolder = Annotated[Path, Argument(metavar="GOLD", help="the gold folder, or its spec file")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoldWorkers(Workers):
+class GoldWorkers(opt.Workers):
     """How gold is scored as its own answer."""
 
-    isolation: Annotated[str, typer.Option(help="how files are isolated while they are read", metavar="process|none")] = "process"
-    jobs: Annotated[str, typer.Option(help="answers scored in parallel: a number, or auto", metavar="N|auto")] = "auto"
+    isolation: Annotated[str, Option(help="how files are isolated while they are read", metavar="process|none")] = "process"
+    jobs: Annotated[str, Option(help="answers scored in parallel: a number, or auto", metavar="N|auto")] = "auto"
 
 
 def gold_audit(
     gold: GoldFolder,
-    rules: Rules = None,
-    only: Annotated[list[str] | None, typer.Option("--only", help="only this instance; may be repeated", metavar="ID")] = None,
-    most: Annotated[int, typer.Option("--most", min=1, help="at most this many answers per check", metavar="N")] = 24,
-    seconds: Annotated[float | None, typer.Option(help="score no further answer after this time", metavar="S", show_default=False)] = None,
-    seed: Annotated[int, typer.Option(help="the seed that chooses the rows and cells to change")] = 0,
-    top: Annotated[int, typer.Option("--top", min=0, help="how many of the weakest checks are shown", metavar="N")] = 20,
-    form: Annotated[str, typer.Option("--format", help="how the audit is written", metavar="text|json|md")] = "text",
-    fail_under: Annotated[
-        float | None, typer.Option("--fail-under", help="exit 1 if less than this share of the wrong answers is caught", metavar="0-1")
-    ] = None,
+    rules: opt.Rules = None,
+    only: Annotated[list[str] | None, Option(help="only this instance; may be repeated", metavar="ID")] = None,
+    most: Annotated[int, Option(min=1, help="at most this many answers per check", metavar="N")] = 24,
+    seconds: Annotated[float | None, Option(help="score no further answer after this time", metavar="S")] = None,
+    seed: Annotated[int, Option(help="the seed that chooses the rows and cells to change")] = 0,
+    top: Annotated[int, Option(min=0, help="how many of the weakest checks are shown", metavar="N")] = 20,
+    form: Annotated[str, Option("--format", help="how the audit is written", metavar="text|json|md")] = "text",
+    fail_under: Annotated[float | None, Option(help="exit 1 if less than this share of the wrong answers is caught", metavar="0-1")] = None,
     *,
     workers: GoldWorkers,
-    plugin: Plugins = None,
-    databases: Databases = None,
-    json_: Json = False,
+    plugin: opt.Plugins = None,
+    databases: opt.Databases = None,
+    json_: opt.Json = False,
 ) -> int:
     """Make wrong and right answers from gold and show which ones each check accepts, with verified fixes of lenient checks."""
     from evalsuite.analysis.gold_checks.mutation import audit_gold
     from evalsuite.reports.analysis_documents import AUDIT_FORMATS, audit_document
 
-    share(fail_under, "--fail-under")
+    opt.share(fail_under, "--fail-under")
     if seconds is not None and seconds <= 0:
         raise UsageError(f"--seconds cannot be {seconds:g}", hint="a number of seconds above 0")
-    load_plugins(plugin)
-    form = one_of("json" if json_ else form, AUDIT_FORMATS, "--format")
-    chosen = rule(rules) or "official"
+    opt.load_plugins(plugin)
+    form = opt.one_of("json" if json_ else form, AUDIT_FORMATS, "--format")
+    chosen = opt.rule(rules) or "official"
     with ProgressBar() as progress:
         how = workers.options()
         found = audit_gold(
@@ -95,39 +74,39 @@ def gold_audit(
 
 
 def gold_suspects(
-    run: Annotated[list[str], typer.Argument(metavar="RUN...", help="runs of one gold, by name or folder")],
-    rules: Rules = None,
-    gold: GoldNow = None,
-    most: Annotated[int, typer.Option("--most", help="how many suspects to show", metavar="N")] = 20,
-    runs: RunsFolder = RUNS,
-    isolation: Isolation = "process",
-    jobs: Annotated[str, typer.Option(help="answers read in parallel: a number, or auto", metavar="N|auto")] = "1",
-    plugin: Plugins = None,
-    json_: Json = False,
+    run: Annotated[list[str], Argument(metavar="RUN...", help="runs of one gold, by name or folder")],
+    rules: opt.Rules = None,
+    gold: opt.GoldNow = None,
+    most: Annotated[int, Option(help="how many suspects to show", metavar="N")] = 20,
+    runs: opt.RunsFolder = opt.RUNS,
+    isolation: opt.Isolation = "process",
+    jobs: Annotated[str, Option(help="answers read in parallel: a number, or auto", metavar="N|auto")] = "1",
+    plugin: opt.Plugins = None,
+    json_: opt.Json = False,
 ) -> int:
     """List instances with possibly wrong gold: submissions agree against it, none solves it, or better submissions do worse."""
     from evalsuite.analysis.gold_checks.suspects import suspects
     from evalsuite.reports.analysis_documents import suspects_document
     from evalsuite.runs.history import one_run
 
-    load_plugins(plugin)
+    opt.load_plugins(plugin)
     entries = [one_run(name, runs) for name in run]
-    how = one_of(isolation, ("process", "none"), "--isolation")
-    found = suspects(entries, rules=rule(rules), gold=gold, isolation=how, jobs=job_count(jobs) or 1)
+    how = opt.one_of(isolation, ("process", "none"), "--isolation")
+    found = suspects(entries, rules=opt.rule(rules), gold=gold, isolation=how, jobs=opt.job_count(jobs) or 1)
     print_document(suspects_document(found, most=most), "json" if json_ else "text")
     return EXIT_OK
 
 
 def gold_review(
-    run: Annotated[list[str], typer.Argument(metavar="RUN...", help="runs of one gold, by name or folder")],
-    author: Annotated[str, typer.Option(help="the reviewer's name, written to the entries", metavar="NAME")],
-    evidence: Annotated[str, typer.Option(help="a link to the evidence that a gold is wrong", metavar="https://...")],
-    rules: Rules = None,
-    gold: GoldNow = None,
-    most: Annotated[int, typer.Option("--most", min=1, help="how many instances to review", metavar="N")] = 20,
-    runs: RunsFolder = RUNS,
-    isolation: Isolation = "process",
-    plugin: Plugins = None,
+    run: Annotated[list[str], Argument(metavar="RUN...", help="runs of one gold, by name or folder")],
+    author: Annotated[str, Option(help="the reviewer's name, written to the entries", metavar="NAME")],
+    evidence: Annotated[str, Option(help="a link to the evidence that a gold is wrong", metavar="https://...")],
+    rules: opt.Rules = None,
+    gold: opt.GoldNow = None,
+    most: Annotated[int, Option(min=1, help="how many instances to review", metavar="N")] = 20,
+    runs: opt.RunsFolder = opt.RUNS,
+    isolation: opt.Isolation = "process",
+    plugin: opt.Plugins = None,
 ) -> int:
     """Review possibly wrong gold, the most likely first; one key writes an entry to gold.errata.yaml.
 
@@ -142,12 +121,12 @@ def gold_review(
         raise UsageError(f"evidence must be a link, found {evidence!r}", hint="--evidence https://... to where it is shown")
     if not author.strip():
         raise UsageError("--author is empty", hint="--author 'M. Rossi'")
-    load_plugins(plugin)
+    opt.load_plugins(plugin)
     entries = [one_run(name, runs) for name in run]
     read = read_gold(gold or Path(str(entries[0].run.get("gold", {}).get("folder", "gold"))))
-    how = one_of(isolation, ("process", "none"), "--isolation")
+    how = opt.one_of(isolation, ("process", "none"), "--isolation")
     # An entry of gold.errata.yaml covers a whole instance.
-    found = suspects(entries, rules=rule(rules), gold=gold, isolation=how, records=False)
+    found = suspects(entries, rules=opt.rule(rules), gold=gold, isolation=how, records=False)
     known = read_errata(read)
     done = {one.id for one in known.entries} if known is not None else set()
     listed = [one for one in sorted(found.suspects, key=lambda one: (-one.worth, one.instance_id)) if one.instance_id not in done][:most]
@@ -192,15 +171,15 @@ def _append(file: Path, entry: str) -> None:
 
 def gold_errata(
     gold: GoldFolder,
-    entry: Annotated[str | None, typer.Option("--entry", help="print a template entry for this instance", metavar="ID")] = None,
-    plugin: Plugins = None,
-    json_: Json = False,
+    entry: Annotated[str | None, Option(help="print a template entry for this instance", metavar="ID")] = None,
+    plugin: opt.Plugins = None,
+    json_: opt.Json = False,
 ) -> int:
     """Show which entries of gold.errata.yaml are applied, stale or expired; or print a template entry for an instance."""
     from evalsuite.gold.errata import ERRATA_FILE, read_errata
     from evalsuite.gold.layouts import read_gold
 
-    load_plugins(plugin)
+    opt.load_plugins(plugin)
     read = read_gold(gold)
     if entry is not None:
         print(_new_entry(read, entry), end="")
@@ -245,18 +224,17 @@ def gold_check(
     gold: GoldFolder,
     fail_under: Annotated[
         float | None,
-        typer.Option(
-            "--fail-under",
+        Option(
             help="exit 1 if gold scores less than this under official [default: if an instance lacks full marks under its own rules]",
             metavar="0-1",
         ),
     ] = None,
-    databases: Databases = None,
-    frozen_clock: FrozenClock = None,
-    no_save: Annotated[bool, typer.Option("--no-save", help="do not save gold's own score for later reports")] = False,
+    databases: opt.Databases = None,
+    frozen_clock: opt.FrozenClock = None,
+    no_save: Annotated[bool, Option("--no-save", help="do not save gold's own score for later reports")] = False,
     *,
     workers: GoldWorkers,
-    json_: Json = False,
+    json_: opt.Json = False,
 ) -> int:
     """Score gold as its own answer: the suite's highest possible score under both rules, and each check that refuses its own gold.
 
@@ -269,8 +247,8 @@ def gold_check(
     from evalsuite.reports.analysis_documents import gold_check_document, gold_check_verdict
     from evalsuite.runs.gold_self_score import SELF_SCORES_FOLDER, WITHOUT, save_self_score
 
-    share(fail_under, "--fail-under")
-    how, limits = workers.options(), limits_of(None, frozen_clock)
+    opt.share(fail_under, "--fail-under")
+    how, limits = workers.options(), opt.limits_of(None, frozen_clock)
     # A score at a fixed day does not apply to reports of other days.
     no_save = no_save or bool(limits)
     find_spec(gold)
@@ -294,23 +272,23 @@ def gold_check(
 
 def gold_lint(
     gold: GoldFolder,
-    form: Annotated[str, typer.Option("--format", help="how findings are written", metavar="text|json|github")] = "text",
-    ignore: Annotated[str, typer.Option(help="codes to leave out, separated by commas", metavar="CODE,...")] = "",
-    strict: Annotated[bool, typer.Option("--strict", help="exit 1 on warnings too")] = False,
-    fix: Annotated[bool, typer.Option("--fix", help="print the safe repairs of the spec as a diff to review, and nothing else")] = False,
-    write: Annotated[bool, typer.Option("--write", help="with --fix: apply the repairs")] = False,
-    plugin: Plugins = None,
+    form: Annotated[str, Option("--format", help="how findings are written", metavar="text|json|github")] = "text",
+    ignore: Annotated[str, Option(help="codes to leave out, separated by commas", metavar="CODE,...")] = "",
+    strict: Annotated[bool, Option("--strict", help="exit 1 on warnings too")] = False,
+    fix: Annotated[bool, Option("--fix", help="print the safe repairs of the spec as a diff to review, and nothing else")] = False,
+    write: Annotated[bool, Option("--write", help="with --fix: apply the repairs")] = False,
+    plugin: opt.Plugins = None,
 ) -> int:
     """Find problems of gold without scoring: errors, likely mistakes, and values that official rules misread."""
     from evalsuite.analysis.gold_checks import lint as fixes
     from evalsuite.analysis.gold_checks.lint import CODES, lint
     from evalsuite.reports.analysis_documents import LINT_FORMATS, lint_document
 
-    load_plugins(plugin)
-    one_of(form, LINT_FORMATS, "--format")
+    opt.load_plugins(plugin)
+    opt.one_of(form, LINT_FORMATS, "--format")
     codes = [code.strip() for code in ignore.split(",") if code.strip()]
     for code in codes:
-        one_of(code, tuple(CODES), "--ignore")
+        opt.one_of(code, tuple(CODES), "--ignore")
     if write and not fix:
         raise UsageError("--write goes with --fix", hint="look at the diff of --fix first")
     found = lint(gold, ignore=codes)
@@ -328,15 +306,11 @@ def gold_lint(
 
 def gold_contamination(
     gold: GoldFolder,
-    against: Annotated[list[Path] | None, typer.Option(help="a text file, or a folder of them; may be repeated", metavar="FILE")] = None,
-    words: Annotated[int, typer.Option(help="how many words an n-gram has", metavar="N")] = 13,
-    fail_over: Annotated[
-        float | None, typer.Option("--fail-over", help="exit 1 if more than this share of a text is found", metavar="0-1")
-    ] = None,
-    canary: Annotated[
-        list[str] | None, typer.Option("--canary", help="a text to search for, of any length; may be repeated", metavar="TEXT")
-    ] = None,
-    json_: Json = False,
+    against: Annotated[list[Path] | None, Option(help="a text file, or a folder of them; may be repeated", metavar="FILE")] = None,
+    words: Annotated[int, Option(help="how many words an n-gram has", metavar="N")] = 13,
+    fail_over: Annotated[float | None, Option(help="exit 1 if more than this share of a text is found", metavar="0-1")] = None,
+    canary: Annotated[list[str] | None, Option(help="a text to search for, of any length; may be repeated", metavar="TEXT")] = None,
+    json_: opt.Json = False,
 ) -> int:
     """Measure how much of gold (questions, answers, tables in any format) and its canaries is in text files, such as training data."""
     from evalsuite.analysis.gold_checks.contamination import CANARY, GoldText, contamination, gold_texts, text_files
@@ -344,7 +318,7 @@ def gold_contamination(
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.reports.analysis_documents import contamination_document
 
-    share(fail_over, "--fail-over")
+    opt.share(fail_over, "--fail-over")
     if not against:
         raise UsageError("no file to compare with", hint="--against FILE, once for each file or folder")
     files = text_files(against)
@@ -366,9 +340,7 @@ def gold_contamination(
 
 
 def gold_convert(
-    gold: GoldFolder,
-    out: Annotated[Path, typer.Option("--out", help="the folder to write, new or empty", metavar="DIR")],
-    layout: Layout = None,
+    gold: GoldFolder, out: Annotated[Path, Option(help="the folder to write, new or empty", metavar="DIR")], layout: opt.Layout = None
 ) -> int:
     """Convert gold of the Spider 2.0 Lite or Snow layout to the original layout, with identical verdicts."""
     from evalsuite.gold.layouts import convert
@@ -380,7 +352,7 @@ def gold_convert(
     return EXIT_OK
 
 
-gold_commands = Group(
+gold_commands = opt.Group(
     {
         "check": gold_check,
         "audit": gold_audit,
@@ -398,18 +370,13 @@ _MOST_FINDINGS = 5
 
 
 def init_command(
-    gold_from: Annotated[
-        Path | None, typer.Option("--gold-from", metavar="DIR", help="a folder of CSV files, each the right answer of an instance")
-    ] = None,
-    questions: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="the questions: a CSV with the columns id and question")
-    ] = None,
+    gold_from: Annotated[Path | None, Option(metavar="DIR", help="a folder of CSV files, each the right answer of an instance")] = None,
+    questions: Annotated[Path | None, Option(metavar="FILE.csv", help="the questions: a CSV with the columns id and question")] = None,
     good: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="answers to accept (ID.csv, ID_*.csv, ID/*.csv); parameters are chosen to accept them"),
+        Path | None, Option(metavar="DIR", help="answers to accept (ID.csv, ID_*.csv, ID/*.csv); parameters are chosen to accept them")
     ] = None,
-    bad: Annotated[Path | None, typer.Option(metavar="DIR", help="answers to reject, named in the same way")] = None,
-    to: Annotated[Path | None, typer.Option(metavar="DIR", help="the gold folder to make [default: gold]", show_default=False)] = None,
+    bad: Annotated[Path | None, Option(metavar="DIR", help="answers to reject, named in the same way")] = None,
+    to: Annotated[Path | None, Option(metavar="DIR", help="the gold folder to make [default: gold]")] = None,
 ) -> int:
     """Make a gold folder from CSV files: the spec, a suite.yaml, a submission template; then check and lint it.
 
@@ -481,7 +448,7 @@ def _choice_notes(rules: str, found: "Mapping[str, Inferred]") -> Iterator[str]:
         yield from (f"{id_}: no parameters refuse {name} and accept the good ones" for name in one.accepted_bad)
 
 
-def example_command(folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folder for the example gold and submission")]) -> int:
+def example_command(folder: Annotated[Path, Argument(metavar="DIR", help="a new folder for the example gold and submission")]) -> int:
     """Write a small suite and a submission to a new folder, to try every command on."""
     from evalsuite.gold.scaffold import make_gold
 
@@ -506,18 +473,16 @@ def example_command(folder: Annotated[Path, typer.Argument(metavar="DIR", help="
     return EXIT_OK
 
 
-GoldFile = Annotated[Path, typer.Argument(metavar="GOLD", help="records: a .jsonl, or a .json with one record or a list")]
-SchemaFile = Annotated[Path, typer.Argument(metavar="SCHEMA", help="a .json file with a JSON Schema")]
+GoldFile = Annotated[Path, Argument(metavar="GOLD", help="records: a .jsonl, or a .json with one record or a list")]
+SchemaFile = Annotated[Path, Argument(metavar="SCHEMA", help="a .json file with a JSON Schema")]
 
 
 def schema_infer(
     gold: GoldFile,
     widen: Annotated[
-        bool, typer.Option("--widen", help="infer from all values: integer with number is number, nulls, lists of types, enums")
+        bool, Option("--widen", help="infer from all values: integer with number is number, nulls, lists of types, enums")
     ] = False,
-    id_field: Annotated[
-        str | None, typer.Option("--id-field", "--id_field", help="the key that names a record; not part of the schema")
-    ] = None,
+    id_field: Annotated[str | None, Option("--id-field", "--id_field", help="the key that names a record; not part of the schema")] = None,
 ) -> int:
     """Print the JSON Schema inferred from gold's records."""
     from evalsuite.trees.eval_schema import infer_schema
@@ -548,17 +513,17 @@ def schema_annotate(schema: SchemaFile) -> int:
 
 def schema_check(
     schema: SchemaFile,
-    gold: Annotated[Path, typer.Option("--gold", help="the gold records")],
-    id_field: Annotated[str | None, typer.Option("--id-field", "--id_field", help="the key that names a record")] = None,
-    strict_types: Annotated[bool, typer.Option("--strict-types", help="each value must be of its declared type")] = False,
-    allow_missing: Annotated[bool, typer.Option("--allow-missing", help="do not report fields that a record lacks")] = False,
-    plugin: Plugins = None,
-    json_: Json = False,
+    gold: Annotated[Path, Option(help="the gold records")],
+    id_field: Annotated[str | None, Option("--id-field", "--id_field", help="the key that names a record")] = None,
+    strict_types: Annotated[bool, Option("--strict-types", help="each value must be of its declared type")] = False,
+    allow_missing: Annotated[bool, Option("--allow-missing", help="do not report fields that a record lacks")] = False,
+    plugin: opt.Plugins = None,
+    json_: opt.Json = False,
 ) -> int:
     """Print where gold's records and the schema disagree, with record and path; exit 1 if they do."""
     from evalsuite.trees.gold_validation import gold_findings
 
-    load_plugins(plugin)
+    opt.load_plugins(plugin)
     plain, records = _schema(schema), _records_of_file(gold)
     with _naming(schema):
         found = gold_findings(records, plain, id_field, warn_missing=not allow_missing, strict_types=strict_types)
@@ -615,4 +580,4 @@ def _print_schema(schema: dict[str, Any]) -> int:
     return EXIT_OK
 
 
-schema_commands = Group({"infer": schema_infer, "resolve": schema_resolve, "annotate": schema_annotate, "check": schema_check})
+schema_commands = opt.Group({"infer": schema_infer, "resolve": schema_resolve, "annotate": schema_annotate, "check": schema_check})

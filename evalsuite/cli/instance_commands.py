@@ -3,37 +3,14 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from evalsuite.cli.options import (
-    RUNS,
-    Code,
-    Databases,
-    FailUnder,
-    FrozenClock,
-    GoldOfRun,
-    Isolation,
-    Json,
-    JudgeFile,
-    Layout,
-    LiveGold,
-    Mode,
-    OfRun,
-    Plugins,
-    Questions,
-    ResultDir,
-    Rules,
-    RunsFolder,
-    limits_of,
-    load_plugins,
-    one_of,
-    rule,
-    share,
-    trusted,
-)
+from evalsuite.cli import options as opt
 from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, write_error
@@ -45,31 +22,23 @@ if TYPE_CHECKING:
     from evalsuite.runs.history import RunEntry
 
 
-# The search has its own budget of scorer calls, which ends it long before this limit.
-SECONDS_OF_FILES = 300
-
-
 def explain_command(
-    instance_id: Annotated[str, typer.Argument(metavar="ID|GOLD", help="the instance to explain; or a file with the right answer")],
-    prediction: Annotated[
-        Path | None, typer.Argument(metavar="[PREDICTION]", help="the file to compare with the file GOLD", show_default=False)
-    ] = None,
-    run: OfRun = None,
-    result_dir: ResultDir = None,
-    gold: GoldOfRun = None,
-    rules: Rules = None,
+    instance_id: Annotated[str, Argument(metavar="ID|GOLD", help="the instance to explain; or a file with the right answer")],
+    prediction: Annotated[Path | None, Argument(metavar="[PREDICTION]", help="the file to compare with the file GOLD")] = None,
+    run: opt.OfRun = None,
+    result_dir: opt.ResultDir = None,
+    gold: opt.GoldOfRun = None,
+    rules: opt.Rules = None,
     reveal: Reveal = None,
-    runs: RunsFolder = RUNS,
-    plugin: Plugins = None,
-    databases: Databases = None,
-    questions: Questions = None,
-    key: Annotated[
-        list[str] | None, typer.Option("--key", metavar="COLUMN", help="two files: a key column to match rows by; may be repeated")
-    ] = None,
-    ordered: Annotated[bool, typer.Option("--ordered", help="two files: the order of the rows counts")] = False,
-    table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="two files: the table of a .duckdb file")] = None,
+    runs: opt.RunsFolder = opt.RUNS,
+    plugin: opt.Plugins = None,
+    databases: opt.Databases = None,
+    questions: opt.Questions = None,
+    key: Annotated[list[str] | None, Option(metavar="COLUMN", help="two files: a key column to match rows by; may be repeated")] = None,
+    ordered: Annotated[bool, Option("--ordered", help="two files: the order of the rows counts")] = False,
+    table: Annotated[str | None, Option(metavar="NAME", help="two files: the table of a .duckdb file")] = None,
     output: Outputs = None,
-    json_: Json = False,
+    json_: opt.Json = False,
 ) -> int:
     """Explain why an instance is wrong, or how two files differ: the cause that the scorer confirms, and the differences.
 
@@ -82,41 +51,17 @@ def explain_command(
     Files are .csv, .parquet, .json or .duckdb; exit 1 if the two differ.
     """
     if prediction is not None:
-        if run is not None or result_dir is not None or gold is not None:
-            raise UsageError(
-                "two files have no run and no folders", hint="evalsuite explain GOLD.csv PREDICTION.csv, or explain ID --run RUN"
-            )
+        if any(given is not None for given in (run, result_dir, gold)):
+            hint = "evalsuite explain GOLD.csv PREDICTION.csv, or explain ID --run RUN"
+            raise UsageError("two files have no run and no folders", hint=hint)
         return explain_files(Path(instance_id), prediction, key or (), ordered=ordered, table=table, outputs=output or (), as_json=json_)
     if key or ordered or table is not None:
         raise UsageError("--key, --ordered and --table are for two files", hint="evalsuite explain GOLD.csv PREDICTION.csv --key id")
-    from evalsuite.core.status import level_for
-    from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.explain_documents import explanation_document
-    from evalsuite.runs.rescoring import questions_of
-    from evalsuite.runs.run_options import RunOptions
-    from evalsuite.runs.scoring import run as score
 
-    load_plugins(plugin)
+    opt.load_plugins(plugin)
     entry = _named_run("explain", instance_id, run, runs, result_dir)
-    saved: Mapping[str, Any] = entry.run if entry is not None else {}
-    submission = result_dir or Path(str(saved.get("submission", {}).get("folder", "")))
-    gold_folder = gold or Path(str(saved.get("gold", {}).get("folder", "gold")))
-    asked = saved.get("options", {})
-    # An evaluator of query pairs is a layout of gold. Otherwise the rules of the run's options, or each scorer's own.
-    evaluator = rules if rules in EVALUATORS else None
-    chosen, limits = rule(None if evaluator else rules) or rule(asked.get("rules")), dict(asked.get("limits") or {})
-    layout, mode = evaluator or saved.get("gold", {}).get("layout"), asked.get("mode")
-    questions = questions_of(entry, questions) if entry is not None else questions
-    with trusted(*([gold_folder] if entry is None else [])):
-        known = read_gold(gold_folder, layout=layout, questions=questions)
-        level = level_for(known, reveal)
-        result = {one.instance_id: one for one in entry.results()}.get(instance_id) if entry is not None else None
-        if result is None:
-            places: dict[str, Any] = {"databases": databases, "questions": questions}
-            how = RunOptions(rules=chosen, only=(instance_id,), limits=limits, save=False, layout=layout, mode=mode, **places)
-            result = score(submission, gold_folder, how).results[0]
-    about = {"rules": chosen, "level": level, "result": result, "limits": limits, "databases": databases, "mode": mode}
-    found = evidence(instance_id, submission, known, **about)
+    level, found = _explain_instance(instance_id, entry, result_dir, gold, rules, reveal, databases, questions)
     document = explanation_document(instance_id, found)
     if json_:
         print(json.dumps({"instance_id": instance_id, "reveal": level, **found}, ensure_ascii=True))
@@ -150,7 +95,8 @@ def explain_files(
     limits = resolve_limits()
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
-        roomy = {**limits, "seconds": SECONDS_OF_FILES}
+        # The search has its own budget of scorer calls, which ends it long before 300 seconds.
+        roomy = {**limits, "seconds": 300}
         calls = stack.enter_context(RpcClient(readable=files, hostile=prediction, limits=roomy))
         copy = None
         if ending_of(prediction) in DATABASES:
@@ -167,6 +113,43 @@ def explain_files(
         print_document(document)
     n_lost = write_all(document, outputs)
     return EXIT_OK if found["equal"] and not n_lost else EXIT_GATE
+
+
+def _explain_instance(
+    instance_id: str,
+    entry: "RunEntry | None",
+    submission: Path | None,
+    gold: Path | None,
+    rules: str | None,
+    reveal: str | None,
+    databases: Path | None,
+    questions: Path | None,
+) -> tuple[str, dict[str, Any]]:
+    """Return (reveal level, why an instance is wrong, as data); its saved result counts, or it is scored now."""
+    from evalsuite.core.redaction import level_for
+    from evalsuite.gold.layouts import read_gold
+    from evalsuite.runs.rescoring import questions_of
+    from evalsuite.runs.run_options import RunOptions
+    from evalsuite.runs.scoring import run
+
+    saved: Mapping[str, Any] = entry.run if entry is not None else {}
+    submission = submission or Path(str(saved.get("submission", {}).get("folder", "")))
+    gold = gold or Path(str(saved.get("gold", {}).get("folder", "gold")))
+    options = saved.get("options", {})
+    # An evaluator of query pairs is a layout of gold. Otherwise the rules of the run's options, or each scorer's own.
+    evaluator = rules if rules in EVALUATORS else None
+    chosen, limits = opt.rule(None if evaluator else rules) or opt.rule(options.get("rules")), dict(options.get("limits") or {})
+    read: dict[str, Any] = {"rules": chosen, "limits": limits, "databases": databases, "mode": options.get("mode")}
+    layout = evaluator or saved.get("gold", {}).get("layout")
+    questions = questions_of(entry, questions) if entry is not None else questions
+    with opt.trusted(*([gold] if entry is None else [])):
+        known = read_gold(gold, layout=layout, questions=questions)
+        level = level_for(known, reveal)
+        result = {one.instance_id: one for one in entry.results()}.get(instance_id) if entry is not None else None
+        if result is None:
+            how = RunOptions(only=(instance_id,), save=False, layout=layout, questions=questions, **read)
+            result = run(submission, gold, how).results[0]
+    return level, evidence(instance_id, submission, known, level=level, result=result, **read)
 
 
 def evidence(
@@ -193,18 +176,18 @@ def evidence(
 
 
 def bundle_command(
-    instance_id: Annotated[str, typer.Argument(metavar="ID", help="the instance to shrink")],
-    run: OfRun = None,
-    result_dir: ResultDir = None,
-    gold: GoldOfRun = None,
-    rules: Rules = None,
+    instance_id: Annotated[str, Argument(metavar="ID", help="the instance to shrink")],
+    run: opt.OfRun = None,
+    result_dir: opt.ResultDir = None,
+    gold: opt.GoldOfRun = None,
+    rules: opt.Rules = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="FILE.md, or a folder for the files too [default: print]", metavar="FILE.md|DIR")
+        Path | None, Option("-o", "--output", help="FILE.md, or a folder for the files too [default: print]", metavar="FILE.md|DIR")
     ] = None,
-    reveal: Annotated[str | None, typer.Option(metavar="cells", help="required if gold is hidden: a bundle shows its cells")] = None,
-    runs: RunsFolder = RUNS,
-    isolation: Isolation = "process",
-    plugin: Plugins = None,
+    reveal: Annotated[str | None, Option(metavar="cells", help="required if gold is hidden: a bundle shows its cells")] = None,
+    runs: opt.RunsFolder = opt.RUNS,
+    isolation: opt.Isolation = "process",
+    plugin: opt.Plugins = None,
 ) -> int:
     """Reduce an instance to the fewest rows, columns, words or fields with the same verdicts, written as Markdown.
 
@@ -215,22 +198,22 @@ def bundle_command(
     from evalsuite.analysis.explain.smallest_case import bundle, scored, verdict, write
     from evalsuite.sandbox.temp_dirs import TempDir
 
-    load_plugins(plugin)
+    opt.load_plugins(plugin)
     _check_place(output)
     entry = _named_run("bundle", instance_id, run, runs, result_dir)
     asked = entry.run.get("options", {}) if entry is not None else {}
     if entry is not None and any(one.instance_id == instance_id and one.detail("gold_from") == "query" for one in entry.results()):
         hint = f"evalsuite explain {instance_id} --run {entry.name}"
         raise UsageError(f"{instance_id} was scored by the result of a gold query, and a bundle holds gold of files", hint=hint)
-    chosen = rule(rules)
-    with trusted(*([gold or Path("gold")] if entry is None else [])):
+    chosen = opt.rule(rules)
+    with opt.trusted(*([gold or Path("gold")] if entry is None else [])):
         submission, gold_folder = _sides_to_show(entry, result_dir, gold, reveal)
         found = bundle(
             gold_folder,
             submission,
             instance_id,
-            rules=chosen or rule(asked.get("rules")),
-            isolation=one_of(isolation, ("process", "none"), "--isolation"),
+            rules=chosen or opt.rule(asked.get("rules")),
+            isolation=opt.one_of(isolation, ("process", "none"), "--isolation"),
             **{name: asked.get(name) for name in ("limits", "layout", "mode")},
         )
     with TempDir() as scratch:
@@ -308,36 +291,52 @@ def _write_bundle(found: "Bundle", output: Path | None, *, signature: str) -> No
     print(f"{found.instance_id}: {sizes}, saved {place}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class InstanceReading:
+    """Options of how gold and the answer of one instance are read."""
+
+    databases: opt.Databases = None
+    questions: opt.Questions = None
+    frozen_clock: opt.FrozenClock = None
+    live_gold: opt.LiveGold = False
+    layout: opt.Layout = None
+    mode: opt.Mode = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the fields of `RunOptions`. Raises `UsageError`."""
+        same = {name: getattr(self, name) for name in ("databases", "questions", "live_gold", "layout", "mode")}
+        return {**same, "limits": opt.limits_of(None, self.frozen_clock)}
+
+    def check_unused(self, name: str, gold_dir: Path | None, *, explain: bool, reveal: str | None) -> None:
+        """Raise `UsageError` for options that need a submission."""
+        given = {"--explain": explain, "--databases": self.databases, "--frozen-clock": self.frozen_clock}
+        given |= {"--live-gold": self.live_gold, "--reveal": reveal}
+        if option := next((option for option, value in given.items() if value), None):
+            raise UsageError(f"{option} needs a submission", hint=f"evalsuite check ID {option} ... --result_dir FOLDER, not {name}")
+        if gold_dir is not None:
+            raise UsageError("no submission folder given", hint=f"evalsuite check {name} --result_dir FOLDER --gold_dir {gold_dir}")
+
+
 def check_command(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="ID|SCORER", help="an instance with --result_dir, else a scorer")],
-    result_dir: ResultDir = None,
-    gold_dir: Annotated[Path | None, typer.Option("--gold-dir", "--gold_dir", help="the gold folder [default: gold]")] = None,
-    gold: Annotated[
-        list[str] | None, typer.Option("--gold", help="the gold folder with --result_dir; otherwise an accepted answer; may be repeated")
-    ] = None,
+    name: Annotated[str, Argument(metavar="ID|SCORER", help="an instance with --result_dir, else a scorer")],
+    result_dir: opt.ResultDir = None,
+    gold_dir: Annotated[Path | None, Option("--gold-dir", "--gold_dir", help="the gold folder [default: gold]")] = None,
+    gold: Annotated[list[str] | None, Option(help="an accepted answer, with --result_dir the gold folder; may be repeated")] = None,
     prediction: Annotated[
         list[str] | None,
-        typer.Option(
-            "--prediction",
-            help="the answer: a text, @FILE or - for stdin; a path if the scorer reads files or JSON, then it may be repeated",
-        ),
+        Option(help="the answer: a text, @FILE or - for stdin; a path if the scorer reads files or JSON, then it may be repeated"),
     ] = None,
-    run_name: OfRun = None,
-    rules: Rules = None,
-    judge: JudgeFile = None,
-    json_: Json = False,
-    explain: Annotated[bool, typer.Option("--explain", help="with --result_dir: also say why the answer is wrong")] = False,
+    run_name: opt.OfRun = None,
+    rules: opt.Rules = None,
+    judge: opt.JudgeFile = None,
+    json_: opt.Json = False,
+    explain: Annotated[bool, Option("--explain", help="with --result_dir: also say why the answer is wrong")] = False,
     reveal: Reveal = None,
     *,
-    code: Code,
-    fail_under: FailUnder = None,
-    databases: Databases = None,
-    questions: Questions = None,
-    frozen_clock: FrozenClock = None,
-    live_gold: LiveGold = False,
-    layout: Layout = None,
-    mode: Mode = None,
+    code: opt.Code,
+    fail_under: opt.FailUnder = None,
+    reading: InstanceReading,
 ) -> int:
     """Score one instance of a submission, or one prediction with a scorer, and show every detail.
 
@@ -347,73 +346,58 @@ def check_command(
 
     The options of a scorer are its parameters; `evalsuite scorers NAME` explains them.
     """
-    share(fail_under, "--fail-under")
-    limits = limits_of(None, frozen_clock)
+    opt.share(fail_under, "--fail-under")
+    read = {**reading.options(), "allow_programs": code.allow_programs}
     if name.startswith("-"):
         raise UsageError(f"{name!r} stands before the name", hint="evalsuite check NAME, then its options")
     code.load()
     # An evaluator of query pairs is a layout of gold; its verdict is the official one.
     evaluator = rules if rules in EVALUATORS and result_dir is not None else None
-    chosen = "official" if evaluator else rule(rules)
-    gold_of_run: list[Path] = []
-    if run_name is not None:
-        if result_dir is not None:
-            raise UsageError("--run and --result_dir exclude each other", hint="a run knows its submission")
-        from evalsuite.runs.history import one_run, submission_folder
-        from evalsuite.runs.rescoring import questions_of
-
-        entry = one_run(run_name)
-        result_dir = submission_folder(entry.folder, entry.run)
-        gold_of_run = [Path(str(entry.run["gold"]["folder"]))]
-        chosen = chosen or rule(str(entry.run["options"].get("rules") or "official"))
-        questions = questions_of(entry, questions)
-        layout, mode = layout or entry.run["gold"]["layout"], mode or entry.run["options"].get("mode")
-        live_gold = live_gold or entry.run["options"].get("live_gold", False)
-    if result_dir is not None:
-        if ctx.args or prediction:
-            word = ctx.args[0] if ctx.args else "--prediction"
-            raise UsageError(f"{word!r} is not used with --result_dir", hint="scorer options go without it: evalsuite check SCORER ...")
-        folders = [*([gold_dir] if gold_dir is not None else []), *map(Path, gold or ())]
-        if len(folders) > 1:
-            raise UsageError("the gold folder is given twice", hint="name it once: --gold_dir FOLDER")
-        read = {
-            "databases": databases,
-            "questions": questions,
-            "layout": evaluator or layout,
-            "mode": mode,
-            "allow_programs": code.allow_programs,
-            "live_gold": live_gold,
-            "limits": limits,
-        }
-        named = folders or ([] if gold_of_run else [Path("gold")])
-        places = (result_dir, (named or gold_of_run)[0])
-        with trusted(*named):
-            value = _check_instance(name, *places, chosen, read, level=reveal, explain=explain, as_json=json_)
-    elif only_for_instances := [
-        option
-        for option, given in {
-            "--explain": explain,
-            "--databases": databases,
-            "--frozen-clock": frozen_clock,
-            "--live-gold": live_gold,
-            "--reveal": reveal,
-        }.items()
-        if given
-    ]:
-        option = only_for_instances[0]
-        raise UsageError(f"{option} needs a submission", hint=f"evalsuite check ID {option} ... --result_dir FOLDER, not {name}")
-    else:
-        if gold_dir is not None:
-            raise UsageError("no submission folder given", hint=f"evalsuite check {name} --result_dir FOLDER --gold_dir {gold_dir}")
-        given = (name, prediction or [], gold or [], ctx.args, chosen, judge)
+    chosen, read["layout"] = ("official", evaluator) if evaluator else (opt.rule(rules), reading.layout)
+    if result_dir is None and run_name is None:
+        reading.check_unused(name, gold_dir, explain=explain, reveal=reveal)
         from evalsuite.cli.prediction import check_prediction
 
-        value = check_prediction(*given, as_json=json_, allow_programs=code.allow_programs)
+        how: dict[str, Any] = {"as_json": json_, "allow_programs": code.allow_programs}
+        value = check_prediction(name, prediction or [], gold or [], ctx.args, chosen, judge, **how)
+    else:
+        if unused := [*ctx.args, *["--prediction"] * bool(prediction)]:
+            raise UsageError(
+                f"{unused[0]!r} is not used with --result_dir", hint="scorer options go without it: evalsuite check SCORER ..."
+            )
+        folders = [*([gold_dir] if gold_dir is not None else []), *map(Path, gold or ())]
+        submission, gold_folder, chosen, read = _sides_to_check(result_dir, run_name, folders, chosen, read)
+        # The user named the gold folder unless it is that of a run.
+        with opt.trusted(*(folders if run_name is not None else [gold_folder])):
+            value = _check_instance(name, submission, gold_folder, chosen, read, level=reveal, explain=explain, as_json=json_)
     if fail_under is None or (value is not None and value >= fail_under):
         return EXIT_OK
     if not json_:
         print(f"below the gate of {fail_under:g} (exit 1)")
     return EXIT_GATE
+
+
+def _sides_to_check(
+    submission: Path | None, run_name: str | None, folders: Sequence[Path], rules: Rule | None, read: dict[str, Any]
+) -> tuple[Path, Path, Rule | None, dict[str, Any]]:
+    """Return (submission, gold, rules, options of reading), those of the named run if none are given. Raises `UsageError`."""
+    if submission is not None and run_name is not None:
+        raise UsageError("--run and --result_dir exclude each other", hint="a run knows its submission")
+    if len(folders) > 1:
+        raise UsageError("the gold folder is given twice", hint="name it once: --gold_dir FOLDER")
+    if run_name is None:
+        assert submission is not None
+        return submission, (*folders, Path("gold"))[0], rules, read
+    from evalsuite.runs.history import one_run, submission_folder
+    from evalsuite.runs.rescoring import questions_of
+
+    entry = one_run(run_name)
+    options, gold = entry.run["options"], entry.run["gold"]
+    saved = {"questions": questions_of(entry, read["questions"]), "layout": gold["layout"]}
+    saved |= {"mode": options.get("mode"), "live_gold": options.get("live_gold", False)}
+    rules = rules or opt.rule(str(options.get("rules") or "official"))
+    read = read | {key: read[key] or value for key, value in saved.items()}
+    return submission_folder(entry.folder, entry.run), (*folders, Path(str(gold["folder"])))[0], rules, read
 
 
 def _check_instance(
@@ -447,16 +431,16 @@ def _check_instance(
 
 
 def validate_command(
-    submission: Annotated[Path, typer.Argument(help="the submission folder", show_default=False)],
+    submission: Annotated[Path, Argument(help="the submission folder", show_default=False)],
     gold: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--gold", "--gold-dir", "--gold_dir", help="the gold folder; its *_eval.jsonl is enough [default: check the submission alone]"
         ),
     ] = None,
-    layout: Layout = None,
-    mode: Mode = None,
-    json_: Json = False,
+    layout: opt.Layout = None,
+    mode: opt.Mode = None,
+    json_: opt.Json = False,
 ) -> int:
     """Check whether a submission folder is ready to submit: lines, ids, answer types, and whether each file can be read."""
     from evalsuite.analysis.gold_checks.readiness import finding_line, validate

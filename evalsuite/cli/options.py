@@ -13,72 +13,63 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
-import typer
+from typer import Argument, Option
 
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import EVALUATORS, RULES, Rule
 
-GoldDir = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", show_default=True)]
-ResultDir = Annotated[Path | None, typer.Option("--result-dir", "--result_dir", help="the submission folder")]
+GoldDir = Annotated[Path, Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", show_default=True)]
+ResultDir = Annotated[Path | None, Option("--result-dir", "--result_dir", help="the submission folder")]
 Rules = Annotated[
-    str | None, typer.Option("--rules", metavar="official|strict|bird-ex|test-suite", help="which verdict is the score [default: official]")
+    str | None, Option("--rules", metavar="official|strict|bird-ex|test-suite", help="which verdict is the score [default: official]")
 ]
 Databases = Annotated[
-    Path | None, typer.Option(help="the folder of the databases that gold names for SQL answers", metavar="DIR", show_default=False)
+    Path | None, Option(help="the folder of the databases that gold names for SQL answers", metavar="DIR", show_default=False)
 ]
 Layout = Annotated[
-    str | None,
-    typer.Option("--layout", help="the layout of the gold folder [default: detected from its spec]", metavar="original|lite|snow"),
+    str | None, Option("--layout", help="the layout of the gold folder [default: detected from its spec]", metavar="original|lite|snow")
 ]
 Questions = Annotated[
     Path | None,
-    typer.Option(help="the file of questions with the database of each [default: spider2-*.jsonl next to gold]", metavar="FILE.jsonl"),
+    Option(help="the file of questions with the database of each [default: spider2-*.jsonl next to gold]", metavar="FILE.jsonl"),
 ]
-LiveGold = Annotated[
-    bool, typer.Option("--live-gold", "--live_gold", help="take gold from its query if it has one, even if it also has a table")
-]
+LiveGold = Annotated[bool, Option("--live-gold", "--live_gold", help="take gold from its query if it has one, even if it also has a table")]
 Mode = Annotated[
-    str | None,
-    typer.Option("--mode", help="lite and snow: the kind of answers [default: detected from the files]", metavar="sql|exec_result"),
+    str | None, Option("--mode", help="lite and snow: the kind of answers [default: detected from the files]", metavar="sql|exec_result")
 ]
-Limit = Annotated[list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")]
+Limit = Annotated[list[str] | None, Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")]
 FrozenClock = Annotated[
     str | None,
-    typer.Option(
-        "--frozen-clock", "--frozen_clock", help="the day, or the time in UTC, that queries use as the current time", metavar="DAY"
-    ),
+    Option("--frozen-clock", "--frozen_clock", help="the day, or the time in UTC, that queries use as the current time", metavar="DAY"),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="print the last line only")]
 AllowUnscored = Annotated[
-    bool,
-    typer.Option(
-        "--allow-unscored", help="do not exit 4 for instances that cannot be judged here: no judge, connection, database or extra"
-    ),
+    bool, Option("--allow-unscored", help="do not exit 4 for instances that cannot be judged here: no judge, connection, database or extra")
 ]
 JudgeFile = Annotated[
-    Path | None, typer.Option("--judge", help="judge settings; override those of the suite", metavar="FILE.yaml", show_default=False)
+    Path | None, Option("--judge", help="judge settings; override those of the suite", metavar="FILE.yaml", show_default=False)
 ]
 InvalidAs = Annotated[
-    str, typer.Option("--invalid-as", "--invalid_as", help="the score of an answer without a verdict of the judge", metavar="null|zero")
+    str, Option("--invalid-as", "--invalid_as", help="the score of an answer without a verdict of the judge", metavar="null|zero")
 ]
-FailUnder = Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 if the score is lower", metavar="0-1")]
+FailUnder = Annotated[float | None, Option("--fail-under", "--fail_under", help="exit 1 if the score is lower", metavar="0-1")]
 Plugins = Annotated[
-    list[Path] | None, typer.Option("--plugin", help="a Python file with scorers or parts of them; may be repeated", metavar="FILE.py")
+    list[Path] | None, Option("--plugin", help="a Python file with scorers or parts of them; may be repeated", metavar="FILE.py")
 ]
-Isolation = Annotated[str, typer.Option(help="how answers are isolated while they are read", metavar="process|none")]
-Json = Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")]
-RunsFolder = Annotated[Path, typer.Option("--runs", help="the folder of runs")]
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="a run's name, or its folder")]
-OfRun = Annotated[str | None, typer.Option("--run", help="a saved run, by name or folder", metavar="RUN")]
+Isolation = Annotated[str, Option(help="how answers are isolated while they are read", metavar="process|none")]
+Json = Annotated[bool, Option("--json", help="print one JSON object and nothing else")]
+RunsFolder = Annotated[Path, Option("--runs", help="the folder of runs")]
+RunName = Annotated[str, Argument(metavar="RUN", help="a run's name, or its folder")]
+OfRun = Annotated[str | None, Option("--run", help="a saved run, by name or folder", metavar="RUN")]
 GoldOfRun = Annotated[
     Path | None,
-    typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder; its plugins may be executed [default: the run's, else gold]"),
+    Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder; its plugins may be executed [default: the run's, else gold]"),
 ]
-SubmissionNow = Annotated[Path | None, typer.Option("--submission", help="where the submission folder is now", metavar="DIR")]
+SubmissionNow = Annotated[Path | None, Option("--submission", help="where the submission folder is now", metavar="DIR")]
 PublicKey = Annotated[
-    Path | None, typer.Option("--key", help="the public key that must verify the run's signature, see `evalsuite keys`", metavar="FILE.pub")
+    Path | None, Option("--key", help="the public key that must verify the run's signature, see `evalsuite keys`", metavar="FILE.pub")
 ]
-GoldNow = Annotated[Path | None, typer.Option("--gold", help="where the gold folder is now; its plugins may be executed", metavar="DIR")]
+GoldNow = Annotated[Path | None, Option("--gold", help="where the gold folder is now; its plugins may be executed", metavar="DIR")]
 RUNS = Path(".evalsuite/runs")
 CACHE_FOLDER = Path(".evalsuite/cache")
 
@@ -134,7 +125,7 @@ class Code:
     plugin: Plugins = None
     allow_programs: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--allow-programs", "--allow_programs", help="run answers that are programs (python_unit_testing, pass_at_k) without a sandbox"
         ),
     ] = False
@@ -149,9 +140,7 @@ class Workers:
     """Options of workers and parallelism."""
 
     isolation: Isolation = "process"
-    jobs: Annotated[str, typer.Option(help="answers scored in parallel: a number, or auto for the number of cores", metavar="N|auto")] = (
-        "auto"
-    )
+    jobs: Annotated[str, Option(help="answers scored in parallel: a number, or auto for the number of cores", metavar="N|auto")] = "auto"
 
     def options(self) -> dict[str, Any]:
         """Return the fields of `RunOptions`. Raises `UsageError`."""
@@ -166,7 +155,7 @@ class Scoring(Code, Workers):
     databases: Databases = None
     invalid_as: InvalidAs = "null"
     judge: JudgeFile = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything again; ignore the cache")] = False
+    no_cache: Annotated[bool, Option("--no-cache", help="score everything again; ignore the cache")] = False
 
     @property
     def cache(self) -> Path | None:

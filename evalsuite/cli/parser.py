@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
@@ -120,8 +121,8 @@ def build() -> TyperGroup:
 
     @app.callback(help=ABOUT)
     def root(
-        version: Annotated[bool, typer.Option("--version", "-V", help="print the version and exit")] = False,
-        debug: Annotated[bool, typer.Option("--debug", help="show tracebacks and the debug log")] = False,
+        version: Annotated[bool, Option("--version", "-V", help="print the version and exit")] = False,
+        debug: Annotated[bool, Option("--debug", help="show tracebacks and the debug log")] = False,
     ) -> None:
         # Both are removed from the arguments before parsing; they are declared here for --help.
         del version, debug

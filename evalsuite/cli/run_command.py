@@ -15,24 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from evalsuite.cli.options import (
-    RUNS,
-    AllowUnscored,
-    FailUnder,
-    FrozenClock,
-    GoldDir,
-    Layout,
-    Limit,
-    LiveGold,
-    Mode,
-    Questions,
-    Quiet,
-    Scoring,
-    limits_of,
-    share,
-)
+from evalsuite.cli import options as opt
 from evalsuite.cli.showing import ProgressBar, Showing, print_document, run_report, with_write_failures, write_all, write_fails
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
@@ -66,7 +51,7 @@ def is_right(status: str, score: float | None) -> bool:
     return status == "scored" and score == 1
 
 
-def last_failed(gold: Path, runs: Path = RUNS) -> tuple[str, ...]:
+def last_failed(gold: Path, runs: Path = opt.RUNS) -> tuple[str, ...]:
     """Return the ids that were not right in their last scoring against this gold folder, in gold order.
 
     A run of a part of gold counts for its part: each instance is taken from the newest run that contains it, back to the last run of all of
@@ -218,8 +203,8 @@ def _next_change(look: Callable[[], Snapshot], before: Snapshot) -> tuple[list[s
 class Place:
     """Options of the submission's location."""
 
-    submission: Annotated[str | None, typer.Argument(help="the submission folder, or its URL", show_default=False)] = None
-    result_dir: Annotated[str | None, typer.Option("--result-dir", "--result_dir", help="the submission folder, or its URL")] = None
+    submission: Annotated[str | None, Argument(help="the submission folder, or its URL")] = None
+    result_dir: Annotated[str | None, Option("--result-dir", "--result_dir", help="the submission folder, or its URL")] = None
 
     def named_once(self) -> str:
         """Return the folder or URL. Raises `UsageError` if none or two are given."""
@@ -258,17 +243,11 @@ class Place:
 class Choice:
     """Options that choose the instances."""
 
-    only: Annotated[str | None, typer.Option(help="only these instances, separated by commas", metavar="ID,...")] = None
-    filter_: Annotated[str | None, typer.Option("--filter", help="only instances with an id that matches the pattern", metavar="GLOB")] = (
-        None
-    )
-    group: Annotated[str | None, typer.Option(help="only instances of this group of suite.yaml", metavar="TAG")] = None
-    lf: Annotated[bool, typer.Option("--lf", "--last-failed", help="only instances that were not right in the last run of this gold")] = (
-        False
-    )
-    shard: Annotated[
-        str | None, typer.Option(help="only the i-th of n parts; `evalsuite merge` joins their runs", metavar="i/n", show_default=False)
-    ] = None
+    only: Annotated[str | None, Option(help="only these instances, separated by commas", metavar="ID,...")] = None
+    filter_: Annotated[str | None, Option("--filter", help="only instances with an id that matches the pattern", metavar="GLOB")] = None
+    group: Annotated[str | None, Option(help="only instances of this group of suite.yaml", metavar="TAG")] = None
+    lf: Annotated[bool, Option("--lf", "--last-failed", help="only instances that were not right in the last run of this gold")] = False
+    shard: Annotated[str | None, Option(help="only the i-th of n parts; `evalsuite merge` joins their runs", metavar="i/n")] = None
 
     def options(self, gold: Path) -> dict[str, Any]:
         """Return the fields of `RunOptions`; with --lf `only` is empty if nothing failed. Raises `UsageError`."""
@@ -293,35 +272,31 @@ class Choice:
 class Reading:
     """Options of how gold and answers are read, of limits, and of executors."""
 
-    limit: Limit = None
-    frozen_clock: FrozenClock = None
-    layout: Layout = None
-    mode: Mode = None
-    questions: Questions = None
-    live_gold: LiveGold = False
+    limit: opt.Limit = None
+    frozen_clock: opt.FrozenClock = None
+    layout: opt.Layout = None
+    mode: opt.Mode = None
+    questions: opt.Questions = None
+    live_gold: opt.LiveGold = False
     gold_cache: Annotated[
-        Path | None,
-        typer.Option("--gold-cache", "--gold_cache", help="read and write results of gold queries in this folder", metavar="DIR"),
+        Path | None, Option("--gold-cache", "--gold_cache", help="read and write results of gold queries in this folder", metavar="DIR")
     ] = None
     as_of: Annotated[
-        str | None, typer.Option("--as-of", "--as_of", help="the day that gold queries are about [default: today]", metavar="YYYY-MM-DD")
+        str | None, Option("--as-of", "--as_of", help="the day that gold queries are about [default: today]", metavar="YYYY-MM-DD")
     ] = None
     max_bytes_billed: Annotated[
-        int | None,
-        typer.Option("--max-bytes-billed", help="the most that one BigQuery answer may bill: --limit billed_bytes=N", metavar="N", min=1),
+        int | None, Option(help="the most that one BigQuery answer may bill: --limit billed_bytes=N", metavar="N", min=1)
     ] = None
-    ves: Annotated[
-        bool, typer.Option("--ves", help="also time right answers that are queries against gold's, as BIRD's VES and R-VES do")
-    ] = False
+    ves: Annotated[bool, Option("--ves", help="also time right answers that are queries against gold's, as BIRD's VES and R-VES do")] = (
+        False
+    )
     samples: Annotated[
         int | None,
-        typer.Option(
-            help="N lines of results_metadata.jsonl with one id are N samples of its answer; each sample is a run", metavar="N", min=2
-        ),
+        Option(help="N lines of results_metadata.jsonl with one id are N samples of its answer; each sample is a run", metavar="N", min=2),
     ] = None
-    executor: Annotated[str, typer.Option(help="where to score: this machine, or a dask cluster", metavar="local|dask")] = "local"
+    executor: Annotated[str, Option(help="where to score: this machine, or a dask cluster", metavar="local|dask")] = "local"
     scheduler: Annotated[
-        str | None, typer.Option(help="the dask scheduler [default: workers of its own on this machine]", metavar="tcp://HOST:PORT")
+        str | None, Option(help="the dask scheduler [default: workers of its own on this machine]", metavar="tcp://HOST:PORT")
     ] = None
 
     def options(self) -> dict[str, Any]:
@@ -331,7 +306,7 @@ class Reading:
         names = ("layout", "mode", "questions", "live_gold", "gold_cache", "as_of", "ves", "executor", "scheduler")
         same = {name: getattr(self, name) for name in names}
         billed = {} if self.max_bytes_billed is None else {"billed_bytes": self.max_bytes_billed}
-        return {**same, "limits": {**limits_of(self.limit, self.frozen_clock), **billed}, "tell": _tell}
+        return {**same, "limits": {**opt.limits_of(self.limit, self.frozen_clock), **billed}, "tell": _tell}
 
 
 def _tell(text: str) -> None:
@@ -343,16 +318,14 @@ class Upstream:
     """Options of the reference's command with other names here, or without effect; hidden in `--help`."""
 
     max_workers: Annotated[
-        int | None, typer.Option("--max_workers", "--max-workers", help="the reference's name of --jobs", min=1, max=256, hidden=True)
+        int | None, Option("--max_workers", "--max-workers", help="the reference's name of --jobs", min=1, max=256, hidden=True)
     ] = None
-    timeout: Annotated[float | None, typer.Option(help="the reference's name of --limit seconds=N", min=0.001, hidden=True)] = None
+    timeout: Annotated[float | None, Option(help="the reference's name of --limit seconds=N", min=0.001, hidden=True)] = None
     temp_dir: Annotated[
-        Path | None,
-        typer.Option("--temp_dir", "--temp-dir", help="accepted and ignored: TMPDIR is the folder for temporary files", hidden=True),
+        Path | None, Option("--temp_dir", "--temp-dir", help="accepted and ignored: TMPDIR is the folder for temporary files", hidden=True)
     ] = None
     is_sql_debug: Annotated[
-        bool,
-        typer.Option("--is_sql_debug", "--is-sql-debug", help="accepted and ignored: --debug shows the engine's messages", hidden=True),
+        bool, Option("--is_sql_debug", "--is-sql-debug", help="accepted and ignored: --debug shows the engine's messages", hidden=True)
     ] = False
 
     def over(self, options: "RunOptions") -> "RunOptions":
@@ -371,12 +344,12 @@ class Upstream:
 class Saving:
     """Options of where the run is saved, and of repeated or partial runs."""
 
-    out: Annotated[Path | None, typer.Option(help="the run folder [default: a new one under .evalsuite/runs]", metavar="DIR")] = None
-    no_save: Annotated[bool, typer.Option("--no-save", help="write no run folder")] = False
-    sign: Annotated[Path | None, typer.Option(help="sign the run with this private key, see `evalsuite keys`", metavar="KEY")] = None
-    resume: Annotated[Path | None, typer.Option(help="resume the interrupted run in this folder", metavar="RUN")] = None
-    exitfirst: Annotated[bool, typer.Option("-x", "--exitfirst", help="stop at the first instance that is not right and exit 1")] = False
-    watch: Annotated[bool, typer.Option("--watch", help="score again when a file changes; saves no run unless --out names one")] = False
+    out: Annotated[Path | None, Option(help="the run folder [default: a new one under .evalsuite/runs]", metavar="DIR")] = None
+    no_save: Annotated[bool, Option("--no-save", help="write no run folder")] = False
+    sign: Annotated[Path | None, Option(help="sign the run with this private key, see `evalsuite keys`", metavar="KEY")] = None
+    resume: Annotated[Path | None, Option(help="resume the interrupted run in this folder", metavar="RUN")] = None
+    exitfirst: Annotated[bool, Option("-x", "--exitfirst", help="stop at the first instance that is not right and exit 1")] = False
+    watch: Annotated[bool, Option("--watch", help="score again when a file changes; saves no run unless --out names one")] = False
 
     def options(self) -> dict[str, Any]:
         """Return the fields of `RunOptions`. Raises `UsageError`."""
@@ -395,12 +368,11 @@ class Saving:
 class Printing(Showing):
     """Options of the output."""
 
-    json_: Annotated[bool, typer.Option("--json", help="print the run.json object and nothing else")] = False
-    quiet: Quiet = False
-    github: Annotated[bool, typer.Option("--github", help="also print GitHub annotations, and write the summary of the job")] = False
+    json_: Annotated[bool, Option("--json", help="print the run.json object and nothing else")] = False
+    quiet: opt.Quiet = False
+    github: Annotated[bool, Option("--github", help="also print GitHub annotations, and write the summary of the job")] = False
     reference_files: Annotated[
-        bool,
-        typer.Option("--reference-files", "--reference_files", help="also write the reference's files: RESULT_DIR-ids.csv and log.txt"),
+        bool, Option("--reference-files", "--reference_files", help="also write the reference's files: RESULT_DIR-ids.csv and log.txt")
     ] = False
 
 
@@ -408,16 +380,16 @@ class Printing(Showing):
 class Gates:
     """Options that change the exit code of a scored run."""
 
-    fail_under: FailUnder = None
-    strict: Annotated[bool, typer.Option("--strict", help="exit 1 on any fault or warning (not the strict rules: --rules strict)")] = False
+    fail_under: opt.FailUnder = None
+    strict: Annotated[bool, Option("--strict", help="exit 1 on any fault or warning (not the strict rules: --rules strict)")] = False
     fail_on_unscorable: Annotated[
-        bool, typer.Option("--fail-on-unscorable", help="exit 4 if gold or the tool kept an instance from being judged")
+        bool, Option("--fail-on-unscorable", help="exit 4 if gold or the tool kept an instance from being judged")
     ] = False
-    allow_unscored: AllowUnscored = False
+    allow_unscored: opt.AllowUnscored = False
 
     def check(self) -> None:
         """Raise `UsageError` for a gate outside its range."""
-        share(self.fail_under, "--fail-under")
+        opt.share(self.fail_under, "--fail-under")
 
     def verdict(self, run: "Run") -> tuple[int, str]:
         """Return the exit code and the matching last line; a gate of `suite.yaml` applies if none is given.
@@ -442,6 +414,19 @@ class Gates:
             return EXIT_UNSCORABLE, f"{done}, {unjudged} (exit 4)"
         return EXIT_OK, f"{done} ({'no gate set' if gate is None else f'gate {percent(gate)} met'})"
 
+    def verdict_of_samples(self, runs: "Sequence[Run]", mean: float) -> tuple[int, str]:
+        """Return the exit code and the last line: a gate applies to the mean of all samples, other exit codes follow from each run."""
+        from evalsuite.reports.words import percent
+
+        code, line = max((replace(self, fail_under=0.0).verdict(done) for done in runs), key=lambda verdict: verdict[0])
+        if code != EXIT_OK:
+            return code, line
+        gate = runs[0].gold.suite.fail_under if self.fail_under is None else self.fail_under
+        done = f"done: {percent(mean)}, the mean of {len(runs)} samples"
+        if gate is not None and mean < gate:
+            return EXIT_GATE, f"{done}, below the gate of {percent(gate)} (exit 1)"
+        return EXIT_OK, f"{done} ({'no gate set' if gate is None else f'gate {percent(gate)} met'})"
+
 
 def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:
     """Raise `UsageError` for options of a single run."""
@@ -461,21 +446,43 @@ def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:
 def score_samples(
     folder: Path, gold: Path, options: "RunOptions", gates: Gates, shown: Printing, n_samples: int, fork_server: "ForkServer | None"
 ) -> int:
-    """Score each sample as its own run (`DIR/sample_1`, ... under --out) and show them together; return the exit code.
-
-    A gate applies to the mean of all samples; other exit codes follow from each run.
-    """
+    """Score each sample as its own run (`DIR/sample_1`, ... under --out) and show them together; return the exit code."""
     from evalsuite.analysis.leaderboard.pairing import side_of
     from evalsuite.analysis.leaderboard.repeated_runs import samples_of
     from evalsuite.reports.analysis_documents import samples_document
-    from evalsuite.reports.record import percent
-    from evalsuite.runs.scoring import run
 
     if options.mode is not None:
         raise UsageError("--samples and --mode exclude each other", hint="samples are lines of results_metadata.jsonl")
+    runs = _runs_of_samples(folder, gold, options, n_samples, fork_server, hidden=shown.json_ or shown.quiet)
+    sides = [
+        side_of(done.folder.name if done.folder is not None else f"sample_{at}", done.to_json(), done.results)
+        for at, done in enumerate(runs, 1)
+    ]
+    warnings = tuple(dict.fromkeys(warning for done in runs for warning in done.warnings))
+    samples = samples_of(sides, notes=warnings)
+    document = samples_document(samples)
+    code, line = gates.verdict_of_samples(runs, samples.models[0].numbers.interval.estimate)
+    code, line = with_write_failures(code, line, write_all(document, shown.output or ()))
+    if shown.json_:
+        print_document(document, "json")
+        return code
+    if not shown.quiet:
+        print_document(document)
+        for done in runs:
+            if done.folder is not None:
+                print(clean(f"saved {done.folder}"))
+    print(clean(line))
+    return code
+
+
+def _runs_of_samples(
+    folder: Path, gold: Path, options: "RunOptions", n_samples: int, fork_server: "ForkServer | None", *, hidden: bool
+) -> "list[Run]":
+    from evalsuite.runs.scoring import run
+
     name = options.label or folder.resolve().name
     runs = []
-    with ProgressBar(hidden=shown.json_ or shown.quiet) as progress:
+    with ProgressBar(hidden=hidden) as progress:
         for at in range(1, n_samples + 1):
 
             def so_far(done: int, total: int, before: int = at - 1) -> None:
@@ -489,37 +496,15 @@ def score_samples(
                 metadata={"model_name": name, **options.metadata, "sample": f"{at} of {n_samples}"},
             )
             runs.append(run(folder, gold, own, progress=so_far, fork_server=fork_server))
-    sides = [
-        side_of(done.folder.name if done.folder is not None else f"sample_{at}", done.to_json(), done.results)
-        for at, done in enumerate(runs, 1)
-    ]
-    warnings = tuple(dict.fromkeys(warning for done in runs for warning in done.warnings))
-    samples = samples_of(sides, notes=warnings)
-    mean = samples.models[0].numbers.interval.estimate
-    code, line = max((replace(gates, fail_under=0.0).verdict(done) for done in runs), key=lambda verdict: verdict[0])
-    gate = runs[0].gold.suite.fail_under if gates.fail_under is None else gates.fail_under
-    if code == EXIT_OK:
-        line = f"done: {percent(mean)}, the mean of {n_samples} samples ({'no gate set' if gate is None else f'gate {percent(gate)} met'})"
-        if gate is not None and mean < gate:
-            code, line = EXIT_GATE, f"done: {percent(mean)}, the mean of {n_samples} samples, below the gate of {percent(gate)} (exit 1)"
-    document = samples_document(samples)
-    code, line = with_write_failures(code, line, write_all(document, shown.output or ()))
-    if shown.json_ or not shown.quiet:
-        print_document(document, "json" if shown.json_ else "text")
-    if not shown.json_:
-        for done in runs:
-            if done.folder is not None and not shown.quiet:
-                print(clean(f"saved {done.folder}"))
-        print(clean(line))
-    return code
+    return runs
 
 
 def run_command(
     place: Place,
-    gold: GoldDir = Path("gold"),
+    gold: opt.GoldDir = Path("gold"),
     *,
     which: Choice,
-    how: Scoring,
+    how: opt.Scoring,
     reading: Reading,
     saving: Saving,
     shown: Printing,

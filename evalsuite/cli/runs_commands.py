@@ -5,31 +5,11 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from evalsuite.cli.options import (
-    RUNS,
-    AllowUnscored,
-    Code,
-    Databases,
-    FailUnder,
-    FrozenClock,
-    GoldNow,
-    Group,
-    Json,
-    PublicKey,
-    Questions,
-    Quiet,
-    RunName,
-    RunsFolder,
-    Scoring,
-    SubmissionNow,
-    Workers,
-    limits_of,
-    share,
-)
+from evalsuite.cli import options as opt
 from evalsuite.cli.showing import (
     Outputs,
     ProgressBar,
@@ -57,12 +37,12 @@ _DAY = re.compile(r"\d{4}(-?\d{2}){0,2}")
 
 
 def runs_list(
-    runs: RunsFolder = RUNS,
-    suite: Annotated[str | None, typer.Option(help="only runs of suites that match the pattern", metavar="GLOB")] = None,
-    model: Annotated[str | None, typer.Option(help="only runs of models that match the pattern", metavar="GLOB")] = None,
-    tag: Annotated[str | None, typer.Option(help="only runs with this tag")] = None,
-    since: Annotated[str, typer.Option(help="only runs from this day on", metavar="YYYY-MM-DD", show_default=False)] = "",
-    until: Annotated[str, typer.Option(help="only runs up to this day", metavar="YYYY-MM-DD", show_default=False)] = "~",
+    runs: opt.RunsFolder = opt.RUNS,
+    suite: Annotated[str | None, Option(help="only runs of suites that match the pattern", metavar="GLOB")] = None,
+    model: Annotated[str | None, Option(help="only runs of models that match the pattern", metavar="GLOB")] = None,
+    tag: Annotated[str | None, Option(help="only runs with this tag")] = None,
+    since: Annotated[str, Option(help="only runs from this day on", metavar="YYYY-MM-DD", show_default=False)] = "",
+    until: Annotated[str, Option(help="only runs up to this day", metavar="YYYY-MM-DD", show_default=False)] = "~",
 ) -> int:
     """List the saved runs, oldest first, with suite, scores under both rules, model and tags."""
     _check_day("--since", since)
@@ -90,7 +70,7 @@ def runs_list(
     return EXIT_OK
 
 
-def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
+def runs_show(run: opt.RunName, runs: opt.RunsFolder = opt.RUNS) -> int:
     """Show one run: its metadata, its numbers, and the contexts of its answers if saved."""
     from evalsuite.runs.history import submission_folder
     from evalsuite.runs.submission_reader import read_contexts
@@ -108,10 +88,10 @@ def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
 
 
 def runs_tag(
-    run: RunName,
-    add: Annotated[list[str] | None, typer.Option("--add", help="a tag to add; may be repeated")] = None,
-    remove: Annotated[list[str] | None, typer.Option("--remove", help="a tag to remove; may be repeated")] = None,
-    runs: RunsFolder = RUNS,
+    run: opt.RunName,
+    add: Annotated[list[str] | None, Option(help="a tag to add; may be repeated")] = None,
+    remove: Annotated[list[str] | None, Option(help="a tag to remove; may be repeated")] = None,
+    runs: opt.RunsFolder = opt.RUNS,
 ) -> int:
     """Add tags to a run or remove them, and show its tags."""
     if not all(name.strip() for name in add or ()):
@@ -121,7 +101,7 @@ def runs_tag(
     return EXIT_OK
 
 
-def runs_rm(run: RunName, runs: RunsFolder = RUNS) -> int:
+def runs_rm(run: opt.RunName, runs: opt.RunsFolder = opt.RUNS) -> int:
     """Delete a run folder."""
     entry = one_run(run, runs)
     remove_run(entry)
@@ -130,12 +110,12 @@ def runs_rm(run: RunName, runs: RunsFolder = RUNS) -> int:
 
 
 def runs_prune(
-    keep: Annotated[int, typer.Option(help="how many of the newest runs of each suite and model to keep", metavar="N")],
-    before: Annotated[str, typer.Option(help="delete only runs from before this day", metavar="YYYY-MM-DD", show_default=False)] = "",
-    drop_best: Annotated[bool, typer.Option("--drop-best", help="also delete the best run of a suite")] = False,
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="also delete unfinished runs")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="delete them; without it they are only listed")] = False,
-    runs: RunsFolder = RUNS,
+    keep: Annotated[int, Option(help="how many of the newest runs of each suite and model to keep", metavar="N")],
+    before: Annotated[str, Option(help="delete only runs from before this day", metavar="YYYY-MM-DD", show_default=False)] = "",
+    drop_best: Annotated[bool, Option("--drop-best", help="also delete the best run of a suite")] = False,
+    unfinished: Annotated[bool, Option("--unfinished", help="also delete unfinished runs")] = False,
+    yes: Annotated[bool, Option("--yes", help="delete them; without it they are only listed")] = False,
+    runs: opt.RunsFolder = opt.RUNS,
 ) -> int:
     """List the runs that a policy would delete, or with --yes delete them. Tagged runs and the best run of each suite are kept."""
     from evalsuite.runs.history import Policy, left_behind, outdated, remove
@@ -182,10 +162,10 @@ def _tell(names: Sequence[str], is_what: str) -> None:
         print(clean(f"note: {', '.join(names[:3])}{more}: {is_what}"), file=sys.stderr)
 
 
-runs_commands = Group({"list": runs_list, "show": runs_show, "tag": runs_tag, "rm": runs_rm, "prune": runs_prune}, default="list")
+runs_commands = opt.Group({"list": runs_list, "show": runs_show, "tag": runs_tag, "rm": runs_rm, "prune": runs_prune}, default="list")
 
 
-def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int:
+def report_command(run: opt.RunName, shown: Showing, runs: opt.RunsFolder = opt.RUNS) -> int:
     """Show a saved run, or with -o write it to files in the format of their ending."""
     from evalsuite.reports.record import record_of_entry, redact_record
     from evalsuite.runs.submission_reader import saved_exchanges
@@ -205,12 +185,12 @@ def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int
 
 
 def margins_command(
-    run: RunName,
-    runs: RunsFolder = RUNS,
-    rules: Annotated[Rule | None, typer.Option(help="which verdict is the score [default: the run's]")] = None,
+    run: opt.RunName,
+    runs: opt.RunsFolder = opt.RUNS,
+    rules: Annotated[Rule | None, Option(help="which verdict is the score [default: the run's]")] = None,
     output: Outputs = None,
     reveal: Reveal = None,
-    json_: Annotated[bool, typer.Option("--json", help="print the curve as JSON and nothing else")] = False,
+    json_: Annotated[bool, Option("--json", help="print the curve as JSON and nothing else")] = False,
 ) -> int:
     """Draw a saved run's score against the tolerance of numbers: how much the score depends on it, and which verdicts are close.
 
@@ -231,9 +211,9 @@ def margins_command(
 
 
 def sql_command(
-    statement: Annotated[str, typer.Argument(metavar="SELECT", help="one SELECT over the tables runs, results and fields")],
-    runs: RunsFolder = RUNS,
-    json_: Annotated[bool, typer.Option("--json", help="print one JSON object a row")] = False,
+    statement: Annotated[str, Argument(metavar="SELECT", help="one SELECT over the tables runs, results and fields")],
+    runs: opt.RunsFolder = opt.RUNS,
+    json_: Annotated[bool, Option("--json", help="print one JSON object a row")] = False,
     level: Reveal = None,
 ) -> int:
     """Ask the saved runs a question in SQL; nothing can be changed by it."""
@@ -262,13 +242,11 @@ def sql_command(
 def view_command(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="`.evalsuite`, a folder of runs, or a Bench folder [default: .evalsuite and $BENCH_FILE_DIR]"),
+        Argument(metavar="[DIR]", help="`.evalsuite`, a folder of runs, or a Bench folder [default: .evalsuite and $BENCH_FILE_DIR]"),
     ] = None,
-    port: Annotated[int, typer.Option(help="the port to listen on; 0 takes a free one", metavar="PORT", min=0, max=65535)] = 0,
-    host: Annotated[
-        str, typer.Option(help="the address to listen on; any other than loopback lets others read everything shown")
-    ] = _LOOPBACK,
-    browser: Annotated[bool, typer.Option("--open", help="also open it in the browser")] = False,
+    port: Annotated[int, Option(help="the port to listen on; 0 takes a free one", metavar="PORT", min=0, max=65535)] = 0,
+    host: Annotated[str, Option(help="the address to listen on; any other than loopback lets others read everything shown")] = _LOOPBACK,
+    browser: Annotated[bool, Option("--open", help="also open it in the browser")] = False,
 ) -> int:
     """Show suites and runs in a browser, from this machine only and read-only; Ctrl-C ends it."""
     from evalsuite.reports.viewer.app import serve
@@ -296,24 +274,23 @@ _MOST_DIFFERENCES = 10
 
 
 def rescore_command(
-    run: RunName,
+    run: opt.RunName,
     scorer_version: Annotated[
         str | None,
-        typer.Option(
-            "--scorer-version",
+        Option(
             help="fail unless this version of evalsuite is installed; `same` is the run's. Scorers have no version of their own",
             metavar="VERSION|same",
         ),
     ] = None,
-    submission: SubmissionNow = None,
-    gold: GoldNow = None,
-    questions: Questions = None,
+    submission: opt.SubmissionNow = None,
+    gold: opt.GoldNow = None,
+    questions: opt.Questions = None,
     *,
-    how: Scoring,
-    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs; the new one is saved there")] = RUNS,
-    json_: Annotated[bool, typer.Option("--json", help="print the new run.json object and nothing else")] = False,
-    quiet: Quiet = False,
-    allow_unscored: AllowUnscored = False,
+    how: opt.Scoring,
+    runs: Annotated[Path, Option(help="the folder of runs; the new one is saved there")] = opt.RUNS,
+    json_: Annotated[bool, Option("--json", help="print the new run.json object and nothing else")] = False,
+    quiet: opt.Quiet = False,
+    allow_unscored: opt.AllowUnscored = False,
 ) -> int:
     """Score a saved run's submission again, under other rules or with the installed versions, and save it as a new run.
 
@@ -325,15 +302,8 @@ def rescore_command(
     how.load()
     options = RunOptions(runs_folder=runs, questions=questions, **how.options())
     with ProgressBar(hidden=json_ or quiet) as progress:
-        done = rescore(
-            one_run(run, runs),
-            rules=options.rules,
-            submission=submission,
-            gold=gold,
-            version=scorer_version,
-            options=options,
-            progress=progress,
-        )
+        sides: dict[str, Any] = {"submission": submission, "gold": gold, "version": scorer_version}
+        done = rescore(one_run(run, runs), rules=options.rules, options=options, progress=progress, **sides)
     for note in done.notes:
         print(clean(f"note: {note}"), file=sys.stderr)
     code, left = _unjudged(done.run.results, done.run.summary, allowed=allow_unscored)
@@ -354,19 +324,19 @@ def rescore_command(
 
 
 def drift_command(
-    run: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="runs by name or folder [default: all]")] = None,
+    run: Annotated[list[str] | None, Argument(metavar="[RUN]...", help="runs by name or folder [default: all]")] = None,
     fail_on_drift: Annotated[
-        bool, typer.Option("--fail-on-drift", help="exit 1 if a verdict changed, 4 if one could not be scored again")
+        bool, Option("--fail-on-drift", help="exit 1 if a verdict changed, 4 if one could not be scored again")
     ] = False,
-    runs: RunsFolder = RUNS,
-    gold: GoldNow = None,
-    databases: Databases = None,
-    frozen_clock: FrozenClock = None,
+    runs: opt.RunsFolder = opt.RUNS,
+    gold: opt.GoldNow = None,
+    databases: opt.Databases = None,
+    frozen_clock: opt.FrozenClock = None,
     output: Outputs = None,
-    json_: Json = False,
+    json_: opt.Json = False,
     *,
-    workers: Workers,
-    code: Code,
+    workers: opt.Workers,
+    code: opt.Code,
 ) -> int:
     """Score saved runs again with the installed versions; show which verdicts changed and which parts of the signature.
 
@@ -379,7 +349,7 @@ def drift_command(
 
     code.load()
     entries = [one_run(name, runs) for name in run] if run else [one for one in find_runs(runs) if FROM not in one.metadata]
-    limits = limits_of(None, frozen_clock)
+    limits = opt.limits_of(None, frozen_clock)
     options = RunOptions(allow_programs=code.allow_programs, databases=databases, limits=limits, **workers.options())
     with ProgressBar(hidden=json_) as progress:
         found = list(drifted(entries, options, gold=gold, progress=progress))
@@ -407,21 +377,19 @@ def _unjudged(results: Sequence["Result"], summary: "Summary", *, allowed: bool)
 
 
 def verify_command(
-    run: RunName,
-    sample: Annotated[
-        int | None, typer.Option(help="score this many instances again, chosen at random [default: all]", metavar="N")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="the seed of the sample [default: a new one, printed]", metavar="N")] = None,
-    submission: SubmissionNow = None,
-    gold: GoldNow = None,
-    databases: Databases = None,
-    questions: Questions = None,
-    key: PublicKey = None,
-    runs: RunsFolder = RUNS,
-    json_: Json = False,
+    run: opt.RunName,
+    sample: Annotated[int | None, Option(help="score this many instances again, chosen at random [default: all]", metavar="N")] = None,
+    seed: Annotated[int | None, Option(help="the seed of the sample [default: a new one, printed]", metavar="N")] = None,
+    submission: opt.SubmissionNow = None,
+    gold: opt.GoldNow = None,
+    databases: opt.Databases = None,
+    questions: opt.Questions = None,
+    key: opt.PublicKey = None,
+    runs: opt.RunsFolder = opt.RUNS,
+    json_: opt.Json = False,
     *,
-    workers: Workers,
-    code: Code,
+    workers: opt.Workers,
+    code: opt.Code,
 ) -> int:
     """Verify a saved run: its rows cover gold, each row is the same when scored again, and its numbers follow from its rows.
 
@@ -466,13 +434,13 @@ def verify_command(
 
 
 def merge_command(
-    runs: Annotated[list[Path], typer.Argument(help="the run folders of all shards, in any order", metavar="RUN...")],
-    out: Annotated[Path, typer.Option(help="the folder of the whole run", metavar="DIR")],
+    runs: Annotated[list[Path], Argument(help="the run folders of all shards, in any order", metavar="RUN...")],
+    out: Annotated[Path, Option(help="the folder of the whole run", metavar="DIR")],
     output: Outputs = None,
     reveal: Reveal = None,
-    fail_under: FailUnder = None,
-    allow_unscored: AllowUnscored = False,
-    quiet: Quiet = False,
+    fail_under: opt.FailUnder = None,
+    allow_unscored: opt.AllowUnscored = False,
+    quiet: opt.Quiet = False,
 ) -> int:
     """Merge the runs of `run --shard 1/n` to `run --shard n/n` into one run, and show its report.
 
@@ -483,7 +451,7 @@ def merge_command(
     from evalsuite.runs.shards import merge
     from evalsuite.runs.submission_reader import saved_exchanges
 
-    share(fail_under, "--fail-under")
+    opt.share(fail_under, "--fail-under")
     check_showing(output or (), reveal)
     whole = merge(runs, out)
     record = record_of_entry(whole, exchanges=saved_exchanges(whole))

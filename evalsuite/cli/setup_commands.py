@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from evalsuite.cli.options import Group, JudgeFile, Plugins, Questions, load_plugins
+from evalsuite.cli import options as opt
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, EvalsuiteError, FaultError, UsageError, describe, error_sentence
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 def scorers_command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="explain this scorer", show_default=False)] = None,
-    plugin: Plugins = None,
-    json_: Annotated[bool, typer.Option("--json", help="print JSON and nothing else")] = False,
+    name: Annotated[str | None, Argument(metavar="[NAME]", help="explain this scorer")] = None,
+    plugin: opt.Plugins = None,
+    json_: Annotated[bool, Option("--json", help="print JSON and nothing else")] = False,
 ) -> int:
     """List the scorers, or explain one: its parameters, both rules, an example."""
     from evalsuite.reports.score_text import help_of, scorer_help_text, scorer_list_text
     from evalsuite.scorers import SCORERS
 
-    load_plugins(plugin)
+    opt.load_plugins(plugin)
     entries = [SCORERS.load(name)] if name is not None else [SCORERS.load(known) for known in SCORERS.names()]
     helps = [help_of(entry) for entry in entries]
     if json_:
@@ -62,8 +62,8 @@ def _example_command(entry: "Scorer", about: "Help") -> str:
     return shlex.join(["evalsuite", "check", entry.name, *shown, *as_words(entry, parameters)])
 
 
-ConnectionsGold = Annotated[Path | None, typer.Option("--gold", "--gold-dir", "--gold_dir", help="a gold folder with more connections")]
-DatabaseFolder = Annotated[Path | None, typer.Option(help="the folder of database files", metavar="DIR")]
+ConnectionsGold = Annotated[Path | None, Option("--gold", "--gold-dir", "--gold_dir", help="a gold folder with more connections")]
+DatabaseFolder = Annotated[Path | None, Option(help="the folder of database files", metavar="DIR")]
 
 
 def connections_list(gold: ConnectionsGold = None, databases: DatabaseFolder = None) -> int:
@@ -84,11 +84,11 @@ def connections_list(gold: ConnectionsGold = None, databases: DatabaseFolder = N
 
 
 def connections_test(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="the connections to test; all if none is named")] = None,
+    names: Annotated[list[str] | None, Argument(metavar="[NAME]...", help="the connections to test; all if none is named")] = None,
     gold: ConnectionsGold = None,
     databases: DatabaseFolder = None,
-    seconds: Annotated[float, typer.Option(help="wall clock of each test", min=0.1)] = 30.0,
-    sql: Annotated[str, typer.Option(help="the SELECT that is run", metavar="SELECT")] = "SELECT 1 AS one",
+    seconds: Annotated[float, Option(help="wall clock of each test", min=0.1)] = 30.0,
+    sql: Annotated[str, Option(help="the SELECT that is run", metavar="SELECT")] = "SELECT 1 AS one",
 ) -> int:
     """Open each connection read-only and run a SELECT on it; exit code 2 if one of them fails."""
     from evalsuite.gold.connection_files import read_connections
@@ -139,16 +139,16 @@ def _connections_folder(gold: Path | None) -> Path | None:
     return gold
 
 
-connections_commands = Group({"list": connections_list, "test": connections_test})
+connections_commands = opt.Group({"list": connections_list, "test": connections_test})
 
 
 def doctor_command(
     gold: Annotated[
-        Path | None, typer.Argument(metavar="[GOLD]", help="list instead what is missing on this machine to score this gold folder")
+        Path | None, Argument(metavar="[GOLD]", help="list instead what is missing on this machine to score this gold folder")
     ] = None,
     databases: DatabaseFolder = None,
-    questions: Questions = None,
-    json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
+    questions: opt.Questions = None,
+    json_: Annotated[bool, Option("--json", help="print one JSON object and nothing else")] = False,
 ) -> int:
     """Check which sandbox features this machine supports; with a gold folder, what is missing to score it, and for how many instances."""
     from evalsuite.sandbox.worker_sandbox import sandbox_features
@@ -201,9 +201,9 @@ def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, a
 
 
 def keys_new(
-    file: Annotated[
-        Path, typer.Argument(help="the private key to write; the public key is written next to it, with the ending .pub")
-    ] = Path("evalsuite_key"),
+    file: Annotated[Path, Argument(help="the private key to write; the public key is written next to it, with the ending .pub")] = Path(
+        "evalsuite_key"
+    ),
 ) -> int:
     """Make a key pair (Ed25519, OpenSSH files): `run --sign FILE` signs a run, `verify RUN --key FILE.pub` verifies it."""
     from evalsuite.runs.signing import new_key
@@ -213,7 +213,7 @@ def keys_new(
     return EXIT_OK
 
 
-def keys_show(file: Annotated[Path, typer.Argument(help="a private key")]) -> int:
+def keys_show(file: Annotated[Path, Argument(help="a private key")]) -> int:
     """Print the public key of a private key: the line of its .pub file."""
     from evalsuite.runs.signing import public_text, read_key
 
@@ -221,17 +221,17 @@ def keys_show(file: Annotated[Path, typer.Argument(help="a private key")]) -> in
     return EXIT_OK
 
 
-keys_commands = Group({"new": keys_new, "show": keys_show})
+keys_commands = opt.Group({"new": keys_new, "show": keys_show})
 
 
 JudgeGold = Annotated[
-    Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder with the judge settings, if --judge is not given")
+    Path, Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder with the judge settings, if --judge is not given")
 ]
-JsonToo = Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")]
+JsonToo = Annotated[bool, Option("--json", help="print one JSON object and nothing else")]
 _LONGEST = 2_000
 
 
-def judge_test(judge: JudgeFile = None, gold: JudgeGold = Path("gold"), json_: JsonToo = False) -> int:
+def judge_test(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), json_: JsonToo = False) -> int:
     """Ask each model one question and show the requests, duration, parsed reply and cost; exit 4 if one fails."""
     settings = _settings(judge, gold)
     tried = [_try_model(settings, model) for model in settings.all_models]
@@ -295,7 +295,7 @@ def _show_try(tried: dict[str, Any]) -> None:
     print(clean(f"failed  {tried['fault']}" if tried["fault"] else f"reads   {tried['score']:g}: {tried['reads']}"))
 
 
-def judge_probe(judge: JudgeFile = None, gold: JudgeGold = Path("gold"), json_: JsonToo = False) -> int:
+def judge_probe(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), json_: JsonToo = False) -> int:
     """Ask each model some 300 questions with known verdicts: measure its biases, and whether it repeats its verdicts.
 
     Later runs with the same judge show these biases next to its scores.
@@ -329,4 +329,4 @@ def judge_probe(judge: JudgeFile = None, gold: JudgeGold = Path("gold"), json_: 
     return EXIT_UNSCORABLE if failed else EXIT_OK
 
 
-judge_commands = Group({"test": judge_test, "probe": judge_probe})
+judge_commands = opt.Group({"test": judge_test, "probe": judge_probe})

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 Outputs = Annotated[
-    list[Path] | None, typer.Option("-o", "--output", help="also write a report, in the format of the file's ending; may be repeated")
+    list[Path] | None, Option("-o", "--output", help="also write a report, in the format of the file's ending; may be repeated")
 ]
 Reveal = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--reveal",
         metavar="none|status|class|shape|cells",
         help="how much of gold a report may show [default: cells; class if suite.yaml says hidden]",
@@ -39,15 +39,12 @@ class Showing:
 
     output: Outputs = None
     reveal: Reveal = None
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            "--labels", metavar="FILE.csv", help="human labels of answers; their score is shown next to the run's", show_default=False
-        ),
-    ] = None
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="show every detail of each instance")] = False
-    failures: Annotated[bool, typer.Option("--failures", help="show only instances that are not right under every rule")] = False
-    durations: Annotated[int, typer.Option("--durations", min=0, metavar="N", help="also show the N slowest instances")] = 0
+    labels: Annotated[Path | None, Option(metavar="FILE.csv", help="human labels of answers; their score is shown next to the run's")] = (
+        None
+    )
+    verbose: Annotated[bool, Option("--verbose", "-v", help="show every detail of each instance")] = False
+    failures: Annotated[bool, Option("--failures", help="show only instances that are not right under every rule")] = False
+    durations: Annotated[int, Option(min=0, metavar="N", help="also show the N slowest instances")] = 0
 
     def check(self) -> None:
         """Raise what `check_showing` raises, and `UsageError` for unreadable labels."""

@@ -4,29 +4,15 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from evalsuite.cli.options import (
-    RUNS,
-    AllowUnscored,
-    Code,
-    Group,
-    InvalidAs,
-    Json,
-    JudgeFile,
-    Plugins,
-    Quiet,
-    RunName,
-    RunsFolder,
-    load_parameters,
-    load_plugins,
-)
-from evalsuite.cli.options import invalid_as as counted_as
+from evalsuite.cli import options as opt
+from evalsuite.cli.output_streams import complain
 from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, print_document, with_write_failures, write_all
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, write_error
@@ -37,34 +23,54 @@ from evalsuite.runs.run_files import write_atomically
 
 if TYPE_CHECKING:
     from evalsuite.reports.document import Document
+    from evalsuite.reports.test_suite import TestRun
     from evalsuite.runs.run_result import Run
+    from evalsuite.suites.tool_logs import ForeignLog
 
 
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(\.\d+)?([eE][-+]?\d+)?")
 
 
-def suite_try(
-    source: Annotated[
-        Path, typer.Argument(metavar="FILE", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with one row per question")
-    ],
-    candidates: Annotated[list[str], typer.Option("--candidate", help="a column of answers; may be repeated, the first is the baseline")],
-    input_column: Annotated[str, typer.Option("--input", help="the column of questions")] = "input",
-    reference_column: Annotated[str, typer.Option("--reference", help="the column of right answers")] = "reference",
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """Options of the suite that `suite try` makes."""
+
+    input_column: Annotated[str, Option("--input", help="the column of questions")] = "input"
+    reference_column: Annotated[str, Option("--reference", help="the column of right answers")] = "reference"
     scorer: Annotated[
-        str | None,
-        typer.Option(help="the scorer [default: number_match where every reference is a number, else string_match]", show_default=False),
-    ] = None,
+        str | None, Option(help="the scorer [default: number_match where every reference is a number, else string_match]")
+    ] = None
     parameters: Annotated[
-        list[str] | None, typer.Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer; may be repeated")
-    ] = None,
-    keep: Annotated[
-        str | None, typer.Option("--keep", metavar="NAME", help="save the suite under this name and its runs in the history")
-    ] = None,
-    alpha: Annotated[float, typer.Option(help="the accepted rate of false positives", metavar="0-1")] = 0.05,
-    all_: Annotated[bool, typer.Option("--all", help="list every lost or won instance")] = False,
+        list[str] | None, Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer; may be repeated")
+    ] = None
+    keep: Annotated[str | None, Option(metavar="NAME", help="save the suite under this name and its runs in the history")] = None
+
+    def scorer_for(self, source: Path) -> str:
+        """Return the requested scorer, or the one that fits the references of the file."""
+        from evalsuite.suites.case_data import reference_data_of
+
+        data = reference_data_of(None, source, None, None, self.input_column, self.reference_column, False)
+        references = data.references if data is not None and data.references else []
+        return self.scorer or ("number_match" if all(_NUMBER.fullmatch(text.strip()) for text in references) else "string_match")
+
+    def next_command(self, source: Path, candidates: Sequence[str]) -> list[str]:
+        """Return the words of the next command: save the suite, or report a saved run. The report of a single run names its own."""
+        if self.keep is not None:
+            return ["report", f"{self.keep}/{candidates[0]}"] if candidates[1:] else []
+        given = {"--input": [self.input_column], "--reference": [self.reference_column], "--candidate": candidates}
+        given |= {"--scorer": [self.scorer] if self.scorer else [], "--parameter": self.parameters or [], "--keep": [source.stem]}
+        return ["suite", "try", str(source), *(word for option, values in given.items() for one in values for word in (option, one))]
+
+
+def suite_try(
+    source: Annotated[Path, Argument(metavar="FILE", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with one row per question")],
+    candidates: Annotated[list[str], Option("--candidate", help="a column of answers; may be repeated, the first is the baseline")],
+    trial: Trial,
+    alpha: Annotated[float, Option(help="the accepted rate of false positives", metavar="0-1")] = 0.05,
+    all_: Annotated[bool, Option("--all", help="list every lost or won instance")] = False,
     output: Outputs = None,
-    json_: Json = False,
-    quiet: Quiet = False,
+    json_: opt.Json = False,
+    quiet: opt.Quiet = False,
 ) -> int:
     """Score columns of answers against a column of references and compare them: scores, differing answers, and the exact p-value.
 
@@ -72,48 +78,34 @@ def suite_try(
     """
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.sandbox.temp_dirs import TempDir
-    from evalsuite.suites.stored_suites import ROOT, reference_data_of
+    from evalsuite.suites.stored_suites import ROOT
 
     check_showing(output or (), None)
     if len(set(candidates)) < len(candidates):
         raise UsageError("--candidate names a column twice", hint="each candidate is a column of its own")
-    data = reference_data_of(None, source, None, None, input_column, reference_column, False)
-    references = data.references if data is not None and data.references else []
-    chosen = scorer or ("number_match" if all(_NUMBER.fullmatch(text.strip()) for text in references) else "string_match")
+    chosen, keep = trial.scorer_for(source), trial.keep
+    columns: dict[str, Any] = {"input_column": trial.input_column, "reference_column": trial.reference_column}
+    config = opt.load_parameters(trial.parameters or ())
     with TempDir() as scratch:
-        suite = TestSuite(
-            keep or source.stem,
-            chosen,
-            reference_data_path=source,
-            input_column=input_column,
-            reference_column=reference_column,
-            config=load_parameters(parameters or ()),
-            root=ROOT if keep else scratch,
-        )
-        runs = []
+        suite = TestSuite(keep or source.stem, chosen, reference_data_path=source, config=config, root=ROOT if keep else scratch, **columns)
+        runs = {}
         for name in candidates:
             with ProgressBar(hidden=json_ or quiet) as progress:
                 made = suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None, progress=progress)
-            runs.append(made.run)
-        document, line = _summary_document(dict(zip(candidates, runs, strict=True)), alpha, everything=all_)
-        unjudged = any(result.score is None and result.fault != "UNDEFINED" for run in runs for result in run.results)
+            runs[name] = made.run
+        document, line = _summary_document(runs, alpha, everything=all_)
+        unjudged = any(result.score is None and result.fault != "UNDEFINED" for run in runs.values() for result in run.results)
         code, line = with_write_failures(EXIT_UNSCORABLE if unjudged else EXIT_OK, line, write_all(document, output or ()))
         if json_:
             print_document(document, "json")
         elif quiet:
             print(line)
         else:
-            by = "" if scorer else "; --scorer chooses another, `evalsuite scorers` lists them"
+            by = "" if trial.scorer else "; --scorer chooses another, `evalsuite scorers` lists them"
             print(clean(f"scored by {chosen}{by}"))
             print_document(document, last_line="")
-            if keep is None:
-                asked = {"--input": [input_column], "--reference": [reference_column], "--candidate": candidates}
-                asked |= {"--scorer": [scorer] if scorer else [], "--parameter": parameters or [], "--keep": [source.stem]}
-                again = [word for option, values in asked.items() for one in values for word in (option, one)]
-                print(clean(f"next: evalsuite {shlex.join(['suite', 'try', str(source), *again])}"))
-            elif candidates[1:]:
-                # The report of a single run names the next command itself.
-                print(clean(f"next: evalsuite {shlex.join(['report', f'{keep}/{candidates[0]}'])}"))
+            if step := trial.next_command(source, candidates):
+                print(clean(f"next: evalsuite {shlex.join(step)}"))
             print(clean(line))
     return code
 
@@ -137,41 +129,41 @@ def _summary_document(runs: "Mapping[str, Run]", alpha: float, *, everything: bo
 
 # Most different reasons that `suite run` prints for cases it could not score.
 _MOST_REASONS = 3
-SuiteName = Annotated[str, typer.Argument(help="the suite's name")]
+SuiteName = Annotated[str, Argument(help="the suite's name")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class About:
     """Options of the candidates' metadata, which `TestSuite.run` takes."""
 
-    model_name: Annotated[str, typer.Option(help="kept and shown")] = ""
-    model_version: Annotated[str, typer.Option(help="kept and shown")] = ""
-    foundation_model: Annotated[str, typer.Option(help="kept and shown")] = ""
-    prompt_template: Annotated[str, typer.Option(help="kept and shown")] = ""
-    description: Annotated[str, typer.Option(help="kept and shown")] = ""
+    model_name: Annotated[str, Option(help="kept and shown")] = ""
+    model_version: Annotated[str, Option(help="kept and shown")] = ""
+    foundation_model: Annotated[str, Option(help="kept and shown")] = ""
+    prompt_template: Annotated[str, Option(help="kept and shown")] = ""
+    description: Annotated[str, Option(help="kept and shown")] = ""
 
 
 def suite_create(
     name: SuiteName,
-    source: Annotated[Path, typer.Option("--from", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per test case")],
-    scorers: Annotated[list[str], typer.Option("--scorer", help="the scorer, see `evalsuite scorers`; of several the first is the score")],
-    input_column: Annotated[str, typer.Option(help="the column of inputs")] = "input",
-    reference_column: Annotated[str, typer.Option(help="the column of reference outputs")] = "reference_output",
-    description: Annotated[str, typer.Option(help="kept and shown")] = "",
+    source: Annotated[Path, Option("--from", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per test case")],
+    scorers: Annotated[list[str], Option("--scorer", help="the scorer, see `evalsuite scorers`; of several the first is the score")],
+    input_column: Annotated[str, Option(help="the column of inputs")] = "input",
+    reference_column: Annotated[str, Option(help="the column of reference outputs")] = "reference_output",
+    description: Annotated[str, Option(help="kept and shown")] = "",
     parameters: Annotated[
         list[str] | None,
-        typer.Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer, of several SCORER.NAME=VALUE; may be repeated"),
+        Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer, of several SCORER.NAME=VALUE; may be repeated"),
     ] = None,
-    judge: JudgeFile = None,
-    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="take blank cells as empty texts")] = False,
-    plugins: Plugins = None,
+    judge: opt.JudgeFile = None,
+    allow_empty: Annotated[bool, Option("--allow-empty", help="take blank cells as empty texts")] = False,
+    plugins: opt.Plugins = None,
 ) -> int:
     """Make a suite from a file of inputs and references."""
     from evalsuite.gold.suite_yaml import judge_section
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.suites.stored_suites import SuiteError, folder_of
 
-    load_plugins(plugins)
+    opt.load_plugins(plugins)
     if folder_of(name).exists():
         raise SuiteError(f"there is a suite {name!r} already", hint="choose another name, or `evalsuite suite delete` the old one")
     made = TestSuite(
@@ -181,7 +173,7 @@ def suite_create(
         reference_data_path=source,
         input_column=input_column,
         reference_column=reference_column,
-        config=_by_scorer(load_parameters(parameters), scorers) if parameters else None,
+        config=_by_scorer(opt.load_parameters(parameters), scorers) if parameters else None,
         judge=None if judge is None else judge_section(judge),
         allow_empty=allow_empty,
     )
@@ -249,78 +241,69 @@ def suite_show(name: SuiteName) -> int:
 
 def suite_run(
     name: SuiteName,
-    sources: Annotated[list[Path], typer.Option("--from", help="rows by id, else by input, else in order; may be repeated")],
-    run_name: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="the run's name [default: the name of its file]", show_default=False)
-    ] = None,
+    sources: Annotated[list[Path], Option("--from", help="rows by id, else by input, else in order; may be repeated")],
+    run_name: Annotated[str | None, Argument(metavar="[RUN]", help="the run's name [default: the name of its file]")] = None,
     candidate_columns: Annotated[
         list[str] | None,
-        typer.Option(
-            "--candidate-column",
-            help="the column of candidate outputs; of several, each is a run that has its name [default: candidate_output]",
-            show_default=False,
-        ),
+        Option("--candidate-column", help="the column of outputs; several are a run each, named after it [default: candidate_output]"),
     ] = None,
-    input_column: Annotated[
-        str | None, typer.Option(help="the column of inputs to join by [default: the suite's]", show_default=False)
-    ] = None,
-    context_column: Annotated[str | None, typer.Option(help="the column of contexts, kept with the run")] = None,
+    input_column: Annotated[str | None, Option(help="the column of inputs to join by [default: the suite's]")] = None,
+    context_column: Annotated[str | None, Option(help="the column of contexts, kept with the run")] = None,
     *,
     about: About,
-    code: Code,
-    invalid_as: InvalidAs = "null",
-    allow_unscored: AllowUnscored = False,
+    code: opt.Code,
+    invalid_as: opt.InvalidAs = "null",
+    allow_unscored: opt.AllowUnscored = False,
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
-    from evalsuite.cli.output_streams import complain
-    from evalsuite.reports.record import verdict_line
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.suites.stored_suites import SuiteError, load_suite
 
     columns = list(dict.fromkeys(candidate_columns or ["candidate_output"]))
     planned = [(source, column, _run_name(source, column, len(sources), len(columns))) for source in sources for column in columns]
-    if run_name is not None and len(planned) > 1:
-        raise UsageError(f"one name {run_name!r} for {len(planned)} runs", hint="leave it out: each run has the name of its file or column")
+    if run_name is not None:
+        if len(planned) > 1:
+            hint = "leave it out: each run has the name of its file or column"
+            raise UsageError(f"one name {run_name!r} for {len(planned)} runs", hint=hint)
+        planned = [(*planned[0][:2], run_name)]
     code.load()
     load_suite(name)
     suite, n_unscored, n_refused = TestSuite(name), 0, 0
+    how: dict[str, Any] = {"input_column": input_column, "context_column": context_column, **asdict(about)}
+    how |= {"allow_programs": code.allow_programs, "invalid_as": opt.invalid_as(invalid_as)}
     for source, column, own_name in planned:
         try:
             with ProgressBar() as progress:
-                made = suite.run(
-                    run_name or own_name,
-                    candidate_data_path=source,
-                    candidate_column=column,
-                    input_column=input_column,
-                    context_column=context_column,
-                    allow_programs=code.allow_programs,
-                    invalid_as=counted_as(invalid_as),
-                    progress=progress,
-                    **asdict(about),
-                )
+                made = suite.run(own_name, candidate_data_path=source, candidate_column=column, progress=progress, **how)
         except (UsageError, SuiteError) as error:
             if len(planned) == 1:
                 raise
             complain(f"{source}: {error.message.removeprefix(f'{source}: ')}", error.hint)
             n_refused += 1
-            continue
-        print(clean(f"{made.name}: {verdict_line(made.run.summary)}, saved {made.run.folder}"))
-        unscored = [result for result in made.run.results if result.status in UNJUDGED]
-        n_unscored += sum(result.fault != "UNDEFINED" for result in unscored)
-        reasons = list(dict.fromkeys(result.reason for result in unscored))
-        for reason in reasons[:_MOST_REASONS]:
-            print(clean(f" not scored: {reason}"))
-        if reasons[_MOST_REASONS:]:
-            print(f" not scored: {len(reasons) - _MOST_REASONS} more reasons, see `evalsuite report {made.id}`")
+        else:
+            n_unscored += _print_run(made)
     if n_refused:
         exit_code = EXIT_USAGE if n_refused == len(planned) else EXIT_GATE
-        what = "files" if len(columns) == 1 else "columns"
-        print(f"{n_refused} of {len(planned)} {what} could not be run (exit {exit_code})")
+        print(f"{n_refused} of {len(planned)} {'files' if len(columns) == 1 else 'columns'} could not be run (exit {exit_code})")
         return exit_code
-    names = [run_name] if run_name is not None else [own_name for *_, own_name in planned]
+    names = [own_name for *_, own_name in planned]
     step = ["compare", *names[:2]] if names[1:] else ["report", f"{suite.name}/{names[0]}"]
     print(clean(f"next: evalsuite {shlex.join(step)}"))
     return EXIT_UNSCORABLE if n_unscored and not allow_unscored else EXIT_OK
+
+
+def _print_run(made: "TestRun") -> int:
+    """Print a run's score, and why cases were not scored; return how many could not be."""
+    from evalsuite.reports.words import verdict_line
+
+    print(clean(f"{made.name}: {verdict_line(made.run.summary)}, saved {made.run.folder}"))
+    unscored = [result for result in made.run.results if result.status in UNJUDGED]
+    reasons = list(dict.fromkeys(result.reason for result in unscored))
+    for reason in reasons[:_MOST_REASONS]:
+        print(clean(f" not scored: {reason}"))
+    if reasons[_MOST_REASONS:]:
+        print(f" not scored: {len(reasons) - _MOST_REASONS} more reasons, see `evalsuite report {made.id}`")
+    return sum(result.fault != "UNDEFINED" for result in unscored)
 
 
 def _run_name(source: Path, column: str, n_sources: int, n_columns: int) -> str:
@@ -337,7 +320,7 @@ def suite_delete(name: SuiteName) -> int:
     return EXIT_OK
 
 
-def suite_rename(name: SuiteName, new: Annotated[str, typer.Argument(help="the new name")]) -> int:
+def suite_rename(name: SuiteName, new: Annotated[str, Argument(help="the new name")]) -> int:
     """Rename a suite."""
     from evalsuite.suites.stored_suites import rename_suite
 
@@ -346,7 +329,7 @@ def suite_rename(name: SuiteName, new: Annotated[str, typer.Argument(help="the n
     return EXIT_OK
 
 
-def suite_export(name: SuiteName, path: Annotated[Path, typer.Argument(help="the JSON file to write")]) -> int:
+def suite_export(name: SuiteName, path: Annotated[Path, Argument(help="the JSON file to write")]) -> int:
     """Write a suite with its runs to one JSON file."""
     from evalsuite.suites.transfer import export_suite
 
@@ -356,9 +339,9 @@ def suite_export(name: SuiteName, path: Annotated[Path, typer.Argument(help="the
 
 
 def suite_import(
-    path: Annotated[Path, typer.Argument(help="a Bench folder, a Bench suite JSON, or an export of evalsuite")],
+    path: Annotated[Path, Argument(help="a Bench folder, a Bench suite JSON, or an export of evalsuite")],
     force_new_version: Annotated[
-        bool, typer.Option("--force-new-version", help="import a suite of an existing name with other cases under a numbered name")
+        bool, Option("--force-new-version", help="import a suite of an existing name with other cases under a numbered name")
     ] = False,
 ) -> int:
     """Import suites (and their runs) from a Bench folder, a Bench suite JSON, or an export; existing ones are kept."""
@@ -369,7 +352,7 @@ def suite_import(
     return EXIT_OK
 
 
-suite_commands = Group(
+suite_commands = opt.Group(
     {
         "create": suite_create,
         "list": suite_list,
@@ -389,19 +372,16 @@ _MOST_LOST = 5
 
 
 def import_command(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="results of promptfoo, a log of Inspect, or samples_*.jsonl of lm-eval")],
-    name: Annotated[str | None, typer.Option(help="the suite's name [default: the log's]", show_default=False)] = None,
-    scorer: Annotated[
-        str | None, typer.Option(help="also score the outputs with this scorer, as separate runs for `agree`", show_default=False)
-    ] = None,
-    json_: Json = False,
+    path: Annotated[Path, Argument(metavar="FILE", help="results of promptfoo, a log of Inspect, or samples_*.jsonl of lm-eval")],
+    name: Annotated[str | None, Option(help="the suite's name [default: the log's]")] = None,
+    scorer: Annotated[str | None, Option(help="also score the outputs with this scorer, as separate runs for `agree`")] = None,
+    json_: opt.Json = False,
 ) -> int:
     """Import a log of promptfoo, Inspect or lm-eval as a suite with a run for each provider, log or filter.
 
     A run keeps the log's verdicts: `compare` compares two of them, `agree` compares theirs with evalsuite's. The same bytes are imported
     once, whatever the file's name; another log of the same suite adds runs, named after the file if a name is taken.
     """
-    from evalsuite.reports.test_suite import TestSuite
     from evalsuite.suites.tool_logs import read_log, save_log
 
     log, folders = save_log(read_log(path), scorer or "string_match", name=name)
@@ -409,13 +389,7 @@ def import_command(
         print(clean(f"warning: {path}: {lost} cannot be read and is left out"), file=sys.stderr)
     if log.lost[_MOST_LOST:]:
         print(f"warning: {path}: {len(log.lost) - _MOST_LOST} more are left out", file=sys.stderr)
-    ours = []
-    if scorer is not None and folders:
-        suite = TestSuite(log.suite)
-        for run in log.runs:
-            outputs = {one.key: one.output for one in run.cases}
-            texts = [outputs.get(case.id, "") for case in suite.suite.test_cases]
-            ours.append(suite.run(f"{run.name} by {scorer}", candidate_output_list=texts).name)
+    ours = _score_outputs(log, scorer) if scorer is not None and folders else []
     found = log.to_json()
     if json_:
         print(json.dumps(found, indent=1))
@@ -424,23 +398,36 @@ def import_command(
         theirs = "not judged" if row["theirs"] is None else f"{100 * row['theirs']:.1f} %"
         print(clean(f" {row['name']}: {count_words(row['n'], 'sample')}, {theirs} by {log.format}"))
     names = [run.name for run in log.runs]
-    if folders and not names[1:]:
-        # Suggest a comparison with earlier imports of the suite.
-        others = [str(one.metadata.get("run_name")) for one in find_runs(suite=log.suite)]
-        names = [*[name for name in others if name not in (*names, *ours)][:1], *names]
-    step = ["compare", *names[:2]] if names[1:] else ["report", f"{log.suite}/{names[0]}"]
-    step = ["agree", *(f"{log.suite}/{name}" for name in (names[0], ours[0]))] if ours else step
+    if ours:
+        step = ["agree", f"{log.suite}/{names[0]}", f"{log.suite}/{ours[0]}"]
+    else:
+        # A single run is compared with an earlier import of the suite, if there is one.
+        others = [str(one.metadata.get("run_name")) for one in find_runs(suite=log.suite)] if folders and not names[1:] else []
+        names = [*[name for name in others if name not in names][:1], *names]
+        step = ["compare", *names[:2]] if names[1:] else ["report", f"{log.suite}/{names[0]}"]
     print(clean(f"next: evalsuite {shlex.join(step)}"))
     again = "" if folders else "; all of it was there already"
     print(clean(f"done: imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}{again}"))
     return EXIT_OK
 
 
+def _score_outputs(log: "ForeignLog", scorer: str) -> list[str]:
+    """Score the outputs of each run of a log, as further runs of its suite; return their names."""
+    from evalsuite.reports.test_suite import TestSuite
+
+    suite, names = TestSuite(log.suite), []
+    for run in log.runs:
+        outputs = {one.key: one.output for one in run.cases}
+        texts = [outputs.get(case.id, "") for case in suite.suite.test_cases]
+        names.append(suite.run(f"{run.name} by {scorer}", candidate_output_list=texts).name)
+    return names
+
+
 def export_command(
-    run: RunName,
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="the log to write: .json for Inspect, .jsonl for lm-eval")],
-    runs: RunsFolder = RUNS,
-    as_: Annotated[str | None, typer.Option("--as", metavar="inspect|lm-eval", help="the format, if the ending does not imply it")] = None,
+    run: opt.RunName,
+    path: Annotated[Path, Argument(metavar="FILE", help="the log to write: .json for Inspect, .jsonl for lm-eval")],
+    runs: opt.RunsFolder = opt.RUNS,
+    as_: Annotated[str | None, Option("--as", metavar="inspect|lm-eval", help="the format, if the ending does not imply it")] = None,
     reveal: Reveal = None,
 ) -> int:
     """Write a saved run as a log of Inspect or as samples of lm-eval: question, reference, answer, verdict and reason.

@@ -127,7 +127,7 @@ def test_movement_since_a_day_a_file_and_last(place: Path, build: Callable[..., 
         (["--since", "2020-01-01"], "has no board of that day or before"),
         (["--since", "nowhere"], "no day, no board and no site"),
         (["--since", "gold/toy_eval.jsonl"], "no board that `evalsuite leaderboard` wrote"),
-        (["--private", "site/private"], "the private folder lies in the site"),
+        (["--private", "site/private"], "the private folder is in the site"),
         (["--reveal", "all"], "--reveal cannot be 'all'"),
         (["--board", "none.yaml"], "none.yaml: the file cannot be read"),
         (["--site", "."], "cannot be a site"),
@@ -148,7 +148,7 @@ def test_options_of_a_site_need_one(place: Path, capsys: pytest.CaptureFixture[s
     """--since, --board, --private and --reveal say nothing without --site."""
     for option, value in (("--since", "last"), ("--board", "b.yaml"), ("--private", "p"), ("--reveal", "none")):
         assert main(["leaderboard", "subs", option, value]) == 2
-        assert f"{option} is said of a site" in capsys.readouterr().err
+        assert f"{option} is an option of a site" in capsys.readouterr().err
 
 
 def test_only_what_is_new_is_written(place: Path, build: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
