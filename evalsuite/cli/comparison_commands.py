@@ -70,8 +70,8 @@ def compare_command(
     """
     from evalsuite.analysis.leaderboard import compare
     from evalsuite.analysis.leaderboard.pairing import with_labels
-    from evalsuite.reports.comparison_document import comparison_document, comparison_verdict
-    from evalsuite.reports.data_files import as_json
+    from evalsuite.reports.file_formats import as_json
+    from evalsuite.reports.leaderboard_documents import comparison_document, comparison_verdict
     from evalsuite.reports.terminal import show
 
     how.load()
@@ -96,7 +96,7 @@ def compare_command(
 
 def _load_named(names: Sequence[str], suite: str | None, runs: Path, **how: Any) -> "tuple[list[RunSide], list[str]]":
     """Return (sides, notes) of runs of a suite or of any runs; of the suite that ran last if several have runs of these names."""
-    from evalsuite.analysis.leaderboard.repeated_runs import load_samples
+    from evalsuite.analysis.leaderboard.reliability import load_samples
     from evalsuite.runs.history import last_suite_of
 
     def load(suite: str | None) -> "tuple[list[RunSide], list[str]]":
@@ -127,7 +127,7 @@ def samples_command(
     Runs that each have a `model_name` are the samples of that model; otherwise all belong to one. `compare A1+A2 B1+B2` compares samples.
     """
     from evalsuite.analysis.leaderboard import load_sides
-    from evalsuite.analysis.leaderboard.repeated_runs import samples_of
+    from evalsuite.analysis.leaderboard.reliability import samples_of
     from evalsuite.reports.analysis_documents import samples_document
 
     how.load()
@@ -148,7 +148,7 @@ def agree_command(
     json_: opt.Json = False,
 ) -> int:
     """Measure how far two raters agree beyond chance, and list where they do not: two runs (two judges), or a run and human labels."""
-    from evalsuite.analysis.leaderboard.agreement import agree, read_rater
+    from evalsuite.analysis.leaderboard.reliability import agree, read_rater
     from evalsuite.reports.analysis_documents import raters_document
 
     if threshold is not None and math.isnan(threshold):
@@ -200,7 +200,7 @@ class Publishing:
 
     def order(self, gold: Path, teams: Mapping[str, str]) -> "SiteOrder":
         """Return the checked inputs of the site. Raises `UsageError` and `GoldError`."""
-        from evalsuite.analysis.leaderboard.board_rules import BOARD_FILE, Admission, BoardRules, read_board_rules
+        from evalsuite.analysis.leaderboard.ranking import BOARD_FILE, Admission, BoardRules, read_board_rules
         from evalsuite.reports.site import RECEIVED, SiteOrder, board_before, check_site
 
         assert self.site is not None

@@ -18,7 +18,7 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, write_error
 
 if TYPE_CHECKING:
-    from evalsuite.analysis.gold_checks.example_answers import Inferred
+    from evalsuite.analysis.gold_checks.mutation import Inferred
     from evalsuite.core.types import Gold
     from evalsuite.trees.field_results import Notice
 
@@ -241,7 +241,7 @@ def gold_check(
     Exit code 1 if an instance's gold does not get full marks under its own rules, or a gold file is missing, and neither gold.errata.yaml
     nor the instance's lint_ignore excuses it.
     """
-    from evalsuite.analysis.gold_checks.own_gold import check_gold
+    from evalsuite.analysis.gold_checks.readiness import check_gold
     from evalsuite.readers.gold_files import find_spec
     from evalsuite.reports import check_writable
     from evalsuite.reports.analysis_documents import gold_check_document, gold_check_verdict
@@ -382,9 +382,9 @@ def init_command(
 
     Asks for the folder on a terminal; otherwise `--gold-from` is required.
     """
-    from evalsuite.analysis.gold_checks.example_answers import infer_suite
     from evalsuite.analysis.gold_checks.lint import lint
-    from evalsuite.analysis.gold_checks.own_gold import check_gold
+    from evalsuite.analysis.gold_checks.mutation import infer_suite
+    from evalsuite.analysis.gold_checks.readiness import check_gold
     from evalsuite.gold.scaffold import gold_tables, make_gold, read_questions
     from evalsuite.reports.analysis_documents import gold_check_verdict
 

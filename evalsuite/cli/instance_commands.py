@@ -126,7 +126,7 @@ def _explain_instance(
     questions: Path | None,
 ) -> tuple[str, dict[str, Any]]:
     """Return (reveal level, why an instance is wrong, as data); its saved result counts, or it is scored now."""
-    from evalsuite.core.redaction import level_for
+    from evalsuite.core.status import level_for
     from evalsuite.gold.layouts import read_gold
     from evalsuite.runs.rescoring import questions_of
     from evalsuite.runs.run_options import RunOptions

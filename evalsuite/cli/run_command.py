@@ -416,7 +416,7 @@ class Gates:
 
     def verdict_of_samples(self, runs: "Sequence[Run]", mean: float) -> tuple[int, str]:
         """Return the exit code and the last line: a gate applies to the mean of all samples, other exit codes follow from each run."""
-        from evalsuite.reports.words import percent
+        from evalsuite.reports.record import percent
 
         code, line = max((replace(self, fail_under=0.0).verdict(done) for done in runs), key=lambda verdict: verdict[0])
         if code != EXIT_OK:
@@ -448,7 +448,7 @@ def score_samples(
 ) -> int:
     """Score each sample as its own run (`DIR/sample_1`, ... under --out) and show them together; return the exit code."""
     from evalsuite.analysis.leaderboard.pairing import side_of
-    from evalsuite.analysis.leaderboard.repeated_runs import samples_of
+    from evalsuite.analysis.leaderboard.reliability import samples_of
     from evalsuite.reports.analysis_documents import samples_document
 
     if options.mode is not None:

@@ -196,7 +196,7 @@ def margins_command(
 
     Each table, number and tree result stores in `details.margin` the smallest tolerance at which its verdict changes.
     """
-    from evalsuite.analysis.leaderboard.margin_curve import find_margins
+    from evalsuite.analysis.leaderboard.reliability import find_margins
     from evalsuite.core.status import check_level, default_level
     from evalsuite.reports.analysis_documents import margins_document
     from evalsuite.reports.record import record_of_entry

@@ -177,7 +177,7 @@ def doctor_command(
 
 def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, as_json: bool) -> int:
     """Print what scoring this gold needs that is missing, and how to install or configure it."""
-    from evalsuite.analysis.gold_checks.setup_needs import needs_of
+    from evalsuite.analysis.gold_checks.readiness import needs_of
     from evalsuite.core.errors import listed
 
     read, needs = needs_of(gold, databases=databases, questions=questions)

@@ -47,7 +47,7 @@ class Trial:
 
     def scorer_for(self, source: Path) -> str:
         """Return the requested scorer, or the one that fits the references of the file."""
-        from evalsuite.suites.case_data import reference_data_of
+        from evalsuite.suites.stored_suites import reference_data_of
 
         data = reference_data_of(None, source, None, None, self.input_column, self.reference_column, False)
         references = data.references if data is not None and data.references else []
@@ -294,7 +294,7 @@ def suite_run(
 
 def _print_run(made: "TestRun") -> int:
     """Print a run's score, and why cases were not scored; return how many could not be."""
-    from evalsuite.reports.words import verdict_line
+    from evalsuite.reports.record import verdict_line
 
     print(clean(f"{made.name}: {verdict_line(made.run.summary)}, saved {made.run.folder}"))
     unscored = [result for result in made.run.results if result.status in UNJUDGED]

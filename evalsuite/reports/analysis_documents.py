@@ -17,16 +17,13 @@ from evalsuite.reports.record import count_words, interval_words, percent
 
 if TYPE_CHECKING:
     from evalsuite.analysis.gold_checks.contamination import Contamination, Overlap
-    from evalsuite.analysis.gold_checks.lenient_gold import LintFinding
     from evalsuite.analysis.gold_checks.lint import Lint
+    from evalsuite.analysis.gold_checks.lint_values import LintFinding
     from evalsuite.analysis.gold_checks.mutation import Audit, Audited
-    from evalsuite.analysis.gold_checks.own_gold import GoldCheck, Unsatisfied
+    from evalsuite.analysis.gold_checks.readiness import GoldCheck, Unsatisfied
     from evalsuite.analysis.gold_checks.suspects import Suspect, Suspects
-    from evalsuite.analysis.leaderboard.agreement import Disagreement, RaterAgreement
-    from evalsuite.analysis.leaderboard.margin_curve import Margins
-    from evalsuite.analysis.leaderboard.repeated_runs import ModelSamples, Samples
-    from evalsuite.analysis.receipts.run_claims import Finding
-    from evalsuite.analysis.receipts.verification import Verified
+    from evalsuite.analysis.leaderboard.reliability import Disagreement, Margins, ModelSamples, RaterAgreement, Samples
+    from evalsuite.analysis.receipts.verification import Finding, Verified
     from evalsuite.runs.human_labels import Label
     from evalsuite.runs.rescoring import Drift
     from evalsuite.stats.agreement import Confusion

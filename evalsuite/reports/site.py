@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from evalsuite.analysis.leaderboard.board_rules import Admission, BoardRules, format_moment
+from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, format_moment
 from evalsuite.compare.characters import clean
 from evalsuite.core.disk_cache import code_stamp
 from evalsuite.core.errors import UsageError, reason_of, write_error

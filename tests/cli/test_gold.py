@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.analysis.gold_checks.lint import REFUSING, lint
-from evalsuite.analysis.gold_checks.own_gold import check_gold
+from evalsuite.analysis.gold_checks.readiness import check_gold
 from evalsuite.cli import main
 from evalsuite.core.errors import GoldError
 from evalsuite.readers.gold_files import gold_hash

@@ -456,7 +456,8 @@ def _command(copy: Copy, row: Row) -> None:
             return 0
         ''',
     )
-    copy.add_line(row, f'    "hello": ImportRef("{_module(file)}:hello_command", "greet somebody"),')
+    place = _module(file).removeprefix("evalsuite.cli.")
+    copy.add_line(row, f'    "More": {{"hello": ("{place}:hello_command", "greet somebody")}},')
     shown = copy.commands("hello --name Ada", "hello --help", "--help")
     assert all(words in shown for words in ("hello Ada", "who is greeted", "greet somebody"))
 
@@ -464,9 +465,9 @@ def _command(copy: Copy, row: Row) -> None:
 @carries_out("an option of `run`")
 def _option(copy: Copy, row: Row) -> None:
     own, shared = _code(row.file)
-    copy.insert(own, r"^    fail_under: FailUnder", '    motto: Annotated[str, typer.Option(help="said before all else")] = "none"')
-    copy.insert(own, r"^        share\(self.fail_under", '        print(f"motto: {self.motto}")')
-    copy.insert(shared, r"^    plugin: Plugins", '    wish: Annotated[str, typer.Option(help="said before code is loaded")] = "none"')
+    copy.insert(own, r"^    fail_under: opt.FailUnder", '    motto: Annotated[str, Option(help="said before all else")] = "none"')
+    copy.insert(own, r"^        opt.share\(self.fail_under", '        print(f"motto: {self.motto}")')
+    copy.insert(shared, r"^    plugin: Plugins", '    wish: Annotated[str, Option(help="said before code is loaded")] = "none"')
     copy.insert(shared, r"^        load_plugins\(self.plugin", '        print(f"wish: {self.wish}")')
     folders = copy.folders("option", PARIS, "Paris")
     score = [f"run {folders} {RUN} --motto hurry --wish luck", "leaderboard option/handed_in --gold option/gold --wish more --no-cache"]

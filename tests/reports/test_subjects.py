@@ -11,11 +11,10 @@ from evalsuite.analysis.explain.smallest_case import Bundle, files_of
 from evalsuite.analysis.gold_checks.contamination import Contamination, Hit, Overlap
 from evalsuite.analysis.gold_checks.lint import lint
 from evalsuite.analysis.gold_checks.mutation import Audit, Audited, Verdict
-from evalsuite.analysis.gold_checks.own_gold import GoldCheck, Unsatisfied
+from evalsuite.analysis.gold_checks.readiness import GoldCheck, Unsatisfied
 from evalsuite.analysis.gold_checks.suspects import Suspect, Suspects
-from evalsuite.analysis.leaderboard.agreement import agree
-from evalsuite.analysis.receipts.run_claims import Finding
-from evalsuite.analysis.receipts.verification import Verified
+from evalsuite.analysis.leaderboard.reliability import agree
+from evalsuite.analysis.receipts.verification import Finding, Verified
 from evalsuite.compare.characters import clean
 from evalsuite.core.status import LEVELS
 from evalsuite.reports import FORMATS, write

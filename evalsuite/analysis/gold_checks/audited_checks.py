@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite.analysis.causes.table_alignment import table_pairs
+from evalsuite.analysis.causes.table_alignment import TablePair, table_pairs
 from evalsuite.analysis.causes.table_repairs import pick
 from evalsuite.analysis.causes.values import number, read_gold_number
 from evalsuite.analysis.gold_checks.generated_answers import (
@@ -109,8 +109,7 @@ def closing_line(
     """Return the first line that corrects the verdict on the hole and still accepts the answers of `stay`, gold among them; "" for none.
 
     `stay` are (kind, form); noise inside the usual tolerance may be refused if the tolerance itself is corrected. `parameters` are the
-    check's
-    with gold read, `known` the names that its scorer has, `score` scores a form under parameters.
+    check's with gold read, `known` the names that its scorer has, `score` scores a form under parameters.
     """
     names = _OF_RIGHT.get(hole.kind, ()) if hole.right else _OF_WRONG.get(hole.kind, ("tolerance", "schema"))
     for changed in (changed for name in names for changed in _CANDIDATES[name](parameters, hole)):
@@ -221,6 +220,15 @@ class AuditOptions:
     numbers: tuple[str, ...] = ()
     queried: tuple[tuple[str, Table], ...] = ()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no further answer may be scored."""
+        return self.until is not None and time.monotonic() > self.until
+
+    def wants(self, made: GeneratedAnswer) -> bool:
+        """Whether answers of this kind are audited."""
+        return not self.kinds or made.kind in self.kinds
+
 
 def all_golds(gold: Gold) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the texts and the numbers, as text, that the checks of a suite accept, each once, in file order."""
@@ -273,9 +281,9 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
         parameters["gold"] = _first_rows(parameters["gold"])
     random_ = random.Random(f"{options.seed} {task.instance.instance_id} {check.scorer}")
     answers = _made(check, entry, parameters, options, random_)
-    wanted = [made for made in answers[1:] if not options.kinds or made.kind in options.kinds][: options.most]
+    wanted = list(filter(options.wants, answers[1:]))[: options.most]
     if entry.marker.reads == "table" and options.queried:
-        wanted += [made for made in _of_queries(entry, parameters, options) if not options.kinds or made.kind in options.kinds]
+        wanted += filter(options.wants, _of_queries(entry, parameters, options))
     if not wanted:
         raise NotAuditedError("no such answer can be generated")
     blocked: frozenset[Rule] = frozenset().union(*(problem.blocks for problem in check.problems))
@@ -283,24 +291,23 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
     def score(form: Any, changed: Mapping[str, Any]) -> Taken:
         return _taken(entry, form, changed, blocked)
 
-    found = []
+    found, verdicts = [], []
     with verdicts_only():
         for made in wanted:
-            if options.until is not None and time.monotonic() > options.until:
+            if options.is_over:
                 break
             form = handed_in(made, _gold_of(made, parameters, entry.marker.reads))
             found.append((made, form, score(form, parameters)))
         own = handed_in(answers[0], _gold_of(answers[0], parameters, entry.marker.reads))
-        told = []
         for made, form, taken in found:
             lines: dict[str, str] = {}
             for rule in RULES:
-                if taken[rule] is None or taken[rule] is made.right or (options.until is not None and time.monotonic() > options.until):
+                if taken[rule] is None or taken[rule] is made.right or options.is_over:
                     continue
                 stay = [(OWN, own), *((one.kind, other) for one, other, verdict in found if one.right and verdict[rule])]
                 lines[rule] = closing_line(Hole(made.kind, form, made.right, taken), rule, parameters, entry.parameters, stay, score)
-            told.append({"kind": made.kind, "right": made.right, "size": made.size, "taken": taken, "lines": lines})
-    return told
+            verdicts.append({"kind": made.kind, "right": made.right, "size": made.size, "taken": taken, "lines": lines})
+    return verdicts
 
 
 def _of_queries(entry: Scorer, parameters: Mapping[str, Any], options: AuditOptions) -> list[GeneratedAnswer]:
@@ -409,21 +416,7 @@ def _of_text(
 def _of_tables(
     reads: str, parameters: Mapping[str, Any], random_: random.Random
 ) -> tuple[GeneratedAnswer, list[GeneratedAnswer], list[GeneratedAnswer]]:
-    form = parameters["gold"]
-    if reads == "table":
-        form = [table for table in (form if isinstance(form, list | tuple) else [form]) if isinstance(table, Table)]
-    tables = list(form.values() if isinstance(form, Mapping) else form)
-    if not tables or any(isinstance(table, Fault) for table in tables):
-        raise NotAuditedError("gold cannot be read")
-    # Edit each gold table in turn.
-    if reads == "table":
-        pairs = [pair for table in form for pair in table_pairs(table, parameters, reads, "strict") if pair.gold is table]
-    else:
-        pairs = table_pairs(form, parameters, reads, "strict")
-    if not pairs:
-        raise NotAuditedError("gold cannot be read")
-    given = {name: parameters[name] for name in ("rel_tol", "abs_tol") if name in parameters}
-    pairs = [replace(pair, terms=replace(pair.terms, **given)) for pair in pairs]
+    tables, pairs = _gold_pairs(reads, parameters)
     # Each table is scrambled; one edit of every other kind is enough for the check.
     i = random_.randrange(len(pairs))
     table: int | str = pairs[i].name if reads == "database" else i
@@ -434,6 +427,23 @@ def _of_tables(
         wrong = [made for made in wrong if not _accepted(edited(tables[int(made.table)], made.value), tables)]
     right = [GeneratedAnswer(kind=edit.kind, right=True, value=edit, table=table) for edit in table_variants(pairs[i], random_)]
     return GeneratedAnswer(kind=OWN, right=True, value=Edit(kind=OWN), table=table), wrong, right
+
+
+def _gold_pairs(reads: str, parameters: Mapping[str, Any]) -> tuple[list[Table], list[TablePair]]:
+    """Return (gold's tables, each paired with itself). Raises `NotAuditedError` if one cannot be read."""
+    form = parameters["gold"]
+    if reads == "table":
+        form = [table for table in (form if isinstance(form, list | tuple) else [form]) if isinstance(table, Table)]
+        pairs = [pair for table in form for pair in table_pairs(table, parameters, reads, "strict") if pair.gold is table]
+    tables = list(form.values() if isinstance(form, Mapping) else form)
+    if any(isinstance(table, Fault) for table in tables):
+        raise NotAuditedError("gold cannot be read")
+    if reads != "table":
+        pairs = table_pairs(form, parameters, reads, "strict")
+    if not tables or not pairs:
+        raise NotAuditedError("gold cannot be read")
+    given = {name: parameters[name] for name in ("rel_tol", "abs_tol") if name in parameters}
+    return tables, [replace(pair, terms=replace(pair.terms, **given)) for pair in pairs]
 
 
 def _accepted(table: Table, golds: Sequence[Table]) -> bool:
@@ -561,8 +571,7 @@ def audit_pairs(
     """Return each pair of queries with its verdicts on gold's query, original and edited. `how` are the arguments of `run_mutants`.
 
     Wrong is an edited query that the strict rules refuse: one that returns gold's rows on every file is not wrong. Right are gold's query
-    with
-    other whitespace, and as a subquery.
+    with other whitespace, and as a subquery.
     """
     if not pairs:
         return
@@ -572,7 +581,7 @@ def audit_pairs(
     execute = databases.sql_answers(pool.results, None, inodes)
     try:
         for instance, check in pairs:
-            if options.until is not None and time.monotonic() > options.until:
+            if options.is_over:
                 break
             task = Task(
                 instance=replace(instance, checks=(check,)),
@@ -591,35 +600,38 @@ def audit_pairs(
 def _of_pair(execute: SqlAnswers, task: Task, sql: str, options: AuditOptions) -> PairAudit | None:
     """Return the audit of one pair as far as the time allows; None if it does not reach gold's own query."""
     try:
-        wrong = [(f"gold's query: {edit.kind}", False, edit.sql) for edit in _some_edits(sql, "sqlite")]
+        made = [GeneratedAnswer(kind=f"gold's query: {edit.kind}", right=False, value=edit.sql) for edit in _some_edits(sql, "sqlite")]
     except FaultError:
         return PairAudit(untried="gold's query cannot be parsed")
-    right = [("gold's query: other spaces", True, f"\n{sql.strip().rstrip(';')}  ;\n")]
+    right = {"gold's query: other spaces": f"\n{sql.strip().rstrip(';')}  ;\n"}
     if order_terms(sql) is None:
-        right.append(("gold's query: as a subquery", True, f"SELECT * FROM ({sql.strip().rstrip(';')}) AS given"))
-    made = [one for one in (*right, *wrong) if not options.kinds or one[0] in options.kinds][: options.most]
-    queries = {"own": sql} | {f"m{i}": query for i, (_, _, query) in enumerate(made)}
-    tasks = [
-        replace(
-            task,
-            instance=replace(task.instance, instance_id=name),
-            answer=Answer(instance_id=name, answer_type="answer", value=query, where=task.instance.where),
-        )
-        for name, query in queries.items()
-    ]
+        right["gold's query: as a subquery"] = f"SELECT * FROM ({sql.strip().rstrip(';')}) AS given"
+    made = [*(GeneratedAnswer(kind=kind, right=True, value=query) for kind, query in right.items()), *made]
+    made = list(filter(options.wants, made))[: options.most]
+    queries = {"own": sql} | {f"m{i}": one.value for i, one in enumerate(made)}
     results = dict[str, Result]()
-    for result in execute.results(tasks):
+    for result in execute.results([_submitted(task, name, query) for name, query in queries.items()]):
         results[result.instance_id] = result
-        if options.until is not None and time.monotonic() > options.until:
+        if options.is_over:
             break
     own = results.pop("own", None)
     if own is None or own.fault in UNSCORED:
         return PairAudit(untried=own.reason) if own is not None else None
-    told = []
-    for name, result in results.items():
-        kind, is_right, _ = made[int(name[1:])]
-        taken = {rule: None if value is None else value == 1 for rule, value in (("official", result.official), ("strict", result.strict))}
-        if is_right or (taken["strict"] is False and result.status == "scored"):
-            lines = {"official": STRICT} if taken["official"] is not is_right and taken["strict"] is is_right else {}
-            told.append((int(name[1:]), {"kind": kind, "right": is_right, "size": None, "taken": taken, "lines": lines}))
-    return PairAudit(own, [verdict for _, verdict in sorted(told, key=lambda one: one[0])])
+    judged = [(one, results[f"m{i}"]) for i, one in enumerate(made) if f"m{i}" in results]
+    return PairAudit(own, [verdict for one, result in judged if (verdict := _verdict_of_query(one, result)) is not None])
+
+
+def _submitted(task: Task, name: str, query: str) -> Task:
+    """Return the task under another name, with a query as its answer."""
+    answer = Answer(instance_id=name, answer_type="answer", value=query, where=task.instance.where)
+    return replace(task, instance=replace(task.instance, instance_id=name), answer=answer)
+
+
+def _verdict_of_query(made: GeneratedAnswer, result: Result) -> dict[str, Any] | None:
+    """Return the verdict on a query; None if it should be wrong, and the strict rules do not refuse it."""
+    values: dict[Rule, float | None] = {"official": result.official, "strict": result.strict}
+    taken = {rule: None if value is None else value == 1 for rule, value in values.items()}
+    if not made.right and (taken["strict"] is not False or result.status != "scored"):
+        return None
+    lines = {"official": STRICT} if taken["official"] is not made.right and taken["strict"] is made.right else {}
+    return {"kind": made.kind, "right": made.right, "size": None, "taken": taken, "lines": lines}

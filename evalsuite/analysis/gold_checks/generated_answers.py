@@ -45,8 +45,7 @@ class Edit:
     """Edits of a table: rows of gold's by number in their new order, then cells by column and new row, then headers and columns.
 
     `columns` are gold's by number in their new order; one beyond the last is a column of row numbers. `quoted` writes each field of a CSV
-    file
-    in quotation marks with Windows line ends, and reads it again. `size` is the relative change of a number, None for other edits.
+    file in quotation marks with Windows line ends, and reads it again. `size` is the relative change of a number, None for other edits.
     """
 
     kind: str
@@ -279,23 +278,25 @@ def _ties(pair: TablePair) -> int | None:
     native = pair.gold.types is not None
     columns = [[number(value, native=native) for value in column] for column in pair.gold.columns]
     texts = [list(map(str, column)) for column in pair.gold.columns]
-    ranked = [k for k, column in enumerate(columns) if None not in column and len(set(column)) > 1 and _is_sorted(column)]
+    ranked = [k for k, column in enumerate(columns) if _is_ranking(column)]
     if len(ranked) != 1:
         return None
     keys = columns[ranked[0]]
     ties = [row for row in range(len(keys) - 1) if keys[row] == keys[row + 1]]
-    for k, cells in enumerate(texts):
-        steps = {cells[row] < cells[row + 1] for row in ties if cells[row] != cells[row + 1]}
-        numeric: list[Any] = columns[k]
-        if None not in numeric:
-            steps = {numeric[row] < numeric[row + 1] for row in ties if numeric[row] != numeric[row + 1]}
-        if k != ranked[0] and len(steps) == 1:
-            return None
+    others = (texts[k] if None in column else column for k, column in enumerate(columns) if k != ranked[0])
+    if any(_breaks(values, ties) for values in others):
+        return None
     return next((row for row in ties if any(cells[row] != cells[row + 1] for cells in texts)), None)
 
 
-def _is_sorted(column: Sequence[Any]) -> bool:
-    return list(column) in (sorted(column), sorted(column, reverse=True))
+def _breaks(values: Sequence[Any], ties: Sequence[int]) -> bool:
+    """Whether a column may break the ties: it changes in one direction within them."""
+    return len({values[row] < values[row + 1] for row in ties if values[row] != values[row + 1]}) == 1
+
+
+def _is_ranking(column: list[Any]) -> bool:
+    """Whether a column is sorted by different numbers."""
+    return None not in column and len(set(column)) > 1 and column in (sorted(column), sorted(column, reverse=True))
 
 
 def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
@@ -400,9 +401,7 @@ def small_numbers(golds: Sequence[Decimal], *, every: bool) -> Iterator[Generate
 
 
 def small_leaves(places: Sequence[tuple[Any, Any]], random_: random.Random) -> Iterator[tuple[str, Any, Any, float | None]]:
-    """Yield (kind, place, new value, size) of the smallest change of each of some leaves: a digit, one more, a letter, the other
-    boolean.
-    """
+    """Yield (kind, place, new value, size) of the smallest change of some leaves: a digit, one more, a letter, the other boolean."""
     for place, value in random_.sample(list(places), len(places)):
         if isinstance(value, bool):
             yield "inverted", place, not value, None

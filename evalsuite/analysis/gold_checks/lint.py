@@ -3,23 +3,556 @@
 Severities: an `error` prevents a check from scoring, or makes it score something unintended under every reading; a `warning` is probably
 a mistake; a `note` is sound gold that the official rules misread, or that tests little. Notes never fail a gate.
 
-A new finding is one function and one row in a table of `lint_files` or `lint_values`. Repairs change only spec lines that hold one object
-each and that one of the known JSON styles reproduces exactly.
+This file lints gold files, the form of the spec and `gold.errata.yaml`; `lint_values` lints the values. A new finding is one function and
+one row in a table. Repairs change only spec lines that hold one object each and that one of the known JSON styles reproduces exactly.
 """
 
 import copy
 import difflib
+import hashlib
+import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from evalsuite.analysis.gold_checks import lint_files, lint_values
-from evalsuite.analysis.gold_checks.lenient_gold import IGNORE_KEY, Book, Kind, LintFinding, Severity, open_book
-from evalsuite.core.errors import did_you_mean, write_error
+from evalsuite.analysis.gold_checks import lint_values
+from evalsuite.analysis.gold_checks.lint_values import (
+    IGNORE_KEY,
+    QUESTIONS,
+    TABLE_FORMS,
+    Book,
+    GoldTable,
+    Kind,
+    LintFinding,
+    Severity,
+    Spot,
+    open_book,
+    reader_fault,
+)
+from evalsuite.compare.messages import other_delimiter
+from evalsuite.core.errors import FAULTS, FaultError, GoldError, describe, did_you_mean, write_error
+from evalsuite.core.types import Check, Fault, Problem
+from evalsuite.gold.errata import ERRATA_FILE, read_errata
+from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.spec import GOLD_QUERY
+from evalsuite.readers.csv_table import csv_rows
+from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_bytecode
 from evalsuite.readers.json_text import Obj
+from evalsuite.readers.load_answer import read_gold_files
+from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.runs.run_files import write_atomically
+from evalsuite.scorers import SCORERS
+from evalsuite.trees.comparators import UnknownNameError
+from evalsuite.trees.eval_schema import JsonRefError, SchemaError
+from evalsuite.trees.gold_validation import gold_findings
+from evalsuite.trees.json_values import TreeLimitError
+
+_UNREAD = {"MISSING_FILE": "missing-file", "BAD_PATH": "bad-path", "BAD_ENCODING": "bad-encoding", "MISSING_TABLE": "missing-table"}
+_UNREAD |= {"NOT_A_TABLE": "gold-view"}
+_MOST_STRAY = 20
+
+
+def find_unread_files(book: Book) -> Iterator[LintFinding]:
+    """Gold files that the table reader cannot read, each under the code of its fault."""
+    for spot, file, fault in book.unread:
+        code = _UNREAD.get(fault.code, "unreadable-file")
+        yield spot.finding(code, f"{file}: {fault.detail or FAULTS[fault.code].message}", hint=_unread_hint(book, spot, file, fault))
+
+
+def _unread_hint(book: Book, spot: Spot, file: str, fault: Fault) -> str:
+    if fault.code != "MISSING_FILE":
+        return FAULTS[fault.code].hint
+    folder = book.folder / spot.instance.instance_id
+    near = [place.name for place in folder.iterdir() if place.name.lower() == file.lower()] if folder.is_dir() else []
+    return f"there is {near[0]!r}: file names are case-sensitive" if near else f"gold files belong in <gold>/{spot.instance.instance_id}/"
+
+
+def find_repeated_files(spot: Spot) -> Iterator[LintFinding]:
+    """A list of gold files that names one of them twice."""
+    gold = spot.check.parameters.get("gold")
+    if spot.reads == "table" and isinstance(gold, list) and len(set(map(str, gold))) < len(gold):
+        yield spot.finding("repeated-file", "gold names a file twice among its alternatives", hint="remove one")
+
+
+def find_stray_files(book: Book) -> Iterator[LintFinding]:
+    """Folders that belong to no instance, and files that no check names."""
+    used = _named_files(book)
+    # In the other layouts all instances share one folder of tables and one of queries.
+    shared = {name.split("/")[0] for names in used.values() for name in names if isinstance(name, FromRoot)}
+    shared |= {"sql"} if shared else set()
+    # Gold that is a single file has no folders of instances.
+    for folder in sorted(place for place in book.folder.glob("*") if place.is_dir() and not place.name.startswith(".")):
+        if folder.name in shared or is_bytecode(folder.name):
+            continue
+        if folder.name not in book.raw:
+            yield _found_at(book, "stray-folder", "", f"{folder.name}/ belongs to no instance", "remove it, or add the instance")
+            continue
+        if folder.name not in used:
+            # A user-defined scorer may read any file.
+            continue
+        files = [place for place in sorted(folder.rglob("*")) if place.is_file() and not place.name.startswith(".")]
+        strays = [place for place in files if place.relative_to(folder).as_posix() not in used[folder.name]]
+        for place in strays[:_MOST_STRAY]:
+            name = place.relative_to(book.folder).as_posix()
+            yield _found_at(book, "stray-file", folder.name, f"no check names {name}", "remove it, or name it in gold")
+
+
+def _named_files(book: Book) -> dict[str, set[str]]:
+    """Return the files that each instance's checks name; instances with a scorer that is not bundled are left out."""
+    from evalsuite.scorers import SCORERS
+
+    used: dict[str, set[str]] = {instance.instance_id: set() for instance in book.instances}
+    for spot in book.spots():
+        if spot.check.scorer not in SCORERS.bundled:
+            used.pop(spot.instance.instance_id, None)
+        query = [GOLD_QUERY] if spot.check.extra.get("temporal") is True else []
+        for value in (*spot.check.parameters.values(), query):
+            names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+            if spot.instance.instance_id in used:
+                used[spot.instance.instance_id].update(name for name in names if isinstance(name, str))
+    return used
+
+
+def find_misplaced_files(book: Book) -> Iterator[LintFinding]:
+    """Gold files at the top of the folder, where they are not read: a table that is one folder too high."""
+    wanted = {str(name) for names in _named_files(book).values() for name in names}
+    for place in sorted(book.folder.glob("*")):
+        if place.is_file() and place.name in wanted and place not in (find_spec(book.spec), book.folder / SUITE_FILE):
+            yield _found_at(book, "misplaced-file", "", f"{place.name} is next to the spec", "gold files belong in <gold>/<instance_id>/")
+
+
+def find_linked_files(book: Book) -> Iterator[LintFinding]:
+    """Gold files that are links out of the folder: a copy of the folder loses them."""
+    for place in sorted(book.folder.rglob("*")):
+        if place.is_symlink() and not place.resolve().is_relative_to(book.folder.resolve()):
+            owner = place.relative_to(book.folder).parts[0]
+            id_ = owner if owner in book.raw else ""
+            yield _found_at(
+                book,
+                "linked-file",
+                id_,
+                f"{place.relative_to(book.folder).as_posix()} is a link out of the gold folder",
+                "replace the link by the file",
+            )
+
+
+def _found_at(book: Book, code: str, id_: str, message: str, hint: str) -> LintFinding:
+    where = f"{book.name}:{book.raw[id_][0]}" if id_ in book.raw else f"{book.name}:1"
+    return LintFinding(code=code, where=where, instance_id=id_, message=message, hint=hint)
+
+
+def find_odd_ids(book: Book) -> Iterator[LintFinding]:
+    """Ids that cannot be folder names, and ids that differ only in case: one folder on many systems."""
+    seen: dict[str, str] = {}
+    for spot in book.spots():
+        id_ = spot.instance.instance_id
+        if spot.index:
+            continue
+        try:
+            inside(id_, "x")
+            reason = "it begins or ends with a space" if id_ != id_.strip() else ""
+        except FaultError as error:
+            reason = describe(error.fault)
+        if reason:
+            files = any(SCORERS.load(check.scorer).marker.reads in TABLE_FORMS for check in spot.instance.checks)
+            message = f"the id {id_!r} cannot be a folder name: {reason}"
+            yield spot.finding("bad-id", message, hint="letters, digits, _ and -", severity="error" if files else "warning")
+        first = seen.setdefault(id_.casefold(), id_)
+        if first != id_:
+            message = f"the ids {first!r} and {id_!r} differ only in case"
+            yield spot.finding("id-case", message, hint="on some systems they share one folder")
+
+
+def find_odd_rows(table: GoldTable) -> Iterator[LintFinding]:
+    """Lines that are longer or shorter than the header, and blank lines: the reader shifts or skips them."""
+    if not table.is_csv:
+        return
+    if other := other_delimiter(table.table.header):
+        yield table.finding("odd-delimiter", other, hint="save the table with commas between the fields")
+    if table.table.ragged_line is not None:
+        message = f"line {table.table.ragged_line} has more fields than the header, so its first field is read as an index"
+        yield table.finding("ragged-row", message, hint="quote fields that contain commas")
+    short = next((at for at, cell in enumerate(table.table.columns[-1]) if cell is None), None)
+    if short is not None:
+        yield table.finding("short-row", f"row {short + 1} has fewer fields than the header", hint="write the empty fields")
+    blank = _blank_line(table.place)
+    if blank:
+        yield table.finding("blank-line", f"line {blank} is blank and skipped", hint='write an empty cell in a table of one column as ""')
+
+
+def _blank_line(place: Path) -> int:
+    """Return the first blank line between the rows of a CSV file, else 0; blank lines inside quotes and at the end do not count."""
+    try:
+        text = place.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return 0
+    if "\n\n" not in text.replace("\r\n", "\n").rstrip("\n"):
+        return 0
+    return next((line for line, row in csv_rows(io.StringIO(text.rstrip("\r\n"), newline="")) if not row), 0)
+
+
+class Twins:
+    """Find tables that are gold of two instances, by the digests of the tables seen so far."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, tuple[str, str]] = {}
+
+    def table(self, table: GoldTable) -> Iterator[LintFinding]:
+        """Yield a finding for a table of at least four cells that equals an earlier one."""
+        content = table.table
+        if content.n_rows * len(content.columns) < 4:
+            return
+        digest = hashlib.sha256(repr((content.header, [list(column) for column in content.columns])).encode("utf-8", "backslashreplace"))
+        here = (table.spot.instance.instance_id, f"{table.file} {table.part}".strip())
+        id_, file = self.seen.setdefault(digest.hexdigest(), here)
+        if id_ != here[0]:
+            yield table.finding("equal-golds", f"the same table is gold of {id_} ({file})", hint="is one of them an accidental copy?")
+        elif file != here[1]:
+            yield table.finding("equal-alternatives", f"the same table as {file}", hint="remove one")
+
+
+def find_equal_questions(book: Book) -> Iterator[LintFinding]:
+    """Two instances with the same question."""
+    seen: dict[str, str] = {}
+    for spot in book.spots():
+        if spot.index:
+            continue
+        for key in QUESTIONS:
+            text = spot.instance.extra.get(key)
+            if isinstance(text, str) and text.strip():
+                first = seen.setdefault(" ".join(text.casefold().split()), spot.instance.instance_id)
+                if first != spot.instance.instance_id:
+                    yield spot.finding("equal-questions", f"the same {key} as {first}", hint="is one of them an accidental copy?")
+
+
+def found_by_twins(_table: GoldTable) -> Iterator[LintFinding]:
+    """Placeholder: `Twins` finds these, because it has to remember earlier tables."""
+    yield from ()
+
+
+# (pattern of a reader's message, finding code); the first match counts.
+_CODES = (
+    ("unknown-parameter", re.compile("unknown parameter")),
+    ("ignored-parameter", re.compile("is ignored$")),
+    ("parameter-type", re.compile("must be .+, found")),
+    ("missing-parameter", re.compile("needs the parameter")),
+    ("misplaced-key", re.compile("beside 'parameters' is not read")),
+    ("empty-gold", re.compile("gold (is an empty list|names no file|contains an empty text)|names no table")),
+    ("empty-exclude", re.compile("exclude contains an empty text")),
+    ("exclude-text", re.compile("exclude is a text")),
+    ("gold-not-number", re.compile("gold is not a finite number")),
+    ("repeated-number", re.compile("names a number twice")),
+    ("quoted-name", re.compile("needs quotes")),
+    ("list-length", re.compile(r"condition_cols (has|contains|must be)|ignore_order has|(condition_cols|ignore_orders) has \d+ entr")),
+)
+
+
+def find_broken_lines(book: Book) -> Iterator[LintFinding]:
+    """Lines that could not be read at all."""
+    yield from book.broken
+
+
+def find_odd_layout(book: Book) -> Iterator[LintFinding]:
+    """A spec that is not one object per line."""
+    for line, text in book.notes:
+        yield LintFinding(code="odd-layout", where=f"{book.name}:{line}", instance_id="", message=text, hint="write one object per line")
+
+
+def find_reader_problems(spot: Spot) -> Iterator[LintFinding]:
+    """The problems that the readers found in a check, each under its own code."""
+    for problem in spot.check.problems:
+        if problem.code == "NEEDS_CONNECTION" and spot.is_living:
+            continue
+        code = next((code for code, pattern in _CODES if pattern.search(problem.message)), "bad-parameter")
+        severity: Severity = "error" if problem.blocks else "warning"
+        yield spot.finding(code, problem.message, hint=problem.hint, severity=severity, change=_repair(code, problem, spot))
+
+
+def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | None:
+    """Return the repair of a problem that has only one solution, else None."""
+    named = re.search(r"(?:parameter|key) '([^']+)'", problem.message)
+    key = named[1] if named else ""
+    known = list(SCORERS.load(spot.check.scorer).parameters)
+    near = difflib.get_close_matches(key, known, n=1)
+    if code == "unknown-parameter" and near and near[0] not in spot.check.parameters:
+        return lambda evaluation: _rename(evaluation["parameters"], key, near[0])
+    if code == "ignored-parameter":
+        return lambda evaluation: evaluation["parameters"].pop(key, None)
+    if code == "misplaced-key" and key in known and key not in spot.check.parameters:
+        return lambda evaluation: evaluation.setdefault("parameters", {}).update({key: evaluation.pop(key)})
+    if code == "exclude-text":
+        return lambda evaluation: evaluation["parameters"].update(exclude=[evaluation["parameters"]["exclude"]])
+    return None
+
+
+def _rename(parameters: Obj, old: str, new: str) -> None:
+    renamed = {(new if key == old else key): value for key, value in parameters.items()}
+    parameters.clear()
+    parameters.update(renamed)
+
+
+def find_repeated_checks(spot: Spot) -> Iterator[LintFinding]:
+    """A check that occurs twice in its instance."""
+    before = spot.instance.checks[: spot.index]
+    if any(other.scorer == spot.check.scorer and other.parameters == spot.check.parameters for other in before):
+        yield spot.finding("repeated-check", f"the same {spot.check.scorer} check occurs twice", hint="remove one")
+
+
+def find_odd_conj(spot: Spot) -> Iterator[LintFinding]:
+    """`conj` with a single gold, and several golds without `conj`."""
+    gold, given = spot.check.parameters.get("gold"), spot.check.parameters.get("conj")
+    n = len(gold) if isinstance(gold, list) else 1
+    if given == "and" and n == 1:
+        yield spot.finding("idle-conj", "conj joins several golds, but there is only one", hint="remove conj, or list every needed gold")
+    if spot.check.scorer == "number_match" and n > 1 and given is None:
+        message = f"any of the {n} numbers is enough (the default of conj is 'or')"
+        yield spot.finding("or-numbers", message, hint="write conj: 'and' if all are needed, 'or' if any is right")
+
+
+def find_odd_groups(book: Book) -> Iterator[LintFinding]:
+    """Group entries that gold lacks, and groups without instances."""
+    where = f"{book.spec.resolve().parent.name}/{SUITE_FILE}"
+    for tag, ids in book.suite.groups.items():
+        for id_ in ids:
+            if id_ not in book.raw:
+                near = did_you_mean(id_, book.raw)
+                hint = near if near.startswith("did") else ""
+                message = f"group {tag!r} names {id_!r}, which gold lacks"
+                yield LintFinding(code="unknown-group-id", where=where, instance_id="", message=message, hint=hint)
+        prefixes = book.suite.group_prefixes.get(tag, ())
+        if not any(instance.instance_id in ids or instance.instance_id.startswith(prefixes) for instance in book.instances):
+            message = f"group {tag!r} contains no instance"
+            yield LintFinding(code="empty-group", where=where, instance_id="", message=message, hint="check its prefix")
+
+
+def find_lost_judges(book: Book) -> Iterator[LintFinding]:
+    """Judged checks without a judge, or combined with a tree check, where they cannot run."""
+    for spot in book.spots():
+        if spot.reads != "batch":
+            continue
+        if "judge" not in book.suite.extra:
+            hint = "add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml"
+            yield spot.finding("no-judge", f"{spot.check.scorer} needs a judge, and suite.yaml configures none", hint=hint)
+        if any(other.instance is spot.instance and other.reads == "tree" for other in book.spots()):
+            message = f"{spot.check.scorer} cannot be combined with a tree check in one instance"
+            yield spot.finding("judge-beside-tree", message, hint="move each to its own instance")
+
+
+def find_empty_spec(book: Book) -> Iterator[LintFinding]:
+    """A spec without instances."""
+    if not book.instances and not book.broken:
+        yield LintFinding(code="no-instances", where=f"{book.name}:1", instance_id="", message="the spec contains no instance")
+
+
+_TREE_CODES = {
+    "id": "tree-id",
+    "unknown_field": "tree-field",
+    "type": "tree-type",
+    "container_type": "tree-type",
+    "multi_type": "tree-type",
+    "unknown_key": "tree-key",
+    "unknown_option": "tree-key",
+    "refused": "tree-value",
+}
+_MOST = 10
+
+
+def find_tree_faults(book: Book) -> Iterator[LintFinding]:
+    """Conflicts between gold records and their schema; an inferred schema always fits."""
+    for spot in book.spots():
+        if spot.reads == "tree" and "gold" in spot.check.parameters:
+            try:
+                read = read_gold_files(
+                    "tree", spot.check.parameters, folder=book.folder, instance_id=spot.instance.instance_id, limits=book.limits
+                )
+            except FaultError as error:
+                fault = reader_fault(error)
+                missing = fault.code == "MISSING_FILE"
+                given = (spot.check.parameters.get(key) for key in ("gold", "schema"))
+                name = next((value for value in given if isinstance(value, str)), "gold")
+                message = f"{name}: {'the file is not there' if missing else fault.detail or fault.code}"
+                hint = f"gold files belong in <gold>/{spot.instance.instance_id}/"
+                yield spot.finding("missing-file" if missing else "tree-json", message, hint=hint)
+                continue
+            yield from _against_schema(spot, read["gold"], read.get("schema"))
+
+
+def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[LintFinding]:
+    golds = gold if isinstance(gold, list) else [gold]
+    id_field = spot.check.parameters.get("id_field")
+    if not golds:
+        yield spot.finding("empty-gold", "gold has no record")
+        return
+    if spot.check.scorer != "tree_match" or (schema is None and id_field is None):
+        return
+    try:
+        findings = gold_findings(golds, schema, id_field, warn_missing=False) if schema is not None else _ids(golds, id_field)
+    except (SchemaError, JsonRefError, UnknownNameError, TreeLimitError) as error:
+        yield spot.finding("tree-schema", str(error), hint="`evalsuite schema check` shows details")
+        return
+    for finding in findings[:_MOST]:
+        whose = f"schema at {finding.path or 'the root'}" if finding.record is None else f"record {finding.record}"
+        yield spot.finding(_TREE_CODES.get(finding.kind, "tree-field"), f"{whose}: {finding.message}", hint="correct gold or the schema")
+
+
+def _ids(golds: list[Any], id_field: Any) -> list[Any]:
+    """Return the findings on ids alone, against a schema that fits by construction."""
+    from evalsuite.trees.eval_schema import infer_schema
+
+    keyed = [record for record in golds if isinstance(record, dict)]
+    found = gold_findings(golds, infer_schema(keyed or [{}], notify=lambda _: None), str(id_field), warn_missing=False)
+    return [finding for finding in found if finding.kind == "id"]
+
+
+# Parameters that accept more when they are larger, smaller, or true.
+_LARGER: Final = frozenset({"rel_tol", "abs_tol", "tolerance", "threshold_distance"})
+_SMALLER: Final = frozenset({"precision", "threshold", "min_score"})
+_TRUE: Final = frozenset({"ignore_order", "ignore_case", "percentage", "repair", "partial"})
+# Lists that accept more when they are shorter, or longer.
+_FEWER: Final = frozenset({"condition_cols", "exclude", "order_by"})
+
+
+def find_errata(book: Book) -> Iterator[LintFinding]:
+    """Entries that are not applied, applied patches that widen their check, and unusable files."""
+    if not (book.spec.parent / ERRATA_FILE).is_file() or book.broken:
+        return
+    try:
+        gold = read_gold(book.folder)
+        errata = read_errata(gold)
+    except GoldError as error:
+        where, _, message = error.message.partition(": ")
+        yield LintFinding(code="bad-errata", where=where, instance_id="", message=message, hint=error.hint)
+        return
+    assert errata is not None, "the file is present"
+    for entry in errata.entries:
+        if entry.state != "applied":
+            hint = "check gold again, then update or remove the entry"
+            yield LintFinding(code=f"{entry.state}-erratum", where=entry.where, instance_id=entry.id, message=entry.words(), hint=hint)
+    known = {instance.instance_id: instance.checks for instance in gold.instances}
+    for entry in errata.of_state("applied"):
+        after = entry.instance.checks if entry.instance is not None else ()
+        if len(after) == len(known[entry.id]) == 1 and (ways := list(ways_wider(known[entry.id][0], after[0]))):
+            message = f"the patch accepts more than the check: {'; '.join(ways)}"
+            hint = f"`evalsuite gold audit {book.folder} --only {entry.id}` shows what it accepts"
+            yield LintFinding(code="wide-erratum", where=entry.where, instance_id=entry.id, message=message, hint=hint)
+
+
+def ways_wider(before: Check, after: Check) -> Iterator[str]:
+    """Return the ways in which a check accepts more than the previous one, as far as its parameters show: `precision 4 -> -5`."""
+    if before.scorer != after.scorer:
+        return
+    defaults = {name: parameter.default for name, parameter in SCORERS.load(before.scorer).parameters.items()}
+    old, new = ({**defaults, **check.parameters} for check in (before, after))
+    for name in sorted({**before.parameters, **after.parameters}):
+        if old.get(name) != new.get(name) and _is_wider(name, old.get(name), new.get(name)):
+            yield f"{name} {_shown(old, name)} -> {_shown(new, name)}"
+
+
+def _is_wider(name: str, old: Any, new: Any) -> bool:
+    if name == "gold":
+        # All that was right stays right, and more is accepted.
+        items = [value if isinstance(value, list) else [value] for value in (old, new)]
+        return len(items[1]) > len(items[0]) and all(item in items[1] for item in items[0])
+    if name == "conj":
+        return (old, new) == ("and", "or")
+    if name in _TRUE:
+        return any(_as_list(new)) and not all(_as_list(old))
+    if name in _FEWER:
+        return len(_as_list(new)) < len(_as_list(old)) if name != "condition_cols" else _reads_less(old, new)
+    numbers = [value for value in (old, new) if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) == 2:
+        return (name in _LARGER and numbers[1] > numbers[0]) or (name in _SMALLER and numbers[1] < numbers[0])
+    return name in _LARGER and len(numbers) == 1 and isinstance(new, int | float)
+
+
+def _reads_less(old: Any, new: Any) -> bool:
+    """Whether fewer columns are compared; an empty list means all of them."""
+    return bool(_as_list(new)) and (not _as_list(old) or len(_as_list(new)) < len(_as_list(old)))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
+
+
+def _shown(parameters: Mapping[str, Any], name: str) -> str:
+    value = parameters.get(name)
+    text = str(value)
+    return "unset" if value is None or "empty" in text else text if len(text) <= 40 else f"{text[:39]}…"
+
+
+# code -> (severity, function of a `Book`, summary)
+PER_BOOK = {
+    "unreadable-line": Kind("error", find_broken_lines, "a line of the spec is not a JSON object"),
+    "bad-entry": Kind("error", find_broken_lines, "an entry lacks its id, its evaluation or a scorer's name, or has one of the wrong type"),
+    "unknown-scorer": Kind("error", find_broken_lines, "no scorer has this name"),
+    "duplicate-id": Kind("error", find_broken_lines, "two entries have the same instance_id"),
+    "bad-suite": Kind("error", find_broken_lines, "suite.yaml cannot be read"),
+    "odd-layout": Kind("note", find_odd_layout, "the spec is not one object per line"),
+    "unknown-group-id": Kind("warning", find_odd_groups, "a group of suite.yaml names an instance that gold lacks"),
+    "empty-group": Kind("warning", find_odd_groups, "a group of suite.yaml contains no instance"),
+    "no-judge": Kind("warning", find_lost_judges, "a judged check without a judge in suite.yaml"),
+    "judge-beside-tree": Kind("error", find_lost_judges, "a judged check and a tree check in one instance"),
+    "no-instances": Kind("error", find_empty_spec, "a spec without instances"),
+    "bad-errata": Kind("error", find_errata, "gold.errata.yaml is invalid"),
+    "wide-erratum": Kind("warning", find_errata, "a patch of gold.errata.yaml that accepts more than the check it corrects"),
+    "stale-erratum": Kind("warning", find_errata, "an entry of gold.errata.yaml whose gold has changed since: not applied"),
+    "expired-erratum": Kind("warning", find_errata, "an expired entry of gold.errata.yaml: not applied"),
+    "bad-id": Kind("warning", find_odd_ids, "an instance_id that cannot be a folder name"),
+    "id-case": Kind("warning", find_odd_ids, "two ids that differ only in case"),
+    "stray-folder": Kind("warning", find_stray_files, "a folder that belongs to no instance"),
+    "stray-file": Kind("warning", find_stray_files, "a file that no check names"),
+    "misplaced-file": Kind("warning", find_misplaced_files, "a gold file is next to the spec, not in its instance's folder"),
+    "linked-file": Kind("warning", find_linked_files, "a link out of the gold folder"),
+    "equal-questions": Kind("warning", find_equal_questions, "two instances have the same question"),
+    "tree-json": Kind("error", find_tree_faults, "a gold tree or schema is not valid JSON"),
+    "tree-schema": Kind("error", find_tree_faults, "a schema that cannot be used"),
+    "tree-field": Kind("error", find_tree_faults, "a field of gold that the schema lacks"),
+    "tree-type": Kind("warning", find_tree_faults, "a value of gold that does not have the schema's type"),
+    "tree-key": Kind("error", find_tree_faults, "a key or option of a schema that is ignored"),
+    "tree-value": Kind("error", find_tree_faults, "a value of gold that is scored as wrong when it is submitted"),
+    "tree-id": Kind("error", find_tree_faults, "a record without id, or an id that occurs twice"),
+}
+# ... of a `Spot`
+PER_CHECK = {
+    "unknown-parameter": Kind("error", find_reader_problems, "the scorer has no such parameter: the reference fails on it"),
+    "misplaced-key": Kind("warning", find_reader_problems, "a key next to `parameters` that is ignored"),
+    "ignored-parameter": Kind("warning", find_reader_problems, "`pred` or `result` among the parameters: it is ignored"),
+    "parameter-type": Kind("error", find_reader_problems, "a parameter of the wrong type"),
+    "missing-parameter": Kind("error", find_reader_problems, "a required parameter is missing"),
+    "bad-parameter": Kind("error", find_reader_problems, "a parameter that its scorer cannot use"),
+    "list-length": Kind("error", find_reader_problems, "a list of parameters has not one entry per gold table"),
+    "empty-gold": Kind("error", find_reader_problems, "gold is empty: everything or nothing matches it"),
+    "empty-exclude": Kind("error", find_reader_problems, "an empty text is excluded: every answer contains it"),
+    "exclude-text": Kind("warning", find_reader_problems, "`exclude` is a text, not a list: the reference excludes each of its letters"),
+    "gold-not-number": Kind("error", find_reader_problems, "a gold of number_match is not a finite number"),
+    "repeated-number": Kind("warning", find_reader_problems, "gold names a number twice: one occurrence in the answer counts for both"),
+    "quoted-name": Kind("error", find_reader_problems, "a table's name needs quotes, which the reference does not write"),
+    "repeated-check": Kind("warning", find_repeated_checks, "an instance has the same check twice"),
+    "idle-conj": Kind("warning", find_odd_conj, "`conj: and` with a single gold"),
+    "or-numbers": Kind("note", find_odd_conj, "several numbers without `conj`: any or all of them?"),
+    "repeated-file": Kind("warning", find_repeated_files, "gold names a file twice among the alternatives"),
+}
+# ... of a `GoldTable`
+PER_TABLE = {
+    "odd-delimiter": Kind("warning", find_odd_rows, "a table of one column whose header contains another delimiter than the comma"),
+    "ragged-row": Kind("error", find_odd_rows, "a row longer than the header: the columns shift"),
+    "short-row": Kind("warning", find_odd_rows, "a row shorter than the header"),
+    "blank-line": Kind("warning", find_odd_rows, "a blank line inside a table: it is skipped, although it may be a row"),
+    "equal-golds": Kind("warning", found_by_twins, "the same table is gold of two instances"),
+    "equal-alternatives": Kind("warning", found_by_twins, "two accepted tables are equal"),
+}
+# ... of a `Book` all of whose tables were read
+AFTER_TABLES = {
+    "missing-file": Kind("error", find_unread_files, "a gold file is missing"),
+    "bad-path": Kind("error", find_unread_files, "a gold file's path leaves the instance's folder"),
+    "bad-encoding": Kind("error", find_unread_files, "a gold file is not UTF-8"),
+    "unreadable-file": Kind("error", find_unread_files, "a gold file cannot be read as a table or database"),
+    "missing-table": Kind("error", find_unread_files, "a gold database lacks a needed table"),
+    "gold-view": Kind("error", find_unread_files, "a view where a gold table is needed"),
+}
 
 
 def _ignored(book: Book) -> Iterator[LintFinding]:
@@ -35,14 +568,11 @@ def _ignored(book: Book) -> Iterator[LintFinding]:
                 )
 
 
-_PER_BOOK: dict[str, Kind] = {
-    **lint_files.PER_BOOK,
-    "unknown-ignore": Kind("warning", _ignored, "`lint_ignore` names a code that does not exist"),
-}
-_PER_CHECK: dict[str, Kind] = {**lint_files.PER_CHECK, **lint_values.PER_CHECK}
-_PER_TABLE: dict[str, Kind] = {**lint_files.PER_TABLE, **lint_values.PER_TABLE}
+_PER_BOOK: dict[str, Kind] = {**PER_BOOK, "unknown-ignore": Kind("warning", _ignored, "`lint_ignore` names a code that does not exist")}
+_PER_CHECK: dict[str, Kind] = {**PER_CHECK, **lint_values.PER_CHECK}
+_PER_TABLE: dict[str, Kind] = {**PER_TABLE, **lint_values.PER_TABLE}
 # code -> (severity, function, summary)
-CODES: dict[str, Kind] = {**_PER_BOOK, **_PER_CHECK, **lint_files.AFTER_TABLES, **_PER_TABLE}
+CODES: dict[str, Kind] = {**_PER_BOOK, **_PER_CHECK, **AFTER_TABLES, **_PER_TABLE}
 # Besides errors: findings under which a rule can refuse gold's own answer.
 REFUSING = frozenset(
     {"exclude-text", "flat-columns", "lists-without-tables", "negative-number", "nested-type", "percentage-and", "typed-null"}
@@ -121,12 +651,12 @@ def _findings(book: Book) -> Iterator[LintFinding]:
     for spot in book.spots():
         for look in _functions(_PER_CHECK):
             yield from look(spot)
-    twins, looks = lint_files.Twins(), _functions(_PER_TABLE)
+    twins, looks = Twins(), _functions(_PER_TABLE)
     for table in book.tables():
         for look in looks:
             yield from look(table)
         yield from twins.table(table)
-    for look in _functions(lint_files.AFTER_TABLES):
+    for look in _functions(AFTER_TABLES):
         yield from look(book)
 
 

@@ -1,17 +1,18 @@
-"""Mutation testing of specs: which wrong answers each check of a gold folder accepts, and which right ones it refuses, under both rules.
+"""Mutation testing of specs: which wrong answers each check accepts, and which right ones it refuses; parameters from example answers.
 
 `generated_answers` makes the answers from gold, `audited_checks` scores them in the worker that reads gold and tries which spec line closes
-a
-hole. Here are the tasks of an audit, and its verdicts and counts.
+a hole. Here are the tasks of an audit, its verdicts and counts; and for `init` the strictest parameters that fit good and bad examples.
 """
 
+import math
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from evalsuite.analysis.gold_checks.audited_checks import (
     KEY,
@@ -25,13 +26,15 @@ from evalsuite.analysis.gold_checks.audited_checks import (
     run_mutants,
 )
 from evalsuite.analysis.gold_checks.generated_answers import OWN, NoOwnAnswerError, own_answers
-from evalsuite.core.errors import FaultError
-from evalsuite.core.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Task
+from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Score, Task
 from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import check_ids
+from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.load_answer import read_pair
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.worker_pool import Pool
@@ -44,8 +47,7 @@ class Verdict:
     """Whether a generated answer was accepted, by rule; None if that rule could not judge it.
 
     `size` is the relative change of a number, None for other edits; `lines` have for each rule that misjudges the answer the tried spec
-    line that
-    closes the hole, "" if none does.
+    line that closes the hole, "" if none does.
     """
 
     kind: str
@@ -62,9 +64,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audited:
-    """One check with its verdicts on the generated answers; `unfit` are the rules that refuse gold itself, under which nothing else
-    counts.
-    """
+    """One check with its verdicts on the generated answers; under the `unfit` rules, which refuse gold itself, nothing counts."""
 
     instance_id: str
     scorer: str
@@ -145,9 +145,7 @@ class Audit:
         return {key: {rule: (counts["fails"], counts["n"]) for rule, counts in by_rule.items()} for key, by_rule in found.items()}
 
     def sizes(self) -> dict[str, dict[Rule, tuple[int, int]]]:
-        """Return size of change -> rule -> (wrong numbers accepted, wrong numbers that count), the smallest first; only sizes that
-        occur.
-        """
+        """Return size of change -> rule -> (wrong numbers accepted, wrong numbers that count), the smallest first."""
         found: dict[str, dict[Rule, tuple[int, int]]] = {}
         for at, (words, _) in enumerate(SIZES):
             low, high = SIZES[at - 1][1] if at else 0.0, SIZES[at][1]
@@ -295,8 +293,10 @@ def audit_gold(
     work = [(one, check) for one in gold.instances for check in one.own_checks if not only or one.instance_id in only]
     if seconds is not None:
         random.Random(seed).shuffle(work)
-    pairs = [(one, check) for one, check in work if SCORERS.load(check.scorer).marker.reads == "query"]
-    others = [(one, check) for one, check in work if SCORERS.load(check.scorer).marker.reads != "query"]
+    pairs: list[tuple[GoldInstance, Check]] = []
+    others: list[tuple[GoldInstance, Check]] = []
+    for one, check in work:
+        (pairs if SCORERS.load(check.scorer).marker.reads == "query" else others).append((one, check))
     until = None if seconds is None else time.monotonic() + seconds
     asked = _AuditTasks(gold, resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until))
     found = _AuditResults(gold)
@@ -313,19 +313,22 @@ def audit_gold(
             except NotAuditedError as why:
                 found.add(instance, check, None, (), str(why))
         pool = Pool(jobs=how["jobs"], isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
-        try:
-            for n, result in enumerate(pool.results(list(asked.tasks.values())), 1):
-                instance, check = asked.about[result.instance_id]
-                told = result.details.get(KEY) or {"verdicts": []}
-                if "untried" in told or told["verdicts"] or until is None:
-                    found.add(instance, check, result, told.get("verdicts", ()), told.get("untried", ""))
-                if progress is not None:
-                    progress(n + len(found.untried), len(work))
-                if until is not None and time.monotonic() > until:
-                    break
-        finally:
-            pool.close()
+        with closing(pool):
+            _score(asked, pool, found, len(work), progress)
     return found.audit(len(work), seed)
+
+
+def _score(asked: "_AuditTasks", pool: Pool, found: "_AuditResults", n_work: int, progress: Progress | None) -> None:
+    """Score the generated answers of all tasks, as far as the time allows."""
+    until = asked.asked.until
+    for n, result in enumerate(pool.results(list(asked.tasks.values())), 1):
+        of_check = result.details.get(KEY) or {"verdicts": []}
+        if "untried" in of_check or of_check["verdicts"] or until is None:
+            found.add(*asked.about[result.instance_id], result, of_check.get("verdicts", ()), of_check.get("untried", ""))
+        if progress is not None:
+            progress(n + len(found.untried), n_work)
+        if until is not None and time.monotonic() > until:
+            break
 
 
 def with_patches(gold: Gold) -> Gold:
@@ -450,3 +453,208 @@ def _rooted(parameters: Mapping[str, Any], folder: Path, instance_id: str) -> di
         return FromRoot(place) if (folder / place).is_file() else value
 
     return {key: from_root(value) if key in ("gold", "schema") else value for key, value in parameters.items()}
+
+
+# A number column that good answers change by more than this share of its range was not rounded: it does not count.
+_MOST_OF_RANGE = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inferred:
+    """The parameters, what the examples leave open in sentences, the good ones that are still refused, and the bad ones still accepted."""
+
+    parameters: Mapping[str, Any]
+    n_columns: int
+    n_good: int
+    n_bad: int
+    open: tuple[str, ...] = ()
+    refused_good: tuple[str, ...] = ()
+    accepted_bad: tuple[str, ...] = ()
+
+    @property
+    def n_misjudged(self) -> int:
+        """How many examples the parameters misjudge."""
+        return len(self.refused_good) + len(self.accepted_bad)
+
+
+def examples_of(folder: Path | None, id_: str) -> list[Path]:
+    """Return the example answers of an instance: `DIR/ID.csv`, `DIR/ID_*.csv`, and every CSV in `DIR/ID/`."""
+    if folder is None:
+        return []
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder", hint="name example answers ID.csv, ID_*.csv or ID/*.csv in it")
+    return sorted({*folder.glob(f"{id_}.csv"), *folder.glob(f"{id_}_*.csv"), *(folder / id_).glob("*.csv")})
+
+
+def infer_suite(tables: Mapping[str, Path], good: Path | None, bad: Path | None) -> tuple[Rule, dict[str, Inferred]]:
+    """Return (the rules that separate the examples best, the parameters of each instance that has examples).
+
+    The official rules win unless the strict ones separate more: only the strict rules have tolerances and keep the values of a row
+    together. Raises `UsageError` for a missing folder, or if no example belongs to an instance.
+    """
+    examples = {id_: (examples_of(good, id_), examples_of(bad, id_)) for id_ in tables}
+    chosen = {id_: found for id_, found in examples.items() if any(found)}
+    if (good or bad) and not chosen:
+        first = next(iter(tables))
+        raise UsageError("no example belongs to an instance", hint=f"as {first}.csv, or a folder {first}/")
+    official, strict = (
+        {id_: infer_parameters(tables[id_], *found, rules=rule) for id_, found in chosen.items()} for rule in get_args(Rule)
+    )
+    missed = [sum(one.n_misjudged for one in found.values()) for found in (official, strict)]
+    # If good answers give a column less precisely, the official rules can only leave it out: the check that reads more is the stricter one.
+    sees_more = any(strict[id_].n_columns > one.n_columns for id_, one in official.items())
+    return ("strict", strict) if missed[1] < missed[0] or (missed[1] == missed[0] and sees_more) else ("official", official)
+
+
+def infer_parameters(gold: Path, good: Sequence[Path], bad: Sequence[Path], *, rules: Rule) -> Inferred:
+    """Infer row order, compared columns, and under strict rules the tolerance of numbers, with the scorer itself as judge.
+
+    Strictest first: all columns in order, all in any order, then fewer columns. Raises `UsageError`.
+    """
+    examples = _Examples(gold, good, bad, rules)
+    plans = list(_plans(examples))
+    fitting = (plan for plan in plans if examples.separates(plan))
+    chosen = next(fitting, None) or min(plans, key=lambda plan: sum(map(len, examples.misjudged(plan))))
+    refused, accepted = examples.misjudged(chosen)
+    return Inferred(
+        parameters=chosen,
+        n_columns=len(chosen.get("condition_cols") or examples.names),
+        n_good=len(good),
+        n_bad=len(bad),
+        open=() if refused or accepted else tuple(_left_open(examples, chosen)),
+        refused_good=tuple(map(str, refused)),
+        accepted_bad=tuple(map(str, accepted)),
+    )
+
+
+class _Examples:
+    """The example answers of one gold table, judged under one rule; verdicts are cached."""
+
+    def __init__(self, gold: Path, good: Sequence[Path], bad: Sequence[Path], rules: Rule) -> None:
+        self.names, rows = read_named_rows(gold)
+        self.columns = list(zip(*(cells + [""] * (len(self.names) - len(cells)) for _, cells in rows), strict=True)) if rows else []
+        self.good, self.bad, self.rules = good, bad, rules
+        self._read = {answer: _read(answer, gold) for answer in {*good, *bad}}
+        self._judged: dict[tuple[Path, str], Score | None] = {}
+
+    def judge(self, answer: Path, plan: Mapping[str, Any]) -> Score | None:
+        """Return the verdict, None for a file that cannot be read."""
+        key = answer, repr(plan)
+        if key not in self._judged:
+            read = self._read[answer]
+            self._judged[key] = None if read is None else SCORERS.load("table_match").score(read[0], **{**plan, **read[1]})
+        return self._judged[key]
+
+    def accepts(self, answer: Path, plan: Mapping[str, Any]) -> bool:
+        """Whether the verdict is 1."""
+        score = self.judge(answer, plan)
+        return score is not None and getattr(score, self.rules) == 1
+
+    def misjudged(self, plan: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
+        """Return (good ones refused, bad ones accepted)."""
+        return [one for one in self.good if not self.accepts(one, plan)], [one for one in self.bad if self.accepts(one, plan)]
+
+    def separates(self, plan: Mapping[str, Any]) -> bool:
+        """Whether every example gets its verdict."""
+        return all(self.accepts(one, plan) for one in self.good) and not any(self.accepts(one, plan) for one in self.bad)
+
+    def distance(self, plan: Mapping[str, Any]) -> float:
+        """Return the smallest tolerance under which strict accepts every good answer; infinite if there is none."""
+        return max((_distance(self.judge(one, plan)) for one in self.good), default=0.0)
+
+    def is_slight(self, column: int, distance: float) -> bool:
+        """Whether such a distance in a column means the same numbers with less precision."""
+        numbers = [number for cell in self.columns[column] if (number := _number(cell)) is not None] if self.columns else []
+        return distance == 0 or (len(numbers) > 1 and distance <= _MOST_OF_RANGE * (max(numbers) - min(numbers)))
+
+
+def _read(answer: Path, gold: Path) -> tuple[Any, dict[str, Any]] | None:
+    """Return (the answer, gold as a parameter) in the scorer's form; None for a file that cannot be read."""
+    try:
+        return read_pair("table", str(answer), {"gold": str(gold)})
+    except FaultError:
+        return None
+
+
+def _distance(score: Score | None) -> float:
+    margin = None if score is None else 0.0 if score.strict == 1 else score.details.get("margin")
+    return math.inf if margin is None else float(margin)
+
+
+def _plans(examples: _Examples) -> Iterator[dict[str, Any]]:
+    """Yield parameters to try, the strictest first."""
+    everything = range(len(examples.names))
+    if examples.rules == "official":
+        shared = [at for at in everything if all(examples.accepts(one, _column(at)) for one in examples.good)]
+        yield from _orders(everything, shared)
+        return
+    distances = {at: examples.distance(_column(at)) for at in everything}
+    exact = [at for at in everything if distances[at] == 0]
+    slight = [at for at in everything if examples.is_slight(at, distances[at])]
+    yield from _orders(everything, exact if len(exact) == len(everything) else [])
+    for columns in (slight, [at for at in everything if distances[at] < math.inf], exact):
+        for plan in _orders(everything, columns):
+            yield from _tolerances(examples, plan, {at: distances[at] for at in columns if distances[at]})
+
+
+def _column(at: int) -> dict[str, Any]:
+    return {"condition_cols": [at], "ignore_order": True}
+
+
+def _orders(everything: Sequence[int], columns: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield all columns, then the given ones, in order and in any order."""
+    for chosen in dict.fromkeys([tuple(everything), tuple(columns)]):
+        for ignore_order in (False, True):
+            yield {"ignore_order": ignore_order, **({"condition_cols": list(chosen)} if 0 < len(chosen) < len(everything) else {})}
+
+
+def _tolerances(examples: _Examples, plan: dict[str, Any], distances: Mapping[int, float]) -> Iterator[dict[str, Any]]:
+    """Return the plan with a tolerance for the columns that good answers change: a round one, else the exact distance."""
+    if not distances:
+        yield plan
+        return
+    whole = examples.distance({**plan, "abs_tol": _by_column(examples, distances, lambda value: value)})
+    for least in (distances, {at: max(value, whole) for at, value in distances.items()} if whole < math.inf else distances):
+        for told in (_round_up, lambda value: value):
+            yield {**plan, "abs_tol": _by_column(examples, least, told)}
+
+
+def _by_column(examples: _Examples, distances: Mapping[int, float], told: Any) -> dict[str, float]:
+    """Return tolerance by header, or by position if the headers are not unique names."""
+    names = examples.names
+    return {names[at] if names[at] and names.count(names[at]) == 1 else str(at): told(value) for at, value in distances.items()}
+
+
+def _round_up(value: float) -> float:
+    """Return the next of 1, 2, 5, 10, 20, 50, ... that is not smaller."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(float(f"{step * power:.6g}") for step in (1, 2, 5, 10, 20) if step * power >= value * (1 - 1e-9))
+
+
+def _number(cell: str) -> float | None:
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _left_open(examples: _Examples, chosen: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which other parameters would judge these examples the same, and what the rules accept that no example tests."""
+    free_order = chosen["ignore_order"]
+    if examples.separates({**chosen, "ignore_order": not free_order}):
+        yield f"order: no example shows whether it counts; ignore_order is {str(free_order).lower()}"
+    columns = list(chosen.get("condition_cols") or range(len(examples.names)))
+    free = [
+        examples.names[at]
+        for at in columns
+        if len(columns) > 1 and examples.separates({**chosen, "condition_cols": [one for one in columns if one != at]})
+    ]
+    if free:
+        yield f"columns: no bad example is wrong in {', '.join(map(repr, free))} alone; all of them count"
+    tolerances: Mapping[str, float] = chosen.get("abs_tol") or {}
+    for name, value in tolerances.items():
+        if examples.separates({**chosen, "abs_tol": {**tolerances, name: 2 * value}}):
+            yield f"tolerance: no bad example is close enough in {name!r} to show where numbers stop being right; abs_tol is {value:g}"
+    if examples.rules == "official" and free_order and len(columns) > 1 and len(examples.columns[0] if examples.columns else ()) > 1:
+        yield "rows: the official rules accept values that changed rows; --rules strict refuses them"

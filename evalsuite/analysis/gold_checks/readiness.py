@@ -1,34 +1,75 @@
-"""Check whether a submission is ready: every line usable, every file present, readable and of the right kind. Scores nothing.
+"""Checks before scoring: whether a submission is ready, gold scored as its own answer, and what this machine lacks. Scores no submission.
 
-Without gold a file's kind follows from its ending; with gold it is what the instance's checks read. Gold's own files are never needed.
+A submission is ready if every line is usable, and every file present, readable and of the right kind: without gold the kind follows from
+its ending, with gold it is what the checks read. Gold's own score is the ceiling of a suite. Needs are databases, connections, clients, a
+judge and a program sandbox; no query is run and no server is contacted. A database file is opened once, because a damaged one is unusable.
 """
 
+import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.analysis.gold_checks.generated_answers import NoOwnAnswerError, lost_files, own_answers
+from evalsuite.analysis.gold_checks.lint import REFUSING, lint
+from evalsuite.analysis.gold_checks.lint_values import IGNORE_KEY
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.official_cells import RESULT_SUITES
 from evalsuite.compare.string_columns import UnreadTable
-from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, describe, did_you_mean, error_sentence
-from evalsuite.core.types import EVALUATORS, METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table, Task
+from evalsuite.core.errors import FAULTS, UNSCORED, EvalsuiteError, FaultError, describe, did_you_mean, error_sentence
+from evalsuite.core.registry import CONNECTION_PARAMETERS
+from evalsuite.core.runtime import extra_line
+from evalsuite.core.types import (
+    EVALUATORS,
+    METADATA,
+    RULES,
+    Answer,
+    Check,
+    Fault,
+    Gold,
+    GoldInstance,
+    Result,
+    Rule,
+    Submission,
+    Table,
+    Task,
+)
+from evalsuite.gold.connection_files import Connections, read_connections
+from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.spec import names_queries
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.duckdb_connections import unnamed_copy
-from evalsuite.readers.gold_files import gold_inodes
-from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.gold_files import gold_hash, gold_inodes
+from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
 from evalsuite.readers.paths import FromRoot
 from evalsuite.runs import WORKER_MODULES
+from evalsuite.runs.batch_scoring import Execute
+from evalsuite.runs.databases import Databases
+from evalsuite.runs.executors import default_jobs
+from evalsuite.runs.gold_queries import by_the_clock, is_temporal, query_files
+from evalsuite.runs.gold_self_score import GoldSelfScore, signature_of
 from evalsuite.runs.instance_checks import applicable
+from evalsuite.runs.plan import default_rules
 from evalsuite.runs.submission_reader import read_submission_in_worker
+from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.fork_server import forking
+from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from evalsuite.sandbox.rpc_client import RpcClient
+from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.metrics import runs_programs
+from evalsuite.sql import ENGINES, open_session
+from evalsuite.sql.query_pairs import EVALUATORS as QUERY_EVALUATORS
+from evalsuite.sql.query_pairs import files_of, statement_of
+from evalsuite.sql.session import Connection, QueryLimits, existing
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
@@ -113,10 +154,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     lost, notes = _lost_lines_and_notes(submission)
     problems = [*lost, *looker.unknown(), *(problem for problems in found.values() for problem in problems)]
     kinds = [answer.answer_type for answer in submission.answers.values()]
-    # A folder that no line names: perhaps its line was forgotten.
-    places = [place for place in sorted(submission.folder.iterdir()) if place.is_dir()] if layout == "original" else []
-    named = {*submission.answers, *(name for _, name in submission.unknown)}
-    strange = [place.name for place in places if not place.name.startswith(".") and place.name not in named]
+    strange = _unnamed_folders(submission) if layout == "original" else []
     return Validation(
         problems=(*sorted(problems, key=_line_number), *looker.absent()),
         notes=(*notes, *looker.notes, *(f"{name}/: no line of {METADATA} names this folder" for name in strange)),
@@ -124,6 +162,13 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
         n_ready=sum(not problems for problems in found.values()),
         n_gold=len(gold.instances) if gold is not None else None,
     )
+
+
+def _unnamed_folders(submission: Submission) -> list[str]:
+    """Return the folders that no line names: perhaps their lines were forgotten."""
+    named = {*submission.answers, *(name for _, name in submission.unknown)}
+    names = sorted(place.name for place in submission.folder.iterdir() if place.is_dir())
+    return [name for name in names if not name.startswith(".") and name not in named]
 
 
 class _AnswerValidator:
@@ -152,9 +197,7 @@ class _AnswerValidator:
         yield from self._unreadable(answer, checks) if found is None else found
 
     def _query_findings(self, answer: Answer, instance: GoldInstance) -> list[Finding] | None:
-        """Return what prevents a query from running, as far as its text shows; None if it is not a query of an instance with a
-        connection.
-        """
+        """Return what prevents a query from running, as far as its text shows; None if it is no query of an instance with a connection."""
         if self.gold is None or not answer.is_query or not isinstance(answer.value, str):
             return None
         from evalsuite.gold.connection_files import read_connections
@@ -200,10 +243,9 @@ class _AnswerValidator:
         reading = (AnswerFiles(*place), form_read, answer.answer_type, value, names, dict(self.limits), takes_views)
         try:
             if form == "query" and check is not None:
-                from evalsuite.sql.query_pairs import EVALUATORS, statement_of
                 from evalsuite.sql.session import QueryLimits
 
-                statement_of(value, EVALUATORS[str(check.parameters.get("evaluator", "bird-ex"))], QueryLimits.of(self.limits))
+                statement_of(value, QUERY_EVALUATORS[str(check.parameters.get("evaluator", "bird-ex"))], QueryLimits.of(self.limits))
                 return None
             if answer.answer_type == "answer":
                 fault, note = self.calls.call(_LOOK, *reading) if form == "tree" else fault_and_note(*reading)
@@ -319,3 +361,394 @@ def finding_line(finding: Finding) -> str:
     owner = f"{finding.instance_id}: " if finding.instance_id else ""
     what = describe(Fault(code=finding.code, detail=finding.message))
     return f"{finding.where}: {owner}{what}" + (f" ({finding.hint})" if finding.hint not in what else "")
+
+
+Progress = Callable[[int, int], None]
+# The score of a graded scorer may miss 1 by rounding of its sums.
+_FULL = 1 - 1e-9
+_PLACE = re.compile(r"^\S+:\d+: ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsatisfied:
+    """A check that its own gold does not pass under `rules`, or that could not be tried (no rules).
+
+    `reached` says under which of them another answer to the same instance passes.
+    """
+
+    instance_id: str
+    scorer: str
+    rules: tuple[Rule, ...]
+    code: str
+    reason: str
+    where: str
+    reached: tuple[Rule, ...] = ()
+
+    @property
+    def lowers(self) -> bool:
+        """Whether it lowers the ceiling."""
+        return set(self.reached) < set(self.rules)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as a JSON object."""
+        return {
+            "instance_id": self.instance_id,
+            "scorer": self.scorer,
+            "rules": list(self.rules),
+            "code": self.code,
+            "reason": self.reason,
+            "where": self.where,
+            "reached": list(self.reached),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldCheck:
+    """The score of gold against itself, the checks that refuse it, and those that were not tried.
+
+    `below` are the ids without full marks under their own rules, or with a missing gold file; `excused` maps the acknowledged ones to the
+    place: a line of the errata, or a code of `lint_ignore`. `by_the_day` are those whose gold query reads the current time.
+    """
+
+    ceiling: GoldSelfScore
+    n_checks: int
+    unsatisfied: tuple[Unsatisfied, ...]
+    untried: tuple[Unsatisfied, ...]
+    below: tuple[str, ...] = ()
+    excused: Mapping[str, str] = field(default_factory=dict)
+    by_the_day: tuple[str, ...] = ()
+
+    @property
+    def failing(self) -> list[str]:
+        """The ids below full marks that are not excused."""
+        return [id_ for id_ in self.below if id_ not in self.excused]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as a JSON object."""
+        c = self.ceiling
+        return {
+            "gold_hash": c.gold_hash,
+            "n_instances": c.n + c.n_untried,
+            "n_checks": self.n_checks,
+            "n_tried": c.n,
+            "official": c.official,
+            "strict": c.strict,
+            "unsatisfied": [one.to_json() for one in self.unsatisfied],
+            "untried": [one.to_json() for one in self.untried],
+            "below": list(self.below),
+            "excused": dict(self.excused),
+            "by_the_day": list(self.by_the_day),
+        }
+
+
+@dataclass(slots=True)
+class _Trial:
+    """One check, its missing gold files, and the answers still to submit; the best result, by rule."""
+
+    instance: GoldInstance
+    check: Check
+    answers: list[Answer]
+    lost: list[str] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+
+    def passed(self, rule: Rule) -> bool:
+        """Whether any answer so far is right."""
+        return any((value := getattr(result, rule)) is not None and value >= _FULL for result in self.results)
+
+    @property
+    def open(self) -> bool:
+        """Whether another answer could still change something."""
+        return bool(self.answers) and not (self.passed("official") and self.passed("strict"))
+
+
+def check_gold(
+    folder: Path,
+    *,
+    isolation: str = "process",
+    jobs: int | None = None,
+    databases: Path | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> GoldCheck:
+    """Submit every gold as the answer to its own question, and report what is refused.
+
+    Every check gets its gold; of several accepted alternatives one is enough. The ceiling counts the submission that gold itself is: for
+    each instance its file if a check reads one, else its text. Gold that is a query is computed as in a run (`databases` is --databases).
+    Not tried are a judge's check, one whose gold is not an answer, and a temporal one without a connection.
+
+    Raises:
+        GoldError: gold cannot be read.
+        UsageError: the folder of databases is missing.
+    """
+    gold = read_gold(folder)
+    limits = resolve_limits(gold.suite.limits, limits or {})
+    hash_ = gold_hash(gold.folder, gold.spec_file)
+    jobs = jobs or default_jobs()
+    with TempDir() as scratch, closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as asked:
+        tasks = [_task(instance, None, gold, scratch, limits) for instance in gold.instances]
+        by_the_day = [] if limits[CLOCK] else list(by_the_clock(tasks, asked.connections))
+        trials, untried = _trials(gold, asked.living_gold(tasks, submitted=False).tasks)
+        inodes = gold_inodes(gold.folder)
+        with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes)) as pool:
+            _submit(trials, asked.sql_answers(pool.results, None, inodes).results, gold, scratch, limits, progress)
+    unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
+    untried += [_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
+    trials = [trial for trial in trials if all(trial is not other for other in unasked)]
+    by_instance: dict[str, list[_Trial]] = {}
+    for trial in trials:
+        by_instance.setdefault(trial.instance.instance_id, []).append(trial)
+    below = [id_ for id_, own in by_instance.items() if not _has_full_marks(own, gold.suite.rules)]
+    return GoldCheck(
+        ceiling=_ceiling_of(gold, hash_, by_instance),
+        n_checks=len(trials) + len(untried),
+        unsatisfied=tuple(one for own in by_instance.values() for one in _findings(own)),
+        untried=tuple(untried),
+        below=tuple(below),
+        excused=_excuses(gold, below),
+        by_the_day=tuple(by_the_day),
+    )
+
+
+def _trials(gold: Gold, tasks: Iterable[Task]) -> tuple[list[_Trial], list[Unsatisfied]]:
+    """Return the checks to try, and those whose gold cannot be submitted."""
+    trials, untried = [], []
+    for task in tasks:
+        for check in task.instance.checks:
+            try:
+                trials.append(_trial(gold, task, check))
+            except NoOwnAnswerError as why:
+                untried.append(_untried(task.instance, check, str(why)))
+    return trials, untried
+
+
+def _has_full_marks(trials: Sequence[_Trial], rules: Rule | None) -> bool:
+    """Whether gold gets full marks for an instance under its own rules, and no gold file is missing."""
+    return _reaches(trials, rules or default_rules(trials[0].instance)) and not any(trial.lost for trial in trials)
+
+
+def _trial(gold: Gold, task: Task, check: Check) -> _Trial:
+    """Return the answers to try on a check, in the submission folder of `task`. Raises `NoOwnAnswerError`."""
+    instance = task.instance
+    awaited = next((problem.message for problem in check.problems if problem.code == "NEEDS_CONNECTION"), "")
+    if awaited and (is_temporal(check) or names_queries(check)) and any(file.is_file() for file in query_files(task, check)):
+        raise NoOwnAnswerError(awaited)
+    try:
+        answers = own_answers(gold, instance, check, task.submission_folder, task.limits)
+    except NoOwnAnswerError:
+        if not any(problem.blocks for problem in check.problems):
+            raise
+        answers = []
+    return _Trial(instance=instance, check=check, answers=answers, lost=lost_files(gold, instance, check))
+
+
+def _excuses(gold: Gold, below: Iterable[str]) -> dict[str, str]:
+    """Return those of the instances that an applied erratum names, or whose `lint_ignore` names a lint finding, with the place."""
+    errata = read_errata(gold)
+    known = {entry.id: entry.where for entry in errata.of_state("applied")} if errata is not None else {}
+    ids = set(below)
+    if any(instance.instance_id in ids - set(known) and instance.extra.get(IGNORE_KEY) for instance in gold.instances):
+        for found in lint(gold.spec_file).ignored:
+            if found.severity == "error" or found.code in REFUSING:
+                known.setdefault(found.instance_id, f"{IGNORE_KEY} {found.code}")
+    return {id_: known[id_] for id_ in below if id_ in known}
+
+
+def _submit(trials: Sequence[_Trial], execute: Execute, gold: Gold, scratch: Path, limits: Any, progress: Progress | None) -> None:
+    """Score round after round, one answer per instance and round: a run has one answer per instance."""
+    done, total = 0, sum(len(trial.answers) for trial in trials)
+    while True:
+        round_: dict[str, _Trial] = {}
+        for trial in trials:
+            if trial.open:
+                round_.setdefault(trial.instance.instance_id, trial)
+        if not round_:
+            return
+        tasks = [_task(replace(t.instance, checks=(t.check,)), t.answers.pop(0), gold, scratch, limits) for t in round_.values()]
+        for result in execute(tasks):
+            round_[result.instance_id].results.append(result)
+            done += 1
+            if progress is not None:
+                progress(done, total)
+
+
+def _task(instance: GoldInstance, answer: Answer | None, gold: Gold, scratch: Path, limits: Any) -> Task:
+    return Task(
+        instance=instance, answer=answer, gold_folder=gold.folder.absolute(), submission_folder=scratch, rules="official", limits=limits
+    )
+
+
+def _untried(instance: GoldInstance, check: Check, why: str) -> Unsatisfied:
+    return Unsatisfied(instance_id=instance.instance_id, scorer=check.scorer, rules=(), code="", reason=why, where=check.where)
+
+
+def _findings(trials: Sequence[_Trial]) -> Iterator[Unsatisfied]:
+    """Yield one finding for each of an instance's checks that refuses its own gold."""
+    reached = [rule for rule in RULES if _reaches(trials, rule)]
+    for trial in trials:
+        rules = tuple(rule for rule in RULES if not trial.passed(rule))
+        if rules:
+            code, reason = _refusal(trial, rules[0])
+        elif trial.lost:
+            rules, code, reason = RULES, "MISSING_FILE", f"{', '.join(trial.lost)} of several is missing"
+        else:
+            continue
+        yield Unsatisfied(
+            instance_id=trial.instance.instance_id,
+            scorer=trial.check.scorer,
+            rules=rules,
+            code=code,
+            reason=reason,
+            where=trial.check.where,
+            reached=tuple(rule for rule in rules if rule in reached),
+        )
+
+
+def _refusal(trial: _Trial, rule: Rule) -> tuple[str, str]:
+    """Return (fault code or nothing, reason) of a check that refuses its gold, without the code and place that are shown separately."""
+    if trial.results:
+        result = trial.results[0]
+        reason = str(result.details.get("reasons", {}).get("strict") or result.reason) if rule == "strict" else result.reason
+        if result.fault is not None and reason.startswith(f"{result.fault}: "):
+            reason = _PLACE.sub("", reason.removeprefix(f"{result.fault}: "))
+        return result.fault or "", reason
+    problem = next((problem for problem in trial.check.problems if problem.blocks), None)
+    return (problem.code, problem.message) if problem is not None else ("BAD_SPEC", "gold names nothing that could be submitted")
+
+
+def _reaches(trials: Sequence[_Trial], rule: Rule) -> bool:
+    """Return whether gold's own answer to an instance is right: its files if it has some, else its texts; the best check counts."""
+    files = [trial for trial in trials if SCORERS.load(trial.check.scorer).marker.reads not in ("text", "number")]
+    return any(trial.passed(rule) for trial in files or trials)
+
+
+def _ceiling_of(gold: Gold, hash_: str, by_instance: Mapping[str, Sequence[_Trial]]) -> GoldSelfScore:
+    full = {rule: [id_ for id_, own in by_instance.items() if _reaches(own, rule)] for rule in RULES}
+    return GoldSelfScore(
+        gold_hash=hash_,
+        name=gold.suite.name,
+        n=len(by_instance),
+        n_untried=len(gold.instances) - len(by_instance),
+        official=len(full["official"]),
+        strict=len(full["strict"]),
+        unsatisfied=tuple(id_ for id_ in by_instance if id_ not in full["official"]),
+        made_by=signature_of(hash_),
+    )
+
+
+# The package of an engine's client.
+_CLIENTS = {"postgres": "psycopg", "snowflake": "snowflake.connector", "bigquery": "google.cloud.bigquery"}
+Absent = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """Something missing, its remedy in one line, and the instances that cannot be scored without it.
+
+    With `only_queries`, only answers that are queries cannot be scored.
+    """
+
+    what: str
+    mend: str
+    instances: tuple[str, ...]
+    only_queries: bool = False
+
+
+def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | None = None) -> tuple[Gold, list[Need]]:
+    """Return (the gold, its needs), the need of most instances first. Raises as `read_gold` and `read_connections` do."""
+    gold = read_gold(folder, questions=questions)
+    connections = read_connections(gold.folder if gold.folder.is_dir() else gold.folder.parent, databases=databases)
+    found: dict[tuple[str, str, bool], list[str]] = {}
+    for instance in gold.instances:
+        named = [(*absent, False) for absent in _absent(gold, instance)]
+        if not any(SCORERS.load(check.scorer).marker.reads == "query" for check in instance.checks):
+            gold_asks = any(problem.code == "NEEDS_CONNECTION" for check in instance.checks for problem in check.problems)
+            named += [(*absent, not gold_asks) for absent in _absent_connection(instance, connections, gold_asks=gold_asks)]
+        else:
+            named += [(*absent, False) for check in instance.checks for absent in _absent_files(check, connections)]
+        for absent in dict.fromkeys(named):
+            found.setdefault(absent, []).append(instance.instance_id)
+    needs = [Need(what=what, mend=mend, instances=tuple(ids), only_queries=only) for (what, mend, only), ids in found.items()]
+    return gold, sorted(needs, key=lambda need: -len(need.instances))
+
+
+def _absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
+    """Yield (what is missing, its remedy) of one instance, except its databases."""
+    for check in instance.checks:
+        entry = SCORERS.load(check.scorer)
+        if entry.marker.reads == "query":
+            continue
+        for problem in check.problems:
+            if problem.blocks and problem.code != "NEEDS_CONNECTION":
+                yield _plain(problem.message, instance), problem.hint or FAULTS[problem.code].hint
+        asks = entry.marker.reads == "batch" and SCORERS.plugin_batch(check.scorer) is None
+        if "judge" not in gold.suite.extra and (asks or (not check.problems and entry.asks_judge(check.parameters))):
+            yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
+        if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_sandbox_programs():
+            yield "no sandbox for programs on this machine", "run them in a container with user namespaces, or use --allow-programs"
+
+
+def _absent_connection(instance: GoldInstance, connections: Connections, *, gold_asks: bool) -> Iterator[Absent]:
+    """Yield the same for the connection that answers run through, and gold if it is a query (`gold_asks`)."""
+    named = next((check.parameters for check in instance.checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS)), None)
+    try:
+        connection = connections.of_instance(instance, named)
+        if connection is not None:
+            yield from _absent_client(connection)
+        elif gold_asks:
+            yield (
+                "its gold is a query, and no connection is configured for it",
+                "name the instance in connections.yaml (docs/connections.md)",
+            )
+    except EvalsuiteError as error:
+        yield _plain(error.message, instance), error.hint
+
+
+def _absent_client(connection: Connection) -> Iterator[Absent]:
+    """Yield the file of an embedded engine, or the client of a server. Raises `EvalsuiteError` for the file."""
+    engine = ENGINES[connection.engine]
+    if engine.embedded:
+        existing(connection)
+        is_folder = connection.engine == "duckdb" and Path(connection.database).is_dir()
+        if not is_folder and (absent := _unreadable(connection.engine, connection.database)):
+            yield absent
+        return
+    with contextlib.suppress(ModuleNotFoundError):
+        if find_spec(_CLIENTS.get(connection.engine, connection.engine)) is not None:
+            return
+    yield f"{connection.engine} needs its client library", extra_line(engine.extra or connection.engine)
+
+
+def _absent_files(check: Check, connections: Connections) -> Iterator[Absent]:
+    """Yield the files of the database that a pair of queries uses."""
+    parameters = check.parameters
+    if SCORERS.load(check.scorer).marker.reads != "query":
+        return
+    name, evaluator = str(parameters.get("database", "")), QUERY_EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
+    if connections.databases is None:
+        yield "no folder of databases is given", "--databases DIR"
+        return
+    try:
+        files = files_of(name, evaluator, connections.databases)
+        yield from filter(None, (_unreadable("sqlite", str(file)) for file in files))
+        if not files:
+            yield f"no {name}/{name}.sqlite and no {name}.sqlite in the folder of --databases", "put the file there"
+    except FaultError as error:
+        yield error.fault.detail, "correct gold's line"
+
+
+@lru_cache(maxsize=4096)
+def _unreadable(engine: str, database: str) -> Absent | None:
+    """Return why the file of an embedded engine cannot be opened, and the remedy; None if it can."""
+    name = Path(database).name
+    try:
+        open_session(Connection(name=name, engine=engine, database=database), QueryLimits()).close()
+    except EvalsuiteError as error:
+        return error.message.removeprefix(f"connection {name!r}: "), error.hint
+    except OSError as error:
+        return f"{name}: {error.strerror}", "check its permissions"
+    return None
+
+
+def _plain(message: str, instance: GoldInstance) -> str:
+    """Return a message without the place of the instance, so that equal needs of several instances are joined."""
+    return message.removeprefix(f"{instance.where}: ").replace(instance.instance_id, "<id>")

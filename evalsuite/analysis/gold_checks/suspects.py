@@ -8,9 +8,13 @@ The posterior treats gold as one more voter. Item response with latent truth: su
 difficulty d with probability 1 / (1 + exp(d - t_j)), d normal; wrong answers, gold among them, follow a Chinese restaurant process: some
 instances have one wrong answer that many give, others as many as there are voters (a mixture of concentrations). Gold is right with one
 probability for all instances. Abilities, the spread of d, the mixture and that probability are fitted by expectation and maximisation. A
-submission that copies another one counts by the chance that an answer is its own (see `copy_detection`).
+submission that copies another one counts by the chance that an answer is its own.
 Source: Dawid and Skene (1979), "Maximum Likelihood Estimation of Observer Error-Rates"; Rasch (1960) for abilities and difficulties;
 Aldous (1985), "Exchangeability and related topics", for the restaurant process.
+
+Copies: one of a pair of submissions may copy the other, with one probability for all instances, else it gives its own answer. Equal wrong
+answers are evidence, more so the rarer they are; equal right answers prove little. The likeliest pairs without a circle are taken. Source:
+Dong, Berti-Equille, Srivastava (2009), "Integrating Conflicting Data: The Role of Source Dependence"; Chow and Liu (1968) for the tree.
 """
 
 import hashlib
@@ -23,7 +27,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.analysis.gold_checks.copy_detection import MOST_LOOKED, Copies, chance_of_same, evidence_needed, find_copies, own_weights
 from evalsuite.compare.numbers import exact_of, find_numbers, read_number
 from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.types import METADATA_ARRAY, Fault, Result, Rule, Table, Task
@@ -41,6 +44,104 @@ from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.task_execution import Prediction
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.stats.units import units_of
+
+# Instances that are searched for pairs, and the shares of copied answers that are tried.
+MOST_LOOKED: Final = 1000
+_SHARES: Final = tuple(i / 20 for i in range(1, 20))
+_LEAST_CHANCE: Final = 1e-4
+# (voter, its source) -> the share of its answers that are copied.
+Copies = dict[tuple[int, int], float]
+
+
+def chance_of_same(own: Any, truth: Any, able: Any, weights: Any, seats: tuple[Any, Any, Any]) -> Any:
+    """Return voter x voter the chance that one gives the answer of the other by itself, 0.0001 to 1.
+
+    `own` is the index of each voter's answer among the answers (gold's is the first), `truth` the chance of each answer, then of none, to
+    be right, `able` by voter that of being right, `weights` the weight of each voter. `seats`: the weight of each answer, the
+    concentrations of wrong answers, the chance of each.
+    """
+    import numpy as np
+
+    counts, thetas, of_thetas = seats
+    taken = np.repeat(counts[None, :], len(own), axis=0)
+    taken[np.arange(len(own)), own] -= weights
+    same = np.zeros((len(own), len(own)))
+    for at, chance in enumerate(truth):
+        left = taken.copy()
+        if at < len(counts):
+            left[:, at] = 0
+        a_seat = (of_thetas / (thetas + left.sum(axis=1)[:, None])).sum(axis=1)
+        as_wrong = left[:, own] * (a_seat * (1 - able))[:, None]
+        same += chance * np.where(own == at, able[:, None], as_wrong)
+    return np.clip(same, _LEAST_CHANCE, 1)
+
+
+def find_copies(n_voters: int, items: Sequence[tuple[Any, Any, Any]]) -> Copies:
+    """Return the copies, without a circle: each voter has at most one source.
+
+    `items`: by instance its voters, the indexes of their answers, and `chance_of_same`. A pair is taken if its evidence is more than
+    `evidence_needed`.
+    """
+    import numpy as np
+
+    shares = np.array(_SHARES)
+    evidence = np.zeros((n_voters, n_voters, len(shares)))
+    for voters, own, same in items:
+        equal = np.log(shares / same[:, :, None] + 1 - shares)
+        evidence[np.ix_(voters, voters)] += np.where((own[:, None] == own)[:, :, None], equal, np.log(1 - shares))
+    best = evidence.max(axis=2)
+    best = np.minimum(best, best.T)
+    pairs = sorted(((float(best[i, j]), i, j) for i in range(n_voters) for j in range(i)), reverse=True)
+    group, beside = list(range(n_voters)), dict[int, list[int]]()
+    for value, i, j in pairs:
+        if value <= evidence_needed(n_voters):
+            break
+        if group[i] != group[j]:
+            group = [group[i] if one == group[j] else one for one in group]
+            beside.setdefault(i, []).append(j)
+            beside.setdefault(j, []).append(i)
+    return {(voter, source): float(shares[evidence[voter, source].argmax()]) for voter, source in _downwards(beside)}
+
+
+def evidence_needed(n_voters: int) -> float:
+    """Return the prior log odds against a pair: about one of all pairs is expected to copy, at most one of 20."""
+    return math.log(max(20, n_voters * (n_voters - 1) / 2))
+
+
+def _downwards(beside: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
+    """Yield (voter, its predecessor) along each tree, from its lowest number."""
+    seen, found = set[int](), []
+    for root in sorted(beside):
+        todo = [] if root in seen else [root]
+        seen.add(root)
+        while todo:
+            source = todo.pop()
+            for voter in beside[source]:
+                if voter not in seen:
+                    seen.add(voter)
+                    todo.append(voter)
+                    found.append((voter, source))
+    return found
+
+
+def own_weights(voters: Any, own: Any, same: Any, copies: Mapping[tuple[int, int], float]) -> tuple[Any, float]:
+    """Return (by voter of an instance the chance that its answer is its own, 0 to 1; the log chance of all copies)."""
+    import numpy as np
+
+    weights, chance = np.ones(len(voters)), 0.0
+    places = {int(voter): at for at, voter in enumerate(voters)}
+    for (voter, source), share in copies.items():
+        a, b = places.get(voter), places.get(source)
+        if a is None or b is None:
+            continue
+        if own[a] != own[b]:
+            chance += math.log(1 - share)
+            continue
+        copied = share / (share + (1 - share) * same[a, b])
+        weights[a] = 1 - copied
+        chance += copied * math.log(share / copied) + (1 - copied) * math.log((1 - share) / (1 - copied))
+    return weights, chance
+
 
 GOLD: Final = ""
 _ROUNDS: Final = 25
@@ -345,9 +446,8 @@ def by_record(
     """Return (run -> row -> score, run -> row -> wrong answer), a row `instance#record` for each record of an instance with many records.
 
     `units` are the scores of the records by run and instance. Runs with one answer per instance have that answer for each of its records;
-    the
-    answers of others to single records are not distinguished. Extra records that a run invented are not rows. Above `MOST_RECORDS` the last
-    instances stay whole, and a note says so.
+    the answers of others to single records are not distinguished. Extra records that a run invented are not rows. Above `MOST_RECORDS` the
+    last instances stay whole, and a note says so.
     """
     lengths: dict[str, int] = {}
     for own in units.values():
@@ -401,15 +501,19 @@ def _content(form: Any, *, numbers: bool) -> tuple[str, str]:
         rows = sorted(zip(*columns, strict=True))
         return json.dumps(rows), f"a table of {form.n_rows} rows, {len(form.columns)} columns"
     if isinstance(form, str):
-        written = [number for number in find_numbers(form) if not number.context] if numbers else []
-        bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in form.casefold().split())
-        shared = sorted({format(float(exact_of(number.readings[0])), ".10g") for number in written}) or filter(None, bare)
-        return " ".join(shared), form.strip()[:_SHOWN]
+        return _text_key(form, numbers=numbers), form.strip()[:_SHOWN]
     if isinstance(form, Mapping) and all(isinstance(value, Table | Fault) for value in form.values()):
         return json.dumps([[name.lower(), *_content_of(form[name])] for name in sorted(form)]), f"{len(form)} tables"
     if isinstance(form, list) and all(isinstance(value, Table | Fault) for value in form):
         return json.dumps([_content_of(value) for value in form]), f"{len(form)} tables"
     return json.dumps(form, sort_keys=True, default=str), "a tree"
+
+
+def _text_key(text: str, *, numbers: bool) -> str:
+    """Return the numbers of a text, or its words without punctuation."""
+    written = [number for number in find_numbers(text) if not number.context] if numbers else []
+    bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in text.casefold().split())
+    return " ".join(sorted({format(float(exact_of(number.readings[0])), ".10g") for number in written}) or filter(None, bare))
 
 
 def _content_of(table: Table | Fault) -> list[str]:
@@ -493,13 +597,7 @@ def suspects(
     Raises:
         UsageError: fewer than two voices, or runs of different golds.
     """
-    for entry in entries[1:]:
-        if entry.run.get("gold", {}).get("hash") != entries[0].run.get("gold", {}).get("hash"):
-            raise UsageError(f"{entries[0].name} and {entry.name} scored different golds", hint="compare runs of one gold hash")
-    voices = _voices(entries)
-    if len(set(voices)) < 2:
-        raise UsageError("suspects needs runs of at least two independent submissions", hint="runs of one model count once")
-    firsts = [entry for i, entry in enumerate(entries) if voices[i] not in voices[:i]]
+    firsts = _independent(entries)
     results = {entry.name: entry.results() for entry in firsts}
     scores = {run: {result.instance_id: _score_under(result, rules) for result in own} for run, own in results.items()}
     notes: list[str] = []
@@ -516,22 +614,16 @@ def suspects(
     votes = {name: own for name in ids if (own := _votes(name, scores, answers))}
     fitted = fit(votes)
     likely = fitted.posteriors
-    notes += [
-        f"{one} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices"
-        for (one, other), share in fitted.copies.items()
-    ]
-    found = [
-        replace(
-            _suspect(name, firsts, scores, answers, correlations.get(name)),
-            p_wrong=likely[name].p_wrong,
-            worth=worth_of_a_look(votes[name], likely[name]),
-        )
-        for name in votes
-    ]
-    named = (one for one in found if one.rank_value > 0 or one.p_wrong >= WORTH_NAMING)
-    listed = sorted(named, key=lambda one: (-round(one.p_wrong, 9), -one.rank_value, one.instance_id))
+    for (one, other), share in fitted.copies.items():
+        notes.append(f"{one} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices")
+    listed = []
+    for name, own in votes.items():
+        found = _suspect(name, firsts, scores, answers, correlations.get(name))
+        found = replace(found, p_wrong=likely[name].p_wrong, worth=worth_of_a_look(own, likely[name]))
+        if found.rank_value > 0 or found.p_wrong >= WORTH_NAMING:
+            listed.append(found)
     return Suspects(
-        suspects=tuple(listed),
+        suspects=tuple(sorted(listed, key=lambda one: (-round(one.p_wrong, 9), -one.rank_value, one.instance_id))),
         n_instances=n_instances,
         n_units=len(ids),
         n_runs=len(entries),
@@ -550,6 +642,17 @@ def _votes(
         if (score := own.get(name)) is not None:
             given[run] = GOLD if score == 1 else answers[run].get(name, (f"? {run}", ""))[0]
     return given
+
+
+def _independent(entries: Sequence[RunEntry]) -> list[RunEntry]:
+    """Return the first run of each voice. Raises `UsageError` for fewer than two, or runs of different golds."""
+    for entry in entries[1:]:
+        if entry.run.get("gold", {}).get("hash") != entries[0].run.get("gold", {}).get("hash"):
+            raise UsageError(f"{entries[0].name} and {entry.name} scored different golds", hint="compare runs of one gold hash")
+    voices = _voices(entries)
+    if len(set(voices)) < 2:
+        raise UsageError("suspects needs runs of at least two independent submissions", hint="runs of one model count once")
+    return [entry for i, entry in enumerate(entries) if voices[i] not in voices[:i]]
 
 
 def _voices(entries: Sequence[RunEntry]) -> list[int]:

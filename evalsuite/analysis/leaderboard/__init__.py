@@ -1,8 +1,6 @@
-"""Submissions side by side: compared on the same instances, ranked, and the agreement of two raters.
+"""Submissions side by side: `pairing` loads and pairs sides, `comparison` tests their differences, `ranking` ranks many submissions.
 
-`pairing` loads and pairs sides, `comparison` tests their differences, `ranking` ranks many submissions, `repeated_runs` averages samples of
-one
-model, `margin_curve` shows the effect of tolerances, `agreement` compares raters, `board_rules` decides which submissions a board accepts.
+`reliability` shows how far scores can be trusted: samples of one model, raters, tolerances.
 """
 
 from evalsuite.analysis.leaderboard.comparison import Candidate, Comparison, compare

@@ -51,10 +51,9 @@ class PairedDifference:
     """The difference b - a over n pairs; all is None if there is no pair.
 
     `a` and `b` are means in [0, 1]. `low` and `high` are the limits of the difference at confidence 1 - alpha (Bonett and Price for 0/1
-    scores, else t, which covers graded differences at least as well as BCa at n = 15 to 100; with clusters t by CR2) and are not
-    adjusted. `p` is two-sided: exact McNemar for 0/1, else sign flips (of whole clusters with clusters); `p_adjusted` is Holm's over its
-    part
-    of the comparison. `effect` is Cohen's d_z. `wins` counts the instances on which b is better (smaller, if the stored score is
+    scores, else t, which covers graded differences at least as well as BCa at n = 15 to 100; with clusters t by CR2) and are not adjusted.
+    `p` is two-sided: exact McNemar for 0/1, else sign flips (of whole clusters with clusters); `p_adjusted` is Holm's over its part of the
+    comparison. `effect` is Cohen's d_z. `wins` counts the instances on which b is better (smaller, if the stored score is
     `lower_is_better`). `is_raw`: all numbers are on the own scale of a metric without bounds.
     """
 
@@ -97,27 +96,14 @@ def paired_difference(
     if not a:
         return PairedDifference(name=name, n=0, note="no instance in common that both were judged on")
     found = compare_paired(b, a, alpha=alpha)
-    tested = PairedDifference(
-        name=name,
-        n=found.n,
-        a=mean(a),
-        b=mean(b),
-        difference=found.difference,
-        low=found.interval.low,
-        high=found.interval.high,
-        interval_method=found.interval.method,
-        se=found.interval.se,
-        p=found.p,
-        method=found.method,
-        effect=found.effect,
-        wins=found.wins,
-        ties=found.ties,
-        losses=found.losses,
-        seed=found.seed,
-        n_resamples=found.n_resamples,
-        note=_few_flips(found, alpha),
-    )
+    names = ("n", "difference", "p", "method", "effect", "wins", "ties", "losses", "seed", "n_resamples")
+    same: dict[str, Any] = {name: getattr(found, name) for name in names} | _limits(found.interval)
+    tested = PairedDifference(name=name, a=mean(a), b=mean(b), note=_few_flips(found, alpha), **same)
     return tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha)
+
+
+def _limits(interval: Interval) -> dict[str, Any]:
+    return {"low": interval.low, "high": interval.high, "interval_method": interval.method, "se": interval.se}
 
 
 def _few_flips(significance: Significance, alpha: float) -> str:
@@ -135,9 +121,7 @@ def _over_clusters(
 ) -> PairedDifference:
     """Return the row with limits and p-value that treat whole clusters as independent instead of instances."""
     apart = differences(b, a)
-    totals = dict.fromkeys(clusters, 0.0)
-    for cluster, value in zip(clusters, apart, strict=True):
-        totals[cluster] += value
+    totals = _totals(apart, clusters)
     flipped: PairedTest = sign_flip(list(totals.values()), [0.0] * len(totals))
     interval: Interval = clustered_interval(apart, clusters, confidence=1 - alpha)
     if not interval.se and max(map(abs, apart)) <= 1:
@@ -145,29 +129,34 @@ def _over_clusters(
         interval = difference_interval(b, a, confidence=1 - alpha, effective=len(totals))
     return replace(
         tested,
-        low=interval.low,
-        high=interval.high,
-        interval_method=interval.method,
-        se=interval.se,
         p=flipped.p,
         method=f"{flipped.method} of clusters",
         n_clusters=len(totals),
         seed=flipped.seed,
         n_resamples=flipped.n_resamples,
+        **_limits(interval),
         note=(ONE_CLUSTER if len(totals) == 1 else said_of_few(len(totals), alpha)) or interval.note or flipped.note,
     )
+
+
+def _totals(values: Sequence[float], clusters: Sequence[str]) -> dict[str, float]:
+    """Return cluster -> the sum of its values."""
+    totals = dict.fromkeys(clusters, 0.0)
+    for cluster, value in zip(clusters, values, strict=True):
+        totals[cluster] += value
+    return totals
 
 
 def adjusted_differences(rows: Sequence[PairedDifference], alpha: float) -> list[PairedDifference]:
     """Return the rows with Holm's p-values over all of them that have one: they are one family. A note says if an interval disagrees."""
     at = [i for i, one in enumerate(rows) if one.p is not None]
     found = dict(zip(at, holm([p for one in rows if (p := one.p) is not None]), strict=True))
-    return [_with_adjusted(one, found[i], alpha) if i in found else one for i, one in enumerate(rows)]
-
-
-def _with_adjusted(row: PairedDifference, adjusted: float, alpha: float) -> PairedDifference:
-    disagrees = interval_note(row.low, row.high, p=row.p or 0.0, adjusted=adjusted, alpha=alpha)
-    return replace(row, p_adjusted=adjusted, note="; ".join(filter(None, (row.note, disagrees))))
+    adjusted_rows = list(rows)
+    for i, p in found.items():
+        row = rows[i]
+        disagrees = interval_note(row.low, row.high, p=row.p or 0.0, adjusted=p, alpha=alpha)
+        adjusted_rows[i] = replace(row, p_adjusted=p, note="; ".join(filter(None, (row.note, disagrees))))
+    return adjusted_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +191,7 @@ def plan_of(a: Sequence[float], b: Sequence[float], *, alpha: float, clusters: S
     apart, n = differences(b, a), len(a)
     binary = is_binary(a) and is_binary(b)
     if clusters is not None:
-        totals = dict.fromkeys(clusters, 0.0)
-        for cluster, value in zip(clusters, apart, strict=True):
-            totals[cluster] += value
+        totals = _totals(apart, clusters)
         apart, binary = [round(total * len(totals) / n, 9) for total in totals.values()], False
     return Plan(power_units(apart, binary=binary), mean(apart), alpha, n / len(apart))
 
@@ -218,8 +205,7 @@ class ScoreShift:
 
     `distance` in [0, 1] is the area between both cumulative distributions (Wasserstein's first distance): 0.1 means that scores moved by
     ten points on average. `p` comes from exchanging a and b within instances, or, if no instance is in both, between all of them: exact up
-    to
-    13 instances that differ, else drawn.
+    to 13 instances that differ, else drawn.
     """
 
     name: str
@@ -246,18 +232,9 @@ def score_shift(
     distance, p, drawn = (
         _exchanged_in_pairs(left, right, n_resamples, seed) if shared else _exchanged_in_all(left, right, n_resamples, seed)
     )
-    return ScoreShift(
-        name=name,
-        n_a=len(left),
-        n_b=len(right),
-        mean_a=sum(left) / len(left),
-        mean_b=sum(right) / len(right),
-        distance=distance,
-        p=p,
-        paired=bool(shared),
-        seed=seed if drawn else None,
-        n_resamples=n_resamples if drawn else None,
-    )
+    means: dict[str, Any] = {"mean_a": sum(left) / len(left), "mean_b": sum(right) / len(right)}
+    draws: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples} if drawn else {}
+    return ScoreShift(name=name, n_a=len(left), n_b=len(right), **means, distance=distance, p=p, paired=bool(shared), **draws)
 
 
 def adjusted_shifts(shifts: Sequence[ScoreShift]) -> list[ScoreShift]:
@@ -337,8 +314,7 @@ def paired_units(pairs: Sequence[Pair], how: PairingOptions) -> UnitPairs:
     """Return the units of the pairs. A unit that was not judged on one side is left out.
 
     A side without units of its own, such as a missing answer, has its score in each. For extra records that only one side has, the other
-    side,
-    which invented nothing, is right.
+    side, which invented nothing, is right.
     """
     found = UnitPairs([], [], [])
     for a, b in pairs:
@@ -373,8 +349,7 @@ def fields_by_unit(pairs: Sequence[Pair]) -> dict[str, UnitPairs]:
     """Return schema path -> the F1 of both sides in each unit that has the field on a side.
 
     If only one side has a field in a unit, the other is right: nothing was expected, and nothing invented. Results without units are one
-    unit
-    each, by their F1 over all.
+    unit each, by their F1 over all.
     """
     found: dict[str, UnitPairs] = {}
     alone = [(a, b) for a, b in pairs if not _has_unit_fields(a, b)]
@@ -388,7 +363,7 @@ def fields_by_unit(pairs: Sequence[Pair]) -> dict[str, UnitPairs]:
         n = max(len(column) for column in [*left.values(), *right.values()])
         for path in {**left, **right}:
             whole = found.setdefault(path, UnitPairs([], [], []))
-            columns = (_column(fields.get(path), n, lacking=result.status in ZERO) for fields, result in ((left, a), (right, b)))
+            columns = ([0.0] * n if result.status in ZERO else _filled(fields.get(path), n) for fields, result in ((left, a), (right, b)))
             for x, y in zip(*columns, strict=True):
                 if x is not None or y is not None:
                     whole.a.append(1.0 if x is None else x)
@@ -403,9 +378,7 @@ def _has_unit_fields(a: Result, b: Result) -> bool:
     return all(kept) or (any(kept) and (b if kept[0] else a).status in ZERO)
 
 
-def _column(column: list[UnitScore] | None, n: int, *, lacking: bool) -> list[UnitScore]:
-    if lacking:
-        return [0.0] * n
+def _filled(column: list[UnitScore] | None, n: int) -> list[UnitScore]:
     return [*(column or ()), *[None] * (n - len(column or ()))]
 
 
@@ -467,8 +440,7 @@ class Candidate:
     (both, baseline only, candidate only, neither) over the instances that were judged on both sides. `unjudged` names the shared instances
     that were not judged on one side: they are left out of `total`, and `bounds` are the limits of the difference over all shared instances
     (None if all were judged). `corrected` is the whole run's score after gold's errata, None if gold has none. `people` is the difference
-    that
-    human raters would find, if they labelled answers of both sides.
+    that human raters would find, if they labelled answers of both sides.
     """
 
     label: str
@@ -476,8 +448,8 @@ class Candidate:
     signature: str
     metadata: Mapping[str, str]
     total: PairedDifference
-    verdict: str
-    is_regression: bool
+    verdict: str = ""
+    is_regression: bool = False
     plan: Plan
     instances: tuple[Paired, ...]
     flips: tuple[Paired, ...]
@@ -508,9 +480,8 @@ class Candidate:
 class Comparison:
     """A baseline and n candidates. `warnings` are the differences that --force ignored, and unused labels.
 
-    `seed` seeds everything that draws; `level` is how much of gold it contains, a word of `status.LEVELS`. `part_of` is the number of
-    gold's
-    instances if a side was scored on fewer, None if all sides are whole.
+    `seed` seeds everything that draws; `level` is how much of gold it contains, a word of `redaction.LEVELS`. `part_of` is the number of
+    gold's instances if a side was scored on fewer, None if all sides are whole.
     """
 
     suite: str
@@ -614,21 +585,8 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
     beside = [pair for pair in shared if not how.raw and all(raw_value(result) is not None for result in pair)]
     clustered = dict.fromkeys(a.instance_id for a, _ in (*pairs, *beside))
     cluster_of = cluster_of_each(base, how, list(clustered)) if pairs else None
+    total, whole = _paired_row(other.label, pairs, how, cluster_of), paired_units(pairs, how)
     groups = base.groups or other.groups
-
-    def paired(name: str, chosen: Sequence[Pair], how: PairingOptions = how) -> PairedDifference:
-        units = paired_units(chosen, how)
-        row = paired_difference(name, units.a, units.b, alpha=how.alpha, clusters=units.clusters(cluster_of))
-        lower = is_lower_better(chosen, raw=how.raw)
-        wins, losses = (row.losses, row.wins) if lower else (row.wins, row.losses)
-        return replace(row, wins=wins, losses=losses, lower_is_better=lower, is_raw=how.raw)
-
-    total, whole = paired(other.label, pairs), paired_units(pairs, how)
-
-    def part(name: str, chosen: Sequence[Pair]) -> PairedDifference:
-        return replace(total, name=name) if len(chosen) == len(pairs) else paired(name, chosen)
-
-    both = paired_instances(shared, groups, how)
     full = Counter((how.value(a) == 1, how.value(b) == 1) for a, b in pairs)
     return Candidate(
         label=other.label,
@@ -636,31 +594,64 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
         signature=other.signature,
         metadata=other.metadata,
         total=total,
-        verdict="",
-        is_regression=False,
         # A difference must pass Holm's first step to be shown, whatever the others show.
         plan=plan_of(whole.a, whole.b, alpha=how.alpha / n_tests, clusters=whole.clusters(cluster_of)),
-        instances=both,
-        flips=tuple(with_texts(flip, base, other) for flip in flipped_instances(both)) if how.level == "cells" else flipped_instances(both),
         right=(full[True, True], full[True, False], full[False, True], full[False, False]),
-        by_scorer=(
-            *(part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()),
-            *(paired(name, chosen, replace(how, raw=True)) for name, chosen in pairs_by_scorer(beside).items()),
-            *(paired(name, *judged_by(chosen, how)) for name, chosen in pairs_by_further_scorer(shared).items()),
-        ),
-        by_group=tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items()),
-        # The paths of a schema reveal places in gold.
-        fields=tuple(field_differences(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),
+        **_parts(total, pairs, beside, shared, groups, how, cluster_of),
         shift=score_shifts(base, other, how) if how.shift else (),
-        unjudged=tuple(a.instance_id for a, b in shared if how.value(a) is None or how.value(b) is None)
-        if shows(how.level, "status")
-        else (),
         bounds=difference_bounds(shared, how) if len(pairs) < len(shared) and not how.raw else None,
-        only_baseline=tuple(name for name in base.results if name not in other.results),
-        only_candidate=tuple(name for name in other.results if name not in base.results),
         corrected=other.corrected,
         people=None if how.raw else human_difference(pairs, how.value, (base.labels, other.labels)),
+        **_shown_instances(base, other, shared, groups, how),
+        # The paths of a schema reveal places in gold.
+        fields=tuple(field_differences(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),
     )
+
+
+def _shown_instances(
+    base: RunSide, other: RunSide, shared: Sequence[Pair], groups: Mapping[str, Sequence[str]], how: PairingOptions
+) -> dict[str, Any]:
+    """Return the fields of a `Candidate` that name instances, as far as the reveal level allows."""
+    instances = paired_instances(shared, groups, how)
+    flips = flipped_instances(instances)
+    unjudged = [a.instance_id for a, b in shared if how.value(a) is None or how.value(b) is None]
+    return {
+        "instances": instances,
+        "flips": tuple(with_texts(flip, base, other) for flip in flips) if how.level == "cells" else flips,
+        "unjudged": tuple(unjudged) if shows(how.level, "status") else (),
+        "only_baseline": tuple(name for name in base.results if name not in other.results),
+        "only_candidate": tuple(name for name in other.results if name not in base.results),
+    }
+
+
+def _parts(
+    total: PairedDifference,
+    pairs: Sequence[Pair],
+    beside: Sequence[Pair],
+    shared: Sequence[Pair],
+    groups: Mapping[str, Sequence[str]],
+    how: PairingOptions,
+    cluster_of: Mapping[str, str] | None,
+) -> dict[str, Any]:
+    """Return the rows by scorer, those of raw values (`beside`) and of further scorers included, and by group."""
+
+    def part(name: str, chosen: Sequence[Pair]) -> PairedDifference:
+        return replace(total, name=name) if len(chosen) == len(pairs) else _paired_row(name, chosen, how, cluster_of)
+
+    raw = replace(how, raw=True)
+    scorers = [part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()]
+    scorers += [_paired_row(name, chosen, raw, cluster_of) for name, chosen in pairs_by_scorer(beside).items()]
+    scorers += [_paired_row(name, *judged_by(chosen, how), cluster_of) for name, chosen in pairs_by_further_scorer(shared).items()]
+    return {"by_scorer": tuple(scorers), "by_group": tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items())}
+
+
+def _paired_row(name: str, pairs: Sequence[Pair], how: PairingOptions, cluster_of: Mapping[str, str] | None) -> PairedDifference:
+    """Return the tested difference of the pairs' units; wins and losses follow the direction of the scores."""
+    units = paired_units(pairs, how)
+    row = paired_difference(name, units.a, units.b, alpha=how.alpha, clusters=units.clusters(cluster_of))
+    lower = is_lower_better(pairs, raw=how.raw)
+    wins, losses = (row.losses, row.wins) if lower else (row.wins, row.losses)
+    return replace(row, wins=wins, losses=losses, lower_is_better=lower, is_raw=how.raw)
 
 
 def _with_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]:

@@ -119,8 +119,7 @@ class SharedInstances:
         """Return the units of the only shared instance, for each run of `ranked`; None if there are more instances, or none has units.
 
         Each of several instances counts once, whatever its number of records, because these are dependent. A unit that was not judged in
-        some run is
-        left out.
+        some run is left out.
         """
         if len(self.ids) > 1 or self.direction == "lower" or not any(self.runs[i].units.get(self.ids[0]) for i in ranked):
             return None
@@ -200,11 +199,9 @@ class RunSide:
     """One scored submission: its n results by instance id in gold order, and the content of `run.json`.
 
     `clusters` are the groups that the suite names as clusters; `hidden`: gold is secret, so no reason may be shown. `n_instances` are those
-    of
-    all of gold, 0 if unknown; `exchanges` the questions and answers. `corrected` is the score after gold's errata, None without any;
+    of all of gold, 0 if unknown; `exchanges` the questions and answers. `corrected` is the score after gold's errata, None without any;
     `n_unapplied` of these are stale or expired. `labels` are human labels of its answers, by instance id; `unread` is why the saved ones
-    are not
-    used.
+    are not used.
     """
 
     label: str
@@ -341,8 +338,7 @@ class Paired:
     """An instance of both sides: both scores, None if one was not judged or may not be shown, and both reasons.
 
     Scores are in [0, 1], those of a metric without bounds on its own scale. If `lower_is_better`, a smaller stored score is a gain. A
-    change in
-    an instance of texts also has the question, the right answer, and both answers.
+    change in an instance of texts also has the question, the right answer, and both answers.
     """
 
     instance_id: str

@@ -1,19 +1,38 @@
-"""Entries -> Leaderboard: every number of a ranking is computed here, once."""
+"""Rank submissions: every number of a leaderboard, and the rules of a public board (time, number per team and day).
+
+The optional `board.yaml` -> `BoardRules`; mistakes are named by file and line.
+
+    title: Text to SQL, autumn
+    phases:
+      - {name: practice, opens: 2026-11-01, closes: 2026-11-15}
+      - {name: final, opens: 2026-11-20, closes: 2026-11-30T18:00+01:00}
+    per_day: 3            # new submissions of a team a day (UTC)
+    hidden: half          # a half of the instances is scored at the last close only
+    reveal: none          # how much of gold the public pages show
+    feedback: class       # and the private ones
+    url: https://example.org/board/
+
+A board with one phase has `opens` and `closes` at the top. A day without a time counts whole, in UTC.
+"""
 
 import hashlib
 import json
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import PurePath
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePath
+from typing import Any, Final
 
 from evalsuite.analysis.leaderboard.pairing import By, Direction, SharedInstances, direction_of, further_directions, what_forbids_ranking
-from evalsuite.analysis.leaderboard.repeated_runs import ModelSamples, models_of, newest_samples
+from evalsuite.analysis.leaderboard.reliability import ModelSamples, models_of, newest_samples
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import UsageError
-from evalsuite.core.status import FAULTY, STATUSES, UNJUDGED
+from evalsuite.core.errors import GoldError, UsageError, did_you_mean, write_error
+from evalsuite.core.status import FAULTY, LEVELS, STATUSES, UNJUDGED
+from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.runs.leaderboard_entries import Entry, without_names
+from evalsuite.runs.run_files import read_json, write_atomically
 from evalsuite.runs.run_scores import RunScores
 from evalsuite.stats.samples import SEED
 
@@ -64,13 +83,11 @@ class Leaderboard:
     """Ranked rows, best first, unreadable ones last, over the same n instances; and the settings that reproduce the ranking.
 
     `forced` lists the differences between runs that --force ranked anyway. `test` with `correction` over `family` pairs made the shared
-    ranks,
-    over those of one submission its rank interval, `n_resamples` draws with `seed` the chances to be first. `by_direction` says for each
-    column
-    of `by` which way is better: the parts that scores are shown by, and the further scorers, each over all that a run was scored on; those
-    of
-    `raw_columns` are means on a scale of their own. `part_of` is the number of gold's instances if these are fewer, None if all of gold is
-    ranked. `is_raw`: scores are means on the metric's own scale, which has no fixed range. `n_units` counts records if instances have many.
+    ranks, over those of one submission its rank interval, `n_resamples` draws with `seed` the chances to be first. `by_direction` says for
+    each column of `by` which way is better: the parts that scores are shown by, and the further scorers, each over all that a run was
+    scored on; those of `raw_columns` are means on a scale of their own. `part_of` is the number of gold's instances if these are fewer,
+    None if all of gold is ranked. `is_raw`: scores are means on the metric's own scale, which has no fixed range. `n_units` counts records
+    if instances have many.
     """
 
     suite: str
@@ -123,13 +140,51 @@ def make_leaderboard(
     """Rank entries over the instances that all of them have.
 
     Instances that the grader's side left unjudged count for no submission: one with such instances has no rank, or, with `allow_unscored`,
-    all
-    are ranked over the instances on which each of them was judged; one without any has no rank either way. With `samples` the submissions
-    of one `model_name` are samples of it, and rows are models, which are ranked by the means of their samples.
+    all are ranked over the instances on which each of them was judged; one without any has no rank either way. With `samples` the
+    submissions of one `model_name` are samples of it, and rows are models, which are ranked by the means of their samples.
 
     Raises:
         UsageError: no entry could be read, or runs differ in signature or instances without `force`.
     """
+    entries, notes, of_model = _entries_of_rows(entries, notes, samples=samples, anonymous=anonymous, force=force)
+    runs = [(entry, entry.scores) for entry in entries if entry.scores is not None]
+    if not runs:
+        why = f": {entries[0].name}: {entries[0].fault}" if entries and not anonymous else ""
+        raise UsageError(f"none of {len(entries)} submissions could be read{why}", hint="`evalsuite validate FOLDER` says what is wrong")
+    all_scores = [scores for _, scores in runs]
+    forced, table = _refuse_unlike(all_scores, force=force), SharedInstances(all_scores)
+    ranked, over = _rankable(table, allow_unscored=allow_unscored)
+    numbers = _ranking_numbers(over, ranked, memo)
+    places = dict(zip(ranked, numbers["submissions"], strict=True))
+    parts = table.places(by) if by else {}
+    rows = []
+    for i, (entry, _) in enumerate(runs):
+        model = of_model.get(entry.name)
+        rows.append(
+            replace(_ranked_row(entry, table, over, i, places.get(i), parts), samples=model.to_json() if model is not None else None)
+        )
+    rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.name))
+    broken = [RankedRow(name=entry.name, fault=entry.fault, metadata=entry.metadata) for entry in entries if entry.scores is None]
+    return Leaderboard(
+        rows=(*rows, *sorted(broken, key=lambda row: row.name)),
+        by=by,
+        by_direction={name: direction_of([name]) if by == "scorer" else table.direction for name in parts} | further_directions(table.runs),
+        forced=tuple(forced),
+        notes=(*notes, *_notes_on(table, over, len(ranked)), *table.notes),
+        confidence=CONFIDENCE,
+        n_new=sum(entry.is_new for entry in entries),
+        n_reused=sum(not entry.is_new and not entry.is_run for entry, _ in runs),
+        n_runs=sum(entry.is_run for entry, _ in runs),
+        anonymous=anonymous,
+        **{key: numbers[key] for key in ("test", "correction", "family", "seed", "n_resamples", "tau")},
+        **_description(table),
+    )
+
+
+def _entries_of_rows(
+    entries: Sequence[Entry], notes: Sequence[str], *, samples: bool, anonymous: bool, force: bool
+) -> tuple[Sequence[Entry], Sequence[str], Mapping[str, ModelSamples]]:
+    """Return (an entry for each row, notes, samples by model): with `samples` a row is a model, with `anonymous` it has no name."""
     of_model: Mapping[str, ModelSamples] = {}
     if samples:
         entries, left_out = newest_samples(entries)
@@ -137,53 +192,32 @@ def make_leaderboard(
         if alike := [entry.scores for entry in entries if entry.scores is not None]:
             _refuse_unlike(alike, force=force)
         entries, of_model = models_of(entries)
-    if anonymous:
-        entries, notes, of_model = without_names(entries), (), {}
-    runs = [(entry, entry.scores) for entry in entries if entry.scores is not None]
-    if not runs:
-        why = f": {entries[0].name}: {entries[0].fault}" if entries and not anonymous else ""
-        raise UsageError(f"none of {len(entries)} submissions could be read{why}", hint="`evalsuite validate FOLDER` says what is wrong")
-    forced = _refuse_unlike([scores for _, scores in runs], force=force)
-    table = SharedInstances([scores for _, scores in runs])
-    ungraded = [table.ungraded(i) for i in range(len(runs))]
-    judged = [any(value is not None for value in table.column(i, "score")) for i in range(len(runs))]
-    ranked = [i for i, left in enumerate(ungraded) if judged[i] and (allow_unscored or table.is_raw or not left)]
-    over = table.without(set().union(*(ungraded[i] for i in ranked)))
-    numbers = _ranking_numbers(over, ranked, memo)
-    places = dict(zip(ranked, numbers["submissions"], strict=True))
-    parts = table.places(by) if by else {}
-    rows = [
-        replace(
-            _ranked_row(entry, table, over, i, places.get(i), parts),
-            samples=of_model[entry.name].to_json() if entry.name in of_model else None,
-        )
-        for i, (entry, _) in enumerate(runs)
-    ]
-    rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.name))
-    broken = [RankedRow(name=entry.name, fault=entry.fault, metadata=entry.metadata) for entry in entries if entry.scores is None]
-    first, n_gold = table.runs[0], max(run.n_instances for run in table.runs)
-    return Leaderboard(
-        suite=first.suite,
-        rules=" and ".join(sorted({run.rules for run in table.runs})),
-        n_instances=len(table.ids),
-        direction=table.direction,
-        rows=(*rows, *sorted(broken, key=lambda row: row.name)),
-        signatures=tuple(sorted({run.signature for run in table.runs})),
-        by=by,
-        by_direction={name: direction_of([name]) if by == "scorer" else table.direction for name in parts} | further_directions(table.runs),
-        raw_columns=tuple(sorted({name for run in table.runs for name in run.further_raw})),
-        forced=tuple(forced),
-        notes=(*notes, *_notes_on(table, over, len(ranked)), *table.notes),
-        confidence=CONFIDENCE,
-        **{key: numbers[key] for key in ("test", "correction", "family", "seed", "n_resamples", "tau")},
-        n_new=sum(entry.is_new for entry in entries),
-        n_reused=sum(not entry.is_new and not entry.is_run for entry, _ in runs),
-        n_runs=sum(entry.is_run for entry, _ in runs),
-        anonymous=anonymous,
-        part_of=n_gold if len(table.ids) < n_gold else None,
-        is_raw=table.is_raw,
-        n_units=table.n_units(),
-    )
+    return (without_names(entries), (), {}) if anonymous else (entries, notes, of_model)
+
+
+def _rankable(table: SharedInstances, *, allow_unscored: bool) -> tuple[list[int], SharedInstances]:
+    """Return (the runs that get a rank, the table over the instances on which each of them was judged)."""
+    at = range(len(table.runs))
+    ungraded = [table.ungraded(i) for i in at]
+    judged = [i for i in at if any(value is not None for value in table.column(i, "score"))]
+    ranked = [i for i in judged if allow_unscored or table.is_raw or not ungraded[i]]
+    return ranked, table.without(set().union(*(ungraded[i] for i in ranked)))
+
+
+def _description(table: SharedInstances) -> dict[str, Any]:
+    """Return the fields of a `Leaderboard` that describe its runs."""
+    n_gold = max(run.n_instances for run in table.runs)
+    return {
+        "suite": table.runs[0].suite,
+        "rules": " and ".join(sorted({run.rules for run in table.runs})),
+        "n_instances": len(table.ids),
+        "direction": table.direction,
+        "signatures": tuple(sorted({run.signature for run in table.runs})),
+        "raw_columns": tuple(sorted({name for run in table.runs for name in run.further_raw})),
+        "part_of": n_gold if len(table.ids) < n_gold else None,
+        "is_raw": table.is_raw,
+        "n_units": table.n_units(),
+    }
 
 
 def _notes_on(table: SharedInstances, over: SharedInstances, n_ranked: int) -> Iterator[str]:
@@ -209,9 +243,7 @@ def _refuse_unlike(runs: Sequence[RunScores], *, force: bool) -> list[str]:
 def _ranked_row(
     entry: Entry, table: SharedInstances, over: SharedInstances, i: int, place: Mapping[str, Any] | None, parts: Mapping[str, Sequence[int]]
 ) -> RankedRow:
-    """Return the row of run i: with its `place` in the ranking `over` some instances, or without one. Counts are those of all in
-    `table`.
-    """
+    """Return the row of run i: with its `place` in the ranking `over` some instances, or without one. Counts are of all in `table`."""
     run, status, left = table.runs[i], table.column(i, "status"), table.ungraded(i)
     counts, n = Counter(status), len(status)
     own = over if place is not None else table.without(left) if len(left) < n else None
@@ -293,3 +325,219 @@ def _interval_of_mean(clusters: Sequence[str] | None, *, is_raw: bool) -> Callab
         return {"interval": None if found.low is None else [found.low, found.high], "method": found.method}
 
     return of
+
+
+BOARD_FILE: Final = "board.yaml"
+_PHASE_KEYS: Final = ("name", "opens", "closes")
+_KEYS: Final = ("title", "opens", "closes", "phases", "per_day", "hidden", "seed", "reveal", "feedback", "url")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """A period in which submissions are accepted: from `opens` to before `closes` (UTC), each None if there is no limit on that side."""
+
+    name: str = ""
+    opens: datetime | None = None
+    closes: datetime | None = None
+
+    def holds(self, moment: datetime) -> bool:
+        """Whether a moment is in the phase."""
+        return (self.opens is None or self.opens <= moment) and (self.closes is None or moment < self.closes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardRules:
+    """The host's rules of a board; without a `board.yaml` everything is accepted and all of gold is scored.
+
+    `per_day` limits the new submissions of a team a day (UTC). With `hides_half` a half of the instances, chosen by `seed`, is scored only
+    after the last phase has closed. `reveal` and `feedback` are levels of `redaction.LEVELS`, `url` is the address of the site.
+    """
+
+    title: str = ""
+    phases: tuple[Phase, ...] = ()
+    per_day: int | None = None
+    hides_half: bool = False
+    seed: int = SEED
+    reveal: str = "none"
+    feedback: str = "class"
+    url: str = ""
+
+    def phase(self, moment: datetime) -> Phase | None:
+        """Return the phase that contains a moment."""
+        return next((phase for phase in self.phases if phase.holds(moment)), None)
+
+    def why_closed(self, moment: datetime) -> str:
+        """Return why nothing is accepted at a moment, empty if submissions are accepted."""
+        if not self.phases or self.phase(moment) is not None:
+            return ""
+        if coming := [phase for phase in self.phases if phase.opens is not None and phase.opens > moment]:
+            return f"{coming[0].name or 'the board'} opens at {format_moment(coming[0].opens)}"
+        return f"{self.phases[-1].name or 'the board'} closed at {format_moment(self.phases[-1].closes)}"
+
+    def shown_ids(self, ids: Sequence[str], moment: datetime) -> tuple[str, ...]:
+        """Return the instances that are scored at a moment, in gold's order; empty for all of them.
+
+        The half depends on the seed and on each instance's own id, so that it stays the same when gold grows.
+        """
+        closes = self.phases[-1].closes if self.phases else None
+        if not self.hides_half or (closes is not None and moment >= closes):
+            return ()
+        drawn = sorted(ids, key=lambda name: hashlib.sha256(f"{self.seed}|{name}".encode("utf-8", "surrogatepass")).digest())
+        kept = set(drawn[: math.ceil(len(ids) / 2)])
+        return tuple(name for name in ids if name in kept)
+
+
+def format_moment(moment: datetime | None) -> str:
+    """Format a moment: `2026-11-30 18:00 UTC`."""
+    return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def read_board_rules(file: Path) -> BoardRules:
+    """Read the rules in a file. Raises `GoldError` with file and line for invalid values."""
+    where, fields, lines = file.name, dict[str, Any](), dict[str, str]()
+    with yaml_nodes(file, where) as (loader, node):
+        for key, value, place in _entries(node, where, _KEYS):
+            lines[key] = place
+            if key in ("opens", "closes"):
+                fields[key] = _moment(value, key, place)
+            elif key == "phases":
+                fields[key] = tuple(_phases(value, where))
+            else:
+                fields[key] = loader.construct_object(value, deep=True)
+    for key, value in fields.items():
+        _check(key, value, lines[key])
+    if "phases" in fields and (twice := [key for key in ("opens", "closes") if key in fields]):
+        raise GoldError(f"{lines[twice[0]]}: {twice[0]} next to phases", hint="move it into the phases")
+    if alone := {key: fields.pop(key) for key in ("opens", "closes") if key in fields}:
+        fields["phases"] = (_in_order(Phase(**alone), lines.get("closes", lines.get("opens", where))),)
+    hides = fields.pop("hidden", "none") == "half"
+    if hides and not (fields.get("phases") and fields["phases"][-1].closes):
+        raise GoldError(f"{lines['hidden']}: hidden: half needs a close, at which the other half is scored", hint="closes: 2026-11-30")
+    return replace(BoardRules(), hides_half=hides, **fields)
+
+
+def _entries(node: Any, where: str, known: Sequence[str]) -> Iterator[tuple[str, Any, str]]:
+    """Yield (key, node of the value, "file:line") of a mapping of known keys; nothing of an empty file."""
+    if node is None:
+        return
+    if node.id != "mapping":
+        raise GoldError(f"{where}:{node.start_mark.line + 1}: not a mapping", hint="write `key: value` lines")
+    for key_node, value_node in node.value:
+        key, place = str(key_node.value), f"{where}:{key_node.start_mark.line + 1}"
+        if key not in known:
+            raise GoldError(f"{place}: unknown key {key!r}", hint=did_you_mean(key, known))
+        yield key, value_node, place
+
+
+def _phases(node: Any, where: str) -> Iterator[Phase]:
+    if node.id != "sequence" or not node.value:
+        raise GoldError(
+            f"{where}:{node.start_mark.line + 1}: phases must be a list", hint="- {name: final, opens: 2026-11-20, closes: 2026-11-30}"
+        )
+    last: Phase | None = None
+    for item in node.value:
+        fields: dict[str, Any] = {}
+        place = f"{where}:{item.start_mark.line + 1}"
+        for key, value, at in _entries(item, where, _PHASE_KEYS):
+            fields[key], place = str(value.value) if key == "name" else _moment(value, key, at), at
+        phase = _in_order(Phase(**fields), place)
+        if last is not None and (last.closes is None or phase.opens is None or phase.opens < last.closes):
+            raise GoldError(f"{place}: a phase begins before the one above it has closed", hint="give both `closes` and `opens`, in order")
+        last = phase
+        yield phase
+
+
+def _in_order(phase: Phase, place: str) -> Phase:
+    if phase.opens is not None and phase.closes is not None and phase.closes <= phase.opens:
+        raise GoldError(
+            f"{place}: closes at {format_moment(phase.closes)}, before it opens at {format_moment(phase.opens)}", hint="exchange the two"
+        )
+    return phase
+
+
+def _moment(node: Any, key: str, place: str) -> datetime:
+    """Parse a moment; a day without a time is its beginning, or its end for `closes`."""
+    text = str(node.value).strip() if node.id == "scalar" else ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        hint = "write 2026-11-30, or with a time 2026-11-30T18:00+01:00"
+        raise GoldError(f"{place}: {key} must be a day or a moment, found {text or 'something else'!r}", hint=hint) from None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC) + timedelta(days=key == "closes" and len(text) <= len("2026-11-30"))
+
+
+def _check(key: str, value: Any, place: str) -> None:
+    """Raise for an invalid value of a key at the top."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    levels = "one of " + ", ".join(LEVELS)
+    wrong: Mapping[str, tuple[bool, str, str]] = {
+        "title": (not isinstance(value, str), "text", '"Autumn board"'),
+        "url": (
+            not isinstance(value, str) or not value.startswith(("https://", "http://")),
+            "an address, https://...",
+            "https://example.org/board/",
+        ),
+        "per_day": (not is_number or value < 1, "a whole number from 1", "3"),
+        "seed": (not is_number, "a whole number", "12345"),
+        "hidden": (value not in ("half", "none"), "half or none", "half"),
+        "reveal": (value not in LEVELS, levels, "none"),
+        "feedback": (value not in LEVELS, levels, "class"),
+    }
+    is_wrong, wanted, example = wrong.get(key, (False, "", ""))
+    if is_wrong:
+        raise GoldError(f"{place}: {key} must be {wanted}, found {value!r}", hint=f"for example {key}: {example}")
+
+
+# The team of `alpha--second try` is `alpha`.
+TEAM_ENDS = "--"
+
+
+class Admission:
+    """Accepts or rejects submissions. A file of the host records when each content was first accepted.
+
+    What was accepted once stays accepted, whatever its files' times and its current name; the same content is not counted twice.
+    """
+
+    def __init__(self, rules: BoardRules, file: Path, now: datetime, *, teams: Mapping[str, str] | None = None) -> None:
+        self._rules, self._file, self._now, self._teams = rules, file, now.astimezone(UTC), teams or {}
+        said = read_json(file)
+        known = said if isinstance(said, dict) else {}
+        # Submission hash -> (when it was accepted, its team).
+        self._taken = {str(key): (str(row[0]), str(row[1])) for key, row in known.items() if isinstance(row, list) and len(row) == 2}
+        self.notes: list[str] = []
+
+    def __call__(self, hashes: Mapping[str, str]) -> Collection[str]:
+        """Return the names of the rejected submissions; `notes` then say why. Raises `OutputError`."""
+        away, n_before = [], len(self._taken)
+        for name in sorted(hashes):
+            if why := self._why_not(name, hashes[name]):
+                away.append(name)
+                self.notes.append(f"{name} is not accepted: {why}")
+        if len(self._taken) > n_before:
+            # Saved at once: a content accepted before a close stays accepted, even if scoring fails.
+            taken = json.dumps({key: list(row) for key, row in self._taken.items()}, indent=1) + "\n"
+            try:
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(self._file, taken)
+            except OSError as error:
+                raise write_error(self._file, error) from error
+        return away
+
+    def received(self, submission_hash: str) -> str:
+        """Return when a content was first accepted, as `2026-11-22T14:30:00Z`; empty if unknown."""
+        return self._taken.get(submission_hash, ("", ""))[0]
+
+    def _why_not(self, name: str, content: str) -> str:
+        if content in self._taken:
+            return ""
+        if why := self._rules.why_closed(self._now):
+            return why
+        team, today = self._teams.get(name) or name.partition(TEAM_ENDS)[0], self._now.strftime("%Y-%m-%d")
+        n_today = sum(moment.startswith(today) and own == team for moment, own in self._taken.values())
+        if self._rules.per_day is not None and n_today >= self._rules.per_day:
+            tomorrow = (self._now + timedelta(days=1)).strftime("%Y-%m-%d")
+            limit = f"the limit is {self._rules.per_day} a day"
+            return f"{n_today} of {team!r} were accepted today, {limit}; it is checked again from {tomorrow} on"
+        self._taken[content] = (self._now.strftime("%Y-%m-%dT%H:%M:%SZ"), team)
+        return ""

@@ -1,36 +1,541 @@
 """Verify runs as receipts: a run folder against gold and submission, and a site's receipt against a team's own files.
 
-What a run must contain is recomputed from gold and the submission; everything else is named as not verified. A board accepts only runs that
-were verified, or that its owner signed.
+What a run must contain is recomputed from gold and the submission: its rows, which can be scored again here, its numbers; everything
+else is named as not verified. Of the run only its options are used: which instances, under which rules and limits. Its two files are
+untrusted: they have the form of a run, or are rejected. Nothing contacts the network. A board accepts only runs that were verified, or that
+their owner signed.
 """
 
 import json
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, get_type_hints
 
-from evalsuite.analysis.receipts import run_claims as replaying
-from evalsuite.analysis.receipts.run_claims import OWN_WORDS, VERSIONS, Claims, Finding, Replay, chosen_in, own_words, plain, read_claims
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UntrustedPluginError, UsageError
-from evalsuite.core.types import METADATA_ARRAY, Gold, Result, Submission
-from evalsuite.gold.errata import ERRATA_FILE, read_errata
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, FAULTS, EvalsuiteError, OutputError, UntrustedPluginError, UsageError
+from evalsuite.core.registry import fits, readable
+from evalsuite.core.types import METADATA_ARRAY, Fault, Gold, Result, Rule, Submission, Task
+from evalsuite.gold.connection_files import Connections
+from evalsuite.gold.errata import ERRATA_FILE, Errata, read_errata
 from evalsuite.gold.layouts import read_gold
-from evalsuite.readers.gold_files import find_spec, gold_hash
-from evalsuite.readers.limits import CLOCK, clock_of, resolve_limits
+from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, read_gold_files
+from evalsuite.readers.json_text import check_depth
+from evalsuite.readers.limits import CLOCK, Limits, clock_of, resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN
-from evalsuite.readers.submission_files import submission_hash
+from evalsuite.readers.submission_files import file_contents, hash_of, submission_hash, uncertain_instances
+from evalsuite.runs.batch_scoring import asks_judge, is_batch
+from evalsuite.runs.databases import Databases, connection_of, has_query
+from evalsuite.runs.errata_scores import correct, unapplied
+from evalsuite.runs.executors import default_jobs
+from evalsuite.runs.gold_queries import is_scored_by, query_files
+from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
+from evalsuite.runs.instance_checks import is_pair, skip_unscorable
 from evalsuite.runs.leaderboard_entries import Place
+from evalsuite.runs.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.runs.rescoring import place_of
-from evalsuite.runs.run_files import read_json, result_line
+from evalsuite.runs.run_files import RESULT_KEYS, UNITS, is_intact, json_safe, read_json, result_line, whole_units
+from evalsuite.runs.run_folder import RESULTS, RUN
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.run_result import Run
 from evalsuite.runs.scoring import Progress, run
-from evalsuite.runs.signing import read_public_key, why_not_sealed, why_not_signed
-from evalsuite.runs.submission_reader import read_submission_in_worker
+from evalsuite.runs.shards import parse_shard
+from evalsuite.runs.signature import VERDICT_PACKAGES, rules_name
+from evalsuite.runs.signing import claimed_signer, read_public_key, root_of, why_not_sealed, why_not_signed
+from evalsuite.runs.submission_checks import with_notes
+from evalsuite.runs.submission_reader import read_submission_in_worker, read_unit_columns
+from evalsuite.runs.summary import summarise
 from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
+from evalsuite.sql import is_embedded
+
+_OBJECT: Final = Mapping[str, Any]
+# Every key that a run.json may have, and its type; those in `_OPTIONAL` may be absent.
+_KEYS: Final[Mapping[str, Any]] = {
+    "schema_version": int,
+    "signature": str,
+    "options": _OBJECT,
+    "options.rules": Rule,
+    "options.only": list[str],
+    "options.filter": str | None,
+    "options.group": str | None,
+    "options.limits": Mapping[str, float],
+    "options.layout": str,
+    "options.mode": str,
+    "options.shard": str,
+    "options.live_gold": bool,
+    "options.as_of": str,
+    "options.questions": str,
+    "options.allow_programs": bool,
+    "options.invalid_as": Literal["zero"],
+    "options.ves": bool,
+    "submission": _OBJECT,
+    "submission.folder": str,
+    "submission.n_objects": int,
+    "submission.hash": str,
+    "gold": _OBJECT,
+    "gold.folder": str,
+    "gold.hash": str,
+    "gold.layout": str,
+    "summary": _OBJECT,
+    "corrections": _OBJECT,
+    "corrections.day": str,
+    "corrections.hash": str,
+    "corrections.applied": list[Mapping[str, Any]],
+    "groups": _OBJECT,
+    "judge": _OBJECT,
+    "sql": _OBJECT,
+    "living_gold": Mapping[str, Mapping[str, Any]],
+    "databases": Mapping[str, str],
+    "metadata": _OBJECT,
+    "notes": _OBJECT,
+    "warnings": list[str],
+    "receipt": _OBJECT,
+    "receipt.isolation": str,
+    "receipt.jobs": int,
+    "receipt.python": str,
+    "receipt.system": str,
+    "seconds": float,
+    "root": str,
+    "digests": _OBJECT,
+}
+# Keys of run.json about the maker and the making of a run, which cannot be verified later.
+OWN_WORDS: Final = ("receipt", "metadata")
+# The parts of a signature that name installed versions.
+VERSIONS: Final = frozenset({"evalsuite", *VERDICT_PACKAGES})
+# Deeper than any answer is read, and so deeper than anything that a run records of one.
+_DEEPEST: Final = 200
+_OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "live_gold", "as_of", "questions", "allow_programs", "invalid_as", "ves")
+_OPTIONAL: Final = frozenset(
+    {"corrections", "root", "judge", "sql", "living_gold", "databases", *(f"options.{name}" for name in _OPTIONAL_OPTIONS)}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One checked item: whether it is as it must be, and what was found. `differs` names the differences."""
+
+    name: str
+    good: bool
+    says: str
+    differs: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as data."""
+        return {"name": self.name, "good": self.good, "says": self.says, "differs": list(self.differs)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """The `run.json` object of a run folder, and its n rows in file order: of right form, but not yet verified."""
+
+    folder: Path
+    run: Mapping[str, Any]
+    rows: tuple[Result, ...]
+
+    @property
+    def entry(self) -> RunEntry:
+        """The run as an entry of the history."""
+        return RunEntry(folder=self.folder, run=self.run, tags=())
+
+
+def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding], Claims | None]:
+    """Return the findings on the two files by themselves, and their claims; None if these are unusable.
+
+    A `units.parquet` next to them is parsed in a worker, unless the `isolation` is none.
+
+    Raises:
+        UsageError: there is no finished run.
+    """
+    refuse_submission(folder)
+    try:
+        run, results = (folder / RUN).read_bytes(), (folder / RESULTS).read_bytes()
+    except OSError:
+        raise UsageError(f"no finished run in {folder}", hint=f"a run folder contains {RUN} and {RESULTS}") from None
+    intact = is_intact(run, results)
+    if intact is None:
+        says = "contains no digests: changed at its end, or written by an earlier version"
+        return [
+            Finding(name=RUN, good=False, says=says),
+            Finding(name=RESULTS, good=False, says="cannot be checked: no digest of it"),
+        ], None
+    words = ("is not what was written", "as it was written")
+    found = [Finding(name=name, good=good, says=words[good]) for name, good in zip((RUN, RESULTS), intact, strict=True)]
+    if not all(intact):
+        return found, None
+    # Matching digests do not show who made them: from here on, only files in the form of a run are read.
+    said, wrong = _run_of(run)
+    rows, wrong_rows = _rows_of(results)
+    if wrong or wrong_rows:
+        return [_formed(RUN, wrong), _formed(RESULTS, wrong_rows)], None
+    try:
+        return found, Claims(
+            folder=folder, run=said, rows=tuple(whole_units(folder, rows, read=None if isolation == "none" else read_unit_columns))
+        )
+    except OutputError as error:
+        return [*found, Finding(name=UNITS, good=False, says="is not what was written", differs=(error.message,))], None
+
+
+def _formed(name: str, wrong: list[str]) -> Finding:
+    says = "is not as a run writes it" if wrong else "as it was written"
+    return Finding(name=name, good=not wrong, says=says, differs=tuple(wrong))
+
+
+def _run_of(data: bytes) -> tuple[Mapping[str, Any], list[str]]:
+    """Return (the object of a run.json, what is wrong with its form)."""
+    said = _object(data)
+    if said is None:
+        return {}, ["not one JSON object with each key once"]
+    wrong = [f"unknown key {key!r}" for key in said if key not in _KEYS]
+    for path, annotation in _KEYS.items():
+        top, _, key = path.partition(".")
+        holder = said.get(top) if key else said
+        if not isinstance(holder, dict):
+            continue
+        if (key or top) in holder:
+            if not fits(holder[key or top], annotation):
+                wrong.append(f"{path} must be {readable(annotation)}")
+        elif path not in _OPTIONAL:
+            wrong.append(f"{path} is missing")
+    return said, wrong
+
+
+def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
+    """Return (the rows of a results.jsonl, what is wrong with their form)."""
+    *lines, rest = data.split(b"\n")
+    wrong = ["the last line is incomplete"] if rest else []
+    rows = []
+    for number, line in enumerate(lines, 1):
+        # Some readers treat a bare CR as the end of a line.
+        said = _object(line) if b"\r" not in line else None
+        late = (said or {}).pop("strict_fault", None)
+        if said is None or said.keys() != _row_types().keys() or not _is_late(late):
+            wrong.append(f"line {number}: not a result line")
+            continue
+        unfit = [key for key, annotation in _row_types().items() if not fits(said[key], annotation)]
+        if unfit:
+            wrong.append(f"line {number}: {', '.join(f'{key} must be {readable(_row_types()[key])}' for key in unfit)}")
+            continue
+        rows.append(Result(**said, strict_fault=None if late is None else Fault(**late)))
+    return tuple(rows), wrong
+
+
+def _is_late(said: Any) -> bool:
+    """Whether a `strict_fault` is one that a run writes, or absent."""
+    return said is None or (fits(said, dict[str, str]) and said.keys() == {"code", "detail"} and said["code"] in FAULTS)
+
+
+def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+    """Return what stays an unverified claim of the run, as (name, value): its maker, cost, and versions that are not installed here.
+
+    `expected` is the run.json object as it must be, `places` are the folders of gold and submission that were checked.
+    """
+    said = claims.run
+    yield from _of_making(claims)
+    then, now = (dict(part.partition(":")[::2] for part in each["signature"].split("|")) for each in (said, expected))
+    moved = [name for name in now if name in VERSIONS and then.get(name) != now[name]]
+    yield from ((f"signature.{name}", f"{then.get(name, 'none')} then, {now[name]} now") for name in moved)
+    for side, place in places.items():
+        if place.resolve() != Path(said[side]["folder"]).resolve():
+            yield f"{side}.folder", f"{said[side]['folder']}, checked was {place}"
+    yield from ((key, plain(said[key])) for key in ("judge", "sql", "living_gold", "databases") if key in said)
+    if "corrections" in said:
+        yield "corrections.day", f"{said['corrections']['day']}, the day of the errata"
+    if signer := claimed_signer(claims.folder):
+        yield "signed by", f"{signer}; --key FILE.pub requires the signature of a key"
+    entry = read_run(claims.folder)
+    if entry is not None and entry.tags:
+        yield "tags", " ".join(f"#{tag}" for tag in entry.tags)
+
+
+def _of_making(claims: Claims) -> Iterator[tuple[str, str]]:
+    """Yield the claims about the maker and the making of the run."""
+    said = claims.run
+    for part in OWN_WORDS:
+        yield from ((f"{part}.{key}", value if isinstance(value, str) else plain(value)) for key, value in said[part].items())
+    yield from ((f"metadata.{key}", "not recorded") for key in METADATA_KEYS if key not in said["metadata"])
+    yield "seconds", f"{said['seconds']:g}, and those of each row"
+    if n_timed := sum("time_ratio" in row.details for row in claims.rows):
+        yield "details.time_ratio", f"of {n_timed} {'row' if n_timed == 1 else 'rows'}"
+
+
+def plain(value: Any) -> str:
+    """Return a value as one text, the same for equal values: keys sorted, 1.0 as 1, and true as neither."""
+    return json.dumps(json.loads(json.dumps(value, default=json_safe), parse_float=_number), sort_keys=True)
+
+
+def _number(text: str) -> int | float:
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def are_numbers(said: Mapping[str, Any]) -> bool:
+    """Whether an object has the form of the errata's `corrected`: a status and the three numbers."""
+    keys = ("status", "score", "official", "strict")
+    return said.keys() == set(keys) and all(fits(said[key], _row_types()[key]) for key in keys)
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    """Return the JSON object in some bytes, None for anything else, or with a repeated key, which readers interpret differently."""
+    try:
+        said = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
+        check_depth(said, _DEEPEST)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return said
+
+
+@cache
+def _row_types() -> Mapping[str, Any]:
+    hints = get_type_hints(Result)
+    return {key: hints[key] for key in RESULT_KEYS}
+
+
+JUDGE, QUERY, LIVING = "it needs a judge", "its answer is a query", "its gold comes from a query"
+NO_JAIL = "a program is run only with --allow-programs"
+ELSEWHERE, AT_ONCE, UNPICKED = "not in this run", "scored with all answers at once", "not in the sample"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """The plan of a run: n tasks in gold order, `among` the tasks of which they are a shard.
+
+    By instance id: `settled` are the results that need no scoring, `outside` says why others cannot be scored again here.
+    """
+
+    gold: Gold
+    submission: Submission
+    errata: Errata | None
+    limits: Limits
+    options: RunOptions
+    rules: Rule
+    tasks: tuple[Task, ...]
+    among: tuple[Task, ...]
+    settled: Mapping[str, Result]
+    outside: Mapping[str, str]
+
+    @property
+    def ids(self) -> list[str]:
+        """The instance ids of the required rows, in their order."""
+        return [task.instance.instance_id for task in self.tasks]
+
+    def elsewhere(self) -> dict[str, str]:
+        """Return the instances of gold that the run does not cover, each with the option that left it out."""
+        named = {"only": self.options.only, "filter": self.options.pattern, "group": self.options.group, "shard": self.options.shard}
+        chosen = ", ".join(f"--{name}" for name, value in named.items() if value)
+        known = set(self.ids)
+        return {one.instance_id: f"{ELSEWHERE} ({chosen})" for one in self.gold.instances if one.instance_id not in known}
+
+
+def replay_of(
+    claims: Claims, gold: Gold, submission: Submission, databases_folder: Path | None = None, questions: Path | None = None
+) -> Replay:
+    """Return the plan of the run that `claims` describes, over a gold that was read with these `questions`.
+
+    Raises:
+        EvalsuiteError: no such run of this gold and submission is possible.
+    """
+    options = _options(claims.run)
+    errata = read_errata(gold, day=options.errata_day)
+    limits = resolve_limits(gold.suite.limits, options.limits)
+    options = replace(options, rules=chosen_in(claims.run, gold), databases=databases_folder, questions=questions)
+    chosen = options.rules or gold.suite.rules
+    choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
+    among = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
+    tasks = among if options.shard is None else options.shard.of(among)
+    patched = {entry.id: entry.instance for entry in errata.entries if entry.instance is not None} if errata is not None else {}
+    databases = Databases(gold, submission.folder, limits=limits, jobs=default_jobs(), isolation="process", folder=databases_folder)
+    settled, outside = {}, {}
+    with closing(databases):
+        for task in tasks:
+            name = task.instance.instance_id
+            variants = [task, *([replace(task, instance=patched[name])] if name in patched else [])]
+            # If the databases are available, a pair of queries is run again.
+            early = [None if databases_folder is not None and is_pair(variant) else skip_unscorable(variant) for variant in variants]
+            if early[0] is not None and None not in early:
+                settled[name] = early[0]
+            elif why := _outside(variants, databases, live=options.live_gold):
+                outside[name] = why
+    return Replay(
+        gold=gold,
+        submission=submission,
+        errata=errata,
+        limits=limits,
+        options=options,
+        rules=rules_of(gold, chosen),
+        tasks=tuple(tasks),
+        among=tuple(among),
+        settled=settled,
+        outside=outside,
+    )
+
+
+def _options(run: Mapping[str, Any]) -> RunOptions:
+    """Return the options that a run.json names; raises `UsageError` for an invalid shard or day."""
+    said, day = run["options"], run.get("corrections", {}).get("day")
+    try:
+        errata_day = date.fromisoformat(day) if day else None
+    except ValueError:
+        raise UsageError(f"corrections.day is not a day: {day!r}") from None
+    return RunOptions(
+        rules=said["rules"],
+        only=tuple(said["only"]),
+        pattern=said["filter"],
+        group=said["group"],
+        limits=said["limits"],
+        layout=said.get("layout"),
+        mode=said.get("mode"),
+        shard=parse_shard(said.get("shard")),
+        live_gold=said.get("live_gold", False),
+        as_of=said.get("as_of"),
+        allow_programs=said.get("allow_programs", False),
+        invalid_as=said.get("invalid_as"),
+        ves=said.get("ves", False),
+        errata_day=errata_day,
+        metadata=run["metadata"],
+        save=False,
+    )
+
+
+def chosen_in(run: Mapping[str, Any], gold: Gold) -> Rule | None:
+    """Return the chosen rules from the signature: run.json's `options` contain those of the score, chosen or not."""
+    word = dict(part.partition(":")[::2] for part in run["signature"].split("|")).get("rules")
+    known: dict[str, Rule | None] = {rules_name("default", gold.layout): None, rules_name("official", gold.layout): "official"}
+    known[rules_name("strict", gold.layout)] = "strict"
+    if word not in known:
+        raise UsageError(f"the signature names no rules of this gold: {word!r}")
+    return known[word]
+
+
+def _outside(variants: Sequence[Task], databases: Databases, *, live: bool) -> str:
+    """Return why a task, with gold's checks and those of the errata, cannot be scored again offline; empty if it can.
+
+    This depends on gold and the submission, and with `live` on whether the run took gold from queries although there is a table too.
+    """
+    for task in variants:
+        batch = [check.scorer for check in task.instance.checks if SCORERS.load(check.scorer).marker.reads == "batch"]
+        if asks_judge(task) or (is_batch(task) and not all(map(SCORERS.plugin_batch, batch))):
+            return JUDGE
+        if has_query(task) and _leads_away(task, databases):
+            return QUERY
+        living = any(query_files(task, check, live=live) for check in task.instance.checks if is_scored_by(task, check))
+        if living and _leads_away(task, databases, gold=True):
+            return LIVING
+    return ""
+
+
+def _leads_away(task: Task, databases: Databases, *, gold: bool = False) -> bool:
+    """Whether gold maps a task to a connection, even one that cannot be opened here; a file of --databases does not count."""
+    try:
+        connections: Connections = databases.connections()
+        if not gold:
+            connection = connection_of(task, connections)
+            return connection is not None and (connections.databases is None or not is_embedded(connection))
+        return any(connections.of_instance(task.instance, check.parameters) is not None for check in task.instance.checks)
+    except EvalsuiteError:
+        return True
+
+
+def expected_rows(replay: Replay, fresh: Mapping[str, Result], claims: Claims) -> tuple[Result, ...]:
+    """Return the n rows as they must be, in gold order: scored again, or as claimed by the run, with the notes of both."""
+    claimed = {row.instance_id: row for row in claims.rows}
+    rows = [_with_time(fresh.get(name, claimed[name]), claimed[name]) for name in replay.ids]
+    rows = [replace(row, details={key: value for key, value in row.details.items() if key != "notes"}) for row in rows]
+    inodes = gold_inodes(replay.gold.folder) | (replay.errata.inodes if replay.errata is not None else frozenset())
+    noted = with_notes(replay.tasks, rows, inodes, among=replay.among)
+    return tuple(replace(row, seconds=claimed[row.instance_id].seconds) for row in noted)
+
+
+def _with_time(row: Result, claimed: Result) -> Result:
+    """Return the row of a right answer with the ratio of times that the run claims, because a measured one would differ."""
+    ratio = claimed.details.get("time_ratio")
+    timed = row.official == 1 and row.scorer == "sql_match" and isinstance(ratio, int | float) and 0 < ratio < math.inf
+    return replace(row, details={**row.details, "time_ratio": ratio}) if timed else row
+
+
+def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: Run | None) -> dict[str, Any]:
+    """Return the run.json object that a run of these rows writes. What cannot be recomputed is taken from the run's claims."""
+    said, groups = claims.run, {task.instance.instance_id: task.instance.groups for task in replay.tasks}
+    why, contents = set(replay.outside.values()), file_contents(replay.submission)
+    living = said.get("living_gold", {}) if LIVING in why else {}
+    handed_in = [task.instance.instance_id for task in replay.tasks if task.answer is not None]
+    clusters = replay.gold.suite.extra.get("clusters", ())
+    parts = dict(part.partition(":")[::2] for part in said["signature"].split("|")) if living else {}
+    signed = signature_of(replay.gold, chosen=replay.options.rules or replay.gold.suite.rules, limits=replay.limits,
+                          living=str(parts.get("living", "")), programs=replay.options.allow_programs,
+                          invalid_as=replay.options.invalid_as)  # fmt: skip
+    return Run(
+        gold=replay.gold,
+        submission=replay.submission,
+        rules=replay.rules,
+        signature=signed,
+        options=replay.options,
+        results=tuple(rows),
+        summary=summarise(
+            rows, rules=replay.rules, groups=groups, submitted=handed_in, clusters=clusters, n_instances=len(replay.gold.instances)
+        ),
+        groups=by_tag(replay.tasks),
+        judge=said.get("judge") if JUDGE in why else None,
+        sql=said.get("sql") if QUERY in why or replay.options.databases is not None else None,
+        living_gold=living,
+        databases=said.get("databases"),
+        warnings=_warnings(replay, rows, said, again, living=bool(living)),
+        folder=None,
+        receipt=said["receipt"],
+        corrections=_corrections(replay, rows, said, again),
+        submission_hash=hash_of(contents),
+        unsure=uncertain_instances(replay.tasks, rows, contents),
+        seconds=said["seconds"],
+        root=_root(replay, rows, said, contents, living=bool(living)),
+    ).to_json()
+
+
+def _root(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], contents: Mapping[str, str], *, living: bool) -> str:
+    """Return the root; joined parts have none, and over gold from a query it is the run's own claim."""
+    if "shards" in said["receipt"]:
+        return ""
+    if living:
+        return str(said.get("root", ""))
+    return root_of(replay.tasks, rows, read_gold_files(replay.gold.folder, replay.gold.spec_file).digests, contents)
+
+
+def _warnings(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], again: Run | None, *, living: bool) -> tuple[str, ...]:
+    """Return the warnings; those about gold from queries are the run's own claim."""
+    if living:
+        return tuple(said["warnings"])
+    before, after = warnings_of(replay.gold, replay.submission, replay.tasks, rows), unapplied(replay.errata, replay.tasks)
+    more = [text for text in (again.warnings if again is not None else ()) if text not in {*before, *after}]
+    return (*before, *more, *after)
+
+
+def _corrections(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], again: Run | None) -> dict[str, Any]:
+    """Return the corrected score with its patched instances scored again; those that cannot be are as the run claims."""
+    claimed = {str(row.get("instance_id")): row.get("corrected") for row in said.get("corrections", {}).get("applied", ())}
+    fresh = {row["instance_id"]: row["corrected"] for row in again.corrections.get("applied", ())} if again is not None else {}
+    before = {row.instance_id: row for row in rows}
+
+    def patched(tasks: Sequence[Task]) -> Iterator[Result]:
+        for task in tasks:
+            name = task.instance.instance_id
+            numbers = fresh.get(name) if name in fresh else claimed.get(name)
+            if (early := skip_unscorable(task)) is not None:
+                yield early
+            elif isinstance(numbers, dict) and are_numbers(numbers):
+                yield replace(before[name], **numbers)
+
+    return correct(replay.tasks, rows, replay.errata, patched, rules=replay.rules)
+
 
 # Faults for which the grader's side of this machine may lack something: then the row can be neither confirmed nor refuted.
 _ABSENT: Final = frozenset({"NEEDS_CONNECTION", "NEEDS_EXTRA"})
@@ -41,8 +546,7 @@ class Verified:
     """All findings about a run: `n_verified` of the `n_gold` rows that gold needs were scored again and are equal.
 
     `left_out` says by instance id why a row was not scored again, `claimed` are the run's unverified claims, as (name, value). `seed`
-    reproduces
-    the sample, None if nothing was drawn.
+    reproduces the sample, None if nothing was drawn.
     """
 
     name: str
@@ -106,8 +610,7 @@ def verify(
         sample: how many instances are scored again (None: all), chosen by `seed` (None: a new one).
         databases: --databases; answers that are queries of files in it are run again.
         questions: the file of questions if it is not in gold's folder. The one that the run names is not read, because it decides what may
-            run
-            where.
+            run where.
         key: the public key with which the run must be signed.
 
     If gold, the submission or the list of rows is not as it must be, nothing is scored again.
@@ -116,26 +619,20 @@ def verify(
         UsageError: no finished run there, a folder of either side is gone, the run had a file of questions and none is given, or gold
             brings plugins and the user did not name it.
     """
-    signer = read_public_key(key) if key is not None else None
-    found, claims = read_claims(folder, isolation)
-    if signer is not None:
-        why = why_not_signed(folder, signer)
-        found.append(Finding(name="signature", good=not why, says=why or f"made with the key of {key}"))
+    found, claims = _signed_claims(folder, key, isolation)
     name = folder.resolve().name
     if claims is None:
         return Verified(name=name, findings=tuple(found), notes=("nothing else was checked: the run's own files cannot be trusted",))
-    gold_folder = place_of(claims.entry, claims.run["gold"]["folder"], gold, SPEC_PATTERN, "gold")
-    pattern = f"{METADATA_ARRAY}*" if claims.run["gold"]["layout"] == "original" else "*"
-    handed_in = place_of(claims.entry, claims.run["submission"]["folder"], submission, pattern, "submission")
-    if (said := claims.run["options"].get("questions")) and questions is None:
-        raise UsageError(f"the run was made with the questions of {said}", hint="--questions FILE: one that you trust")
-    of_gold, read = _check_gold(claims, gold_folder, questions)
-    of_submission, answers = _check_submission(claims, handed_in, read, isolation)
+    places = _places(claims, gold, submission)
+    if (recorded := claims.run["options"].get("questions")) and questions is None:
+        raise UsageError(f"the run was made with the questions of {recorded}", hint="--questions FILE: one that you trust")
+    of_gold, read = _check_gold(claims, places["gold"], questions)
+    of_submission, answers = _check_submission(claims, places["submission"], read, isolation)
     stopped = Verified(name=name, findings=(*found, of_gold, of_submission), notes=("nothing was scored again",))
     if read is None or answers is None or not (of_gold.good and of_submission.good):
         return stopped
     try:
-        replay = replaying.replay_of(claims, read, answers, databases, questions)
+        replay = replay_of(claims, read, answers, databases, questions)
     except EvalsuiteError as error:
         return replace(stopped, findings=(*stopped.findings, Finding(name="plan", good=False, says=error.message)))
     stopped = replace(stopped, findings=(*stopped.findings, _check_rows(claims, replay)), n_gold=len(replay.gold.instances))
@@ -143,18 +640,12 @@ def verify(
         return stopped
     permitted = allow_programs and replay.options.allow_programs
     ids, left_out, seed = _draw_sample(replay, sample, seed)
-    again = None
-    if unsettled := tuple(name for name in ids if name not in replay.settled):
-        options = replace(
-            replay.options, only=unsettled, pattern=None, group=None, shard=None, metadata={}, allow_programs=permitted, ves=False
-        )
-        again = run(handed_in, gold_folder, replace(options, isolation=isolation, jobs=jobs), progress=progress)
-    fresh = {name: replay.settled[name] for name in ids if name in replay.settled}
-    fresh |= {row.instance_id: row for row in again.results} if again is not None else {}
+    how = replace(replay.options, allow_programs=permitted, isolation=isolation, jobs=jobs)
+    fresh, again = _score_again(replay, ids, places, how, progress)
     left_out |= _beyond_this_machine(fresh, claims, programs=replay.options.allow_programs and not permitted)
     fresh = {name: row for name, row in fresh.items() if name not in left_out}
-    rows = replaying.expected_rows(replay, fresh, claims)
-    expected = replaying.expected_run(replay, rows, claims, again)
+    rows = expected_rows(replay, fresh, claims)
+    expected = expected_run(replay, rows, claims, again)
     wrong = _differing_rows(claims.rows, rows)
     return replace(
         stopped,
@@ -162,9 +653,38 @@ def verify(
         notes=(),
         n_verified=len(fresh.keys() - wrong.keys()),
         left_out={**replay.elsewhere(), **left_out},
-        claimed=tuple(own_words(claims, expected, places={"gold": gold_folder, "submission": handed_in})),
+        claimed=tuple(own_words(claims, expected, places=places)),
         seed=seed,
     )
+
+
+def _signed_claims(folder: Path, key: Path | None, isolation: str) -> tuple[list[Finding], Claims | None]:
+    signer = read_public_key(key) if key is not None else None
+    found, claims = read_claims(folder, isolation)
+    if signer is not None:
+        why = why_not_signed(folder, signer)
+        found.append(Finding(name="signature", good=not why, says=why or f"made with the key of {key}"))
+    return found, claims
+
+
+def _places(claims: Claims, gold: Path | None, submission: Path | None) -> dict[str, Path]:
+    """Return the folders of gold and submission. Raises `UsageError` if one is gone."""
+    run_ = claims.run
+    pattern = f"{METADATA_ARRAY}*" if run_["gold"]["layout"] == "original" else "*"
+    gold = place_of(claims.entry, run_["gold"]["folder"], gold, SPEC_PATTERN, "gold")
+    return {"gold": gold, "submission": place_of(claims.entry, run_["submission"]["folder"], submission, pattern, "submission")}
+
+
+def _score_again(
+    replay: Replay, ids: Sequence[str], places: Mapping[str, Path], options: RunOptions, progress: Progress | None
+) -> tuple[dict[str, Result], Run | None]:
+    """Return (the results of these instances now, the run that scored them, None if none needs scoring)."""
+    fresh, again = {name: replay.settled[name] for name in ids if name in replay.settled}, None
+    if unsettled := tuple(name for name in ids if name not in replay.settled):
+        options = replace(options, only=unsettled, pattern=None, group=None, shard=None, metadata={}, ves=False)
+        again = run(places["submission"], places["gold"], options, progress=progress)
+        fresh |= {row.instance_id: row for row in again.results}
+    return fresh, again
 
 
 def _check_gold(claims: Claims, folder: Path, questions: Path | None) -> tuple[Finding, Gold | None]:
@@ -233,11 +753,11 @@ def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[
     together = {
         task.instance.instance_id for task in replay.tasks if any(SCORERS.plugin_batch(check.scorer) for check in task.instance.checks)
     }
-    left_out |= {name: replaying.AT_ONCE for name in names if name in together}
+    left_out |= {name: AT_ONCE for name in names if name in together}
     names = [name for name in names if name not in together]
     seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed
     picked = set(random.Random(seed).sample(names, min(sample, len(names))))
-    left_out |= {name: replaying.UNPICKED for name in names if name not in picked}
+    left_out |= {name: UNPICKED for name in names if name not in picked}
     return [name for name in names if name in picked], left_out, seed
 
 
@@ -246,7 +766,7 @@ def _beyond_this_machine(fresh: Mapping[str, Result], claims: Claims, *, program
     absent = _ABSENT | ({"NO_JAIL"} if programs else set())
     claimed = {row.instance_id: row for row in claims.rows}
     return {
-        name: replaying.NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}"
+        name: NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}"
         for name, row in fresh.items()
         if row.fault in absent and claimed[name].status != row.status
     }
@@ -308,7 +828,6 @@ def _differing(expected: Mapping[str, Any], said: Mapping[str, Any], above: str 
 
 
 _TEXTS: Final = ("submission", "submission_hash", "signature", "root", "seal")
-_WITHOUT: Final = {"submission": "name the submission: --submission DIR", "gold": "scoring needs gold: --gold DIR"}
 
 
 def verify_receipt(
@@ -319,47 +838,46 @@ def verify_receipt(
     Nothing in the receipt is trusted: what neither a folder nor a key can confirm is reported as claimed. Raises `UsageError` for a file of
     another form, and what reading and scoring both folders raises.
     """
-    said = _read(file)
-    findings = []
+    receipt = _read(file)
+    findings, shown = [], set[str]()
     if key is not None:
-        why = why_not_sealed(said.get("signed"), str(said["seal"]), read_public_key(key))
+        why = why_not_sealed(receipt.get("signed"), str(receipt["seal"]), read_public_key(key))
         findings.append(Finding(name="signature", good=not why, says=why or f"the seal was made with the key of {key}"))
-    shown = {"seal"} if findings else set[str]()
-    verified = Verified(name=file.name, findings=tuple(findings), n_gold=int(said["n_instances"]))
+        shown.add("seal")
+    verified = Verified(name=file.name, findings=tuple(findings), n_gold=int(receipt["n_instances"]))
     if submission is None or gold is None:
-        left = {"rows": next(hint for side, hint in _WITHOUT.items() if {"submission": submission, "gold": gold}[side] is None)}
+        without = "name the submission: --submission DIR" if submission is None else "scoring needs gold: --gold DIR"
         if submission is not None:
             now = submission_hash(read_submission_in_worker(submission, None, resolve_limits(), isolation=options.isolation))
-            findings.append(_is_submission(said, now, submission))
+            findings.append(_is_submission(receipt, now, submission))
             shown.add("submission_hash")
-        return replace(verified, findings=tuple(findings), left_out=left, claimed=tuple(_claims(said, shown)))
+        return replace(verified, findings=tuple(findings), left_out={"rows": without}, claimed=tuple(_claims(receipt, shown)))
     with TempDir() as scratch:
-        again = run(submission, gold, _options_of(said, gold, replace(options, out=scratch / "run")), progress=progress)
-    findings.append(_is_submission(said, again.submission_hash or "", submission))
-    left_out = {}
-    then, now_ = (dict(part.partition(":")[::2] for part in line.split("|")) for line in (str(said["signature"]), again.signature))
-    moved = [
-        f"{name} {then.get(name, 'none')} then, {now_.get(name, 'none')} now"
-        for name in {**then, **now_}
-        if then.get(name) != now_.get(name)
-    ]
-    others = [text for text in moved if text.partition(" ")[0] not in VERSIONS]
-    findings.append(
-        Finding(
-            name="scored under", good=not others, says="the same gold and rules" if not others else "something else", differs=tuple(others)
-        )
-    )
-    if again.summary.n_gold != said["n_instances"]:
-        left_out["rows"] = f"the receipt is about {said['n_instances']} of {again.summary.n_gold} instances: a part of gold was hidden then"
+        again = run(submission, gold, _options_of(receipt, gold, replace(options, out=scratch / "run")), progress=progress)
+    moved = _moved_parts(str(receipt["signature"]), again.signature)
+    others = tuple(text for text in moved if text.partition(" ")[0] not in VERSIONS)
+    says = "something else" if others else "the same gold and rules"
+    findings.append(_is_submission(receipt, again.submission_hash or "", submission))
+    findings.append(Finding(name="scored under", good=not others, says=says, differs=others))
+    n, left_out = again.summary.n_gold, {}
+    if n != receipt["n_instances"]:
+        left_out["rows"] = f"the receipt is about {receipt['n_instances']} of {n} instances: a part of gold was hidden then"
     elif findings[-1].good and findings[-2].good:
-        if moved and again.root != said["root"]:
+        if moved and again.root != receipt["root"]:
             left_out["rows"] = f"they were scored by other versions: {', '.join(moved)}"
         else:
-            findings.append(_is_same(said, again))
-            verified = replace(verified, n_verified=again.summary.n_gold if findings[-1].good else 0)
+            findings.append(_is_same(receipt, again))
+            verified = replace(verified, n_verified=n if findings[-1].good else 0)
             shown |= {"root", "score"}
-    claimed = tuple(_claims(said, shown | {"submission_hash", "signature"}))
+    claimed = tuple(_claims(receipt, shown | {"submission_hash", "signature"}))
     return replace(verified, findings=tuple(findings), left_out=left_out, claimed=claimed)
+
+
+def _moved_parts(signature: str, now: str) -> list[str]:
+    """Return the parts of two signatures that differ."""
+    old, new = (dict(part.partition(":")[::2] for part in line.split("|")) for line in (signature, now))
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return [f"{name} {old.get(name, 'none')} then, {new.get(name, 'none')} now" for name in names]
 
 
 def _read(file: Path) -> Mapping[str, Any]:

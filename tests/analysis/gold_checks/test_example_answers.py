@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import evalsuite
-from evalsuite.analysis.gold_checks.example_answers import infer_suite
+from evalsuite.analysis.gold_checks.mutation import infer_suite
 from evalsuite.cli import main
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

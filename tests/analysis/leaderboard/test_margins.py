@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalsuite
-from evalsuite.analysis.leaderboard.margin_curve import find_margins
+from evalsuite.analysis.leaderboard.reliability import find_margins
 from evalsuite.compare import table_diff
 from evalsuite.core.types import Result, Table
 from evalsuite.reports import FORMATS

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.analysis.leaderboard.agreement import agree, rater_of_run
+from evalsuite.analysis.leaderboard.reliability import agree, rater_of_run
 from evalsuite.core.errors import UsageError
 from evalsuite.runs.history import one_run
 from evalsuite.runs.human_labels import Rater, read_labels

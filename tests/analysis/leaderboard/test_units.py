@@ -10,7 +10,7 @@ import pytest
 
 from evalsuite.analysis.leaderboard import compare
 from evalsuite.analysis.leaderboard.pairing import RunSide, side_of
-from evalsuite.analysis.leaderboard.repeated_runs import mean_side, samples_of
+from evalsuite.analysis.leaderboard.reliability import mean_side, samples_of
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.run_result import Run
 from evalsuite.runs.scoring import run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.analysis.leaderboard.board_rules import Admission, BoardRules, Phase, read_board_rules
+from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, Phase, read_board_rules
 from evalsuite.core.errors import GoldError
 from tests.reports.site.conftest import GOLD, hand_in
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from evalsuite.analysis.leaderboard.board_rules import read_board_rules
+from evalsuite.analysis.leaderboard.ranking import read_board_rules
 from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from evalsuite.analysis.receipts.run_claims import read_claims
+from evalsuite.analysis.receipts.verification import read_claims
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.core.plugin_calls import late_strict
 from evalsuite.core.types import Result, Score
