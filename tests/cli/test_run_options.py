@@ -205,7 +205,7 @@ def test_colour_is_obeyed(setting: dict[str, str], coloured: bool, place: Path) 
     ("words", "at", "expected"),
     [
         ("evalsuite rep", 1, ["report"]),
-        ("evalsuite re", 1, ["report", "rescore"]),
+        ("evalsuite re", 1, ["rescore", "report"]),
         ("evalsuite run --last", 2, ["--last-failed"]),
         ("evalsuite gold ch", 2, ["check"]),
     ],
