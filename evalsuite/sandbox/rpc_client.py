@@ -183,20 +183,24 @@ class RpcClient:
         check_limits(self._limits)
         setup = {"sandboxed": True, "limits": dict(self._limits), "readable": {"calls": self._readable}, "serve": _SERVE}
         setup |= self._setup
-        with signals_blocked():
-            self._fork_server = self._fork_server or ForkServer(self._hostile)
-            self._worker = self._fork_server.fork("calls")
-        if self._modules:
-            self._fork_server.load(self._modules)
-        try:
-            send(self._worker.control, pickle.dumps(setup))
-            is_ready = bool(_receive(TimedStream(self._worker, _STARTUP_SECONDS)))
-        except (ClosedError, OSError, ValueError):
-            is_ready = False
-        if not is_ready:
+        # A worker that the operating system kills while it starts is replaced once.
+        for is_last in (False, True):
+            with signals_blocked():
+                self._fork_server = self._fork_server or ForkServer(self._hostile)
+                self._worker = worker = self._fork_server.fork("calls")
+            if self._modules:
+                self._fork_server.load(self._modules)
+            stream = TimedStream(worker, _STARTUP_SECONDS)
+            try:
+                send(worker.control, pickle.dumps(setup))
+                if _receive(stream):
+                    return worker
+            except (ClosedError, OSError, ValueError):
+                pass
             self._end()
-            raise start_error()
-        return self._worker
+            if is_last or stream.over:
+                break
+        raise start_error()
 
     def _end(self) -> None:
         if self._worker is not None:

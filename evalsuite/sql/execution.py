@@ -46,7 +46,7 @@ class ResultCache:
         """
         if fingerprint is None or (not clock and reads_time(sql, engine)):
             return None
-        return hashlib.sha256(json.dumps([_RESULT, engine, fingerprint, sql, *([clock] if clock else [])]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([_RESULT, "sha256", engine, fingerprint, sql, *([clock] if clock else [])]).encode()).hexdigest()
 
     def get(self, key: str, limits: QueryLimits, place: Path) -> Written | None:
         """Copy a cached result to `place`, with its cost from when it ran; raises LIMIT if it exceeds the current limits."""
@@ -54,6 +54,8 @@ class ResultCache:
         def read(folder: Path) -> Written:
             entry = json.loads((folder / _COST).read_text(encoding="utf-8"))
             cost = replace(Cost(**entry["cost"]), cached=True)
+            if _digest(folder / _RESULT) != entry["digest"]:
+                raise ValueError("the result was not written to its end")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / _RESULT, place)
             return Written(place=place, header=tuple(entry["header"]), cost=cost, sql=entry["sql"])
@@ -73,10 +75,15 @@ class ResultCache:
 
         def write(folder: Path) -> None:
             shutil.copyfile(written.place, folder / _RESULT)
-            entry = {"sql": written.sql, "header": written.header, "cost": asdict(written.cost)}
+            entry = {"sql": written.sql, "header": written.header, "cost": asdict(written.cost), "digest": _digest(folder / _RESULT)}
             (folder / _COST).write_text(json.dumps(entry), encoding="utf-8")
 
         self._memo.put_files(key, write)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def run_answer(text: str, connection: Connection, limits: QueryLimits) -> Table:

@@ -2,15 +2,19 @@
 
 import multiprocessing
 import os
+import signal
 import sqlite3
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from evalsuite.core.disk_cache import FILE, DiskCache
 from tests.processes import LIMIT_SECONDS, side_by_side
+from tests.runs.store.every_moment import killed
 
 
 def kept(folder: Path, **values: object) -> None:
@@ -168,3 +172,29 @@ def test_files_are_kept_whole_or_not_at_all(tmp_path: Path) -> None:
         memo.put_files("key", lambda place, text=text: (place / "x").write_text(text) and None)  # type: ignore[misc]
     assert memo.files("key", lambda place: (place / "x").read_text()) == "first"
     assert memo.files("key", lambda place: (place / "y").read_text()) is None
+
+
+def test_a_writer_killed_at_any_moment_leaves_a_whole_entry_or_none(tmp_path: Path) -> None:
+    """Before each change of the folder, and amid the rows of the SQLite file: what is found is whole, and can be written afterwards."""
+    kept(tmp_path / "rows", old="first")
+
+    def write_files(folder: Path) -> None:
+        DiskCache(folder).put_files("key", lambda place: [(place / name).write_text("whole " * 9999) for name in "ab"] and None)
+
+    def rows(n: int) -> Iterator[tuple[str, str]]:
+        yield from ((str(key), "x" * 100_000) for key in range(n))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    moment = 1
+    while killed(partial(write_files, tmp_path / f"{moment}"), tmp_path / f"{moment}", moment):
+        memo = DiskCache(tmp_path / f"{moment}")
+        assert memo.files("key", lambda place: (place / "b").read_text()) is None, moment
+        write_files(tmp_path / f"{moment}")
+        assert memo.files("key", lambda place: [(place / name).read_text() for name in "ab"]) == ["whole " * 9999] * 2, moment
+        moment += 1
+    assert moment > 4
+    for n in (1, 100):
+        assert killed(lambda n=n: DiskCache(tmp_path / "rows").put_all("a", rows(n)), tmp_path / "none", 0)  # type: ignore[misc]
+        assert DiskCache(tmp_path / "rows").get_all("a", ["old", "0", "50"]) == {"old": "first"}
+    kept(tmp_path / "rows", new=1)
+    assert DiskCache(tmp_path / "rows").get_all("a", ["old", "new"]) == {"old": "first", "new": 1}

@@ -1,18 +1,23 @@
 """Nothing hostile in the parent: metadata, texts and scorers in workers with a clock; what a whole run may take."""
 
 import json
+import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, ClassVar
 
 import pytest
 
-from evalsuite.core.errors import SubmissionError
+from evalsuite.core.errors import EvalsuiteError, SubmissionError
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.submission_reader import read_submission_in_worker
+from evalsuite.sandbox.fork_server import ForkServer, Worker
+from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -163,3 +168,52 @@ def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     (result,) = run(submission, gold, RunOptions(save=False)).results
     assert (result.status, result.fault) == ("submission_fault", "LIMIT")
     assert "limit files" in result.reason
+
+
+class DoomedClient(RpcClient):
+    """A client whose worker is killed in a phase: while it starts, before its order, or when it has sent its first batch."""
+
+    phases: ClassVar[list[str]] = []
+
+    def _meet(self, phase: str) -> None:
+        if self.phases[:1] == [phase]:
+            assert self._worker is not None
+            os.kill(self._worker.pid, signal.SIGKILL)
+            self.phases.pop(0)
+
+    def _request(self, order: bytes, copy: IO[bytes] | None, seconds: float) -> Iterator[Any]:
+        self._worker = self._worker or self._start()
+        self._meet("order")
+        for sent in super()._request(order, copy, seconds):
+            self._meet("batch")
+            yield sent
+
+
+class DoomedForkServer(ForkServer):
+    """A fork server whose worker is killed before it is set up."""
+
+    def fork(self, role: str) -> Worker:
+        """A worker that is dead where the phase says so."""
+        worker = super().fork(role)
+        if DoomedClient.phases[:1] == ["starting"]:
+            os.kill(worker.pid, signal.SIGKILL)
+            DoomedClient.phases.pop(0)
+        return worker
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
+@pytest.mark.parametrize("phases", [["starting"], ["order"], ["batch"], ["starting", "starting"], ["order", "order"]], ids="-".join)
+def test_a_killed_reader_of_metadata_is_no_zero(phases: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill from outside costs a second try; the second, or one amid the answers, ends the command: no answer counts as missing."""
+    monkeypatch.setattr("evalsuite.runs.submission_reader.RpcClient", DoomedClient)
+    monkeypatch.setattr("evalsuite.sandbox.rpc_client.ForkServer", DoomedForkServer)
+    monkeypatch.setattr(DoomedClient, "phases", list(phases))
+    submission, gold = texts(tmp_path, n=600)
+    limits = resolve_limits()
+    if phases in (["starting"], ["order"]):
+        found = read_submission_in_worker(submission, read_gold(gold), limits)
+        assert found == read_submission(submission, limits, ids={f"q{at}" for at in range(600)})
+    else:
+        with pytest.raises(EvalsuiteError, match=r"cannot be started|operating system killed the worker"):
+            read_submission_in_worker(submission, read_gold(gold), limits)
+    assert DoomedClient.phases == []

@@ -1,14 +1,18 @@
 """SQL answers through the whole command line: refused unless mapped, run behind walls, judged by their table, kept and cached."""
 
 import json
+import os
+import signal
 import sqlite3
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.sandbox.worker_session import WorkerSession
+from evalsuite.sql.query_worker import GO, HEADER, PART
 from tests.processes import side_by_side
 from tests.sql import postgres_server
 
@@ -206,3 +210,69 @@ def test_the_parent_of_queries_imports_no_engine(place: Place) -> None:
     )
     (done,) = side_by_side([[sys.executable, "-c", code]], cwd=place.folder)
     assert done.returncode == 0, done
+
+
+class DoomedSession(WorkerSession):
+    """A session whose worker is killed in a phase of its query."""
+
+    phases: ClassVar[list[str]] = []
+    again: ClassVar[bool] = False
+
+    def _meet(self, phase: str) -> None:
+        if self.phases[:1] == [phase]:
+            os.kill(self._worker.pid, signal.SIGKILL)
+            if not self.again:
+                self.phases.pop(0)
+
+    def receive(self) -> bytes:
+        """Before each frame: the first says that the worker is ready."""
+        self._meet("starting")
+        return super().receive()
+
+    def order(self, *order: Any) -> None:
+        """Before an order."""
+        self._meet("order")
+        super().order(*order)
+
+    def send_frame(self, word: bytes) -> None:
+        """When the statement was read, and is to run."""
+        if word == GO:
+            self._meet("statement")
+        super().send_frame(word)
+
+    def receive_message(self) -> tuple[str, Any]:
+        """After the header of the result, and amid its rows."""
+        found = super().receive_message()
+        self._meet(found[0])
+        return found
+
+
+KILLED_PHASES = ["starting", "order", "statement", HEADER, PART]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
+def test_a_killed_query_worker_is_no_zero(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker killed from outside in any phase of a query costs a second try; killed again, the answer is unscored, not wrong."""
+    monkeypatch.setattr("evalsuite.sql.query_pool.WorkerSession", DoomedSession)
+    monkeypatch.setattr(DoomedSession, "phases", list(KILLED_PHASES))
+    many = "WITH RECURSIVE n(i) AS (SELECT 100000 UNION ALL SELECT i + 1 FROM n WHERE i < 180000) SELECT i FROM n"
+    for phase in KILLED_PHASES:
+        gold = "i\n" + "".join(f"{i}\n" for i in range(100_000, 180_001))
+        place.ask(f"q_{phase}", many, gold=gold, engine="sqlite", database="shop.sqlite")
+    assert [(row["official"], row["strict"]) for row in place.run("--no-cache").values()] == [(1, 1)] * len(KILLED_PHASES)
+    assert DoomedSession.phases == []
+    monkeypatch.setattr(DoomedSession, "again", True)
+    for phase in KILLED_PHASES:
+        DoomedSession.phases = [phase]
+        rows = place.run("--no-cache", "--only", f"q_{phase}", code=4)
+        assert [(row["status"], row["score"], row["strict"]) for row in rows.values()] == [("unscored", None, None)], phase
+
+
+def test_a_half_written_result_is_not_taken_from_the_cache(place: Place) -> None:
+    """A cached result of which the end is missing, as after a power cut, is no answer: the query runs again."""
+    place.ask("q1", RIGHT, engine="sqlite", database="shop.sqlite")
+    assert (place.run()["q1"]["score"], place.run_json()["sql"]["known"]) == (1, 0)
+    (result,) = (place.folder / ".evalsuite").rglob("result.csv")
+    for size in (0, 13, result.stat().st_size - 1):
+        os.truncate(result, size)
+        assert (place.run()["q1"]["score"], place.run_json()["sql"]["known"]) == (1, 0)
