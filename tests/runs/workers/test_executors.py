@@ -3,7 +3,9 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,24 +76,60 @@ def test_dask_gives_the_same_results(cluster: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.extras
-def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
-    """A worker process is killed when the first results are there: every instance is scored all the same, and once."""
+@pytest.mark.parametrize("phase", ["before", "between", "sandboxed"])
+def test_a_killed_dask_worker_loses_nothing(phase: str, tmp_path: Path) -> None:
+    """A worker process is killed before the first results, when they are there, or the workers that it forked are: every instance is
+    scored all the same, and once.
+    """
     distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-    submission, gold = texts(tmp_path)
+    submission, gold = texts(tmp_path) if phase != "sandboxed" else make(tmp_path, n=24)
     run(submission, gold, RunOptions(out=tmp_path / "whole"))
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        victims = list(client.run(os.getpid).values())
+        dask_workers, killed, is_done = list(client.run(os.getpid).values()), list[int](), threading.Event()
 
-        def kill(_done: int, _total: int) -> None:
-            if len(victims) == 2:
-                os.kill(victims.pop(), signal.SIGKILL)
+        def kill(_done: int = 0, _total: int = 0) -> None:
+            while not killed and not is_done.wait(0.002):
+                victims = dask_workers if phase != "sandboxed" else [pid for pid in below(dask_workers) if is_forked_worker(pid)]
+                if phase == "before" and not any(client.processing().values()):
+                    victims = []
+                for victim in victims[:1] if phase != "sandboxed" else victims:
+                    with suppress(ProcessLookupError):
+                        os.kill(victim, signal.SIGKILL)
+                        killed.append(victim)
 
-        run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "killed"), progress=kill)
-    assert len(victims) == 1
+        killer = threading.Thread(target=kill)
+        if phase != "between":
+            killer.start()
+        try:
+            options = RunOptions(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "killed")
+            run(submission, gold, options, progress=kill if phase == "between" else None)
+        finally:
+            is_done.set()
+            if phase != "between":
+                killer.join()
+    assert killed
     assert without_seconds(tmp_path / "killed") == without_seconds(tmp_path / "whole")
+
+
+def below(processes: Sequence[int]) -> list[int]:
+    """The living processes that these started, and those which they started."""
+    found = []
+    for process in processes:
+        with suppress(OSError):
+            for thread in Path(f"/proc/{process}/task").iterdir():
+                children = [int(child) for child in (thread / "children").read_text().split()]
+                found += [*children, *below(children)]
+    return found
+
+
+def is_forked_worker(process: int) -> bool:
+    """Whether a process is a worker that opens answers: the fork server and its parent only start it."""
+    with suppress(OSError):
+        return b"evalsuite.sandbox.worker_main" in Path(f"/proc/{process}/cmdline").read_bytes() and not below([process])
+    return False
 
 
 def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
