@@ -209,6 +209,9 @@ def test_a_killed_reader_of_metadata_is_no_zero(phases: list[str], tmp_path: Pat
     monkeypatch.setattr("evalsuite.sandbox.rpc_client.ForkServer", DoomedForkServer)
     monkeypatch.setattr(DoomedClient, "phases", list(phases))
     submission, gold = texts(tmp_path, n=600)
+    # What is left after the first batch is more than a socket takes.
+    long = [{"instance_id": f"q{at}", "answer_type": "answer", "answer_or_path": "long " * 800} for at in range(600)]
+    write(submission / "results_metadata.jsonl", long)
     limits = resolve_limits()
     if phases in (["starting"], ["order"]):
         found = read_submission_in_worker(submission, read_gold(gold), limits)
