@@ -1,9 +1,8 @@
 """Base class of metrics: a value for (prediction, reference) with a range, a direction and a signature.
 
 A metric is a frozen dataclass. Its fields are its options, so that it pickles, compares and has a signature. A subclass implements
-`measure`
-for plain texts; records, several references, batches, aggregates and scores are handled here. The docstring of a metric is the help of
-its scorer (see `metric_scorer`): what the value is, `Args:` with every option, and `Example:`, a gold entry.
+`measure` for plain texts; records, several references, batches, aggregates and scores are handled here. The docstring of a metric is the
+help of its scorer (see `metric_scorer`): what the value is, `Args:` with every option, and `Example:`, a gold entry.
 """
 
 import dataclasses
@@ -283,8 +282,8 @@ class Metric(ABC):
 def text_of(value: Any, field: str | None = None) -> str:
     """Return the text of a value: a text itself, a number as printed, a record's `field`, else its answer, output, result or text.
 
-    `field` is a path of keys joined by dots (`choice.message`). If the named field is absent, the four names are tried, as in the
-    Desiru issue. Raises `RecordError` if the record has none of them.
+    `field` is a path of keys joined by dots (`choice.message`). If the named field is absent, the four names are tried, as in the Desiru
+    issue. Raises `RecordError` if the record has none of them.
     """
     if isinstance(value, str):
         return value

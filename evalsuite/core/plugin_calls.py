@@ -1,7 +1,7 @@
 """Call code of plugins and callers (scorers, comparators, transforms, post-processors, metrics, judges), and check what it returns.
 
-The result is a value or a `FaultError` SCORER_ERROR with file and line: a failure never becomes a number, and never ends a worker or
-the command. The raw text of an exception goes to the debug log only, because it can contain answers.
+The result is a value or a `FaultError` SCORER_ERROR with file and line: a failure never becomes a number, and never ends a worker or the
+command. The raw text of an exception goes to the debug log only, because it can contain answers.
 
 Answers that are programs are such code too; the metrics for programs run them in a sandbox. Context variables carry the permission and the
 time budget to these metrics, because they may be nested in composites, trees and plugins.

@@ -125,15 +125,13 @@ def scorer(
 
     Args:
         reads: what the function gets as `prediction`: `text`, `number` (text too), `table`, `tables`, `database`, `tree` (JSON data),
-            `query`,
-            or `batch` (the texts of all instances).
+            `query`, or `batch` (the texts of all instances).
         direction: whether more or less is better.
         range: the ends of the plain numbers that the function returns; they are mapped to scores in [0, 1]. None keeps numbers on their own
             scale, with mean, intervals, tests and ranks there and no score (counts, costs, lengths).
         validate: checks the parameters when gold is loaded; yields a `Problem` for each error.
         gold_files: the JSON type of `gold` (`str | list[str]`) if it names files in gold's instance folder. The worker reads them and
-            passes
-            them in the same shape, with a `Fault` in place of each unreadable file.
+            passes them in the same shape, with a `Fault` in place of each unreadable file.
         asks: whether a check with given parameters needs a judge, which the function then gets as `judge`. Scorers that read `batch` always
             get a second positional argument instead: the judge, or, for a plugin's `run_batch`, the values of all answers.
         raw_direction: the better direction on the scorer's own scale, by default `direction`.
@@ -179,8 +177,7 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
     """Return the problems of a check's parameters: unknown keys, wrong types, missing keys, then the scorer's own validation.
 
     An unknown key blocks the official verdict (the reference raises an error) and is only a warning for strict. Keys in `later` have no
-    value
-    yet and are not checked.
+    value yet and are not checked.
     """
     known = entry.parameters
     found: list[Problem] = []
@@ -593,8 +590,7 @@ class Registry:
         """Return 12 hex digits over the code of plugin scorers; empty if all scorers are bundled or made of metrics.
 
         A plugin file counts by its bytes, an installed package by its version, an object of this process by its source and its simple
-        attributes.
-        Modules that these import are not included.
+        attributes. Modules that these import are not included.
         """
         codes = [f"{name}\0{code}" for name in sorted(set(names) - self.bundled.keys()) if (code := self._code_of(name))]
         codes += [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.parts.values()]

@@ -199,8 +199,7 @@ class Check:
     """One scorer with its parameters for one instance: an entry of gold's `evaluation`.
 
     `computed` is the folder that replaces gold's own if a query computed the gold of this run. `beside` marks a further scorer of the
-    suite: it
-    fills that scorer's column and does not change the score.
+    suite: it fills that scorer's column and does not change the score.
     """
 
     scorer: str

@@ -1,8 +1,8 @@
 """Files around gold in a checkout of Spider 2.0: files of questions, which name the database of a query, and credentials.
 
 `spider2-lite.jsonl` and `spider2-snow.jsonl` are next to the gold folder, or next to its parent folder `evaluation_suite`, as in a
-checkout. Their contents go to `GoldInstance.asked`, with the engine by the id's prefix: local* is SQLite, bq* and ga* are
-BigQuery, sf* is Snowflake; in Snow every instance is Snowflake.
+checkout. Their contents go to `GoldInstance.asked`, with the engine by the id's prefix: local* is SQLite, bq* and ga* are BigQuery, sf* is
+Snowflake; in Snow every instance is Snowflake.
 """
 
 import json
@@ -81,9 +81,7 @@ def _read_questions(place: Path, layout: str, limits: Limits) -> Iterator[tuple[
 
 
 def credential_file(name: str, folders: Sequence[Path], gold: Path | None) -> Path | None:
-    """Return the reference's credential file for an engine: from the last folder that has it, else next to the gold folder in a
-    checkout.
-    """
+    """Return the reference's credential file for an engine: from the last folder that has it, else next to a checkout's gold folder."""
     beside = nearby_folders(gold) if gold is not None else []
     beside = [folder for folder in beside if folder.name == SUITE_FOLDER or (folder / SUITE_FOLDER).is_dir()]
     return next((place for folder in (*reversed(folders), *beside) if (place := folder / CREDENTIALS[name]).is_file()), None)

@@ -89,8 +89,7 @@ class Connections:
         """Return the connection of an instance, None if there is none.
 
         A connection to a server has a login. In order: the check's own parameters (`connection`, or `database`, a connection's name or a
-        file,
-        with `engine`); the gold line's key `connection`; the entry that names the instance most closely, by id, by metadata or by the
+        file, with `engine`); the gold line's key `connection`; the entry that names the instance most closely, by id, by metadata or by the
         longest prefix; the engine and database in a file of questions.
 
         Raises:

@@ -114,8 +114,8 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
 def instance_hash(gold: Gold, instance: GoldInstance) -> str:
     """Return 12 hex digits over the gold of one instance: its entry in the spec, with the suite's defaults, and its gold files.
 
-    Its files are those in its own folder and others named in a check. White space in the spec, hidden files and compiled Python do
-    not count.
+    Its files are those in its own folder and others named in a check. White space in the spec, hidden files and compiled Python do not
+    count.
     """
     said = {
         "instance_id": instance.instance_id,

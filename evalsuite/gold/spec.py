@@ -264,8 +264,7 @@ def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite:
     """Return the checks, and one check of each further scorer in suite.yaml, which does not change the score.
 
     A scorer without its own check gets gold, question and context of the existing checks. An instance that none of the listed scorers
-    scores is
-    unchanged.
+    scores is unchanged.
     """
     names = tuple(name for name in suite.extra.get("scorers", ()) if name not in suite.extra.get("unexecuted", ()))
     given = next((check.scorer for check in checks if check.scorer in names), None)

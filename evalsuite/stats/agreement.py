@@ -50,8 +50,7 @@ def cohen_kappa(
     weights: Literal["linear", "quadratic"] | None = None,
     labels: Sequence[Hashable] | None = None,
 ) -> Agreement:
-    """Return Cohen's kappa of two raters. With `weights`, a disagreement costs its distance in the order of `labels`, or the square of
-    it.
+    """Return Cohen's kappa of two raters. With `weights`, a disagreement costs its distance in the order of `labels`, or the square of it.
 
     Undefined if both raters use only one label, the same.
     """
@@ -95,8 +94,8 @@ def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> Agreement:
 def krippendorff_alpha(raters: Sequence[Sequence[Any]], *, level: Level = "nominal") -> Agreement:
     """Return Krippendorff's alpha: one row per rater, one column per item, None for a missing value.
 
-    `level` is the measure of distance: equality, ranks, differences, or ratios. Items with fewer than two values do not count.
-    `observed` is the fraction of equal pairs. Undefined if all values are equal or no item has two.
+    `level` is the measure of distance: equality, ranks, differences, or ratios. Items with fewer than two values do not count. `observed`
+    is the fraction of equal pairs. Undefined if all values are equal or no item has two.
     """
     if len({len(row) for row in raters}) > 1:
         raise StatsError("the raters do not have the same number of items")

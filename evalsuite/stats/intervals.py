@@ -49,8 +49,8 @@ def wilson_interval(successes: float, n: float, *, z: float = 1.959963984540054)
     """The Wilson score interval (low, high) in [0, 1] of a proportion, by default at 95 %.
 
     Source: Wilson (1927), Journal of the American Statistical Association 22. `n` is the number of instances, at least 1. Its exact
-    coverage at n = 30 is 95.2 % on average over true shares 0.1 to 0.9 and lies in 93..97 % for 96 % of them (93.0 at 0.3, 97.4 at
-    0.1); from n = 100 on for all. Clopper-Pearson reaches 97 % only by being wide, Jeffreys and mid-p leave the band as often.
+    coverage at n = 30 is 95.2 % on average over true shares 0.1 to 0.9 and lies in 93..97 % for 96 % of them (93.0 at 0.3, 97.4 at 0.1);
+    from n = 100 on for all. Clopper-Pearson reaches 97 % only by being wide, Jeffreys and mid-p leave the band as often.
     """
     if n < 1:
         raise ValueError("n must be at least 1")
@@ -127,11 +127,11 @@ def _symmetric(scores: Sequence[float], confidence: float, method: Literal["t", 
 def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: float = 0.0, high: float = 1.0) -> Interval:
     """The mean of scores within low..high with the score interval at their effective sample size; never leaves low..high.
 
-    Wilson's interval for a mean: scores that vary less than 0/1 scores of the same mean count for more of them, n_eff = n * m * (1 - m)
-    / sd^2, and Student's quantile stands for z. Source: Kott and Carr (1997), Dean and Pagano (2015) on Wilson intervals at an
-    effective sample size. Chosen over t and BCa because they fall short on skewed bounded scores: with four of five scores at 1 and n =
-    30 this covers 93.7 %, BCa 93.4, t 90.2, percentile 91.4; over eleven of twelve shapes at n = 30, 100 and 500 it covers 93.7 to 96.6
-    %. No interval holds where only three of 30 scores differ from the end (88 %).
+    Wilson's interval for a mean: scores that vary less than 0/1 scores of the same mean count for more of them, n_eff = n * m * (1 - m) /
+    sd^2, and Student's quantile stands for z. Source: Kott and Carr (1997), Dean and Pagano (2015) on Wilson intervals at an effective
+    sample size. Chosen over t and BCa because they fall short on skewed bounded scores: with four of five scores at 1 and n = 30 this
+    covers 93.7 %, BCa 93.4, t 90.2, percentile 91.4; over eleven of twelve shapes at n = 30, 100 and 500 it covers 93.7 to 96.6 %. No
+    interval holds where only three of 30 scores differ from the end (88 %).
 
     Scores that are all equal say nothing of their spread: they count as 0/1 scores of that mean, the widest that is possible.
     """
@@ -255,8 +255,8 @@ def bootstrap_interval(
 ) -> Interval:
     """The mean with its bootstrap interval; pass differences for a paired one.
 
-    `se` is the bootstrap's own standard error in closed form, sqrt(sum of squared deviations) / n. Equal scores give an interval
-    without width and a note.
+    `se` is the bootstrap's own standard error in closed form, sqrt(sum of squared deviations) / n. Equal scores give an interval without
+    width and a note.
     """
     values = checked(scores)
     n, centre = len(values), mean(values)
@@ -289,8 +289,8 @@ def segment_bootstrap(
 ) -> Interval:
     """The interval of a corpus metric (BLEU, chrF, TER, micro F1): segments are resampled, the metric is made from their sums.
 
-    `statistics` holds one row per segment, such as n-gram matches and lengths; `score` turns m rows of sums into m scores, so no text
-    is scored again. See `rowwise` for a metric that takes one row. The estimate is the metric of all segments.
+    `statistics` holds one row per segment, such as n-gram matches and lengths; `score` turns m rows of sums into m scores, so no text is
+    scored again. See `rowwise` for a metric that takes one row. The estimate is the metric of all segments.
     """
     table = segment_table(statistics)
     total = table.sum(axis=0, keepdims=True)
@@ -360,8 +360,8 @@ class ClusteredError:
     """Standard errors of the mean of n scores in G clusters; None where one score or one cluster leaves them undefined.
 
     `naive` takes scores as independent; `cr0` sums deviations by cluster; `cr1` corrects that by sqrt(G / (G - 1)); `cr2` corrects each
-    cluster for its own pull on the mean and is the one to report, with `df` degrees of freedom (Satterthwaite's): G - 1 for clusters of
-    one size, fewer where some are large. `miller` is the naive variance plus the cross products within clusters (Miller 2024, arXiv
+    cluster for its own pull on the mean and is the one to report, with `df` degrees of freedom (Satterthwaite's): G - 1 for clusters of one
+    size, fewer where some are large. `miller` is the naive variance plus the cross products within clusters (Miller 2024, arXiv
     2411.00640).
     """
 
@@ -452,10 +452,10 @@ def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashabl
     """The mean of scores in [0, 1] over G clusters; never without width. One cluster counts as one score, and a note says so.
 
     The wider of two: Wilson's interval at the effective sample size m * (1 - m) / cr2^2 with Student's quantile, and the likelihood of a
-    beta-binomial averaged over how alike a cluster's scores may be. The first holds in the middle and falls short near the ends, where
-    few clusters say nothing of their spread (81 % instead of 95 for ten clusters of 50 at 0.9 with a correlation of 0.5); the second
-    holds there and falls short for few clusters in the middle. Together they cover 92 to 99.7 % from ten clusters on.
-    Clusters of one score each are no clusters: the interval is `score_interval`'s.
+    beta-binomial averaged over how alike a cluster's scores may be. The first holds in the middle and falls short near the ends, where few
+    clusters say nothing of their spread (81 % instead of 95 for ten clusters of 50 at 0.9 with a correlation of 0.5); the second holds
+    there and falls short for few clusters in the middle. Together they cover 92 to 99.7 % from ten clusters on. Clusters of one score each
+    are no clusters: the interval is `score_interval`'s.
     """
     values = checked(scores)
     share(confidence, "confidence")
@@ -506,8 +506,8 @@ N_CORRELATIONS = 24
 def _likely_means(values: Sequence[float], totals: Sequence[tuple[float, int]], confidence: float) -> tuple[float, float]:
     """The range of true means that holds `confidence` of the beta-binomial likelihood of the clusters' totals.
 
-    Means weigh alike, and correlations within a cluster by 1 / sqrt(correlation), on a grid that is denser near 0 for both. Scores
-    between 0 and 1 that vary less than 0/1 scores of their mean count for more of them. At 0 and at 1 the whole tail lies on one side.
+    Means weigh alike, and correlations within a cluster by 1 / sqrt(correlation), on a grid that is denser near 0 for both. Scores between
+    0 and 1 that vary less than 0/1 scores of their mean count for more of them. At 0 and at 1 the whole tail lies on one side.
     """
     from scipy.special import gammaln
 
@@ -606,8 +606,8 @@ class Repeats:
 
     `question_variance` is how far the questions' true means lie apart, `sample_variance` how far the samples of one question do, both None
     where no question has two samples; `question_share` in [0, 1] is how much of the mean's variance comes from the questions. Half the
-    width of the interval takes `questions_to_halve` more questions of as many samples, or `samples_to_halve` more samples of each
-    question, None where no number of samples does.
+    width of the interval takes `questions_to_halve` more questions of as many samples, or `samples_to_halve` more samples of each question,
+    None where no number of samples does.
     """
 
     n_questions: int
@@ -624,8 +624,8 @@ class Repeats:
 def repeated(questions: Sequence[Sequence[float]]) -> Repeats:
     """The numbers of n questions with at least one score each. Each question counts once, however many samples it has.
 
-    `pass@k` is the unbiased 1 - C(n - c, k) / C(n, k) and `pass^k` C(c, k) / C(n, k), for k up to the least number of samples. The split
-    is that of a one-way analysis of variance, `question_variance` not below 0.
+    `pass@k` is the unbiased 1 - C(n - c, k) / C(n, k) and `pass^k` C(c, k) / C(n, k), for k up to the least number of samples. The split is
+    that of a one-way analysis of variance, `question_variance` not below 0.
     """
     rows = [checked(row) for row in questions]
     if not rows:

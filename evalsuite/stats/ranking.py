@@ -72,10 +72,10 @@ def rank_submissions(
 ) -> Ranking:
     """The ranking of m submissions with n scores each, on the same instances in the same order.
 
-    Ranks are resampled over instances, all submissions with the same ones, or over whole `clusters` (one name a score). Pairs are tested
-    by exact McNemar where all scores are 0 or 1, by paired t otherwise (fast enough for 4,950 pairs, and never surer than flips of signs
-    could be), with clusters by `clustered_p`, and adjusted over all m (m - 1) / 2 pairs; a shared place needs an
-    adjusted p above 1 - confidence. `means` rank them where the mean of the scores is not what is published.
+    Ranks are resampled over instances, all submissions with the same ones, or over whole `clusters` (one name a score). Pairs are tested by
+    exact McNemar where all scores are 0 or 1, by paired t otherwise (fast enough for 4,950 pairs, and never surer than flips of signs could
+    be), with clusters by `clustered_p`, and adjusted over all m (m - 1) / 2 pairs; a shared place needs an adjusted p above 1 - confidence.
+    `means` rank them where the mean of the scores is not what is published.
     """
     rows = [checked(row) for row in scores]
     if not rows or len({len(row) for row in rows}) > 1:

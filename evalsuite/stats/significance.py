@@ -162,8 +162,8 @@ def sign_flip(a: Sequence[float], b: Sequence[float], *, alternative: Alternativ
     """The paired permutation test: how often random signs of the n differences give a sum as far out as theirs.
 
     Exact wherever that can be counted (scores on a grid such as 0.25 or four decimals, or up to 20 differences), in whole units so that
-    equal sums are equal; else exact for the differences rounded to a grid, see `_flip_on_grid`. Nothing is drawn, so that no p stops at
-    one in so many draws. `statistic` is the mean difference.
+    equal sums are equal; else exact for the differences rounded to a grid, see `_flip_on_grid`. Nothing is drawn, so that no p stops at one
+    in so many draws. `statistic` is the mean difference.
     """
     apart = differences(a, b)
     n, centre = len(apart), mean(apart)
@@ -277,8 +277,8 @@ def paired_bootstrap(
 ) -> PairedTest:
     """The two-sided bootstrap test of the mean difference, with its BCa interval.
 
-    p is the share of resampled means that lie as far from the observed one as that lies from 0, (c + 1) / (R + 1); identical samples
-    give 1. Slightly liberal below n = 50: prefer `sign_flip`.
+    p is the share of resampled means that lie as far from the observed one as that lies from 0, (c + 1) / (R + 1); identical samples give
+    1. Slightly liberal below n = 50: prefer `sign_flip`.
     """
     apart = differences(a, b)
     centre = mean(apart)
@@ -408,8 +408,8 @@ Correction = Literal["holm", "bonferroni", "holm_sidak", "bh", "by"]
 def adjust(p_values: Sequence[float], method: Correction = "holm") -> list[float]:
     """The n adjusted p-values in the order given; a test is significant where its adjusted value is at most alpha.
 
-    `holm` (the default), `bonferroni` and `holm_sidak` bound the chance of one false call in the family; `bh` (Benjamini-Hochberg) and
-    `by` (under any dependence) bound the share of false calls. [0.01, 0.04, 0.03] becomes [0.03, 0.06, 0.06] by Holm.
+    `holm` (the default), `bonferroni` and `holm_sidak` bound the chance of one false call in the family; `bh` (Benjamini-Hochberg) and `by`
+    (under any dependence) bound the share of false calls. [0.01, 0.04, 0.03] becomes [0.03, 0.06, 0.06] by Holm.
     """
     if any(not 0 <= p <= 1 for p in p_values):
         raise StatsError("a p-value outside 0..1")
@@ -599,8 +599,8 @@ def approximate_randomisation(
 ) -> PairedTest:
     """The two-sided test that swaps segments between a and b at random, as sacrebleu's `--paired-ar` does.
 
-    `a` and `b` hold n segments x k statistics, `score` turns m rows of sums into m scores. p = (c + 1) / (R + 1), c counting swaps that
-    set the scores at least as far apart; a tie counts (sacrebleu leaves ties out), so that identical submissions have p = 1.
+    `a` and `b` hold n segments x k statistics, `score` turns m rows of sums into m scores. p = (c + 1) / (R + 1), c counting swaps that set
+    the scores at least as far apart; a tie counts (sacrebleu leaves ties out), so that identical submissions have p = 1.
     """
     left, right = _segments(a, b)
     n, observed = len(left), _difference(left, right, score)
@@ -628,8 +628,8 @@ def segment_bootstrap_test(
 ) -> PairedTest:
     """The paired bootstrap test of Moses and sacrebleu's `--paired-bs`, with the percentile interval of the difference.
 
-    Both submissions are resampled with the same segments. p compares the absolute differences, less their mean, with the observed one:
-    (c + 1) / (R + 1). It calls more than `approximate_randomisation` and stands here to repeat published numbers.
+    Both submissions are resampled with the same segments. p compares the absolute differences, less their mean, with the observed one: (c +
+    1) / (R + 1). It calls more than `approximate_randomisation` and stands here to repeat published numbers.
     """
     left, right = _segments(a, b)
     observed = _difference(left, right, score)

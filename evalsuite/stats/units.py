@@ -60,8 +60,8 @@ CONFUSION_ROW = {"n": int, "path": str, "status": str, "expected": object, "got"
 def pooled_fields(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     """Schema path -> matches, mismatches, omissions, hallucinations, precision, recall and F1 over n results, the worst F1 first.
 
-    A mismatch may be worth a part: what a result's fields reached is read back from its precision, or recall where nothing was found.
-    What was not handed in, or could not be read, has no fields to count; `compare` counts it as 0.
+    A mismatch may be worth a part: what a result's fields reached is read back from its precision, or recall where nothing was found. What
+    was not handed in, or could not be read, has no fields to count; `compare` counts it as 0.
     """
     sums: dict[str, list[float]] = {}
     for result in results:

@@ -1,9 +1,9 @@
 """Maximum-sum assignment of rows to columns, with ties decided by a rule rather than by the solver's order; one matrix or many blocks.
 
-The lexicographically smallest optimum: an optimal assignment gives dual prices; an assignment is optimal exactly when each
-of its pairs has reduced cost 0 and everything that it leaves out has price 0; its sum is below the best by its reduced costs. With
-dummy rows or columns for what is left out, each row in turn takes the first column from which the rest can still be matched within the
-tolerance of a tie, found by one search for cheapest alternating paths.
+The lexicographically smallest optimum: an optimal assignment gives dual prices; an assignment is optimal exactly when each of its pairs has
+reduced cost 0 and everything that it leaves out has price 0; its sum is below the best by its reduced costs. With dummy rows or columns for
+what is left out, each row in turn takes the first column from which the rest can still be matched within the tolerance of a tie, found by
+one search for cheapest alternating paths.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,17 +30,12 @@ PROOF_PASSES = 8  # looks at a whole matrix that cost about as much as the solve
 
 
 def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Literal["first", "solver"] = "first") -> list[tuple[int, int]]:
-    """The min(n, m) pairs (row, column), sorted, whose weights have the largest sum; each row and each column stands in one pair at most.
+    """Return the min(n, m) pairs (row, column), sorted, with the largest sum of weights; each row and each column is in one pair at most.
 
-    Among assignments whose sums are equal within 1e-9 of the best, `first` gives the lexicographically smallest list of pairs; `solver`
-    whichever scipy finds, a little faster.
+    Among assignments with sums that are equal within 1e-9 of the best, `first` gives the lexicographically smallest list of pairs;
+    `solver` the one that scipy finds, a little faster. No row, or rows without columns, give [].
 
-    Args:
-        weights: n rows x m columns of finite numbers; no row, or rows without columns, give [].
-        ties: which of several best assignments is meant.
-
-    Raises:
-        ValueError: a weight is not finite.
+    Raises ValueError if a weight is not finite.
     """
     matrix = np.asarray(weights, dtype=np.float64)
     if matrix.size == 0:
@@ -64,10 +59,10 @@ def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Lite
 
 
 def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
-    """(rows, columns) of an assignment that takes the largest weights where they stand, then the best of what is left.
+    """Return (rows, columns) of an assignment that takes the largest weights first, then the best of the rest.
 
-    Texts that stand in both lists are paired at once this way. It is nearly always a best one, which its prices then prove. None where
-    too few or too many weights are the largest for that to be likely, or the matrix is small.
+    Texts that are in both lists are paired at once this way. It is nearly always a best one, which its prices then prove. None if too
+    few or too many weights are the largest for that to be likely, or the matrix is small.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -90,16 +85,16 @@ def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
 
 
 def _others(n: int, taken: "list[int] | Columns") -> "Columns":
-    """The positions below n that are not taken."""
+    """Return the positions below n that are not taken."""
     free = np.ones(n, dtype=bool)
     free[taken] = False
     return np.flatnonzero(free)
 
 
 def _slack(matrix: "Floats", rows: "Columns", columns: "Columns", most_passes: int | None = None) -> "tuple[Floats, Columns] | None":
-    """(reduced costs >= 0, 0 on the assignment; the column of each row), both padded to a square by dummies that cost nothing.
+    """Return (reduced costs >= 0, 0 on the assignment; the column of each row), both padded to a square by dummies that cost nothing.
 
-    None where the assignment is not shown to be best by that many looks at the whole matrix.
+    None if the assignment is not shown to be best within that many passes over the whole matrix.
     """
     n_rows, n_columns = matrix.shape
     if n_rows > n_columns:
@@ -133,13 +128,13 @@ def _sorted_pairs(rows: "Columns", columns: "Columns") -> "tuple[Columns, Column
 
 
 def _prices(loss: "Floats", columns: "Columns", prices: "Floats", most_passes: int | None) -> "Floats | None":
-    """Dual prices of the columns, at most those given: shortest alternating paths, by Bellman and Ford, a whole matrix a step.
+    """Return dual prices of the columns, at most `prices`: shortest alternating paths by Bellman and Ford, a whole matrix per step.
 
-    None where `most_passes` looks at the matrix do not end them.
+    None if `most_passes` passes over the matrix do not suffice.
     """
     n_rows = len(loss)
     noise = 1e-13 * max(1.0, float(loss.max()), -float(loss.min()))
-    moved, looks = np.arange(n_rows), 0  # the rows whose own column has become cheaper: what the others offer is known already
+    moved, looks = np.arange(n_rows), 0  # rows with a cheaper own column; the offers of the others are known
     while looks <= (most_passes or n_rows + 1) * n_rows:
         looks += len(moved)
         offers = loss if len(moved) == n_rows else loss[moved]
@@ -154,7 +149,7 @@ def _prices(loss: "Floats", columns: "Columns", prices: "Floats", most_passes: i
 
 
 def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
-    """The lexicographically smallest perfect matching whose slack adds up to a tie at most, from one that has none."""
+    """Return the lexicographically smallest perfect matching with a total slack of at most a tie, from one without slack."""
     first_tight = (slack <= EQUAL_SUMS).argmax(axis=1)
     if (first_tight == owned).all():
         return owned
@@ -189,7 +184,7 @@ def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
 
 
 def _costs(columns_first: "Floats", owned: "Columns", row: int, budget: float) -> "tuple[Floats, Columns]":
-    """What it costs each row after `row` to give up its column so that in the end the one held by `row` is used, up to `budget`.
+    """Return the cost for each row after `row` to give up its column so that in the end the column of `row` is used, up to `budget`.
 
     And for each column the one that its owner takes instead. Rows up to `row` are settled.
     """
@@ -213,7 +208,7 @@ def _costs(columns_first: "Floats", owned: "Columns", row: int, budget: float) -
 
 
 def _path(column: int, following: "Columns", held: int) -> list[int]:
-    """The columns that are handed on, from the row's new one to the last before the one it gives up."""
+    """Return the columns that change their rows, from the new column of the first row to the last before the one that it gives up."""
     path: list[int] = []
     while column != held:
         path.append(column)
@@ -222,7 +217,7 @@ def _path(column: int, following: "Columns", held: int) -> list[int]:
 
 
 def _reprice(columns_first: "Floats", costs: "Floats", owner: "Columns", held: int, cost: float) -> None:
-    """Move the prices, in place, so that the new matching has no slack and the others keep theirs relative to it."""
+    """Change the prices, in place, so that the new matching has no slack and the others keep theirs relative to it."""
     by_row = np.minimum(costs, cost)
     by_column = by_row[owner]
     by_column[held] = 0.0
@@ -234,14 +229,10 @@ BLOCK_CELLS = 2_000_000
 
 
 def block_assignments(gains: "Floats", rows: "Columns", columns: "Columns") -> "Iterator[Assigned]":
-    """The assignment with the largest sum for each of a x b blocks of a matrix; it may leave rows and columns out.
+    """Yield the assignments with the largest sums for each of a x b blocks of a matrix; rows and columns may be left out.
 
-    Gives, for all blocks of one shape at once: (which a, which b, the rows of each of these a, the column of each row of each block or -1).
-
-    Args:
-        gains: numbers of at least 0.
-        rows: a + 1 bounds; block k holds the rows from bound k up to bound k + 1.
-        columns: b + 1 bounds of columns.
+    Yields, for all blocks of one shape at once: (which a, which b, the rows of each of these a, the column of each row of each block or
+    -1). `gains` are at least 0; block k has the rows from bound k up to bound k + 1 of the a + 1 bounds `rows`; `columns` are b + 1 bounds.
     """
     heights, widths = np.diff(rows), np.diff(columns)
     for height in np.unique(heights[heights > 0]):
@@ -258,7 +249,7 @@ def block_assignments(gains: "Floats", rows: "Columns", columns: "Columns") -> "
 
 
 def _assigned(blocks: "Floats") -> "Columns":
-    """For blocks a x b x n x m the column of each row or -1, a x b x n: small ones by the sets of rows used, all blocks a step."""
+    """Return for blocks a x b x n x m the column of each row or -1, a x b x n: small ones by the sets of rows used, all blocks per step."""
     from scipy.optimize import linear_sum_assignment
 
     n, m = blocks.shape[2:]
@@ -294,7 +285,7 @@ def _assigned(blocks: "Floats") -> "Columns":
 
 
 def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
-    """The largest sum of an assignment in each of a x b blocks of a matrix (see `block_assignments`)."""
+    """Return the largest sum of an assignment in each of a x b blocks of a matrix (see `block_assignments`)."""
     sums = np.zeros((len(rows) - 1, len(columns) - 1))
     for above, left, down, chosen in block_assignments(gains, rows, columns):
         sums[np.ix_(above, left)] = np.where(chosen < 0, 0.0, gains[down[:, None, :], chosen]).sum(axis=2)
@@ -302,7 +293,7 @@ def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
 
 
 def block_sums(matrix: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
-    """The sums of a x b blocks of a matrix, whose bounds are given as in `best_sums`; 0 for an empty one."""
+    """Return the sums of a x b blocks of a matrix, with bounds as in `best_sums`; 0 for an empty one."""
     sums = np.zeros((len(rows) - 1, len(columns) - 1))
     full = [np.flatnonzero(np.diff(bounds)) for bounds in (rows, columns)]
     if len(full[0]) and len(full[1]):

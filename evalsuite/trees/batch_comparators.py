@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Literal, NamedTuple, Protocol
 
 from evalsuite.core import plugin_calls
@@ -21,9 +22,9 @@ from evalsuite.trees.json_values import TreeLimitError, loosely_same, same
 
 @dataclass(frozen=True, slots=True)
 class BatchItem:
-    """One field to judge. `name` is the field's own name, `parent` the path of the object it stands in.
+    """One field to judge. `name` is the field's own name, `parent` the path of its object.
 
-    `one_sided` are the names of fields beside it under the same comparator that only one side has; None in compat mode.
+    `one_sided` are the names of fields in the same object under the same comparator that only one side has; None in compat mode.
     """
 
     path: str
@@ -37,57 +38,56 @@ class BatchItem:
     one_sided: tuple[str, ...] | None = None
 
 
+def call_batch(what: str, function: Callable[..., Any], items: Sequence[Any]) -> list[Any]:
+    """Return the list that a function of a plugin makes of the items; the fault for each item if it fails or returns no list."""
+    try:
+        found = plugin_calls.call_plugin(what, function, items)
+    except TreeLimitError:
+        raise
+    except FaultError as error:
+        return [error.fault] * len(items)
+    if not isinstance(found, list):
+        return [Fault(code="SCORER_ERROR", detail=f"{what} gave {type(found).__name__}, expected a list")] * len(items)
+    return found
+
+
 class Dispatcher:
-    """Lets the batch comparators of a run judge pending rows, in place; `faults` collects what they failed with."""
+    """Let the batch comparators of a run judge pending rows, in place. `faults` collects their failures."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self.faults: list[Fault] = []
 
     def is_independent(self, name: str) -> bool:
-        """Whether a comparator judges every item alone (`independent = True`), so that items of several pairs may share a call."""
+        """Return whether a comparator judges every item alone (`independent = True`), so that items of several pairs may share a call."""
         return getattr(self.registry.comparator(name), "independent", False) is True
 
     def __call__(self, rows: Sequence[FieldResult]) -> None:
-        """Judge the pending rows: one call a comparator, groups in order of their first row."""
+        """Judge the pending rows: one call per comparator, groups in order of their first row."""
         groups: dict[str, list[FieldResult]] = {}
         for row in rows:
             if row.status == "pending":
                 groups.setdefault(row.comparator, []).append(row)
         for name, group in groups.items():
-            items = self.items(group, rows)
-            for row, verdict in zip(group, self.answers(name, items), strict=True):
+            verdicts = call_batch(f"comparator {name}", self.registry.comparator(name), self.items(group, rows))
+            for row, verdict in zip_longest(group, verdicts[: len(group)]):
                 self.settle(row, verdict)
 
     def items(self, group: list[FieldResult], rows: Sequence[FieldResult]) -> list[BatchItem]:
-        beside: dict[tuple[str, str], list[str]] = {}
-        if not self.registry.compat:
-            for row in rows:
-                if row.status in ("omission", "hallucination") and row.comparator == group[0].comparator:
-                    beside.setdefault((row.comparator, parent_of(row)), []).append(row.name)
+        lone: dict[str, list[str]] = {}
+        for row in rows:
+            if row.status in ("omission", "hallucination") and row.comparator == group[0].comparator:
+                lone.setdefault(parent_of(row), []).append(row.name)
         found = []
         for row in group:
             parent = parent_of(row)
-            one_sided = None if self.registry.compat else tuple(beside.get((row.comparator, parent), ()))
+            one_sided = None if self.registry.compat else tuple(lone.get(parent, ()))
             values = row.gold_value, row.extracted_value, row.gold_compared, row.extracted_compared
             found.append(BatchItem(row.path, *values, row.params or {}, row.name, parent, one_sided))
         return found
 
-    def answers(self, name: str, items: list[BatchItem]) -> list[Any]:
-        """One answer an item; the fault for each where the comparator failed as a whole, None where it gave too few."""
-        what = f"comparator {name}"
-        try:
-            found = plugin_calls.call_plugin(what, self.registry.comparator(name), items)
-        except TreeLimitError:
-            raise
-        except FaultError as error:
-            return [error.fault] * len(items)
-        if not isinstance(found, list):
-            return [Fault(code="SCORER_ERROR", detail=f"{what} gave {type(found).__name__}, expected a list")] * len(items)
-        return [*found[: len(items)], *[None] * (len(items) - len(found))]
-
     def settle(self, row: FieldResult, verdict: Any) -> None:
-        """Write an answer into its row: None is no verdict, and of a fault the record's readers are told."""
+        """Write an answer into its row. None is no verdict; a fault is also collected in `faults`."""
         row.params = None
         what = f"comparator {row.comparator}"
         if isinstance(verdict, ComparatorResult):
@@ -112,7 +112,7 @@ class Dispatcher:
 
 
 def parent_of(row: FieldResult) -> str:
-    """The path of the object that a row's field stands in."""
+    """Return the path of the object that contains a row's field."""
     return row.path.removesuffix(row.name).removesuffix(".") if row.name != "[]" else row.path
 
 
@@ -123,17 +123,17 @@ Group = list[tuple[int, BatchItem]]
 
 
 def all_equal(gold: Mapping[str, Any], extracted: Mapping[str, Any]) -> float:
-    """1 where every field is equal."""
+    """Return 1 if every field is equal."""
     return float(all(same(value, extracted.get(name)) for name, value in gold.items()))
 
 
 def casefold(gold: Mapping[str, Any], extracted: Mapping[str, Any]) -> float:
-    """1 where every field is equal as lower-case text."""
+    """Return 1 if every field is equal as lower-case text."""
     return float(all(str(value).lower() == str(extracted.get(name)).lower() for name, value in gold.items()))
 
 
 def fraction(gold: Mapping[str, Any], extracted: Mapping[str, Any]) -> float:
-    """The share of equal fields."""
+    """Return the share of equal fields."""
     return sum(same(value, extracted.get(name)) for name, value in gold.items()) / len(gold)
 
 
@@ -145,8 +145,8 @@ RULES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], float]] = {
 class CompoundComparator:
     """A batch comparator over sibling fields: `compare(gold, extracted)` gets both as objects of the declared fields.
 
-    `primary` carries the score, the other fields are skipped. A part that both sides lack is left out; where one side lacks one the group
-    is a mismatch. Inside a compat run the reference's rule holds: any missing part makes every present one a mismatch.
+    `primary` carries the score, the other fields are skipped. A part that both sides lack is left out; if one side lacks a part, the
+    group is a mismatch. In a compat run the reference's rule applies: any missing part makes every present one a mismatch.
     """
 
     is_batch = True
@@ -164,7 +164,7 @@ class CompoundComparator:
         self.compare = RULES[compare] if isinstance(compare, str) else compare
 
     def __call__(self, items: list[BatchItem]) -> list[ComparatorResult | None]:
-        """One answer an item, groups being the objects they stand in."""
+        """Return one answer per item; the items of one object are a group."""
         answers: list[ComparatorResult | None] = [None] * len(items)
         groups: dict[str, Group] = {}
         for place, item in enumerate(items):
@@ -244,14 +244,14 @@ class JudgeItem(NamedTuple):
 
 
 class Judge(Protocol):
-    """Whatever decides pairs: a score for each item, None where it cannot say."""
+    """Anything that judges pairs: a score for each item, None if it cannot decide."""
 
     def judge_batch(self, items: list[JudgeItem]) -> list[Any]:
-        """A score in [0, 1] or None for each item, in order."""
+        """Return a score in [0, 1] or None for each item, in order."""
 
 
 class SemanticBatchComparator:
-    """A batch comparator: equal values match without asking, the rest go to the judge in one call."""
+    """A batch comparator: equal values match without a request, the rest go to the judge in one call."""
 
     is_batch = True
     independent = True
@@ -261,7 +261,7 @@ class SemanticBatchComparator:
         self.name = name
 
     def __call__(self, items: list[BatchItem]) -> list[ComparatorResult | Fault | None]:
-        """One answer an item, None where the judge gave none, the fault for each that it was asked for where it failed."""
+        """Return one answer per item: None if the judge gave none, the fault for each open item if the judge failed."""
         answers: list[ComparatorResult | Fault | None] = [None] * len(items)
         open_places = []
         for place, item in enumerate(items):
@@ -269,8 +269,9 @@ class SemanticBatchComparator:
                 answers[place] = ComparatorResult(1.0, self.name, "exact")
             else:
                 open_places.append(place)
-        asked = [JudgeItem(items[p].path, items[p].gold_compared, items[p].extracted_compared) for p in open_places]
-        for place, score in zip(open_places, self.scores(asked), strict=False):
+        judged = [JudgeItem(items[p].path, items[p].gold_compared, items[p].extracted_compared) for p in open_places]
+        scores = call_batch(f"judge of {self.name}", self.ask, judged) if judged else []
+        for place, score in zip(open_places, scores, strict=False):
             if isinstance(score, Fault):
                 answers[place] = score
             elif score is not None:
@@ -278,21 +279,9 @@ class SemanticBatchComparator:
                 answers[place] = ComparatorResult(float(score), self.name, reason)
         return answers
 
-    def scores(self, asked: list[JudgeItem]) -> list[Any]:
-        if not asked:
-            return []
-        what = f"judge of {self.name}"
-        try:
-            found: Any = plugin_calls.call_plugin(what, self.ask, asked)
-        except FaultError as error:
-            return [error.fault] * len(asked)
-        if not isinstance(found, list):
-            return [Fault(code="SCORER_ERROR", detail=f"{what} gave {type(found).__name__}, expected a list")] * len(asked)
-        return found
-
 
 def as_text(value: Any) -> str:
-    """A value as the judge sees it: texts as they are, all else as JSON with sorted keys."""
+    """Return a value as the judge gets it: texts unchanged, all else as JSON with sorted keys."""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
@@ -305,7 +294,7 @@ class FakeJudge:
         self.calls: list[list[JudgeItem]] = []
 
     def judge_batch(self, items: list[JudgeItem]) -> list[float]:
-        """The table's scores; each call is kept in `calls`."""
+        """Return the table's scores. Each call is kept in `calls`."""
         self.calls.append(list(items))
         return [self.score(as_text(item.gold), as_text(item.extracted)) for item in items]
 
@@ -318,9 +307,9 @@ class FakeJudge:
 
 
 class PromptJudge:
-    """A judge over `ask(prompt) -> reply`: one prompt a call, decided pairs remembered, so that a pair is asked once.
+    """A judge over `ask(prompt) -> reply`: one prompt per call. Decided pairs are remembered, so that each pair is sent once.
 
-    `template` must hold `{pairs}`; other braces in it are doubled. A call that raises is let through.
+    `template` must contain `{pairs}`; other braces in it are doubled. Exceptions of `ask` are raised.
     """
 
     def __init__(self, ask: Callable[[str], str], *, template: str = PROMPT, model: str = "") -> None:
@@ -332,7 +321,7 @@ class PromptJudge:
         self.known: dict[tuple[str, str, str, str], float] = {}
 
     def judge_batch(self, items: list[JudgeItem]) -> list[float | None]:
-        """1.0 or 0.0 for each item, None where the reply does not say."""
+        """Return 1.0 or 0.0 for each item, None if the reply does not contain its verdict."""
         keys = [(self.model, item.path, as_text(item.gold), as_text(item.extracted)) for item in items]
         open_keys = list(dict.fromkeys(key for key in keys if key not in self.known))
         if open_keys:
@@ -343,7 +332,7 @@ class PromptJudge:
 
 
 def parse_judge_reply(text: str) -> list[float | None]:
-    """The scores in a reply `{"results": [...]}`, in code fences or not; [] where there are none, None for a value that is no verdict."""
+    """Return the scores in a reply `{"results": [...]}`, in code fences or not; [] without results, None for a value that is no verdict."""
     text = text.strip()
     if fenced := _FENCE.match(text):
         text = fenced[1].strip("`").removeprefix("json").strip()

@@ -40,10 +40,10 @@ from evalsuite.trees.json_values import (
 
 
 def compare_date(gold: Any, extracted: Any, params: Mapping[str, Any]) -> ComparatorResult:
-    """1 where both name the same days, however written: "May 2024" is "2024-05", "3-5 May 2024" is "2024-05-03/2024-05-05".
+    """Return 1 if both name the same days, however written: "May 2024" is "2024-05", "3-5 May 2024" is "2024-05-03/2024-05-05".
 
-    A month is not a day in it. `days` is how far both ends may be apart, `locale` says the order of "3/4/2024" (`en-US`, `en-GB`, `de`),
-    `formats` (strptime) are tried first.
+    A month does not match a day in it. `days` is the allowed difference at both ends, `locale` gives the order of "3/4/2024" (`en-US`,
+    `en-GB`, `de`), `formats` (strptime) are tried first.
     """
     g, e = (days_of(value, params.get("formats") or (), params.get("locale", "")) for value in (gold, extracted))
     if g is None or e is None:
@@ -59,7 +59,7 @@ def compare_date(gold: Any, extracted: Any, params: Mapping[str, Any]) -> Compar
 
 
 def compare_datetime(gold: Any, extracted: Any, params: Mapping[str, Any]) -> ComparatorResult:
-    """1 where both name one moment within `seconds` (0); a time without zone is taken as UTC."""
+    """Return 1 if both name one moment within `seconds` (0); a time without zone counts as UTC."""
     g, e = (moment_of(value, params.get("formats") or (), params.get("locale", "")) for value in (gold, extracted))
     if g is None or e is None:
         return ComparatorResult(0.0, "datetime", f"{'gold' if g is None else 'the answer'} is no date and time")
@@ -71,9 +71,9 @@ def compare_datetime(gold: Any, extracted: Any, params: Mapping[str, Any]) -> Co
 
 
 def compare_quantity(gold: Any, extracted: Any, params: Mapping[str, Any]) -> ComparatorResult:
-    """1 where both are one amount of one dimension: "0.3 um" is "300 nm", {"value": 300, "unit": "nm"} too.
+    """Return 1 if both are one amount of one dimension: "0.3 um" is "300 nm", {"value": 300, "unit": "nm"} too.
 
-    `unit` is taken where a value has none, `units` adds names ({"furlong": [201.168, "m"]}), `locale` says how numbers are written, `rel`
+    `unit` is used for values without one, `units` adds names ({"furlong": [201.168, "m"]}), `locale` gives the form of numbers, `rel`
     (1e-9) and `abs` (in gold's unit) bound the difference.
     """
     unit, extra, locale = params.get("unit", ""), params.get("units") or {}, params.get("locale", "")
@@ -113,7 +113,7 @@ def problem_of(name: str, params: Params) -> str | None:
 
 
 def unknown_options(name: str, params: Params) -> list[str]:
-    """The parameters that a shipped comparator does not take; `tolerance` of `numeric` takes `abs` and `rel`."""
+    """Return the parameters that a shipped comparator does not take; `tolerance` of `numeric` takes `abs` and `rel`."""
     found = [key for key in params if key not in OPTIONS[name]]
     tolerance = params.get("tolerance")
     inner = [f"tolerance.{key}" for key in tolerance if key not in ("abs", "rel")] if isinstance(tolerance, dict) else []
@@ -208,7 +208,7 @@ _LARGEST_EXACT = 2**53
 
 
 def nfc(value: Any) -> Any:
-    """The value with every text in it, keys aside, in Unicode's composed form."""
+    """Return the value with every text in it, keys aside, in Unicode's composed form."""
     if isinstance(value, str):
         return value if value.isascii() else unicodedata.normalize("NFC", value)
     if isinstance(value, dict):
@@ -217,7 +217,7 @@ def nfc(value: Any) -> Any:
 
 
 def alike(a: Any, b: Any) -> bool:
-    """Whether two values have one type and are equal down to every leaf, texts in NFC."""
+    """Return whether two values have one type and are equal down to every leaf, texts in NFC."""
     kind = type(a)
     if kind is not type(b):
         return False
@@ -240,21 +240,21 @@ def accepting_itself(name: str) -> Callable[[Compare], Compare]:
 
 
 def exact(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
-    """1 where both have one type and are equal down to every leaf; null equals null, NaN nothing."""
+    """Return 1 if both have one type and are equal down to every leaf; null equals null, NaN nothing."""
     return _EXACT if alike(gold, extracted) else _NOT_EXACT
 
 
 def compat_exact(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
-    """1 where both have one type and are equal by Python's `==`, so [1] equals [true]."""
+    """Return 1 if both have one type and are equal by Python's `==`, so [1] equals [true]."""
     return _EXACT if loosely_same(gold, extracted) else _NOT_EXACT
 
 
 def numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
-    """1 where both are numbers (or texts of one) within `tolerance`: `rel` of gold, `abs`, or both; without one, equal.
+    """Return 1 if both are numbers (or texts of one) within `tolerance`: `rel` of gold, `abs`, or both; without one, equal.
 
     null matches null, NaN matches NaN, inf only the inf of the same sign. Integers are compared exactly, however large. A text may be
-    written as people do ("1,234.5", "−3 × 10⁵"), by the habit of a `locale` where one is said. A bool and a text like "1_000" are no
-    numbers (`type_error`).
+    written as people do ("1,234.5", "−3 × 10⁵"), in the form of a `locale` if one is set. A bool and a text like "1_000" are no numbers
+    (`type_error`).
     """
     kind = type(gold)
     if kind is type(extracted) and (not params and gold == extracted if kind is float or kind is int else alike(gold, extracted)):
@@ -328,9 +328,9 @@ def compat_numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResul
 
 @accepting_itself("oneof")
 def oneof(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
-    """1 where gold and extracted are accepted for each other: `values` is one group of synonyms, `groups` are several.
+    """Return 1 if gold and extracted are accepted for each other: `values` is one group of synonyms, `groups` are several.
 
-    With groups (or lists among the values: {"values": ["CVD", ["PVD", "sputtering"]]}) a plain value stands for itself alone.
+    With groups (or lists among the values: {"values": ["CVD", ["PVD", "sputtering"]]}) a plain value is a group of its own.
     """
     values = [value for value in params.get("values") or [] if not isinstance(value, list)]
     groups = [*(params.get("groups") or []), *(value for value in params.get("values") or [] if isinstance(value, list))]
@@ -357,7 +357,7 @@ def _holds(group: list[Any], value: Any) -> bool:
 
 
 def compat_oneof(_: Any, extracted: Any, params: Params) -> ComparatorResult:
-    """The reference's oneof: 1 where extracted is in `values` by Python's `in`; gold is not looked at."""
+    """Return the reference's oneof: 1 if extracted is in `values` by Python's `in`; gold is not used."""
     values = params.get("values")
     if not isinstance(values, list):
         raise TypeError(f"oneof needs a list 'values', got {type(values).__name__}")
@@ -365,13 +365,13 @@ def compat_oneof(_: Any, extracted: Any, params: Params) -> ComparatorResult:
 
 
 def folded(text: str) -> str:
-    """The text without regard to case, in NFC, each run of white space one blank."""
+    """Return the text without regard to case, in NFC, each run of white space one blank."""
     return " ".join(nfc(nfc(text).casefold()).split())
 
 
 @accepting_itself("text")
 def compare_text(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
-    """1 where two texts are equal without regard to case, white space and Unicode form ("STRASSE" is "straße")."""
+    """Return 1 if two texts are equal without regard to case, white space and Unicode form ("STRASSE" is "straße")."""
     if not isinstance(gold, str) or not isinstance(extracted, str):
         return ComparatorResult(0.0, "text", "not a text")
     return ComparatorResult(1.0, "text") if folded(gold) == folded(extracted) else ComparatorResult(0.0, "text", "other text")
@@ -379,7 +379,7 @@ def compare_text(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
 
 @accepting_itself("regex")
 def compare_regex(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
-    """1 where the extracted text matches `pattern` (default: gold is the pattern) as a whole; `ignore_case` for any case."""
+    """Return 1 if the extracted text matches `pattern` (default: gold is the pattern) as a whole; `ignore_case` for any case."""
     import regex
 
     pattern = params.get("pattern", gold)
@@ -396,7 +396,7 @@ def compare_regex(gold: Any, extracted: Any, params: Params) -> ComparatorResult
 
 @accepting_itself("set")
 def compare_set(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
-    """F1 of the two lists' distinct elements, order aside (Dice); a text is split at `separator` (","), its parts trimmed."""
+    """Return the F1 of the two lists' distinct elements, order aside (Dice); a text is split at `separator` (","), its parts trimmed."""
     g, e = (_elements(value, params.get("separator", ",")) for value in (gold, extracted))
     if g is None or e is None:
         return ComparatorResult(0.0, "set", "not a list")
@@ -423,7 +423,7 @@ def _elements(value: Any, separator: str) -> list[Any] | None:
 
 @accepting_itself("edit_distance")
 def compare_edit_distance(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
-    """1 - edits / longer length, in [0, 1] (Levenshtein); partial credit counts."""
+    """Return 1 - edits / longer length, in [0, 1] (Levenshtein); partial credit counts."""
     if not isinstance(gold, str) or not isinstance(extracted, str):
         return ComparatorResult(0.0, "edit_distance", "not a text")
     if len(gold) * len(extracted) > MAX_CELLS:
@@ -436,7 +436,7 @@ def compare_edit_distance(gold: Any, extracted: Any, _: Params) -> ComparatorRes
 
 @accepting_itself("token_f1")
 def compare_token_f1(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
-    """F1 of the two texts' words as bags, lower case (SQuAD's measure, articles kept)."""
+    """Return the F1 of the two texts' words as bags, lower case (SQuAD's measure, articles kept)."""
     if not isinstance(gold, str) or not isinstance(extracted, str):
         return ComparatorResult(0.0, "token_f1", "not a text")
     g, e = Counter(folded(gold).split()), Counter(folded(extracted).split())
@@ -473,27 +473,27 @@ def _text(value: Any) -> str:
 
 
 def lowercase(value: Any, _: Params) -> Any:
-    """The text in lower case."""
+    """Return the text in lower case."""
     return None if value is None else _text(value).lower()
 
 
 def strip(value: Any, _: Params) -> Any:
-    """The text without white space at its ends."""
+    """Return the text without white space at its ends."""
     return None if value is None else _text(value).strip()
 
 
 def normalize_whitespace(value: Any, _: Params) -> Any:
-    """The text with every run of white space as one blank, trimmed."""
+    """Return the text with every run of white space as one blank, trimmed."""
     return None if value is None else re.sub(r"\s+", " ", _text(value)).strip()
 
 
 def sort_tokens(value: Any, _: Params) -> Any:
-    """The text's words in code point order."""
+    """Return the text's words in code point order."""
     return None if value is None else " ".join(sorted(_text(value).split()))
 
 
 def round_digits(value: Any, params: Params) -> Any:
-    """The number rounded to `digits` decimals, halves to the even neighbour."""
+    """Return the number rounded to `digits` decimals, halves to the even neighbour."""
     if value is None:
         return None
     if not isinstance(value, int | float):
@@ -504,7 +504,7 @@ def round_digits(value: Any, params: Params) -> Any:
 
 
 def type_convert(value: Any, params: Params) -> Any:
-    """The value as `to`: float, int, str or bool, by Python's conversion; bool takes bools, 0, 1 and their texts only."""
+    """Return the value as `to`: float, int, str or bool, by Python's conversion; bool takes bools, 0, 1 and their texts only."""
     if value is None:
         return None
     if "to" not in params:
@@ -555,19 +555,25 @@ _batch: set[str] = set()
 
 
 class UnknownNameError(KeyError):
-    """A comparator or transform that no table knows; the text names the nearest one."""
+    """No table contains this comparator or transform; the text names the closest one."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 def register(name: str, function: Callable[..., Any], *, overwrite: bool = False, kind: Kind = "comparator") -> None:
-    """Make a comparator, batch comparator, transform or post-processor known to this process under `name`.
+    """Register a comparator, batch comparator, transform or post-processor in this process under `name`.
 
-    A comparator takes (gold, extracted, params) and returns a `ComparatorResult`; a batch comparator (`kind="batch"`, or an object whose
-    `is_batch` is True) takes the list of a record's `BatchItem`; a transform takes (value, params); a post-processor takes and
-    returns the list of a record's rows. The names exact, numeric, oneof and
-    those of the built-in transforms cannot be taken; the other shipped comparators (date, regex, ...) may be replaced.
+    A comparator takes (gold, extracted, params) and returns a `ComparatorResult`; a batch comparator (`kind="batch"`, or an object with
+    `is_batch` True) takes the list of a record's `BatchItem`; a transform takes (value, params); a post-processor takes and returns the
+    list of a record's rows. The names exact, numeric, oneof and those of the built-in transforms cannot be taken; the other shipped
+    comparators (date, regex, ...) may be replaced.
+
+    Args:
+        name: the name in schemas.
+        function: the function or object.
+        overwrite: whether a registered name may be replaced.
+        kind: `comparator`, `batch`, `transform` or `post_process`.
 
     Raises:
         TypeError: `function` is not callable.
@@ -588,14 +594,14 @@ def register(name: str, function: Callable[..., Any], *, overwrite: bool = False
 
 
 def unregister(name: str, *, kind: Kind = "comparator") -> None:
-    """Forget a registered name; one that is not registered is no error."""
+    """Remove a registered name; an unknown name is no error."""
     _table_of(kind)[0].pop(name, None)
     if kind in ("comparator", "batch"):
         _batch.discard(name)
 
 
 def _table_of(kind: Kind) -> tuple[dict[str, Callable[..., Any]], tuple[str, ...]]:
-    """(the names of a kind, those that cannot be taken)."""
+    """Return (the names of a kind, those that cannot be taken)."""
     if kind == "transform":
         return _transforms, tuple(TRANSFORMS)
     if kind == "post_process":
@@ -610,7 +616,7 @@ def post_processor(name: str) -> Callable[..., Any] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """The names of one run: its own come first, then the process's, then the built-in ones of its mode."""
+    """The names of one run: its own, then the process's, then the built-in ones of its mode."""
 
     compat: bool = False
     comparators: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
@@ -622,29 +628,21 @@ class Registry:
             raise ValueError(f"{taken[0]!r} is built in and cannot be replaced")
 
     def comparator(self, name: str) -> Callable[..., Any]:
-        """The comparator of that name.
-
-        Raises:
-            UnknownNameError: nobody registered it.
-        """
+        """Return the comparator of that name. Raises `UnknownNameError`."""
         for table in (self.comparators, _comparators, COMPAT if self.compat else BUILTIN, SHIPPED):
             if name in table:
                 return table[name]
         raise UnknownNameError(f"Unknown comparator: {name!r}" + _near(name, {*self.comparators, *_comparators, *BUILTIN, *SHIPPED}))
 
     def transform(self, name: str) -> Callable[..., Any]:
-        """The transform of that name.
-
-        Raises:
-            UnknownNameError: nobody registered it.
-        """
+        """Return the transform of that name. Raises `UnknownNameError`."""
         for table in (self.transforms, _transforms, TRANSFORMS):
             if name in table:
                 return table[name]
         raise UnknownNameError(f"Unknown transform: {name!r}" + _near(name, {*self.transforms, *_transforms, *TRANSFORMS}))
 
     def is_batch(self, name: str) -> bool:
-        """Whether a comparator gets all rows of a record at once."""
+        """Return whether a comparator gets all rows of a record at once."""
         return (name in _batch and name not in self.comparators) or getattr(self.comparator(name), "is_batch", False) is True
 
 

@@ -35,8 +35,8 @@ class SchemaError(Exception):
 class SchemaNode:
     """One field of the eval schema.
 
-    `comparator` is ("", {}) where there is none. `expand` makes the children of a recursive `$ref` when a value needs them.
-    `ignore` are the keys that an extracted object may have without being invented; True is any.
+    `comparator` is ("", {}) if there is none. `expand` makes the children of a recursive `$ref` when a value needs them. `ignore` are
+    keys that an extracted object may have without a penalty; True is any.
     """
 
     path: str
@@ -62,7 +62,7 @@ class SchemaNode:
 
 
 def effective_type(schema: Mapping[str, Any]) -> tuple[str | None, list[str] | None]:
-    """The type that counts, null aside, and the allowed types where there are several ("multi")."""
+    """Return the type, null aside, and the allowed types if there are several ("multi")."""
     declared = schema.get("type")
     if isinstance(declared, str):
         return declared, None
@@ -75,7 +75,7 @@ def effective_type(schema: Mapping[str, Any]) -> tuple[str | None, list[str] | N
 
 
 def child_schemas(schema: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], bool]]:
-    """(name, sub-schema, is it the items) of each child: the properties, or else the one items; several types have none."""
+    """Return (name, sub-schema, is it the items) of each child: the properties, or else the one items; several types have none."""
     if effective_type(schema)[0] == "multi":
         return []
     properties = schema.get("properties")
@@ -86,18 +86,16 @@ def child_schemas(schema: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], 
 
 
 def child_path(parent: str, name: str, is_items: bool) -> str:
-    """`parent[]` for items, `parent.name` for a property."""
+    """Return `parent[]` for items, `parent.name` for a property."""
     if is_items:
         return parent + "[]"
     return f"{parent}.{name}" if parent else name
 
 
 def two_shapes(entry: Any, what: str = "Config object") -> Entry:
-    """(name, params) of `"name"` or `{"name": {...}}`.
+    """Return (name, params) of `"name"` or `{"name": {...}}`.
 
-    Raises:
-        ValueError: not exactly one key, an empty name, or params that are no object.
-        TypeError: neither text nor object, or a key that is no text.
+    Raises ValueError unless it has exactly one key, a name and an object of params; TypeError if it is neither text nor object.
     """
     if isinstance(entry, str):
         if not entry:
@@ -116,12 +114,16 @@ def two_shapes(entry: Any, what: str = "Config object") -> Entry:
 
 
 def parse_eval_schema(schema: Any, *, compat: bool = False, registry: Registry | None = None, notify: Notify = log_notice) -> SchemaNode:
-    """The schema as a tree of nodes, every `x-eval-*` key checked.
+    """Return the schema as a tree of nodes, with every `x-eval-*` key checked.
 
-    `compat` leaves the parameters of comparators and transforms unchecked and knows no keys but the reference's.
+    Args:
+        schema: an eval schema without open references.
+        compat: leave the parameters of comparators and transforms unchecked, and know no keys but the reference's.
+        registry: the names of comparators and transforms; by default those of the process.
+        notify: called with a `Notice` for each remark.
 
     Raises:
-        SchemaError: the first thing wrong, parents before children.
+        SchemaError: the first problem, parents before children.
     """
     parser = _Parser(registry or Registry(compat=compat), schema, compat, notify)
     return parser.node(schema, "", "")
@@ -149,7 +151,7 @@ class _Parser:
         return [self.node(sub, child_path(path, name, items), name) for name, sub, items in child_schemas(schema)]
 
     def recursive(self, schema: dict[str, Any], path: str, name: str) -> SchemaNode:
-        """A node whose children are made when a value needs them; the definition itself is checked once, now."""
+        """Return a node with children that are made when a value needs them; the definition itself is checked once, now."""
         pointer = schema["$ref"]
         target = self.definitions.get(pointer.removeprefix(DEFINITIONS)) if pointer.startswith(DEFINITIONS) else None
         if not isinstance(target, dict) or "$ref" in target:
@@ -234,7 +236,7 @@ def _entry(entry: Any, what: str, path: str) -> Entry:
 
 
 def _align(schema: dict[str, Any], json_type: str | None, path: str, notify: Notify) -> dict[str, Any]:
-    """The alignment of an array, checked in the reference's order."""
+    """Return the alignment of an array, checked in the reference's order."""
     align = schema["x-eval-align"]
     if json_type != "array":
         raise SchemaError(f"x-eval-align is only valid on array nodes, but this node has type {json_type!r}", path)
@@ -292,7 +294,7 @@ _PLAIN_KEYS = ("type", "title", "description")
 
 
 class JsonRefError(Exception):
-    """A `$ref` without a target; `path` is the list of keys to its place."""
+    """A `$ref` without a target; `path` is the list of keys to it."""
 
     def __init__(self, pointer: str, path: list[Any]) -> None:
         super().__init__(f"cannot resolve $ref {pointer!r}")
@@ -301,11 +303,9 @@ class JsonRefError(Exception):
 
 
 def resolve_like_upstream(schema: Any, notify: Notify) -> Any:
-    """A new schema without references, allOf and (where its branches have two or more types) anyOf.
+    """Return a new schema without references, allOf and (if its branches have two or more types) anyOf.
 
-    Raises:
-        JsonRefError: a reference leads nowhere.
-        RecursionError: a reference leads into itself.
+    Raises JsonRefError for a reference without a target, RecursionError for one into itself.
     """
     pruned = _prune_nulls(schema)
     inlined = _Inliner(pruned).inline(pruned, [], ())
@@ -335,11 +335,7 @@ def _prune_nulls(value: Any) -> Any:
 
 
 def look_up(root: Any, pointer: str) -> Any:
-    """What a local JSON pointer (`#/$defs/T`, `#`) names.
-
-    Raises:
-        KeyError: nothing.
-    """
+    """Return what a local JSON pointer (`#/$defs/T`, `#`) names. Raises KeyError."""
     if not pointer.startswith("#"):
         raise KeyError(pointer)
     found = root
@@ -404,7 +400,7 @@ def _take(host: dict[str, Any], part: Any) -> None:
 
 
 def branch_types(branches: list[Any]) -> Iterator[str] | None:
-    """The type names of all branches in order, None where a branch has none."""
+    """Return the type names of all branches in order, None if a branch has none."""
     found = []
     for branch in branches:
         declared = branch.get("type") if isinstance(branch, dict) else None
@@ -438,14 +434,19 @@ _COMPOSED = ("$ref", "anyOf", "oneOf", "allOf", "enum", "const")
 
 
 def resolve_schema_references(schema: Any, *, compat: bool = False, notify: Notify = log_notice) -> Any:
-    """A new schema with references inlined, allOf merged and unions (anyOf, oneOf) turned into types; the input is not changed.
+    """Return a new schema with references inlined, allOf merged and unions (anyOf, oneOf) turned into types.
 
-    `x-eval-*` keys beside a `$ref` are kept and override the target's. A union of objects has the properties of all, integer with number
-    is number, null makes nothing. `compat` does what upstream does, pass by pass; there a recursive `$ref` raises RecursionError.
+    `x-eval-*` keys next to a `$ref` are kept and override the target's. A union of objects has the properties of all, integer with
+    number is number, null adds nothing.
+
+    Args:
+        schema: a JSON Schema; it is not changed.
+        compat: do what upstream does, pass by pass; a recursive `$ref` then raises RecursionError.
+        notify: called with a `Notice` for each remark.
 
     Raises:
         SchemaError: a `$ref` that leads only to itself; more than 100,000 fields.
-        JsonRefError: a `$ref` that leads nowhere; remote ones are never fetched.
+        JsonRefError: a `$ref` without a target; remote ones are never fetched.
     """
     notify(Notice("not_read", "", "oneOf, if/then/else, patternProperties and constraints are not scored"))
     if compat:
@@ -582,7 +583,7 @@ class _Resolver:
 
 
 def _unite(host: dict[str, Any], part: dict[str, Any]) -> None:
-    """Take a part's keys into its host, in place: properties are united, of everything else the first wins."""
+    """Add a part's keys to its host, in place: properties are united, of everything else the first wins."""
     for key, value in part.items():
         if key == "properties" and isinstance(host.get(key), dict):
             host[key] = {**value, **host[key]}
@@ -593,7 +594,7 @@ def _unite(host: dict[str, Any], part: dict[str, Any]) -> None:
 
 
 def _type_of_values(schema: dict[str, Any]) -> None:
-    """Give a schema that lists its values (`enum`, `const`) and names no type the type of these values, in place."""
+    """Give a schema with values (`enum`, `const`) and no type the type of these values, in place."""
     if "type" in schema or not ("enum" in schema or "const" in schema):
         return
     values = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
@@ -624,7 +625,7 @@ def reset_type_defaults() -> None:
 
 
 def annotate_xeval(schema: dict[str, Any], *, compat: bool = False) -> dict[str, Any]:
-    """The same schema, with `x-eval-compare` written in place into every leaf that has none and is not skipped.
+    """Write `x-eval-compare`, in place, into every leaf that has none and is not skipped; return the same schema.
 
     With `compat` a leaf with `x-eval-skip: false` is left alone as upstream does, so that parsing it fails.
     """
@@ -657,15 +658,15 @@ MIN_REPEATS = 3
 def infer_schema(
     values: Sequence[Any], *, widen: bool = False, notify: Notify = log_notice, limits: TreeLimits = DEFAULT_LIMITS
 ) -> dict[str, Any]:
-    """The JSON Schema (`type`, `properties`, `items`) of a list of records; gold alternatives count as values each.
+    """Return the JSON Schema (`type`, `properties`, `items`) of a list of records; gold alternatives count as values each.
 
-    The first value that is not null decides the type of a field, and a field of mixed types is named to `notify`. With `widen` all values
-    decide: integers and numbers make a number, other mixtures a list of types, nulls make the type nullable, and texts of at most 12
+    The first value that is not null decides the type of a field, and a field of mixed types is reported to `notify`. With `widen` all
+    values decide: integers and numbers make a number, other mixtures a list of types, nulls make the type nullable, and texts of at most 12
     different values, each seen three times on average, get an `enum`.
 
     Raises:
         ValueError: no value at all.
-        TreeLimitError: the values pass a limit.
+        TreeLimitError: the values exceed a limit.
     """
     values = list(values)
     if not values:
@@ -715,7 +716,6 @@ class _Inference:
             found["properties"] = {key: self.child(records, key, child_path(path, key, False)) for key in keys}
 
     def child(self, records: list[dict[str, Any]], key: str, path: str) -> dict[str, Any]:
-        """The schema of one key; with `widen` an absent key is no null, without it nulls count for nothing anyway."""
         return self.schema([record[key] for record in records if key in record], path)
 
 
@@ -727,18 +727,16 @@ def _name(value: Any) -> str:
 
 
 def as_json_schema(schema: Any) -> Any:
-    """The JSON Schema as plain data: that of a Pydantic model, or a copy of what was given."""
+    """Return the JSON Schema as plain data: that of a Pydantic model, or a copy of the argument."""
     describe = getattr(schema, "model_json_schema", None)
     return describe() if callable(describe) else copy.deepcopy(schema)
 
 
 def prepare(schema: Any, *, compat: bool = False, registry: Registry | None = None, notify: Notify = lambda _: None) -> SchemaNode:
-    """The parsed schema. Unless `compat`, references and unions are resolved and leaves get their type's comparator; input is not changed.
+    """Return the parsed schema; the input is not changed.
 
-    Remarks go to `notify`: by default nobody hears them at each scoring.
-
-    Raises:
-        SchemaError: the schema cannot be used.
+    Unless `compat`, references and unions are resolved and leaves get the comparator of their type. By default remarks are dropped, so
+    that they are not repeated at each scoring. Raises `SchemaError`.
     """
     if isinstance(schema, dict):
         inspect(schema, where="schema")

@@ -1,12 +1,12 @@
 """Compile a schema for scoring, compare single values, and match two lists: in order, by key, or by best fit.
 
-The best fit maximises the record's F1. F1 is 2 x scores / weight, so a pair of elements is worth what it adds at the rate F1
-(2 x scores - rate x weight) beyond the cost of both unmatched; the record is computed at a rate, and again at the resulting F1, until that
-no longer rises (Dinkelbach's method; `Scoring.record`). Among equally good fits, the first one when both lists are sorted by content is
-taken, so that the order of such a list has no effect.
+The best fit maximises the record's F1. F1 is 2 x scores / weight, so a pair of elements is worth what it adds at the rate F1 (2 x scores -
+rate x weight) beyond the cost of both unmatched; the record is computed at a rate, and again at the resulting F1, until that no longer
+rises (Dinkelbach's method; `Scoring.record`). Among equally good fits, the first one when both lists are sorted by content is taken, so
+that the order of such a list has no effect.
 
-Fits are computed without writing rows, as n x m matrices of scores and weights of fields; columns of values are compared at once, by
-arrays if the comparator allows it. Lists inside the elements are compared all against all, followed by a small assignment for each pair.
+Fits are computed without writing rows, as n x m matrices of scores and weights of fields; columns of values are compared at once, by arrays
+if the comparator allows it. Lists inside the elements are compared all against all, followed by a small assignment for each pair.
 
 Code that is not the reference's own is called by `call_plugin`: its failure is a `FaultError`, which leaves the record undecided.
 """
@@ -41,11 +41,10 @@ Transforms = tuple[tuple[str, Callable[[Any, Mapping[str, Any]], Any], dict[str,
 
 
 class Plan:
-    """One field, compiled. `structural` fields are walked into, all others are units that one comparator judges.
+    """One field, compiled. `structural` fields have children that are compared, all others are units with one comparator.
 
-    `is_own` comparators are the reference's three; a `trusted` one of these neither fails, skips nor leaves [0, 1], and takes the values as
-    they are. `key` is the name under which
-    the value stands in its object; in compat mode what follows the last dot of the path.
+    `is_own` comparators are the reference's three; a `trusted` one of these neither fails, skips nor leaves [0, 1], and takes the values
+    unchanged. `key` is the name of the value in its object; in compat mode what follows the last dot of the path.
     """
 
     __slots__ = (
@@ -74,7 +73,7 @@ class Plan:
         self.transforms: Transforms = tuple((name, registry.transform(name), params) for name, params in node.transforms)
         trusted = self.compare is BUILTIN.get(self.name) and node.threshold is None and not self.transforms
         self.trusted = self.compare if trusted else None
-        # Whatever is identical to gold is right there: only somebody's own comparator or transform may say otherwise.
+        # A value identical to gold is right, unless a plugin's comparator or transform decides otherwise.
         shipped = self.compare is not None and self.compare in (BUILTIN.get(self.name), SHIPPED.get(self.name))
         self.accepts_itself = shipped and all(name in TRANSFORMS for name, _, _ in self.transforms)
         self.structural = node.has_children and not self.name
@@ -87,7 +86,7 @@ class Plan:
 
     @property
     def children(self) -> "tuple[Plan, ...]":
-        """The children, made on first use: a recursive schema has no end of them."""
+        """The children, made on first use, because a recursive schema has no end of them."""
         if self._children is None:
             nodes = self.node.expand() if self.node.expand else self.node.children
             self._children = tuple(Plan(child, self._registry, self.any_batch, self.path) for child in nodes)
@@ -96,7 +95,7 @@ class Plan:
 
     @property
     def unordered(self) -> bool:
-        """Whether this field, or one below it, heeds no order of a list; a recursive schema answers yes."""
+        """Whether this field, or one below it, ignores the order of a list; True for a recursive schema."""
         if self._unordered is None:
             align = self.node.align or {}
             here = (self.structural and align.get("ordered") is not True and bool(align.get("match_by"))) or self.name == "set"
@@ -104,7 +103,7 @@ class Plan:
         return self._unordered
 
     def has_batch(self) -> bool:
-        """Whether a batch comparator judges anything at or below this field; a recursive schema answers for the whole."""
+        """Return whether a batch comparator judges anything at or below this field; True for a recursive schema with any."""
         if not self.any_batch:
             return False
         waiting = [self]
@@ -117,7 +116,7 @@ class Plan:
 
 
 def compile_plan(root: SchemaNode, registry: Registry) -> Plan:
-    """The plan of a parsed schema."""
+    """Return the plan of a parsed schema."""
     return Plan(root, registry, _any_batch(root, registry))
 
 
@@ -140,14 +139,14 @@ _CANNOT_TAKE = (TypeError, ValueError, ArithmeticError)
 
 
 def transformed(plan: Plan, value: Any) -> Any:
-    """The value after the field's transforms, left to right. What a built-in one raises comes through; of another it is a `FaultError`."""
+    """Return the value after the field's transforms, left to right. Exceptions of built-in ones are raised; others are a `FaultError`."""
     for name, function, params in plan.transforms:
         value = _transform(name, function, value, params)
     return value
 
 
 def try_transformed(plan: Plan, value: Any) -> tuple[Any, str]:
-    """(value after the transforms, "") or (the value itself, why a built-in transform could not take it). Raises `FaultError`."""
+    """Return (value after the transforms, "") or (the value itself, why a built-in transform could not take it). Raises `FaultError`."""
     found = value
     for name, function, params in plan.transforms:
         try:
@@ -164,7 +163,7 @@ def _transform(name: str, function: Any, value: Any, params: Mapping[str, Any]) 
 
 
 def compare(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
-    """The comparator's answer with its score in [0, 1]. Raises `FaultError` where one that is not the reference's own fails."""
+    """Return the comparator's result with its score in [0, 1]. Raises `FaultError` if a comparator of a plugin fails."""
     function = plan.compare
     assert function is not None
     if plan.is_own:
@@ -175,7 +174,7 @@ def compare(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
 
 
 def judge(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
-    """The same with the field's threshold applied."""
+    """Return the result of `compare` after the field's threshold."""
     result, threshold = compare(plan, gold, extracted), plan.threshold
     if threshold is None or not 0 < result.score < 1:
         return result
@@ -184,7 +183,7 @@ def judge(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
 
 
 def checked(what: str, result: Any, name: str) -> ComparatorResult:
-    """A comparator's answer as a result in [0, 1]; plain numbers and bools are scores. Raises `FaultError` for all else."""
+    """Return a comparator's result with a score in [0, 1]; plain numbers and bools are scores. Raises `FaultError` for all else."""
     if not isinstance(result, ComparatorResult):
         return ComparatorResult(plugin_calls.unit(what, result), name)
     return ComparatorResult(plugin_calls.unit(what, result.score), result.comparator, result.reason, result.skip)
@@ -194,19 +193,19 @@ Keyed = tuple[list[tuple[int, int | None]], list[int], list[int]]
 
 
 def how_aligned(plan: Plan) -> str:
-    """`ordered`, `key_field` or `hungarian` (best fit)."""
+    """Return `ordered`, `key_field` or `hungarian` (best fit)."""
     align = plan.node.align or {}
     return "ordered" if align.get("ordered") is True else str(align.get("match_by") or "ordered")
 
 
 class ContentOrder:
-    """The order of a list's elements by their content: the same whatever order they, or unordered lists inside them, stand in."""
+    """The order of a list's elements by their content, independent of their order and that of unordered lists inside them."""
 
     def __init__(self) -> None:
         self.known: ByObject[tuple[list[int], list[str]]] = ByObject()
 
     def of(self, plan: Plan, values: list[Any]) -> tuple[list[int], list[str]]:
-        """(positions of the elements in order of content, their texts in that order)."""
+        """Return (positions of the elements in order of content, their texts in that order)."""
 
         def sort() -> tuple[list[int], list[str]]:
             texts = [self.text(plan.children[0], value) for value in values]
@@ -216,7 +215,7 @@ class ContentOrder:
         return self.known.get(plan.path, (values,), sort)
 
     def text(self, plan: Plan, value: Any) -> str:
-        """A text that two values share where they differ in nothing that this field heeds as an order."""
+        """Return a text that two values share if they differ only in orders that this field ignores."""
         if not isinstance(value, dict | list) or not plan.unordered:
             return exact_text(value)
         if not plan.structural:
@@ -232,7 +231,7 @@ class ContentOrder:
 
 
 def keyed_pairs(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any]) -> Keyed:
-    """([(gold index, extracted index or None)], extracted elements with a key that gold lacks, those without a key of their own).
+    """Return ([(gold index, extracted index or None)], extracted elements with a key that gold lacks, those without a key of their own).
 
     The first of several elements with one key counts: in the reference by position, else by content.
     """
@@ -256,7 +255,7 @@ def keyed_pairs(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any])
 
 
 def key_of(walk: "Walk", plan: Plan, element: Any) -> Any:
-    """The element's key where it can serve as one; unless in compat mode after the key field's transforms."""
+    """Return the element's key, None if it cannot serve as one; unless in compat mode after the key field's transforms."""
     name = (plan.node.align or {})["key"]
     key = element.get(name) if isinstance(element, dict) else None
     field = next((child for child in plan.children[0].children if child.key == name), None)
@@ -269,7 +268,7 @@ def key_of(walk: "Walk", plan: Plan, element: Any) -> Any:
 
 
 def lone_weights(walk: "Walk", items: Plan, values: Sequence[Any], status: RowStatus) -> "Floats":
-    """What each element costs where it stands alone on its side."""
+    """Return the cost of each element without a partner."""
     counts = [tally(walk.sides(items, value, status, "", ())) for value in values]
     return np.array([count.omitted + count.invented for count in counts], dtype=np.float64)
 
@@ -279,10 +278,9 @@ _LARGEST = 2**53
 
 
 def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, compat: bool) -> "ScoreArray":
-    """Scores n x m in [0, 1] of a field that is a unit; NaN where the comparator says that the pair does not count.
+    """Return scores n x m in [0, 1] of a field that is a unit; NaN if the comparator says that the pair does not count.
 
-    Raises:
-        FaultError: somebody's comparator or transform failed.
+    Raises `FaultError` if a comparator or transform of a plugin fails.
     """
     raw = gold, extracted
     failed_rows: list[int] = []
@@ -315,7 +313,7 @@ def _try_all(plan: Plan, values: Sequence[Any]) -> tuple[list[Any], list[int]]:
 
 
 def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "ScoreArray | None":
-    """Equality of plain values by numbering the different ones; None where a list or object is among them."""
+    """Return the equality of plain values by numbering the different ones; None if a list or object is among them."""
     kinds = {*map(type, gold), *map(type, extracted)}
     if not kinds <= _SCALARS:
         return None
@@ -333,7 +331,7 @@ def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "Scor
 
 
 def _numeric(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> "ScoreArray | None":
-    """The tolerance rule on arrays; None where a value is not a plain number of at most 2**53 (a float holds it exactly)."""
+    """Return the tolerance rule on arrays; None if a value is not a plain number of at most 2**53 (a float represents it exactly)."""
     if not {*map(type, gold), *map(type, extracted)} <= {int, float}:
         return None
     if not all(-_LARGEST <= value <= _LARGEST for side in (gold, extracted) for value in (min(side), max(side))):
@@ -360,7 +358,7 @@ def _numeric(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> "Scor
 
 
 def _each(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "ScoreArray":
-    """Every pair by the comparator itself; plain values that stand there more than once are asked about once."""
+    """Return the score of every pair by the comparator itself; repeated plain values are compared once."""
     different, places = zip(*(_distinct(side) for side in (gold, extracted)), strict=True)
     scores = np.zeros((len(different[0]), len(different[1])))
     for i, value in enumerate(different[0]):
@@ -372,7 +370,7 @@ def _each(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], compat: boo
 
 
 def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
-    """(the different values, the place of each value among them); lists and objects each stand for themselves."""
+    """Return (the different values, the place of each value among them); lists and objects each count as different."""
     places: dict[Any, int] = {}
     different: list[Any] = []
     found = []
@@ -389,7 +387,7 @@ CELLS_AT_ONCE = 2_000_000
 
 
 def compat_fits(walk: "Walk", items: Plan, gold: list[Any], extracted: list[Any]) -> "Floats":
-    """The reference's n x m fits in [0, 1]: the F1 of every pair's rows, 1 where nothing counts."""
+    """Return the reference's n x m fits in [0, 1]: the F1 of every pair's rows, 1 if nothing counts."""
     cross = Cross(walk, items, gold, extracted)
     return np.divide(2 * cross.scored, cross.weight, out=np.ones(cross.scored.shape), where=cross.weight != 0)
 
@@ -397,9 +395,8 @@ def compat_fits(walk: "Walk", items: Plan, gold: list[Any], extracted: list[Any]
 class Cross:
     """n gold x m extracted elements: the scores of each pair's fields, and their weight (a field on both sides counts twice).
 
-    Raises:
-        FaultError: somebody's comparator or transform failed.
-        TreeLimitError: more elements with alternatives, or more cells, than the limits allow.
+    Raises `FaultError` if a comparator or transform of a plugin fails, `TreeLimitError` for more elements with alternatives, or more
+    cells, than the limits allow.
     """
 
     def __init__(self, walk: "Walk", items: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> None:
@@ -415,7 +412,7 @@ class Cross:
         self.both(items, [gold[i] for i in plain], plain, extracted, range(len(extracted)))
 
     def values(self) -> "Floats":
-        """What each pair is worth at the walk's rate, its inner lists aligned at their best."""
+        """Return what each pair is worth at the walk's rate, its inner lists aligned at their best."""
         worth: Floats = 2 * self.scored - self.walk.rate * self.weight
         for rows, columns, lists in self.lists:
             worth[np.ix_(rows, columns)] += lists.values()
@@ -424,7 +421,7 @@ class Cross:
         return worth
 
     def count(self, plan: Plan, gold: Any, extracted: Any) -> Tally:
-        """The tally of one pair, by its rows."""
+        """Return the tally of one pair, by its rows."""
         rows: list[Any] = []
         before = self.walk.missing
         self.walk.missing = []
@@ -486,7 +483,7 @@ class Cross:
                 self.weight[row, column] += counts.weight
 
     def child(self, child: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
-        """A field of objects; where only one side has it, an omission or invention."""
+        """Count a field of objects; an omission or invention if only one side has it."""
         sides, lacking = [], []
         for values, places in ((gold, rows), (extracted, columns)):
             having = [(value[child.key], place) for value, place in zip(values, places, strict=True) if child.key in value]
@@ -499,7 +496,7 @@ class Cross:
             self.add(lacking[0], sides[1][1], None, lone_weights(self.walk, child, sides[1][0], "hallucination")[None, :])
 
     def unknown(self, plan: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
-        """Keys that the schema does not know: invented, but where gold has them too."""
+        """Count keys that the schema does not know as invented, except those that gold has too."""
         in_gold: dict[str, list[int]] = {}
         for value, row in zip(gold, rows, strict=True):
             for key in value.keys() - plan.by_key.keys():
@@ -513,7 +510,7 @@ class Cross:
                     self.add(in_gold.get(key, ()), [column], None, -1.0)
 
     def in_order(self, items: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
-        """Lists whose elements stand against each other by position; what is longer on one side stands alone."""
+        """Count lists with elements compared by position; the surplus of the longer side has no partner."""
         lengths = [np.array(list(map(len, side))) for side in (gold, extracted)]
         for k in range(int(min(lengths[0].max(), lengths[1].max()))):
             left, right = ([i for i, n in enumerate(side) if n > k] for side in lengths)
@@ -555,7 +552,8 @@ class Lists:
         self.whole = Cross(walk, self.items, *self.elements) if n_cells <= CELLS_AT_ONCE or len(gold) == 1 else None
 
     def _codes(self, lists: list[list[Any]], side: int) -> "Floats":
-        """A number for each element's key, the same for equal keys; its own negative number where it has none or is not the first."""
+        """Return a number for each element's key, the same for equal keys; a negative number of its side if it has none or is not the
+        first."""
         codes: list[int] = []
         for values in lists:
             first: set[Any] = set()
@@ -568,19 +566,19 @@ class Lists:
         return np.array(codes)
 
     def gains(self) -> "Floats":
-        """What every pair of elements is worth beyond both standing alone, at the walk's rate; one gold list against one extracted."""
+        """Return the gain of every pair of elements over both without partner, at the walk's rate; one gold list against one extracted."""
         assert self.whole is not None
         gains: Floats = self.whole.values() + self.walk.rate * (self.lone[0][:, None] + self.lone[1][None, :])
         return gains
 
     def same_content(self) -> Any:
-        """n x m flags: which elements have the same content."""
+        """Return n x m flags: which elements have the same content."""
         codes: dict[str, int] = {}
         left, right = (np.array([codes.setdefault(text, len(codes)) for text in side]) for side in self.texts)
         return left[:, None] == right[None, :]
 
     def values(self) -> "Floats":
-        """What each pair of lists is worth at the walk's rate, aligned at its best, n x m."""
+        """Return what each pair of lists is worth at the walk's rate, aligned at its best, n x m."""
         rate, (ends_gold, ends) = self.walk.rate, self.ends
         alone = [block_sums(lone[None, :], np.array([0, 1]), bounds)[0] for lone, bounds in zip(self.lone, self.ends, strict=True)]
         found = np.zeros((len(ends_gold) - 1, len(ends) - 1))
@@ -596,7 +594,7 @@ class Lists:
         return result
 
     def _blocks(self) -> "Iterator[tuple[int, int, Cross]]":
-        """(first gold list, last + 1, their elements crossed with all extracted ones), as many at once as memory should hold."""
+        """Yield (first gold list, last + 1, their elements crossed with all extracted ones), as many at once as memory allows."""
         n = len(self.ends[0]) - 1
         if self.whole is not None:
             yield 0, n, self.whole
@@ -625,7 +623,7 @@ def _holds_alternatives(value: Any) -> bool:
 
 
 def _split(values: Sequence[Any], places: Sequence[int], kind: type) -> tuple[list[Any], list[int], list[Any], list[int]]:
-    """(values of a kind, their places, other values, their places)."""
+    """Return (values of a kind, their places, other values, their places)."""
     own = [(value, place) for value, place in zip(values, places, strict=True) if isinstance(value, kind)]
     others = [(value, place) for value, place in zip(values, places, strict=True) if not isinstance(value, kind)]
     return [v for v, _ in own], [p for _, p in own], [v for v, _ in others], [p for _, p in others]
@@ -638,11 +636,7 @@ Pairs = list[tuple[int, int]]
 
 
 def array_rows(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned", out: "Rows") -> None:
-    """Rows for two lists, by the alignment of the schema.
-
-    Raises:
-        TreeLimitError: more pairs to align than the limit.
-    """
+    """Write rows for two lists, by the alignment of the schema. Raises `TreeLimitError` for more pairs than the limit."""
     if not gold and not extracted:
         out.append(walk.container_row(plan, gold, extracted, "match", None, path, aligned))
         return
@@ -663,7 +657,7 @@ def array_rows(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any], 
 
 
 class _ListRows:
-    """The rows of two lists; indexes in paths are gold's, and -1, -2, ... for extracted elements without a partner."""
+    """Rows of two lists; indexes in paths are gold's, and -1, -2, ... for extracted elements without a partner."""
 
     def __init__(self, walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned", out: "Rows") -> None:
         self.walk, self.plan, self.items = walk, plan, plan.children[0]
@@ -706,13 +700,13 @@ class _ListRows:
         except TreeLimitError:
             raise
         except FaultError as error:
-            # Where somebody's comparator fails nobody knows what fits: the rows are in order, and the record stays undecided.
+            # If a plugin's comparator fails, the best fit is unknown: the rows are in order, and the record stays undecided.
             self.walk.faults.append(error.fault)
             pairs = [(i, i) for i in range(min(n, m))]
         self.pairs_and_rest(pairs)
 
     def best_pairs(self) -> Pairs:
-        """The pairs of the best fit at the walk's rate, by comparing values column by column."""
+        """Return the pairs of the best fit at the walk's rate, by comparing values column by column."""
         lists = self.walk.lists_of(self.plan, self.gold, self.extracted)
         left, right = lists.places
         return sorted((left[i], right[j]) for i, j in fitting(lists.gains(), lists.same_content()))
@@ -720,7 +714,7 @@ class _ListRows:
     def by_rows(self) -> None:
         """Align by the rows of every pair, for fields that a batch comparator judges; matched pairs keep their rows.
 
-        The rows are written and judged once for a record, whatever its rate: lists inside these elements keep their first alignment.
+        The rows are written and judged once per record, for all rates: lists inside these elements keep their first alignment.
         """
         m = len(self.extracted)
         scored = self.walk.judged.get(self.aligned, (self.gold, self.extracted), self.all_rows)
@@ -738,7 +732,7 @@ class _ListRows:
         self.rest(pairs)
 
     def all_rows(self) -> "list[tuple[Rows, list[str]]]":
-        """(judged rows, required fields left out) of every pair, row-major."""
+        """Return (judged rows, missing required fields) of every pair, row-major."""
         before = self.walk.missing
         scored: list[tuple[Rows, list[str]]] = []
         for expected in self.gold:
@@ -751,7 +745,7 @@ class _ListRows:
                 scored.append((rows, self.walk.missing))
         self.walk.missing = before
         if not self.walk.compat:
-            # A comparator that judges each item alone is asked once for all pairs, others pair by pair.
+            # A comparator that judges each item alone is called once for all pairs, others pair by pair.
             dispatch = self.walk.dispatch
             together = [row for rows, _ in scored for row in rows if row.status == "pending" and dispatch.is_independent(row.comparator)]
             dispatch(together)
@@ -760,7 +754,7 @@ class _ListRows:
         return scored
 
     def best_judged(self, scored: "list[Rows]") -> Pairs:
-        """The pairs of the best fit by their rows; a field without a verdict counts as a mismatch here, so that an outage wins nothing."""
+        """Return the pairs of the best fit by their rows. Fields without a verdict count as mismatches, so an outage gains nothing."""
         walk, shape = self.walk, (len(self.gold), len(self.extracted))
         places = [walk.order.of(self.plan, side)[0] for side in (self.gold, self.extracted)]
         lone = lone_weights(walk, self.items, self.gold, "omission"), lone_weights(walk, self.items, self.extracted, "hallucination")
@@ -774,7 +768,7 @@ class _ListRows:
 
 
 def fitting(gains: Any, alike: Any) -> Pairs:
-    """The pairs of an assignment with the largest sum of gains, those that gain anything; of equal sums one with more pairs `alike`."""
+    """Return the pairs of an assignment with the largest sum of gains, without gains of 0; of equal sums one with more pairs `alike`."""
     from evalsuite.trees.assignment import best_assignment
 
     scale = float(np.abs(gains).max()) or 1.0
@@ -783,7 +777,7 @@ def fitting(gains: Any, alike: Any) -> Pairs:
 
 
 def assign(fits: Any) -> Pairs:
-    """The pairs (gold, extracted) of the reference's assignment: the largest sum of fits, those that fit at all, by gold index."""
+    """Return the pairs (gold, extracted) of the reference's assignment: the largest sum of fits, those that fit at all, by gold index."""
     n, m = len(fits), len(fits[0])
     if n == 1 or m == 1:
         cells = [(float(fits[i][j]), i, j) for i in range(n) for j in range(m)]

@@ -37,7 +37,7 @@ Notify = Callable[[Notice], None]
 
 
 def log_notice(notice: Notice) -> None:
-    """Write a notice to the log of this room."""
+    """Write a notice to the log of this module."""
     LOG.warning("%s: %s", notice.path or "<root>", notice.message)
 
 
@@ -59,12 +59,12 @@ class ComparatorResult:
 
 @dataclass(slots=True)
 class FieldResult:
-    """One row: what was expected at a path, what was found, and what came of it.
+    """One row: the expected value at a path, the extracted one, and the verdict.
 
     `path` is the instance path with gold's index (`steps[2].n`; -1, -2, ... for elements that gold lacks), `schema_path` the same with
-    indexes folded (`steps[].n`), `aligned` the index in the extracted list for each `[]` (None where gold's element has no partner).
-    `gold_compared` and `extracted_compared` are the values after transforms, `params` the comparator's parameters while a row waits for
-    a batch.
+    indexes folded (`steps[].n`), `aligned` the index in the extracted list for each `[]` (None if gold's element has no partner).
+    `gold_compared` and `extracted_compared` are the values after transforms, `params` the comparator's parameters while a row waits for a
+    batch.
     """
 
     path: str
@@ -89,7 +89,7 @@ class FieldResult:
 
     @property
     def found_path(self) -> str | None:
-        """The path in the extracted record, None for what it lacks: `schema_path` with the aligned indexes filled in."""
+        """The path in the extracted record, None for what it lacks: `schema_path` with the aligned indexes."""
         if self.status == "omission" or None in self.aligned:
             return None
         parts = self.schema_path.split("[]", len(self.aligned))
@@ -101,8 +101,8 @@ class FieldResult:
 class RecordResult:
     """One record: its rows and its precision, recall and F1.
 
-    They are None where a judge's outage left nothing to count, and where somebody's comparator, transform or post-processor failed.
-    `reason` says so, or why a record is worth 0 as a whole: no prediction, or a required field missing.
+    They are None if a judge's outage left nothing to count, or if a comparator, transform or post-processor of a plugin failed. `reason`
+    explains this, or why the whole record is worth 0: no prediction, or a required field missing.
     """
 
     record_id: Any
@@ -141,7 +141,7 @@ class PathScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Average:
-    """Precision, recall and F1 of one way to average; None where nothing was decided."""
+    """Precision, recall and F1 of one kind of average; None if nothing was decided."""
 
     precision: float | None
     recall: float | None
@@ -152,8 +152,8 @@ class Average:
 class Summary:
     """The numbers of a run: means over records, micro (all rows pooled) and macro (mean over schema paths), totals and coverage.
 
-    `coverage` is decided / (decided + batch_error + error), 1.0 where all was decided. `mean_*` are over the decided records, None where
-    there is none. `faults` are what somebody else's code failed with: numbers beside them are of a part only.
+    `coverage` is decided / (decided + batch_error + error), 1.0 if all was decided. `mean_*` are over the decided records, None if there
+    is none. `faults` are failures of plugin code; the other numbers then cover only a part.
     """
 
     mean_precision: float | None
@@ -180,7 +180,7 @@ class RunResult(Summary):
 
     @cached_property
     def per_field(self) -> dict[str, FieldAggregation]:
-        """Instance path (`steps[0].n`) -> its rows over all records, in order of first sight; made when it is asked for."""
+        """Instance path (`steps[0].n`) -> its rows over all records, in order of first occurrence; made on first use."""
         found: dict[str, FieldAggregation] = {}
         for record in self.records:
             for row in record.field_results:
@@ -203,17 +203,17 @@ PostProcess = Callable[[list[FieldResult]], list[FieldResult]]
 
 @dataclass(frozen=True, slots=True)
 class NullHandling:
-    """Which values stand for nothing, and whether a field that is nothing on both sides is skipped or a match."""
+    """Values that count as absent, and whether a field that is absent on both sides is skipped or a match."""
 
     absent_values: list[Any] = field(default_factory=lambda: [None])
     both_absent_skip: bool = True
 
 
 def reclassify_nulls(rows: list[FieldResult], handling: NullHandling | None = None) -> list[FieldResult]:
-    """The same rows, in place: null expected and a value found is a hallucination, a value expected and null found an omission.
+    """Return the same rows, in place: null expected and a value found is a hallucination, a value expected and null found an omission.
 
-    For extractors that must fill every field. Containers are judged by their values,
-    but in a compat run, whose container rows have no compared values and so count as null on both sides.
+    For extractors that must fill every field. Containers are judged by their values, except in a compat run, whose container rows have
+    no compared values and so count as null on both sides.
     """
     handling = handling or NullHandling()
     for row in rows:
@@ -239,7 +239,7 @@ def _reclassify(row: FieldResult, handling: NullHandling) -> None:
 
 
 def propagate_batch_errors(rows: list[FieldResult]) -> list[FieldResult]:
-    """The same rows, in place: where a comparator failed on one field of a record, none of its verdicts there count."""
+    """Return the same rows, in place: if a comparator failed on one field of a record, none of its verdicts there count."""
     tainted = {row.comparator for row in rows if row.status == "batch_error"}
     for row in rows:
         if row.comparator in tainted and row.status not in ("omission", "hallucination"):
@@ -249,7 +249,7 @@ def propagate_batch_errors(rows: list[FieldResult]) -> list[FieldResult]:
 
 
 def chain(steps: list[PostProcess]) -> PostProcess:
-    """One post-processor that applies several in order."""
+    """Return one post-processor that applies several in order."""
 
     def apply(rows: list[FieldResult]) -> list[FieldResult]:
         for step in steps:
@@ -270,24 +270,24 @@ class Tally:
 
     @property
     def weight(self) -> float:
-        """The weight of all rows that count, fields on both sides twice: what F1 divides by."""
+        """The weight of all rows that count, fields on both sides twice: the divisor of F1."""
         return 2 * self.both + self.omitted + self.invented
 
     @property
     def precision(self) -> float:
-        """Of what was extracted, the share that is right; 1.0 where nothing was."""
+        """The correct share of what was extracted; 1.0 if nothing was."""
         found = self.both + self.invented
         return self.scored / found if found else 1.0
 
     @property
     def recall(self) -> float:
-        """Of what gold expects, the share that was found; 1.0 where it expects nothing."""
+        """The found share of what gold expects; 1.0 if it expects nothing."""
         expected = self.both + self.omitted
         return self.scored / expected if expected else 1.0
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both; 1.0 where no row counts."""
+        """The harmonic mean of both; 1.0 if no row counts."""
         if not self.weight:
             return 1.0
         precision, recall = self.precision, self.recall
@@ -295,7 +295,7 @@ class Tally:
 
 
 def tally(rows: Iterable[FieldResult]) -> Tally:
-    """The tally of some rows, summed without rounding, so that their order moves nothing."""
+    """Return the tally of some rows, summed without rounding, so that their order has no effect."""
     scored: list[float] = []
     both: list[float] = []
     omitted: list[float] = []
@@ -342,19 +342,18 @@ class PathTotals:
         self.partial = [*kept, score]
 
     def tally(self) -> Tally:
-        """The sums of its rows, each weighing 1."""
+        """Return the sums of its rows, each with weight 1."""
         both = self.numbers["match"] + self.numbers["mismatch"]
         return Tally(fsum([self.n_full, *self.partial]), both, self.numbers["omission"], self.numbers["hallucination"])
 
     def score(self) -> PathScore:
-        """Precision, recall and F1 with the counts behind them."""
         columns = {COLUMNS[status]: n for status, n in self.numbers.items()}
         sums = self.tally()
         return PathScore(precision=sums.precision, recall=sums.recall, f1=sums.f1, **columns)
 
 
 class Totals:
-    """Running totals over records; memory grows with the number of schema paths, and by three numbers a record."""
+    """Running totals over records. Memory grows with the number of schema paths, and by three numbers per record."""
 
     def __init__(self, *, compat: bool = False) -> None:
         self.compat = compat
@@ -364,13 +363,10 @@ class Totals:
         self.paths: dict[str, PathTotals] = {}
 
     def add(self, rows: Sequence[FieldResult], *, failed: bool = False, undecided: bool = False) -> Metrics:
-        """Count one record and give its precision, recall and F1.
+        """Count one record and return its precision, recall and F1.
 
-        They are 0 where the record has `failed` as a whole, and None where it is `undecided` or where a judge's outage left nothing to
-        count (1.0 in compat mode).
-
-        Raises:
-            KeyError: a row's status is none that there is.
+        They are 0 if the record has `failed` as a whole, and None if it is `undecided` or if a judge's outage left nothing to count (1.0
+        in compat mode). Raises KeyError for an unknown status of a row.
         """
         counts, n_errors = self.count(rows)
         self.n_records += 1
@@ -390,7 +386,7 @@ class Totals:
         return metrics
 
     def count(self, rows: Sequence[FieldResult]) -> tuple[Tally, int]:
-        """Count rows by schema path; the record's own tally, and the number of batch errors."""
+        """Count rows by schema path. Return the record's own tally, and the number of batch errors."""
         n_errors = 0
         paths = self.paths
         for row in rows:
@@ -416,12 +412,11 @@ class Totals:
         return tally(rows), n_errors
 
     def micro(self) -> Tally:
-        """All rows pooled."""
         sums = [(path.weight, path.tally()) for path in self.paths.values()]
         return Tally(*(fsum(weight * getattr(one, name) for weight, one in sums) for name in ("scored", "both", "omitted", "invented")))
 
     def numbers(self) -> dict[str, Any]:
-        """The fields of a `Summary`."""
+        """Return the fields of a `Summary`."""
         precision, recall, f1 = (self.mean(values) for values in self.values)
         counts = {status: sum(path.numbers[status] for path in self.paths.values()) for status in COLUMNS}
         decided = sum(counts.values())
@@ -446,29 +441,27 @@ class Totals:
         }
 
     def mean(self, values: list[float]) -> float | None:
-        """The mean over records; 1.0 without any, None where none is decided."""
+        """Return the mean over records; 1.0 without any, None if none is decided."""
         if values:
             return mean(values)
         return None if self.n_undecided else 1.0
 
     def average(self, triples: list[tuple[float, float, float]]) -> Average:
-        """The plain mean of precision, recall and F1 each."""
+        """Return the plain mean of precision, recall and F1 each."""
         if self.n_records and self.n_undecided == self.n_records:
             return Average(precision=None, recall=None, f1=None)
         columns = list(zip(*triples, strict=True)) or [(1.0,), (1.0,), (1.0,)]
         return Average(precision=mean(columns[0]), recall=mean(columns[1]), f1=mean(columns[2]))
 
     def summary(self) -> Summary:
-        """The summary without rows."""
         return Summary(**self.numbers())
 
     def result(self, records: list[RecordResult]) -> RunResult:
-        """The summary with all records."""
         return RunResult(**self.numbers(), records=records)
 
 
 def rows_of(result: RunResult) -> Iterator[dict[str, Any]]:
-    """Every row of a run as plain data: expected against got, with both paths."""
+    """Yield every row of a run as plain data: expected against got, with both paths."""
     for record in result.records:
         for row in record.field_results:
             yield {
@@ -500,7 +493,7 @@ MAX_ROWS = 200  # rows of a report that do not agree
 
 
 def field_reason(result: RunResult) -> str:
-    """One sentence: what is wrong most, or that all is right."""
+    """Return one sentence: the worst fields, or that all are right."""
     if result.mean_f1 is None:
         return f"undecided: no verdict from the judge on any of {result.total_batch_errors} fields"
     if result.mean_f1 == 1:
@@ -515,7 +508,7 @@ def _worst(result: RunResult) -> list[tuple[str, PathScore]]:
 
 
 def field_details(result: RunResult) -> dict[str, Any]:
-    """Numbers, the fields worst first (at most 1,000) and the first rows that are not right (at most 100)."""
+    """Return numbers, the fields worst first (at most 1,000) and the first rows that are not right (at most 100)."""
     fields = [{"path": path, **asdict(score)} for path, score in _worst(result)]
     wrong = [row for row in rows_of(result) if row["status"] not in ("match", "skipped")]
     return {
@@ -543,7 +536,7 @@ def field_details(result: RunResult) -> dict[str, Any]:
 
 
 def match_units(result: RunResult, official: Sequence[float | None]) -> dict[str, Any]:
-    """The F1 of each record and of its fields, for details; `official` are the reference's of each record."""
+    """Return the F1 of each record and of its fields, for details; `official` are the reference's of each record."""
     units = _UnitSums(len(result.records))
     for at, record in enumerate(result.records):
         for row in record.field_results if record.f1 is not None else ():
@@ -553,14 +546,13 @@ def match_units(result: RunResult, official: Sequence[float | None]) -> dict[str
 
 
 class _UnitSums:
-    """What the fields of each of n records reached: F1 is twice the scores over twice the fields on both sides and those on one."""
+    """Sums of the fields of each of n records: F1 is twice the scores over twice the fields on both sides and those on one."""
 
     def __init__(self, n: int) -> None:
         self.n = n
         self.sums: dict[str, tuple[array[float], array[int]]] = {}
 
     def add(self, record: int, path: str, status: str, score: float) -> None:
-        """Count one field."""
         reached, whole = self.sums.setdefault(path, (array("d"), array("L")))
         if record >= len(whole):
             self.n = max(self.n, record + 1)
@@ -571,7 +563,7 @@ class _UnitSums:
         whole[record] += 1 + is_paired
 
     def of_fields(self) -> dict[str, list[float | None]]:
-        """Path -> F1 by record, None where a record has no such field."""
+        """Return path -> F1 by record, None if a record has no such field."""
         found = {}
         for path, (reached, whole) in self.sums.items():
             column = [own / n if n else None for own, n in zip(reached, whole, strict=True)]
@@ -579,7 +571,7 @@ class _UnitSums:
         return found
 
     def of_records(self) -> list[float]:
-        """F1 by record; 1 where nothing was expected and nothing found."""
+        """Return F1 by record; 1 if nothing was expected and nothing found."""
         reached, whole = [0.0] * self.n, [0] * self.n
         for sums, counts in self.sums.values():
             for at, (own, n) in enumerate(zip(sums, counts, strict=True)):
@@ -589,7 +581,7 @@ class _UnitSums:
 
 
 def _tree_of_scores(result: RunResult) -> dict[str, Any]:
-    """The F1 of every field in the shape of the schema; a list stands under the name of its field with `[]`."""
+    """Return the F1 of every field in the shape of the schema; a list is under the name of its field with `[]`."""
     tree: dict[str, Any] = {}
     for path, score in sorted(result.per_schema_path.items()):
         *parents, leaf = path.split(".")
@@ -602,7 +594,7 @@ def _tree_of_scores(result: RunResult) -> dict[str, Any]:
 
 
 def _per_type(result: RunResult) -> dict[str, float]:
-    """The mean score of the fields that both sides have, by the JSON type of gold's value."""
+    """Return the mean score of the fields that both sides have, by the JSON type of gold's value."""
     scores: dict[str, list[float]] = {}
     for record in result.records:
         for row in record.field_results:
@@ -612,7 +604,7 @@ def _per_type(result: RunResult) -> dict[str, float]:
 
 
 def _confusions(wrong: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What was taken for what, the commonest first (at most 10); elements of lists are pooled."""
+    """Return which values were found in place of which, the commonest first (at most 10); elements of lists are pooled."""
     rows = [(row["schema_path"], row["status"], _short(row["expected"]), _short(row["got"])) for row in wrong if row["status"] in _CONFUSED]
     counts = Counter(map(repr, rows))
     first = {repr(row): row for row in reversed(rows)}
@@ -620,7 +612,7 @@ def _confusions(wrong: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    """A row for a report: JSON-safe, texts and containers cut to 200 characters."""
+    """Return a row for a report: JSON-safe, texts and containers cut to 200 characters."""
     return {key: _short(value) for key, value in row.items()}
 
 
@@ -634,7 +626,7 @@ def _short(value: Any) -> Any:
 
 
 class _Shares:
-    """Some leaves by the scores they reached, without the leaves."""
+    """Scores and statuses of some leaves, without the leaves."""
 
     __slots__ = ("scores", "statuses")
 
@@ -647,7 +639,6 @@ class _Shares:
         self.statuses.append(_PLACES[row.status])
 
     def rates(self) -> dict[str, Any]:
-        """Precision, recall and F1."""
         matches, mismatches, omissions, hallucinations = self.counts().values()
         sums = Tally(math.fsum(self.scores), matches + mismatches, omissions, hallucinations)
         return {"precision": sums.precision, "recall": sums.recall, "f1": sums.f1}
@@ -661,7 +652,7 @@ def _folded(row: "Row") -> str:
 
 
 def treeval_reason(result: "TreevalResult") -> str:
-    """One sentence: both F1, and the first leaf that differs."""
+    """Return one sentence: both F1, and the first leaf that differs."""
     first, n_wrong, n_rows = None, 0, 0
     for row in result.rows:
         n_rows += 1
@@ -675,7 +666,8 @@ def treeval_reason(result: "TreevalResult") -> str:
 
 
 def treeval_details(result: "TreevalResult", n_gold: int = 0) -> dict[str, Any]:
-    """The seven numbers, means per metric and type, counts, fields (at most 1,000) and records (100), what differs by record (200).
+    """Return the seven numbers, means per metric and type, counts, fields (at most 1,000), records (100) and differing rows by record
+    (200).
 
     The unit of a batch of `n_gold` records is the F1 of a record's leaves: the score itself is no mean over records.
     """
@@ -717,7 +709,7 @@ def treeval_details(result: "TreevalResult", n_gold: int = 0) -> dict[str, Any]:
 
 
 def _worst_records(records: Iterable[dict[str, Any]], n: int) -> list[dict[str, Any]]:
-    """The n records in their order; of more than a report holds (100) the worst, worst first."""
+    """Return the n records in their order; if there are more than a report takes (100), the worst, worst first."""
     if n <= MAX_RECORDS:
         return list(records)
     return nsmallest(MAX_RECORDS, records, key=lambda record: 2.0 if record["f1"] is None else record["f1"])

@@ -28,12 +28,12 @@ def validate_gold(
 ) -> None:
     """Check every gold record against the schema; remarks (missing fields, wrong containers) go to `notify`.
 
-    With `strict_types` a value must be of its declared type; integer and number are one there.
+    With `strict_types` a value must be of its declared type; integer and number count as one there.
 
     Raises:
         SchemaError: the schema cannot be used.
-        GoldValidationError: a field that the schema does not know, a wrong type under `strict_types`, an id that is missing, of a wrong
-            type or (unless `compat`) a duplicate.
+        GoldValidationError: a field that the schema does not know, a wrong type under `strict_types`, an id that is missing, of a
+            wrong type or (unless `compat`) a duplicate.
     """
     root = prepare(schema, compat=compat, registry=registry)
     check = GoldCheck(id_field, warn_missing, strict_types, compat, notify)
@@ -48,7 +48,7 @@ def validate_gold(
 
 
 class GoldCheck:
-    """A walk over one gold record after the other along the schema; `label` is the record's id or index."""
+    """A walk over gold records along the schema; `label` is the current record's id or index."""
 
     def __init__(self, id_field: str | None, warn_missing: bool, strict_types: bool, compat: bool, notify: Notify) -> None:
         self.id_field = id_field
@@ -59,7 +59,7 @@ class GoldCheck:
         self.label: Any = None
 
     def walk(self, node: SchemaNode, value: Any, *, at_root: bool = False) -> None:
-        """Check a value; raises `GoldValidationError` for what gold may not be."""
+        """Check a value. Raises `GoldValidationError` for what gold must not contain."""
         if value is None:
             return
         if not self.compat:
@@ -82,7 +82,6 @@ class GoldCheck:
             self.array(node, value)
 
     def strict(self, node: SchemaNode, value: Any) -> None:
-        """Check the type."""
         declared = set(node.allowed_types or [node.json_type])
         if declared & {"integer", "number"}:
             declared |= {"integer", "number"}
@@ -92,7 +91,6 @@ class GoldCheck:
             self.fail("type", node.path, message)
 
     def object(self, node: SchemaNode, value: Any, at_root: bool) -> None:
-        """Check an object."""
         if not isinstance(value, dict):
             self.remark("container_type", node.path, f"object expected, got {json_name(value)}")
             return
@@ -113,7 +111,6 @@ class GoldCheck:
                 self.fail("unknown_field", path, message)
 
     def array(self, node: SchemaNode, value: Any) -> None:
-        """Check a list."""
         if not isinstance(value, list):
             self.remark("container_type", node.path, f"array expected, got {json_name(value)}")
             return
@@ -127,7 +124,7 @@ class GoldCheck:
         raise GoldValidationError(message, path, self.label)
 
     def remark(self, kind: str, path: str, message: str) -> None:
-        """Say what is odd but allowed."""
+        """Report what is unusual but allowed."""
         self.notify(Notice(kind, path, f"record {self.label}: {message}"))
 
 
@@ -136,10 +133,8 @@ Named = Mapping[str, Callable[..., Any]]
 
 
 class Finding(NamedTuple):
-    """One thing that gold and schema do not agree on: the record's id or index, the schema path, a stable word and a sentence.
-
-    The record is None where it is the schema that is odd.
-    """
+    """One contradiction between gold and schema: the record's id or index (None for the schema itself), the schema path, a stable word and
+    a sentence."""
 
     record: Any
     path: str
@@ -158,13 +153,10 @@ def gold_findings(
     transforms: Named | None = None,
     limits: TreeLimits = DEFAULT_LIMITS,
 ) -> list[Finding]:
-    """Everything that `validate_gold` would raise or remark, over all records; empty where gold fits the schema.
+    """Return everything that `validate_gold` would raise or remark, over all records; empty if gold fits the schema.
 
-    And the keys and options of the schema that nobody reads, and every gold value that is not right when it is handed in.
-
-    Raises:
-        SchemaError: the schema cannot be used.
-        TreeLimitError: a record passes a limit.
+    Also the keys and options of the schema that have no effect, and every gold value that would not be right as an answer. Raises
+    `SchemaError`, and `TreeLimitError` for a record that exceeds a limit.
     """
     notices: list[Notice] = []
     # Whoever judges meanings judges the same value as the same.
@@ -197,7 +189,7 @@ def gold_findings(
 
 
 class _Collecting(GoldCheck):
-    """The check that goes on behind a finding."""
+    """A check that continues after a finding."""
 
     def __init__(self, *options: Any, **named: Any) -> None:
         super().__init__(*options, **named)
@@ -210,7 +202,7 @@ class _Collecting(GoldCheck):
 
 
 def _refusals(scoring: Scoring, record: Any) -> Iterator[tuple[str, str]]:
-    """(path, why) of each value that is not right when it is handed in, and of each that stands in no list of its `oneof`."""
+    """Yield (path, reason) of each value that would not be right as an answer, and of each that is in no list of its `oneof`."""
     for place in range(_most_choices(record)):
         answer = _with_choice(record, place)
         for row in scoring.record(None, answer, answer, Totals()).field_results:
@@ -224,7 +216,7 @@ def _refusals(scoring: Scoring, record: Any) -> Iterator[tuple[str, str]]:
 
 
 def _params_at(plan: Plan, path: str) -> Mapping[str, Any]:
-    """The comparator's parameters of the field with this schema path."""
+    """Return the comparator's parameters of the field with this schema path."""
     while plan.path != path:
         plan = max((child for child in plan.children if path.startswith(child.path)), key=lambda child: len(child.path))
     return plan.params
@@ -238,7 +230,7 @@ def _most_choices(value: Any) -> int:
 
 
 def _with_choice(value: Any, place: int) -> Any:
-    """The value with one alternative in the place of each list of them: the one at that place, or the last."""
+    """Return the value with one alternative in place of each list of them: the one at that place, or the last."""
     if (found := alternatives_of(value)) is not None:
         return _with_choice(found[min(place, len(found) - 1)], place)
     if isinstance(value, dict):

@@ -8,9 +8,9 @@ everywhere else: without a `locale` it is not a date, but "13/4/2024" is.
 Numbers may have groups of thousands, a decimal comma, powers of ten and Unicode signs. Without a locale only unambiguous numbers are read:
 "1.234,5" and "1 234,5" have a decimal comma, "0,25" too, "1,234" is grouped and "1.234" has a point, as in English.
 
-Quantities ("300 nm", "5 mA/cm²", "$1.2 million") become an exact amount in base units and its dimension. A unit is a product of
-prefix x symbol x power: `mW/(cm2 nm)`, `kg m s^-2`, `J/mol K`. Everything after a slash divides, as chemists write it. Symbols are those of
-the SI, of laboratories and of trade; an unknown word is a unit of its own.
+Quantities ("300 nm", "5 mA/cm²", "$1.2 million") become an exact amount in base units and its dimension. A unit is a product of prefix x
+symbol x power: `mW/(cm2 nm)`, `kg m s^-2`, `J/mol K`. Everything after a slash divides, as chemists write it. Symbols are those of the SI,
+of laboratories and of trade; an unknown word is a unit of its own.
 """
 
 import calendar
@@ -35,7 +35,7 @@ JSON_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", l
 
 
 class _Absent:
-    """The value of a key that is not there; None is a value."""
+    """The value of an absent key; None is a value."""
 
     __slots__ = ()
 
@@ -48,13 +48,13 @@ T = TypeVar("T")
 
 
 class ByObject(Generic[T]):
-    """What was made once for a name and some lists or objects, told apart by identity; it holds them, so none can take another's place."""
+    """Values computed once for a name and some lists or objects, which are identified by `id` and kept, so that no id is reused."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[Any, ...], tuple[T, tuple[Any, ...]]] = {}
 
     def get(self, name: Any, objects: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """What was made for these, made now where it was not."""
+        """Return the value for these, computed by `make` on first use."""
         key = (name, *map(id, objects))
         if key not in self._made:
             self._made[key] = make(), objects
@@ -62,22 +62,22 @@ class ByObject(Generic[T]):
 
 
 def json_name(value: Any) -> str:
-    """The JSON name of a value's type."""
+    """Return the JSON name of a value's type."""
     return JSON_NAMES.get(type(value), type(value).__name__)
 
 
 def python_name(value: Any) -> str:
-    """The Python name of a value's type, as upstream writes it in reasons (`NoneType` for null)."""
+    """Return the Python name of a value's type, as upstream writes it in reasons (`NoneType` for null)."""
     return type(value).__name__
 
 
 def loosely_same(a: Any, b: Any) -> bool:
-    """Same type and equal; inside containers 1, 1.0 and true are one (the reference's equality)."""
+    """Return whether two values have one type and are equal; inside containers 1, 1.0 and true are one (the reference's equality)."""
     return type(a) is type(b) and bool(a == b)
 
 
 def same(a: Any, b: Any) -> bool:
-    """Same type and equal, down to every leaf: [1] is neither [1.0] nor [true]."""
+    """Return whether two values have one type and are equal, down to every leaf: [1] is neither [1.0] nor [true]."""
     kind = type(a)
     if kind is not type(b):
         return False
@@ -101,7 +101,7 @@ ANY_OF = "x-eval-any-of"
 
 
 class TreeLimitError(FaultError):
-    """A value or a comparison is larger than a limit allows (LIMIT); `path` says where."""
+    """A value or a comparison exceeds a limit (LIMIT); `path` is its place."""
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__("LIMIT", f"{path}: {message}" if path else message)
@@ -113,10 +113,9 @@ class TreeLimitError(FaultError):
 class TreeLimits:
     """The limits of one comparison.
 
-    `max_pairs` elements x elements of one list pair; `max_cells` the same summed over all pairs of lists that stand in one list's
-    elements; `max_row_pairs` the same where each pair has to be scored by rows (a batch comparator
-    or alternatives inside); `max_depth` nested containers; `max_string` characters of one text; `max_keys` keys of one object;
-    `max_nodes` values of one record.
+    `max_pairs` elements x elements of one list pair; `max_cells` the same summed over all pairs of lists inside the elements of one
+    list; `max_row_pairs` the same if each pair has to be scored by rows (a batch comparator or alternatives inside); `max_depth` nested
+    containers; `max_string` characters of one text; `max_keys` keys of one object; `max_nodes` values of one record.
     """
 
     max_pairs: int = 10_000_000
@@ -133,10 +132,9 @@ _ENCODER = JSONEncoder(sort_keys=True, default=repr)
 
 
 def inspect(value: Any, limits: TreeLimits = DEFAULT_LIMITS, *, where: str = "") -> bool:
-    """Whether gold alternatives stand anywhere in a JSON value; the walk is a loop, so that depth cannot break it.
+    """Return whether a JSON value contains gold alternatives. The walk is a loop, so that deep values cannot break it.
 
-    Raises:
-        TreeLimitError: the value passes a limit.
+    Raises `TreeLimitError` if the value exceeds a limit.
     """
     alternatives = False
     n_nodes = 0
@@ -169,14 +167,14 @@ def inspect(value: Any, limits: TreeLimits = DEFAULT_LIMITS, *, where: str = "")
 
 
 def alternatives_of(value: Any) -> list[Any] | None:
-    """The accepted values of `{"x-eval-any-of": [...]}`, None where the value is no list of alternatives."""
+    """Return the accepted values of `{"x-eval-any-of": [...]}`, None if the value is no list of alternatives."""
     if isinstance(value, dict) and len(value) == 1 and isinstance(found := value.get(ANY_OF), list) and found:
         return found
     return None
 
 
 def choices(value: Any) -> Iterator[Any]:
-    """Every plain value that gold accepts here: the value itself, or each of its alternatives, nested ones unfolded."""
+    """Yield every plain value that gold accepts here: the value itself, or each of its alternatives, nested ones unfolded."""
     waiting = [value]
     while waiting:
         found = alternatives_of(item := waiting.pop(0))
@@ -187,23 +185,23 @@ def choices(value: Any) -> Iterator[Any]:
 
 
 def canonical_order(items: Sequence[Any]) -> list[int]:
-    """The positions of the items, sorted by their canonical JSON; equal items keep their order."""
+    """Return the positions of the items, sorted by their canonical JSON; equal items keep their order."""
     keys = canonical(items)
     return sorted(range(len(items)), key=keys.__getitem__)
 
 
 def exact_text(value: Any) -> str:
-    """A text that two values share when they are the same but for the order of keys: JSON with sorted keys."""
+    """Return a text that two values share if they are the same except for the order of keys: JSON with sorted keys."""
     return _ENCODER.encode(value)
 
 
 def unordered_text(value: Any) -> str:
-    """The text of `canonical` for one value: the order of list items does not count either."""
+    """Return the text of `canonical` for one value: the order of list items does not count either."""
     return canonical([value])[0].decode("utf-8", "surrogatepass")
 
 
 def canonical(items: Sequence[Any]) -> list[bytes]:
-    """For each item a text that two of them share when they differ only in the order of keys and of list items, at any depth."""
+    """Return for each item a text that two of them share if they differ only in the order of keys and of list items, at any depth."""
     from msgspec import MsgspecError
     from msgspec.json import Encoder
 
@@ -219,7 +217,7 @@ def canonical(items: Sequence[Any]) -> list[bytes]:
 
 
 def _by_loop(value: Any) -> bytes:
-    """The canonical text, built from the bottom without recursion."""
+    """Return the canonical text, built from the bottom without recursion."""
     if not isinstance(value, dict | list):
         return _scalar(value)
     texts: dict[int, bytes] = {}
@@ -257,10 +255,10 @@ def tree_margin(
     schema: Mapping[str, Any] | None = None,
     right: Iterable[tuple[Any, Any]] = (),
 ) -> float | None:
-    """The tolerance, None where none is needed or none is enough: another key, length, type or text.
+    """Return the smallest tolerance of numbers under which every leaf matches; None if none is needed or none is enough.
 
-    Records with an id stand beside those of the same id, others beside what stands in their place. A list in them has the order that a
-    JSON Schema says; without a `schema` it has none. `right` are the leaves that the rule itself holds equal, as (gold, predicted).
+    Records are paired by id, or by position without one. Lists in them have the order that the JSON Schema gives; without a `schema`
+    they are unordered. `right` are the leaves that the rule itself accepts as equal, as (gold, predicted).
     """
     sides = _by_id(prediction, id_field), _by_id(gold, id_field)
     try:
@@ -284,7 +282,7 @@ def _are_numbers(*values: Any) -> bool:
 
 
 def _apart(gold: Any, prediction: Any) -> Decimal:
-    """How far two numbers are apart as they are written, and as `numeric` compares them."""
+    """Return the difference of two numbers, both as written and as `numeric` compares them, whichever is larger."""
     written = abs(Decimal(repr(gold)) - Decimal(repr(prediction)))
     if (isinstance(gold, float) and isinstance(prediction, float)) or max(abs(gold), abs(prediction)) <= 2**53:
         return max(written, Decimal(repr(abs(float(gold) - float(prediction)))))
@@ -294,14 +292,14 @@ def _apart(gold: Any, prediction: Any) -> Decimal:
 
 
 class _Distance:
-    """The tolerance that makes values equal; infinite where none does: of texts that differ, unless they are `accepted` (as `repr`)."""
+    """The tolerance that makes values equal; infinite if none does: for texts that differ, unless they are `accepted` (as `repr`)."""
 
     def __init__(self, accepted: frozenset[tuple[str, str]]) -> None:
         self._accepted = accepted
         self._n_pairs = 0
 
     def records(self, prediction: Any, gold: Any, *, schema: Mapping[str, Any] | None) -> Decimal:
-        """That of one record, or of n beside n."""
+        """Return the tolerance for one record, or for n against n."""
         are_many = isinstance(gold, list) and isinstance(prediction, list) and (schema is None or schema.get("type") != "array")
         if not are_many:
             return self.of(prediction, gold, schema)
@@ -318,7 +316,7 @@ class _Distance:
         return needed
 
     def of(self, prediction: Any, gold: Any, schema: Mapping[str, Any] | None) -> Decimal:
-        """That of two values; of gold's alternatives the nearest counts."""
+        """Return the tolerance for two values; the closest of gold's alternatives counts."""
         return min(self._plain(prediction, choice, schema) for choice in (choices(gold) if schema is not None else [gold]))
 
     def _plain(self, prediction: Any, gold: Any, schema: Mapping[str, Any] | None) -> Decimal:
@@ -352,7 +350,7 @@ class _Distance:
         return tried[at] if at < len(tried) else _INFINITE if gold else Decimal(0)
 
 
-# January to December; a name counts from its first three letters on where that is written, so each stands with its short forms.
+# January to December, each with its short forms.
 _NAMES = """
 january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept|october oct|november nov|december dec
 januar janner jan|februar feb|marz mrz|april|mai|juni|juli|august|september|oktober okt|november|dezember dez
@@ -379,11 +377,11 @@ _BETWEEN = re.compile(r"\s+(?:to|until|bis|au|a|al|hasta|through|till|-)\s+|\s*/
 _QUARTER = re.compile(r"q([1-4])[ -/](\d{4})|(\d{4})[ -]?q([1-4])|(\d)(?:st|nd|rd|th) quarter (\d{4})")
 _NUMERIC = re.compile(r"(\d{1,4})([-/. ])(\d{1,2})(?:\2(\d{1,4}))?\.?")
 _CLOCK = re.compile(r"[t ]\d{1,2}:\d\d.*$")
-Day = tuple[int | None, int, int | None]  # year, month, day; None where it is not said
+Day = tuple[int | None, int, int | None]  # year, month, day; None if absent
 
 
 class Span(NamedTuple):
-    """The days that a text names, from the first to the last; in year 4, a leap year, where none is said."""
+    """The days that a text names, from the first to the last; in year 4, a leap year, if it names no year."""
 
     first: date
     last: date
@@ -417,7 +415,7 @@ def moment_of(value: Any, formats: Sequence[str], locale: str) -> datetime | Non
 
 
 def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span | None:
-    """The days that a text (or a number such as 2024 or 20240517) names, None where it names none or could be read in two ways."""
+    """Return the days that a text (or a number such as 2024 or 20240517) names, None if it names none or is ambiguous."""
     if isinstance(value, int) and not isinstance(value, bool) and (1000 <= value <= 9999 or 10000101 <= value <= 99991231):
         value = str(value)
     if not isinstance(value, str) or len(value) > 100:
@@ -444,7 +442,7 @@ def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span |
 
 
 def _range(text: str, locale: str) -> Span | None:
-    """Two dates with something between them; what the first lacks it takes from the second: "3-5 May 2024", "May 3 - June 5, 2024"."""
+    """Return the days of two dates with a separator; the first takes missing parts from the second: "3-5 May 2024"."""
     parts = _BETWEEN.split(text)
     if len(parts) != 2:
         parts = re.split(r"(?<=[a-z\d])-(?=[a-z\d])", text, maxsplit=1) if text.count("-") == 1 else []
@@ -468,7 +466,7 @@ def _range(text: str, locale: str) -> Span | None:
 
 
 def _day(text: str, locale: str) -> Day | None:
-    """(year, month, day) of one date, the month 0 where only a year is said."""
+    """Return (year, month, day) of one date; the month is 0 if the text is only a year."""
     if re.fullmatch(r"\d{4}", text):
         return int(text), 0, None
     if re.fullmatch(r"\d{8}", text):
@@ -513,7 +511,7 @@ def _century(year: int) -> int:
 
 
 def _span(first: Day, last: Day) -> Span | None:
-    """The days from the start of one to the end of the other, None where there are no such days."""
+    """Return the days from the start of one date to the end of the other, None if there are no such days."""
     try:
         begin = date(first[0] or 4, first[1] or 1, first[2] if first[2] is not None else 1)
         year, month = last[0] or 4, last[1] or 12
@@ -540,14 +538,15 @@ _NUMBER = re.compile(rf"(?P<sign>[+-]?)\s?(?:10(?:\^|\*\*)\s?(?P<bare>[+-]?\d{{1
 
 
 def plain_text(text: str) -> str:
-    """The text with one form for each sign: "×10⁻⁵" as "×10^-5", "−" as "-", any blank as " ", other compatibility forms folded (NFKC)."""
+    """Return the text with one form for each sign: "×10⁻⁵" as "×10^-5", "−" as "-", any blank as " ", other compatibility forms folded
+    (NFKC)."""
     text = _RAISED.sub(lambda found: "^" + found[0].translate(_SUPERSCRIPTS), text)
     text = _MINUS.sub("-", unicodedata.normalize("NFKC", text)).replace("’", "'")
     return _BLANKS.sub(" ", text).strip()
 
 
 def number_at_start(text: str, locale: str = "") -> tuple[Fraction, str] | None:
-    """(the number that a plain text begins with, the rest), None where it begins with none."""
+    """Return (the number at the start of a plain text, the rest), None if there is none."""
     found = _NUMBER.match(text)
     if found is None:
         return None
@@ -567,7 +566,7 @@ def number_at_start(text: str, locale: str = "") -> tuple[Fraction, str] | None:
 
 
 def number_of(text: str, locale: str = "") -> Fraction | None:
-    """The number that a text is as a whole, None where it is none."""
+    """Return the number that a whole text expresses, None if it is none."""
     if len(text) > 200:
         return None
     found = number_at_start(plain_text(text), locale)
@@ -575,7 +574,7 @@ def number_of(text: str, locale: str = "") -> Fraction | None:
 
 
 def signs_of(locale: str) -> tuple[str, str]:
-    """(decimal sign, group signs) of a locale such as `de` or `de-CH`, ("", "") for none and for one that is not known."""
+    """Return (decimal sign, group signs) of a locale such as `de` or `de-CH`; ("", "") without one, or for an unknown one."""
     if not locale:
         return "", ""
     name = locale.replace("_", "-")
@@ -583,7 +582,7 @@ def signs_of(locale: str) -> tuple[str, str]:
 
 
 def _digits(text: str, decimal: str, groups: str) -> str | None:
-    """The digits with a point, None where the signs between them mean no number."""
+    """Return the digits with a point, None if the signs between them do not make a number."""
     if not decimal:
         decimal, groups = _signs_seen(text)
     whole, _, part = text.rpartition(decimal) if decimal in text else (text, "", "")
@@ -603,7 +602,7 @@ def _digits(text: str, decimal: str, groups: str) -> str | None:
 
 
 def _signs_seen(text: str) -> tuple[str, str]:
-    """(decimal sign, group signs) as the text itself shows them."""
+    """Return (decimal sign, group signs) as the text itself shows them."""
     dots, commas = text.count("."), text.count(",")
     if dots and commas:
         return (",", ". '") if text.rindex(",") > text.rindex(".") else (".", ", '")
@@ -673,7 +672,7 @@ class Quantity(NamedTuple):
 
 
 def parse_quantity(value: Any, *, unit: str = "", extra: Mapping[str, Any] | None = None, locale: str = "") -> Quantity | None:
-    """The quantity that a number, a text or an object with `value` and `unit` names, None where it is none."""
+    """Return the quantity of a number, a text or an object with `value` and `unit`, None if it is none."""
     if isinstance(value, dict):
         given, value = value.get("unit"), value.get("value")
         if isinstance(value, dict | list) or not isinstance(given, str | None):
@@ -702,7 +701,7 @@ def parse_quantity(value: Any, *, unit: str = "", extra: Mapping[str, Any] | Non
 
 
 def factor_of(unit: str, extra: Mapping[str, Any]) -> tuple[Fraction, Dimension, Fraction] | None:
-    """(factor to base units, base units with powers, what is added) of a unit, None where the text is none."""
+    """Return (factor to base units, base units with powers, what is added) of a unit, None if the text is none."""
     if unit in extra:
         scale, base = extra[unit]
         known = _factor_of(base)

@@ -57,11 +57,7 @@ class GoldValidationError(Exception):
 
 
 def check_id(record: Any, id_field: str, index: int) -> str | int:
-    """The record's id: a text or an integer; 1 and "1" are two ids.
-
-    Raises:
-        GoldValidationError: there is none, or it is of another type.
-    """
+    """Return the record's id, a text or an integer; 1 and "1" are two ids. Raises `GoldValidationError` for anything else."""
     if not isinstance(record, dict) or id_field not in record:
         raise GoldValidationError(f"id field {id_field!r} is missing", id_field, index)
     found = record[id_field]
@@ -71,7 +67,7 @@ def check_id(record: Any, id_field: str, index: int) -> str | int:
 
 
 def check_unique(ids: Sequence[Any], id_field: str) -> None:
-    """Raise if an id is repeated, with the id and both indexes."""
+    """Raise `GoldValidationError` for a repeated id, with both indexes."""
     seen: dict[tuple[type, Any], int] = {}
     for index, found in enumerate(ids):
         first = seen.setdefault((type(found), found), index)
@@ -80,7 +76,7 @@ def check_unique(ids: Sequence[Any], id_field: str) -> None:
 
 
 def check_alternatives(record: Any, label: Any) -> None:
-    """Raise `GoldValidationError` with the path where `x-eval-any-of` is no list of accepted values, or has other keys beside it."""
+    """Raise `GoldValidationError` with the path if `x-eval-any-of` is no list of accepted values, or has other keys next to it."""
     waiting: list[tuple[str, Any]] = [("", record)]
     while waiting:
         path, value = waiting.pop()
@@ -98,11 +94,11 @@ Aligned = tuple[int | None, ...]
 
 
 class Walk:
-    """Writes the rows of one record.
+    """Write the rows of one record.
 
-    `alternatives` says whether gold holds any, `dispatch` lets the batch comparators judge the pending ones among some rows, `missing`
-    collects the paths of required fields that were left out, `faults` what somebody's comparators and transforms failed with. `rate` is
-    the F1 at which alignments and alternatives are weighed, `has_chosen` whether there was one to weigh.
+    `alternatives`: whether gold contains any. `dispatch` lets the batch comparators judge the pending rows. `missing` collects the paths
+    of absent required fields, `faults` the failures of plugin comparators and transforms. `rate` is the F1 at which alignments and
+    alternatives are weighed, `has_chosen` whether there was one to weigh.
     """
 
     def __init__(
@@ -122,15 +118,15 @@ class Walk:
         self._lists: ByObject[Lists] = ByObject()
 
     def gain_of(self, counts: Tally) -> float:
-        """What some rows add to the record at its rate: their scores twice, less the rate times their weight."""
+        """Return the gain of some rows for the record at its rate: twice their scores, less the rate times their weight."""
         return 2 * counts.scored - self.rate * counts.weight
 
     def lists_of(self, plan: Plan, gold: list[Any], extracted: list[Any]) -> Lists:
-        """Two lists crossed; once for a record, whatever its rate."""
+        """Return two lists crossed; made once per record, for all rates."""
         return self._lists.get(plan.path, (gold, extracted), lambda: Lists(self, plan, [gold], [extracted]))
 
     def pair(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """Rows for two values that are both there (None is a value)."""
+        """Write rows for two values that both exist (None is a value)."""
         if self.alternatives and (choices := alternatives_of(gold)) is not None:
             self.best_of(plan, choices, extracted, path, aligned, out)
         elif plan.skip and not (self.compat and plan.structural):
@@ -147,11 +143,10 @@ class Walk:
             self.unlike(plan, gold, extracted, path, aligned, out)
 
     def skipped_row(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned) -> FieldResult:
-        """The row of a field that does not count."""
         return FieldResult(path, 0.0, "", gold, extracted, "skipped", None, None, None, plan.path, aligned)
 
     def unit(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """The one row of a field that a comparator judges; `error` where somebody's comparator or transform failed."""
+        """Write the one row of a field with a comparator; `error` if a comparator or transform of a plugin failed."""
         status: RowStatus = "pending"
         score, reason = 0.0, None
         if plan.trusted is not None:
@@ -172,7 +167,7 @@ class Walk:
             self.faults.append(error.fault)
 
     def compare(self, plan: Plan, row: FieldResult) -> None:
-        """Transform and compare the two values of a row, and write what came of it into the row."""
+        """Transform and compare the two values of a row, and write the verdict into the row."""
         problem = ""
         g, e = row.gold_value, row.extracted_value
         if plan.transforms and self.compat:
@@ -192,7 +187,7 @@ class Walk:
             self.settle(row, compare(plan, g, e) if self.compat else judge(plan, g, e))
 
     def settle(self, row: FieldResult, result: ComparatorResult) -> None:
-        """Write a comparator's answer into its row."""
+        """Write a comparator's result into its row."""
         row.score, row.reason = result.score, result.reason
         if result.skip and not self.compat:
             row.status, row.score = "skipped", 0.0
@@ -200,7 +195,7 @@ class Walk:
             row.status = "match" if result.score == 1.0 else "mismatch"
 
     def unlike(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """Two values of a container of which at least one is no such container."""
+        """Write rows for two values of a container if at least one is not of its type."""
         if gold is None and extracted is None:
             return
         if extracted is None or gold is None:
@@ -209,14 +204,14 @@ class Walk:
             out.append(self.container_row(plan, gold, extracted, "match", None, path, aligned))
         else:
             reason = f"type mismatch: gold {python_name(gold)}, extracted {python_name(extracted)}"
-            # Gold {} expects nothing that could be recalled, so whatever else stands there is invented.
+            # Gold {} expects nothing that could be recalled, so any other value is invented.
             status: RowStatus = "hallucination" if gold == {} and plan.expects is dict and not self.compat else "mismatch"
             out.append(self.container_row(plan, gold, extracted, status, reason, path, aligned))
 
     def container_row(
         self, plan: Plan, gold: Any, extracted: Any, status: RowStatus, reason: str | None, path: str, aligned: Aligned
     ) -> FieldResult:
-        """The one row of a container that is compared as a whole; the reference keeps no compared values there."""
+        """Return the one row of a container that is compared as a whole; the reference keeps no compared values there."""
         row = FieldResult(path, float(status == "match"), "", gold, extracted, status, reason)
         row.schema_path, row.aligned, row.weight = plan.path, aligned, plan.weight
         if not self.compat:
@@ -224,7 +219,7 @@ class Walk:
         return row
 
     def one_side(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """A container against null."""
+        """Write rows for a container against null."""
         value, status = (gold, "omission") if extracted is None else (extracted, "hallucination")
         if isinstance(value, plan.expects) or not self.compat:
             self.one_sided(plan, value, status, path, aligned, out)  # type: ignore[arg-type]
@@ -232,7 +227,7 @@ class Walk:
             out.append(self.lone_row(plan, "", value, status, path, aligned))  # type: ignore[arg-type]
 
     def object(self, plan: Plan, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
-        """Two objects: the schema's fields in its order, then what the schema does not know."""
+        """Write rows for two objects: the schema's fields in its order, then unknown keys."""
         if not gold and not extracted:
             out.append(self.container_row(plan, gold, extracted, "match", None, path, aligned))
             return
@@ -255,7 +250,7 @@ class Walk:
             self.unknown(plan, gold, extracted, path, aligned, out)
 
     def unknown(self, plan: Plan, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
-        """Keys that the schema does not know: invented, unless gold has them too, they are ignored, or name the record."""
+        """Write rows for keys that the schema does not know: invented, unless gold has them, they are ignored, or are the id."""
         dot = "." if path else ""
         for key in sorted(extracted.keys() - plan.by_key.keys()):
             status, reason = self.unknown_status(plan, key, gold)
@@ -266,7 +261,7 @@ class Walk:
                 out.append(row)
 
     def unknown_status(self, plan: Plan, key: str, gold: dict[str, Any]) -> tuple[RowStatus | None, str | None]:
-        """(status, reason) of an extracted key that the schema does not know, (None, None) for no row."""
+        """Return (status, reason) of an extracted key that the schema does not know, (None, None) for no row."""
         if self.compat:
             return "hallucination", None
         ignore = plan.node.ignore
@@ -275,7 +270,7 @@ class Walk:
         return ("skipped", "not in the schema") if key in gold else ("hallucination", None)
 
     def one_sided(self, plan: Plan, value: Any, status: RowStatus, path: str, aligned: Aligned, out: Rows) -> None:
-        """Rows for a value that only one side has: one a leaf, containers by their content."""
+        """Write rows for a value that only one side has: one per leaf, containers by their content."""
         if plan.skip:
             return
         if self.alternatives and status == "omission" and (choices := alternatives_of(value)) is not None:
@@ -306,18 +301,18 @@ class Walk:
             self.one_sided(items, item, status, f"{path}[{index}]", (*aligned, place if invented else None), out)
 
     def sides(self, plan: Plan, value: Any, status: RowStatus, path: str, aligned: Aligned) -> Rows:
-        """The rows of `one_sided`, as a list of their own."""
+        """Return the rows of `one_sided`."""
         rows: Rows = []
         self.one_sided(plan, value, status, path, aligned, rows)
         return rows
 
     def lone_row(self, plan: Plan, name: str, value: Any, status: RowStatus, path: str, aligned: Aligned) -> FieldResult:
-        """One row of a value that only one side has."""
+        """Return the row of a value that only one side has."""
         gold, extracted = (value, None) if status == "omission" else (None, value)
         return FieldResult(path, 0.0, name, gold, extracted, status, None, None, None, plan.path, aligned, plan.weight, plan.field)
 
     def best_of(self, plan: Plan, choices: list[Any], extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """The rows of the accepted value that is worth most at the record's rate; of equals the first. Judged once for a record."""
+        """Write the rows of the accepted value with the highest gain at the record's rate; of equals the first. Judged once per record."""
         self.has_chosen = True
 
         def options_of() -> list[tuple[Rows, list[str]]]:
@@ -343,24 +338,21 @@ Joined = list[tuple[Any, Any, Any]]  # (the record's id, gold's record or ABSENT
 
 
 class Lost(NamedTuple):
-    """A place of an answer where no record could be read: the line, and why ("" where the line is blank)."""
+    """A place of an answer without a readable record: the line, and the reason ("" for a blank line)."""
 
     line: int
     cause: str
 
     @property
     def reason(self) -> str:
-        """One sentence."""
         return f"line {self.line}: {self.cause}" if self.cause else f"line {self.line} is blank"
 
 
 def read_broken(answer: Any, *, repair: bool) -> tuple[Any, int]:
-    """(the answer with a `Lost` for each record that could not be read, how many were repaired).
+    """Return (the answer with a `Lost` for each unreadable record, the number of repaired records).
 
-    With `repair` a record that only stood in fences or prose, or had a comma too many, counts as what it says.
-
-    Raises:
-        FaultError: the answer as a whole could not be read.
+    With `repair` a record in fences or prose, or with an extra comma, counts as its content. Raises `FaultError` if the whole answer is
+    unreadable.
     """
     whole = _broken(answer)
     if whole is not None:
@@ -386,10 +378,10 @@ def _broken(value: Any) -> dict[str, Any] | None:
 
 
 def in_step(found: Sequence[Any], n: int) -> list[Any]:
-    """The answer's records by position, as many as gold has (n) where broken and blank lines account for the difference.
+    """Return the answer's records by position, as many as gold has (n) if broken and blank lines explain the difference.
 
-    A blank line stands for a record only where one is missing. Of two broken lines side by side one goes where there is one too many: a
-    line was cut in two; a broken line counts twice where there is one too few: two lines became one.
+    A blank line counts as a record only if one is missing. Of two adjacent broken lines one is dropped if there is one too many: a line
+    was cut in two; a broken line counts twice if there is one too few: two lines became one.
     """
     records = list(found)
     blank = [i for i, record in enumerate(records) if isinstance(record, Lost) and not record.cause]
@@ -410,13 +402,12 @@ def in_step(found: Sequence[Any], n: int) -> list[Any]:
 
 
 def join_by_id(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> Joined | None:
-    """(id, gold, answer) in gold's order, then the answer's records that gold lacks; None where none of the answer's carries an id.
+    """Return (id, gold, answer) in gold's order, then the answer's records that gold lacks; None if none of the answer's has an id.
 
-    Of several records with one id the first by content counts, whatever their order; the others are invented. A record without an id
-    is paired with gold's at its place if that has no partner and both sides have as many; a `Lost` one and null are never invented.
+    Of several records with one id the first by content counts, whatever their order; the others are invented. A record without an id is
+    paired with gold's at its place if that has no partner and both sides have as many; a `Lost` one and null are never invented.
 
-    Raises:
-        GoldValidationError: a gold record has no usable id, or two have the same.
+    Raises `GoldValidationError` if a gold record has no usable id, or two have the same.
     """
     ids = [check_id(record, id_field, index) for index, record in enumerate(gold)]
     check_unique(ids, id_field)
@@ -454,7 +445,7 @@ def join_by_id(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> 
 
 
 def pair_by_position(gold: Sequence[Any], extracted: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Both sides at one length: `ABSENT` for a record that a side does not have."""
+    """Return both sides at one length: `ABSENT` for a record that a side does not have."""
     found = in_step(extracted, len(gold))
     n = max(len(gold), len(found))
     return [*gold, *[ABSENT] * (n - len(gold))], [*found, *[ABSENT] * (n - len(found))]
@@ -480,31 +471,31 @@ def evaluate(
     limits: TreeLimits = DEFAULT_LIMITS,
     notify: Notify = lambda _: None,
 ) -> RunResult:
-    """Rows, precision, recall and F1 of n extracted records against n gold records.
+    """Return rows, precision, recall and F1 of n extracted records against n gold records.
 
-    Records are paired by position; with `id_field`, where extracted records carry ids, by id: a gold record without a partner is worth 0,
-    and so is an extracted one that gold does not know (its id is the record's id). `schema` is an eval schema, a plain JSON Schema or a
-    Pydantic model; leaves without a comparator get their type's. `comparators` and `transforms` are known to this run only.
+    Records are paired by position; with `id_field`, if extracted records have ids, by id: a gold record without a partner is worth 0,
+    and so is an extracted one that gold does not know (its id is the record's id).
 
     Args:
         gold: the expected records; `{"x-eval-any-of": [...]}` anywhere accepts several values.
         extracted: the records found.
-        schema: how to compare.
-        id_field: the key that names a record; it is no field of its own.
-        post_process: changes a record's rows before they are counted (see `post`).
-        compat: give the reference's numbers, quirks included.
+        schema: an eval schema, a plain JSON Schema or a Pydantic model; leaves without a comparator get that of their type.
+        id_field: the key that identifies a record; it is no field of its own.
+        post_process: changes a record's rows before they are counted (see `chain`).
+        compat: return the reference's numbers, quirks included.
         comparators: names of this run only; batch ones have `is_batch = True`.
         transforms: the same for transforms.
-        limits: how large values may be.
-        notify: hears what is odd about the schema.
+        limits: the largest allowed values.
+        notify: called with a `Notice` for each remark on the schema.
 
-    A comparator, transform or post-processor of somebody's that fails leaves its record undecided (precision, recall and F1 are None);
-    `faults` of the result tells what failed.
+    Returns:
+        The result. If a comparator, transform or post-processor of a plugin fails, its record is undecided (precision, recall and F1
+            are None), and `faults` contains the failure.
 
     Raises:
         ValueError: not as many extracted records as gold ones, and no ids to join by.
         SchemaError: the schema cannot be used.
-        GoldValidationError: a gold record has no usable id, or two have the same (in compat mode KeyError where one has none).
+        GoldValidationError: a gold record has no usable id, or two have the same (in compat mode KeyError if one has none).
         TreeLimitError: a value or an alignment is larger than `limits`.
     """
     joined = None if compat or id_field is None else join_by_id(gold, extracted, id_field)
@@ -535,9 +526,9 @@ def evaluate_stream(
     limits: TreeLimits = DEFAULT_LIMITS,
     each: Callable[[RecordResult], None] | None = None,
 ) -> Summary:
-    """The summary of (gold, extracted) pairs; no row is kept, `each` sees every record as it is scored.
+    """Return the summary of (gold, extracted) pairs; no row is kept, and `each` is called with every record as it is scored.
 
-    Arguments and errors as in `evaluate`; pairs come as they are to be compared, duplicate ids are not looked for.
+    Arguments and errors as in `evaluate`. Pairs are compared as given, and duplicate ids are not detected.
     """
     scoring = Scoring(schema, id_field, post_process, compat=compat, comparators=comparators, transforms=transforms, limits=limits)
     totals = Totals(compat=compat)
@@ -549,7 +540,7 @@ def evaluate_stream(
 
 
 class Scoring:
-    """One schema, ready to score records one by one; `notify` hears what is odd about the schema."""
+    """One schema, ready to score records one by one; `notify` gets remarks on the schema."""
 
     def __init__(
         self,
@@ -571,13 +562,13 @@ class Scoring:
         self.limits = limits
 
     def label(self, gold: Any, index: int) -> Any:
-        """The record's id, or its index."""
+        """Return the record's id, or its index."""
         if self.id_field is None:
             return index
         return gold[self.id_field] if self.compat else check_id(gold, self.id_field, index)
 
     def record(self, label: Any, gold: Any, extracted: Any, totals: Totals) -> RecordResult:
-        """One record, scored and counted in `totals`; `ABSENT` on a side means that there is no such record."""
+        """Return one record, scored and counted in `totals`; `ABSENT` on a side means that there is no such record."""
         if gold is ABSENT or extracted is ABSENT or isinstance(extracted, Lost):
             return self.lone_record(label, gold, extracted, totals)
         alternatives = inspect(gold, self.limits, where=f"gold of record {label!r}")
@@ -590,7 +581,7 @@ class Scoring:
             try:
                 rows = _checked_rows(plugin_calls.call_plugin("post_process", self.post_process, rows))
             except FaultError as error:
-                # What it left half changed is nobody's verdict.
+                # Rows that it changed in part are no verdict.
                 rows = []
                 walk.faults.append(error.fault)
         reason = f"required and missing: {', '.join(walk.missing)}" if walk.missing else ""
@@ -601,9 +592,9 @@ class Scoring:
         return RecordResult(label, rows, gold, extracted, precision, recall, f1, reason)
 
     def best_rows(self, walk: Walk, gold: Any, extracted: Any) -> list[FieldResult]:
-        """The rows of a record by the alignments and alternatives that make its F1 highest.
+        """Return the rows of a record by the alignments and alternatives that make its F1 highest.
 
-        They are chosen at a rate, first 1, then the F1 reached, until that no longer rises (see `field_arrays`).
+        They are chosen at a rate, first 1, then the F1 reached, until that no longer rises (see `field_matching`).
         """
         judged: dict[tuple[str, Any], FieldResult] = {}
         for _ in range(MAX_ROUNDS):
@@ -622,7 +613,7 @@ class Scoring:
         return rows
 
     def lone_record(self, label: Any, gold: Any, extracted: Any, totals: Totals) -> RecordResult:
-        """A record that only one side has is worth 0."""
+        """Return a record that only one side has; it is worth 0."""
         missing = gold is not ABSENT
         value = gold if missing else extracted
         if value is ABSENT or isinstance(value, Lost):
@@ -636,13 +627,12 @@ class Scoring:
         return RecordResult(label, rows, shown[0], shown[1], precision, recall, f1, reason)
 
     def walk(self, alternatives: bool) -> Walk:
-        """A fresh walk over one record."""
         dispatch = Dispatcher(self.registry)
         return Walk(compat=self.compat, limits=self.limits, dispatch=dispatch, id_field=self.id_field, alternatives=alternatives)
 
 
 def _checked_rows(rows: Any) -> list[FieldResult]:
-    """The rows. Raises for what cannot be counted: TypeError where a post-processor gave no list, `FaultError` for no row or no score."""
+    """Return the rows. Raises TypeError if a post-processor returned no list, `FaultError` for an invalid row or score."""
     if not isinstance(rows, list):
         raise TypeError(f"post_process must return the list of rows, got {type(rows).__name__}")
     for row in rows:

@@ -106,7 +106,6 @@ class Cross:
     scores: dict[Key, tuple[Cells, Cells]] = field(default_factory=dict)
 
     def add_counts(self, counts: Sequence[Cells]) -> None:
-        """Add six counters."""
         self.counts = [a if isinstance(b, int | float) and b == 0 else a + b for a, b in zip(self.counts, counts, strict=True)]
 
     def add_block(self, block: "Cross", rows: Sequence[int], columns: Sequence[int]) -> None:
@@ -127,7 +126,7 @@ class Cross:
 
 
 def cross_leaf(leaf: Leaf, want: Sequence[Any], got: Sequence[Any]) -> Cross:
-    """Every expected value against every predicted one; a container in the place of a value is worth the worst."""
+    """Compare every expected value with every predicted one; a container in place of a value gets the worst value."""
     cross = Cross((len(want), len(got)))
     fine = scalars(got)
     for k, metric in enumerate(leaf.metrics):
@@ -141,7 +140,7 @@ def cross_leaf(leaf: Leaf, want: Sequence[Any], got: Sequence[Any]) -> Cross:
 
 
 def cross_items(branch: Branch, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
-    """Every expected item against every predicted one; null against null agrees, anything else that is no object lacks every key."""
+    """Compare every expected item with every predicted one; null matches null, anything else that is no object lacks every key."""
     cross = Cross((len(want), len(got)))
     rows = list(range(len(want)))
     objects = [j for j, item in enumerate(got) if isinstance(item, dict)]
@@ -188,7 +187,7 @@ def _cross_node(node: Node, want: Sequence[Any], got: Sequence[Any], options: Op
 
 
 def _add_bookkeeping(cross: Cross, node: Node, want: Sequence[Any], got: Sequence[Any]) -> None:
-    """What the pairs of one key add, by predicted value against an expected value and against an expected null."""
+    """Add the counters of the pairs of one key, by predicted value against an expected value and against an expected null."""
     if not want or not got:
         return
     if _plain(node, got) and type(None) not in set(map(type, want)):
@@ -210,7 +209,7 @@ def _add_bookkeeping(cross: Cross, node: Node, want: Sequence[Any], got: Sequenc
 
 
 def _plain(node: Node, got: Sequence[Any]) -> bool:
-    """Whether every predicted value is there and of the right container."""
+    """Return whether every predicted value exists and is of the right container."""
     kinds = set(map(type, got))
     if kinds & {type(None), type(ABSENT)}:
         return False
@@ -262,11 +261,7 @@ def _in_order(items: list[Any], options: Options) -> list[Any]:
 
 
 def cross_array(node: LeafArray | DictArray, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
-    """The items of a list against those of another.
-
-    Raises:
-        TreeLimitError: more cells (pairs x leaves) than the limit.
-    """
+    """Compare the items of two lists. Raises `TreeLimitError` for more cells (pairs x leaves) than the limit."""
     n_leaves = max(1, node.item.n_leaves) if isinstance(node, DictArray) else len(node.item.metrics)
     if len(want) * len(got) * n_leaves > options.max_cells:
         sizes = f"{len(want):,} x {len(got):,} items x {n_leaves} leaves"
@@ -277,7 +272,7 @@ def cross_array(node: LeafArray | DictArray, want: Sequence[Any], got: Sequence[
 
 
 def pair_weights(node: LeafArray | DictArray, cross: Cross, options: Options) -> "Floats":
-    """What each pair of items is worth, n x m: the mean of the metrics for values, the pair's own score for objects."""
+    """Return the weight of each pair of items, n x m: the mean of the metrics for values, the pair's own score for objects."""
     if isinstance(node, DictArray):
         weights = _pair_scores(cross, options)
     elif len(node.item.metrics) == 1:
@@ -295,7 +290,7 @@ def pair_weights(node: LeafArray | DictArray, cross: Cross, options: Options) ->
 
 
 def _pair_scores(cross: Cross, options: Options) -> Cells:
-    """The score of each pair of objects: mean over metrics of the mean over leaves, times both F1."""
+    """Return the score of each pair of objects: mean over metrics of the mean over leaves, times both F1."""
     predicted, tp_node, fn_node, tp_leaf, fn_leaf, fp_leaf = cross.counts
     f1_node, f1_leaf = _f1_cells(tp_node, predicted, tp_node + fn_node, 0.0), _f1_cells(tp_leaf, tp_leaf + fp_leaf, tp_leaf + fn_leaf, 1.0)
     metrics: dict[str, Metric] = {}
@@ -323,7 +318,7 @@ def _pair_scores(cross: Cross, options: Options) -> Cells:
 
 
 def _f1_cells(hit: Cells, given: Cells, wanted: Cells, empty: float) -> Cells:
-    """The harmonic mean of hit/given and hit/wanted, each `empty` for 0/0."""
+    """Return the harmonic mean of hit/given and hit/wanted, each `empty` for 0/0."""
     rates = []
     for whole in (given, wanted):
         rate = np.asarray(hit / np.maximum(whole, 1))
@@ -333,7 +328,7 @@ def _f1_cells(hit: Cells, given: Cells, wanted: Cells, empty: float) -> Cells:
 
 
 def _finite(raw: "Floats") -> "Floats":
-    """The values, the largest floats for infinities."""
+    """Return the values, the largest floats for infinities."""
     return raw if np.isfinite(raw).all() else np.nan_to_num(raw)
 
 
@@ -351,7 +346,7 @@ _make_row: Callable[[tuple[Any, ...]], Row] = partial(tuple.__new__, Row)  # Row
 
 
 class Pairs(NamedTuple):
-    """n pairs side by side: the record, the path, the positions in the innermost list, the expected and the predicted value."""
+    """n pairs: the record, the path, the positions in the innermost list, the expected and the predicted value."""
 
     records: list[int]
     paths: list[str]
@@ -362,16 +357,14 @@ class Pairs(NamedTuple):
     ending: str = ""
 
     def path(self, i: int) -> str:
-        """The path of one pair."""
         return self.paths[i] + self.ending if self.paths[i] else self.ending.removeprefix(".")
 
     def child(self, key: str) -> "Pairs":
-        """The same pairs one key further, `ABSENT` where a prediction lacks it."""
+        """Return the same pairs one key further, `ABSENT` if a prediction lacks it."""
         want, got = [value.get(key) for value in self.want], [value.get(key, ABSENT) for value in self.got]
         return self._replace(want=want, got=got, ending=self.ending + join("x", key)[1:])
 
     def select(self, chosen: Sequence[int]) -> "Pairs":
-        """Some of the pairs."""
         if len(chosen) == len(self.want):
             return self
         records, paths = [self.records[i] for i in chosen], [self.paths[i] for i in chosen]
@@ -389,11 +382,10 @@ class Walk:
     reference_raises: str = ""
 
     def add(self, counts: Iterable[float]) -> None:
-        """Add six counters."""
         self.counts = [a + b for a, b in zip(self.counts, counts, strict=True)]
 
     def items(self, branch: Branch, pairs: Pairs, *, in_array: bool) -> BranchOutcome:
-        """Score records, or items of lists: null against null agrees, anything else that is no object lacks every key."""
+        """Score records, or items of lists: null matches null, anything else that is no object lacks every key."""
         objects = [i for i, value in enumerate(pairs.got) if isinstance(value, dict)]
         for i in sorted(set(range(len(pairs.got))) - set(objects)):
             agreed = in_array and pairs.want[i] is None and pairs.got[i] is None
@@ -429,7 +421,7 @@ class Walk:
         return BranchOutcome(children)
 
     def _present(self, node: Node, pairs: Pairs) -> tuple[list[int], list[int]]:
-        """The pairs with a value on both sides, of the right container and of a wrong one; the others are settled here."""
+        """Return the pairs with a value on both sides, of the right container and of a wrong one; the others are counted here."""
         container = dict if isinstance(node, Branch) else list if not isinstance(node, Leaf) else None
         kinds_w, kinds_g = set(map(type, pairs.want)), set(map(type, pairs.got))
         everything = list(range(len(pairs.want)))
@@ -458,7 +450,7 @@ class Walk:
         return chosen, bad
 
     def _settle(self, node: Node, pairs: Pairs, i: int, want: Any, got: Any) -> None:
-        """The row of a pair that has no value on one side, or a container of the wrong kind for an object or a list."""
+        """Write the row of a pair without a value on one side, or with a container of the wrong kind for an object or a list."""
         if got is ABSENT or got is None:
             self._row(pairs, i, "both_null" if want is None else "omission", None if want is None else 0.0, "")
         elif want is None:
@@ -481,7 +473,7 @@ class Walk:
         self.rows.append(Row(pairs.records[i], pairs.path(i), status, pairs.want[i], got, score, *at, flag))
 
     def _leaf(self, leaf: Leaf, pairs: Pairs, *, in_array: bool, sizes: list[int] | None = None) -> LeafOutcome:
-        """Score pairs of values, all in one call of each metric; write their rows. `sizes` cuts them into groups of one mean each."""
+        """Score pairs of values with one call per metric and write their rows. `sizes` cuts them into groups of one mean each."""
         fine = scalars(pairs.got)
         want, got = pick(pairs.want, fine), pick(pairs.got, fine)
         means: dict[str, float | None] = {}
@@ -502,7 +494,7 @@ class Walk:
         return LeafOutcome(leaf, means, shown, pooled)
 
     def _array(self, node: LeafArray | DictArray, pairs: Pairs, *, in_array: bool) -> Outcome:
-        """Align the items of each pair of lists, settle what is left over, score what was matched in one go.
+        """Align the items of each pair of lists, count the rest, and score all matched items together.
 
         A list of values inside an item of another list gives one value, its mean, for each pair of items.
         """
@@ -527,7 +519,7 @@ class Walk:
         return self._leaf(node.item, matched, in_array=True, sizes=sizes if in_array else None)
 
     def align(self, node: LeafArray | DictArray, want: list[Any], got: list[Any]) -> list[tuple[int, int]]:
-        """The pairs (expected position, predicted position) of the assignment that is worth most.
+        """Return the pairs (expected position, predicted position) of the assignment with the highest weight.
 
         Ties: compat takes the first by position; sound sorts both lists first, so that their order cannot matter.
         """
@@ -541,7 +533,7 @@ class Walk:
         return sorted((order_w[a], order_g[b]) for a, b in found)
 
     def invented(self, record: int, path: str, item: Any, position: int | None) -> None:
-        """Count an item, or a whole record, that nothing stands against: its nodes are predicted, and none is right."""
+        """Count an item or a whole record without a partner: its nodes are predicted, and none is right."""
         self.add([item_size(item) if position is not None else max(1, item_size(item)), 0, 0, 0, 0, 0])
         flag = "surplus record" if position is None else "surplus item"
         for here, value in leaf_entries(item, path):
@@ -572,7 +564,7 @@ def _leaf_rows(leaf: Leaf, pairs: Pairs, worth: "Floats") -> Iterator[Row]:
 
 
 def _mean(values: list[float], sizes: list[int] | None) -> float | None:
-    """The mean of the values, or of the means of their groups; None where there is none. Exact sums, so that order never matters."""
+    """Return the mean of the values, or of the means of their groups; None without values. Exact sums, so that order never matters."""
     if sizes is not None:
         rest = iter(values)
         values = [fsum(next(rest) for _ in range(size)) / size for size in sizes if size]
@@ -591,12 +583,12 @@ MAX_CELLS = 40_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreevalResult:
-    """What a batch of n records is worth.
+    """The result of a batch of n records.
 
-    `score` is the mean over metrics times `f1_node` times `f1_leaf`. `tree` has the schema's shape with {metric: result} at each leaf, None
-    where no pair had a value on both sides. `per_metric` and `per_leaf_type` carry the seven numbers of the whole beside their means.
-    `counts` pools all records; `rows` hold one line for each expected or predicted leaf. `reference_raises` says, under compat, why the
-    reference has no number for this batch ("" where it has one).
+    `score` is the mean over metrics times `f1_node` times `f1_leaf`. `tree` has the schema's shape with {metric: result} at each leaf,
+    None if no pair had a value on both sides. `per_metric` and `per_leaf_type` contain the seven numbers of the whole in addition to their
+    means. `counts` pools all records; `rows` has one line for each expected or predicted leaf. `reference_raises` is, under compat, why the
+    reference has no number for this batch ("" if it has one).
     """
 
     score: float
@@ -649,15 +641,15 @@ def treeval_score(
         predictions: n predicted records.
         references: n expected records; every key may be null.
         schema: a Treeval schema.
-        metrics: more metrics by name, or metric objects: a function (prediction, reference) -> number in [0, 1]; one of `get_metric`, or
-            as gold writes it (`{"bertscore": {"model": "folder"}}`); one of a whole corpus, with `compute(predictions=, references=)`.
-        types_metrics: leaf type -> metric names, over the defaults: exact_match for integer, number and choice ("()"), boolean_accuracy
-            for boolean, levenshtein for string; "number or string" takes those of string unless it has its own.
+        metrics: more metrics by name, or metric objects: a function (prediction, reference) -> number in [0, 1]; one of `get_metric`, or as
+            gold writes it (`{"bertscore": {"model": "folder"}}`); one of a whole corpus, with `compute(predictions=, references=)`.
+        types_metrics: leaf type -> metric names, over the defaults: exact_match for integer, number and choice ("()"), boolean_accuracy for
+            boolean, levenshtein for string; "number or string" takes those of string unless it has its own.
         leaves_metrics: metric names for single leaves, in the schema's shape; added to their type's.
         exclusive: whether an entry of `leaves_metrics` replaces the type's metrics.
-        hierarchical: whether each branch counts as one value beside the leaves next to it.
+        hierarchical: whether each branch counts as one value, like the leaves next to it.
         compat: whether to score as the reference implementation does.
-        invented: predicted records that no reference stands against: each costs precision by its nodes.
+        invented: predicted records without a reference: each costs precision by its nodes.
         max_cells: the most cells (item pairs x leaves) of one pair of lists.
 
     Raises:
@@ -728,10 +720,9 @@ def prepare(
     exclusive: bool = False,
     compat: bool = False,
 ) -> tuple[Branch, str]:
-    """The schema with its metrics, and what made them as a signature (`string=levenshtein|...`).
+    """Return the schema with its metrics, and their signature (`string=levenshtein|...`).
 
-    Raises:
-        ValueError: a schema or metrics that cannot be used, an unknown metric with the nearest known one.
+    Raises ValueError for a schema or metrics that cannot be used; for an unknown metric with the closest known one.
     """
     check_schema(schema)
     known, by_type = all_metrics(metrics, compat=compat), with_defaults(types_metrics)
@@ -755,7 +746,7 @@ def prepare(
 
 
 def _known(name: str, metrics: dict[str, Metric], where: str) -> None:
-    """Make sure that a metric of that name is among `metrics`, taken from the text room where it is one of those."""
+    """Add the text metric of that name to `metrics` if it is not there. Raises ValueError for an unknown name."""
     if name in metrics:
         return
     from evalsuite import METRICS, get_metric
@@ -767,7 +758,7 @@ def _known(name: str, metrics: dict[str, Metric], where: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonFiles:
-    """The records of n files in step with their ids: `values[i]` is None where `failures` names `ids[i]` with the reason."""
+    """The records of n files with their ids: `values[i]` is None if `failures` contains `ids[i]` with the reason."""
 
     ids: list[str]
     values: list[Any]
@@ -775,7 +766,7 @@ class JsonFiles:
 
 
 def create_treeval_score_default_tree_metrics(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Metric]]:
-    """(the names of the default metrics in the schema's shape, the metrics by name).
+    """Return (the names of the default metrics in the schema's shape, the metrics by name).
 
     exact_match for integer, number and choice, boolean_accuracy for boolean, levenshtein for string. Raises ValueError for another type.
     """
@@ -784,24 +775,24 @@ def create_treeval_score_default_tree_metrics(schema: Mapping[str, Any]) -> tupl
 
 
 def aggregate_results_per_metric(result: TreevalResult) -> dict[str, float | None]:
-    """Each metric's mean over the leaves (by branch where the score was `hierarchical`), beside the seven numbers of the whole."""
+    """Return each metric's mean over the leaves (by branch if the score was `hierarchical`), and the seven numbers of the whole."""
     return dict(result.per_metric)
 
 
 def aggregate_results_per_leaf_type(result: TreevalResult) -> dict[str, Any]:
-    """Each leaf type's mean per metric, None for a type without a scored leaf, beside the seven numbers of the whole."""
+    """Return each leaf type's mean per metric, None for a type without a scored leaf, and the seven numbers of the whole."""
     return dict(result.per_leaf_type)
 
 
 def load_json_files(paths: Iterable[str | Path] | Mapping[str, str | Path], *, ids: Iterable[str] | None = None) -> JsonFiles:
-    """The values of JSON files, none dropped: a file that is missing, no UTF-8 or no JSON counts as null and keeps its reason.
+    """Return the values of JSON files, none dropped: a file that is missing, not UTF-8 or not JSON counts as null with a reason.
 
-    With `ids`, the values stand in that order, an id without a file failed as well; so two folders of files stay in step:
+    With `ids`, the values are in that order, and an id without a file is a failure too; so two folders of files stay aligned:
     `load_json_files(predictions, ids=references.ids)`.
 
     Args:
-        paths: files whose id is the name without its ending, or id -> file. A byte order mark is tolerated.
-        ids: the ids wanted, in order; by default those of `paths`.
+        paths: files with the name without its ending as id, or id -> file. A byte order mark is tolerated.
+        ids: the requested ids, in order; by default those of `paths`.
 
     Raises:
         ValueError: two files of the same id.
@@ -823,7 +814,7 @@ def load_json_files(paths: Iterable[str | Path] | Mapping[str, str | Path], *, i
 
 
 def _read(path: Path) -> tuple[Any, str]:
-    """(value, "") or (None, why it cannot be had)."""
+    """Return (value, "") or (None, the reason)."""
     try:
         return json.loads(path.read_bytes().decode("utf-8-sig")), ""
     except OSError as error:

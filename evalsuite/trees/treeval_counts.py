@@ -1,8 +1,8 @@
 """Treeval's numbers: six counters with the contribution of each pair of values; means, score and tree from them; rows made on demand.
 
-Also reproduces the reference implementation for values in the wrong container, including where it raises or never returns. It
-distinguishes leaf, list and object by the first predicted value of the batch that has one, and treats the others as the same; each pair
-of items of a list of objects is a separate batch. The reasons for missing numbers are those of the specification (B1 to B11).
+Also reproduces the reference implementation for values in the wrong container, including where it raises or never returns. It distinguishes
+leaf, list and object by the first predicted value of the batch that has one, and treats the others as the same; each pair of items of a
+list of objects is a separate batch. The reasons for missing numbers are those of the specification (B1 to B11).
 """
 
 import math
@@ -24,7 +24,6 @@ class Counts(NamedTuple):
     fp_leaf: float = 0
 
     def plus(self, *others: "Counts") -> "Counts":
-        """The sum."""
         return Counts(*map(sum, zip(self, *others, strict=True)))
 
     @property
@@ -33,7 +32,7 @@ class Counts(NamedTuple):
         return bool(self.predicted == self.tp_node > 0 and not self.fn_node and not self.fn_leaf and not self.fp_leaf)
 
     def rates(self) -> dict[str, float]:
-        """Precision, recall and F1 of nodes (0 for 0/0) and of leaves (1 for 0/0)."""
+        """Return precision, recall and F1 of nodes (0 for 0/0) and of leaves (1 for 0/0)."""
         node_p = self.tp_node / self.predicted if self.predicted else 0.0
         node_r = self.tp_node / (self.tp_node + self.fn_node) if self.tp_node + self.fn_node else 0.0
         leaf_p = self.tp_leaf / (self.tp_leaf + self.fp_leaf) if self.tp_leaf + self.fp_leaf else 1.0
@@ -49,48 +48,47 @@ _SCALARS = {str, int, float, bool, type(None)}
 
 
 def scalars(values: Sequence[Any]) -> Sequence[int]:
-    """The positions of the values that are no container."""
+    """Return the positions of the values that are no container."""
     if set(map(type, values)) <= _SCALARS:
         return range(len(values))
     return [i for i, value in enumerate(values) if not isinstance(value, dict | list)]
 
 
 def present(values: Sequence[Any]) -> Sequence[int]:
-    """The positions of the values that are there and not null."""
+    """Return the positions of the values that are neither absent nor null."""
     if not set(map(type, values)) & {type(None), type(ABSENT)}:
         return range(len(values))
     return [i for i, value in enumerate(values) if value is not None and value is not ABSENT]
 
 
 def pick(values: Sequence[Any], chosen: Sequence[int]) -> Sequence[Any]:
-    """The values at these positions."""
     return values if len(chosen) == len(values) else [values[i] for i in chosen]
 
 
 def n_nodes(value: Any) -> int:
-    """The keys of an object and of all objects below it by keys; what lists hold does not count."""
+    """Return the number of keys of an object and of all objects below it by keys; the content of lists does not count."""
     return sum(1 for _ in _entries(value))
 
 
 def n_leaves(value: Any) -> int:
-    """The keys that hold no object."""
+    """Return the number of keys without an object as value."""
     return sum(1 for inner in _entries(value) if not isinstance(inner, dict))
 
 
 def item_size(item: Any) -> int:
-    """The nodes that a surplus or missing item of a list is worth: those of an object, 1 for anything else."""
+    """Return the nodes of a surplus or missing item of a list: those of an object, 1 for anything else."""
     return n_nodes(item) if isinstance(item, dict) else 1
 
 
 def fits(node: Node, value: Any) -> bool:
-    """Whether a value, not null, is of the container that the schema has here: object, list, or neither."""
+    """Return whether a value, not null, is of the schema's container here: object, list, or neither."""
     if isinstance(node, Branch):
         return isinstance(value, dict)
     return isinstance(value, list) if isinstance(node, LeafArray | DictArray) else not isinstance(value, dict | list)
 
 
 def bookkeeping(node: Node, got: Any, want: Any) -> Counts:
-    """What one pair adds under a schema node, what lies below the pair left out.
+    """Return the counters of one pair under a schema node, without what is below the pair.
 
     A wrong container counts as predicted, and as a missed and an invented leaf.
     """
@@ -116,13 +114,13 @@ def bookkeeping(node: Node, got: Any, want: Any) -> Counts:
 
 
 def not_an_object(branch: Branch) -> Counts:
-    """What a record or an item adds that is no object: one predicted node, and every key of the schema absent."""
+    """Return the counters of a record or item that is no object: one predicted node, and every key of the schema absent."""
     absent = [bookkeeping(child, ABSENT, None) for child in branch.children.values()]
     return Counts(predicted=1).plus(*absent)
 
 
 def leaf_entries(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """(path, value) of every leaf of an object, lists as one; anything else stands for itself. A loop, so that depth cannot break it."""
+    """Yield (path, value) of every leaf of an object, lists as one; anything else is a leaf itself. A loop, safe at any depth."""
     todo = [(path, value)]
     while todo:
         here, item = todo.pop()
@@ -149,7 +147,7 @@ Means = dict[str, float | None]
 
 
 class LeafOutcome(NamedTuple):
-    """The mean of each metric of a leaf (None: nothing pooled), what the results tree shows, and the pairs of metrics of a corpus."""
+    """The mean of each metric of a leaf (None: nothing pooled), the entry of the results tree, and the pairs of corpus metrics."""
 
     leaf: Leaf
     means: dict[str, float | None]
@@ -158,7 +156,7 @@ class LeafOutcome(NamedTuple):
 
 
 class BranchOutcome(NamedTuple):
-    """The outcomes of a branch's children; None where no pair had a value on both sides."""
+    """The outcomes of a branch's children; None if no pair had a value on both sides."""
 
     children: "dict[str, Outcome | None]"
 
@@ -167,7 +165,7 @@ Outcome = LeafOutcome | BranchOutcome
 
 
 def leaf_outcomes(outcome: Outcome | None) -> Iterator[LeafOutcome]:
-    """Every leaf below that was reached."""
+    """Yield every leaf below that was reached."""
     todo: list[Outcome | None] = [outcome]
     while todo:
         one = todo.pop()
@@ -178,7 +176,7 @@ def leaf_outcomes(outcome: Outcome | None) -> Iterator[LeafOutcome]:
 
 
 def leaves_of(branch: Branch) -> Iterator[Leaf]:
-    """Every leaf of the schema, in no particular order."""
+    """Yield every leaf of the schema, in no particular order."""
     todo = list(branch.children.values())
     while todo:
         node = todo.pop()
@@ -191,12 +189,12 @@ def leaves_of(branch: Branch) -> Iterator[Leaf]:
 
 
 def used_metrics(branch: Branch) -> dict[str, Metric]:
-    """The metrics that some leaf uses, by name."""
+    """Return the metrics that some leaf uses, by name."""
     return {metric.name: metric for leaf in leaves_of(branch) for metric in leaf.metrics}
 
 
 def flat_means(names: Iterable[str], leaves: Iterable[LeafOutcome]) -> Means:
-    """Per metric the mean over all leaves that have a value, for one of a corpus its value over all their pairs; None where none has."""
+    """Return per metric the mean over all leaves with a value, for corpus metrics the value over all their pairs; None without any."""
     found: dict[str, list[float]] = {name: [] for name in names}
     pooled: dict[str, tuple[CorpusMetric, list[Any], list[Any]]] = {}
     for leaf in leaves:
@@ -212,7 +210,7 @@ def flat_means(names: Iterable[str], leaves: Iterable[LeafOutcome]) -> Means:
 
 
 def hierarchical_means(names: Iterable[str], outcome: Outcome) -> Means:
-    """Per metric the mean, at each branch, over its own leaves and one value of each child branch."""
+    """Return per metric the mean, at each branch, over its own leaves and one value of each child branch."""
     if isinstance(outcome, LeafOutcome):
         return {name: outcome.means.get(name) for name in names}
     names = list(names)
@@ -221,7 +219,7 @@ def hierarchical_means(names: Iterable[str], outcome: Outcome) -> Means:
 
 
 def per_leaf_type(branch: Branch, outcome: Outcome) -> dict[str, Means | None]:
-    """{type: {metric: mean over the leaves of that type}}, None for a type without a scored leaf."""
+    """Return {type: {metric: mean over the leaves of that type}}, None for a type without a scored leaf."""
     found: dict[str, list[LeafOutcome]] = {leaf.type: [] for leaf in leaves_of(branch)}
     for leaf in leaf_outcomes(outcome):
         found[leaf.leaf.type].append(leaf)
@@ -234,7 +232,7 @@ def per_leaf_type(branch: Branch, outcome: Outcome) -> dict[str, Means | None]:
 
 
 def total_score(means: Mapping[str, float | None], metrics: Mapping[str, Metric], counts: Counts, *, clip: bool) -> float:
-    """The mean over metrics, in 0..1, times the F1 of nodes and of leaves; without any scored leaf 1 for a perfect nothing, else 0."""
+    """Return the mean over metrics, in 0..1, times both F1; without any scored leaf 1 for a perfect nothing, else 0."""
     values = [float(normalise(metrics[name], mean, clip=clip)) for name, mean in means.items() if mean is not None]
     if not values:
         return float(counts.perfect)
@@ -243,7 +241,7 @@ def total_score(means: Mapping[str, float | None], metrics: Mapping[str, Metric]
 
 
 def results_tree(outcome: Outcome | None) -> object:
-    """The outcome in the schema's shape: {metric: result} at each leaf, None where no pair had a value on both sides."""
+    """Return the outcome in the schema's shape: {metric: result} at each leaf, None if no pair had a value on both sides."""
     if isinstance(outcome, BranchOutcome):
         return {key: results_tree(child) for key, child in outcome.children.items()}
     return None if outcome is None else outcome.shown
@@ -254,17 +252,17 @@ def _mean(values: list[float]) -> float | None:
 
 
 class Letters(NamedTuple):
-    """A text or list in the place of an object: its letters or items count as predicted keys, every key of the schema is absent."""
+    """A text or list in place of an object: its letters or items count as predicted keys, every key of the schema is absent."""
 
     value: str | list[Any]
     counts: Counts
 
 
 def see_as_reference(node: Node, want: list[Any], got: list[Any]) -> None:
-    """Put in the place of predicted values, in `got`, what the reference takes them for under this schema node.
+    """Replace predicted values, in `got`, by what the reference takes them for under this schema node.
 
-    A container for a leaf is its Python text, a text for a list the list of its letters; one lone number or boolean for a list is held
-    against each expected item. Where the reference raises instead, the value stays.
+    A container for a leaf is its Python text, a text for a list the list of its letters; one lone number or boolean for a list is
+    compared with each expected item. If the reference raises instead, the value stays.
     """
     both = [i for i, value in enumerate(got) if value is not ABSENT and value is not None and want[i] is not None]
     first = got[both[0]] if both else None
@@ -287,17 +285,17 @@ NUMBER = (int, float)
 
 
 def reference_raises(branch: Branch, want: Sequence[Any], got: Sequence[Any]) -> str:
-    """Why the reference has no number for these records, with the path; "" where it has one (as far as values and types tell)."""
+    """Return why the reference has no number for these records, with the path; "" if it has one (as far as values and types show)."""
     return _objects(branch, want, got, items=False)
 
 
 def surplus_raises(matched: Sequence[int], n_predicted: int) -> bool:
-    """Whether the reference's way to find surplus objects, deleting matched positions from a shrinking list, runs off its end."""
+    """Return whether the reference's search for surplus objects, which deletes matched positions from a list, reads past its end."""
     return n_predicted > len(matched) and any(position >= n_predicted - done for done, position in enumerate(reversed(matched)))
 
 
 def _objects(branch: Branch, want: Sequence[Any], got: Sequence[Any], *, items: bool) -> str:
-    """Records or branches side by side; with `items` every expected one meets every predicted one."""
+    """Return the reason for records or branches pair by pair; with `items` every expected one meets every predicted one."""
     reason = _no_objects(branch, got, items=items)
     if reason:
         return reason
@@ -310,7 +308,7 @@ def _objects(branch: Branch, want: Sequence[Any], got: Sequence[Any], *, items: 
 
 
 def _key(key: str, node: Node, want: Sequence[Any], got: Sequence[Any], *, items: bool) -> str:
-    """One key of objects that are compared pair by pair, or all against all with `items`."""
+    """Return the reason for one key of objects, compared pair by pair, or all against all with `items`."""
     expected, predicted = [value.get(key) for value in want], [value.get(key, ABSENT) for value in got]
     if not items:
         chosen = sorted({*present(expected)} & {*present(predicted)})
@@ -362,7 +360,10 @@ def _items(node: LeafArray | DictArray, want: list[list[Any]], got: list[Any], w
 
 
 def _values(leaf: Leaf, want: Sequence[Any], got: Sequence[Any], where: str, *, items: bool) -> str:
-    """Values that the metrics cannot take: levenshtein checks the first pair for texts, exact_match goes by the first prediction's type."""
+    """Return the reason for values that the metrics cannot take.
+
+    levenshtein checks the first pair for texts, exact_match uses the type of the first prediction.
+    """
     containers = [isinstance(value, dict | list) for value in got]
     if containers[0] or (items and any(containers)):
         return f"a container in the place of a value at {where}"
@@ -388,11 +389,11 @@ RowStatus = Literal["match", "partial", "mismatch", "omission", "hallucination",
 
 
 class Row(NamedTuple):
-    """What was expected and what was got at one place.
+    """The expected and the predicted value at one place.
 
-    `path` carries the positions of the expected items (of the predicted one for a surplus item); `expected_index` and `got_index` are those
-    of the innermost list. `score` is the mean of the leaf's metrics in 0..1, None where nothing was scored; `flag` names a wrong container
-    or type.
+    `path` contains the positions of the expected items (of the predicted one for a surplus item); `expected_index` and `got_index` are
+    those of the innermost list. `score` is the mean of the leaf's metrics in 0..1, None if nothing was scored; `flag` names a wrong
+    container or type.
     """
 
     record: int
@@ -407,14 +408,13 @@ class Row(NamedTuple):
 
 
 class Rows(Sequence[Row]):
-    """The rows of a walk in their order, made when somebody reads them: most who want a score read none."""
+    """The rows of a walk in their order, made when they are read, because most callers need only the score."""
 
     def __init__(self) -> None:
         self._made: list[Row] = []
         self._later: list[Callable[[], Iterable[Row]]] = []
 
     def append(self, row: Row) -> None:
-        """Add one row."""
         self._later.append(lambda: [row])
 
     def later(self, make: Callable[[], Iterable[Row]]) -> None:
@@ -422,14 +422,13 @@ class Rows(Sequence[Row]):
         self._later.append(make)
 
     def all(self) -> list[Row]:
-        """Every row."""
         waiting, self._later = self._later, []
         for make in waiting:
             self._made.extend(make())
         return self._made
 
     def __iter__(self) -> Iterator[Row]:
-        """One row after the other; those that are not made yet are not kept, which is what a long batch needs."""
+        """Yield the rows; new ones are not kept, so that a long batch needs little memory."""
         made, later = list(self._made), list(self._later)
         yield from made
         for make in later:

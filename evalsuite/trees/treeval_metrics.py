@@ -30,9 +30,9 @@ else:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactMatch:
-    """1 where two values are equal, else 0: numbers in value, never a number a boolean or text, texts in Unicode's composed form.
+    """1 if two values are equal, else 0: numbers by value, never a number and a boolean or text, texts in Unicode's composed form.
 
-    With `compat`, as the reference has it: a pair with a float within rel 1e-5 of the reference, True like 1.
+    With `compat`, as in the reference: a pair with a float within rel 1e-5 of the reference, True like 1.
     """
 
     name: str = "exact_match"
@@ -69,8 +69,8 @@ class ExactMatch:
 class Levenshtein:
     """1 - indel distance / (len(a) + len(b)) of two texts, 1 for two empty ones or two nulls; other values as Python prints them.
 
-    Two numbers are equal (1) or not (0), with `reads_numbers` also two texts that are numbers ("500" and "500.00"). A text against
-    a number or a boolean, or one of these against the other, is 0. With `compat` all of these are texts, as in the reference.
+    Two numbers are equal (1) or not (0), with `reads_numbers` also two texts that are numbers ("500" and "500.00"). A text against a number
+    or a boolean, or one of these against the other, is 0. With `compat` all of these are texts, as in the reference.
     """
 
     name: str = "levenshtein"
@@ -137,7 +137,7 @@ class Levenshtein:
         return [value if (number := number_in_text(value)) is None else number for value in values] if self.reads_numbers else values
 
     def summary(self, references: Sequence[Any], predictions: Sequence[Any], mean: float | None) -> dict[str, float | None]:
-        """The mean edit distance (a substitution costs 1) under the metric's name, the mean ratio beside it."""
+        """Return the mean edit distance (a substitution costs 1) under the metric's name, and the mean ratio."""
         from rapidfuzz.distance import Levenshtein as Edits
 
         pairs = zip(_texts(references), _texts(predictions), strict=True)
@@ -150,7 +150,7 @@ _KINDS = {str: "text", Decimal: "text", bool: "boolean", int: "number", float: "
 
 
 def _of_one_kind(reference: Any, prediction: Any, likeness: float) -> float:
-    """The likeness of the texts of two values of one kind, 0 for two kinds; numbers are equal or not, a `Decimal` stands for its text."""
+    """Return the similarity of the texts of two values of one kind, 0 for two kinds; numbers are equal or not, a `Decimal` is its text."""
     kind, other = type(reference), type(prediction)
     if kind is Decimal is other or _KINDS.get(kind) == _KINDS.get(other) == "number":
         return float(reference == prediction)
@@ -158,7 +158,7 @@ def _of_one_kind(reference: Any, prediction: Any, likeness: float) -> float:
 
 
 def _exact_sides(references: Sequence[Any], predictions: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Both sides so that `==` says what is equal; as they are where it says so anyway."""
+    """Return both sides in forms that `==` compares exactly; unchanged if it does so anyway."""
     kinds = (set(map(type, references)) | set(map(type, predictions))) - {type(None)}
     if kinds in ({int}, {bool}, set()) or (kinds == {str} and all(map(str.isascii, filter(None, (*references, *predictions))))):
         return references, predictions
@@ -166,14 +166,14 @@ def _exact_sides(references: Sequence[Any], predictions: Sequence[Any]) -> tuple
 
 
 def _exactly(value: Any) -> Any:
-    """What equals another value's only where both are the same: a boolean is no number, a text stands in NFC, NaN is nothing."""
+    """Return a form of the value that equals only the same value: a boolean is no number, texts are in NFC, NaN equals nothing."""
     if isinstance(value, str):
         return value if value.isascii() else normalize("NFC", value)
     return (value,) if isinstance(value, bool) else object() if value != value else value
 
 
 def nearly_equal(reference: Any, prediction: Any) -> bool:
-    """Whether two scalars are equal, as the reference has it."""
+    """Return whether two scalars are equal, as in the reference."""
     numbers = isinstance(reference, int | float) and isinstance(prediction, int | float)
     if numbers and (isinstance(reference, float) or isinstance(prediction, float)):
         try:
@@ -194,7 +194,7 @@ def _filled(texts: list[str | None]) -> list[str]:
 
 
 def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -> "Floats":
-    """The n x m equality of numbers, floats among them; one by one where an integer is too large for a float."""
+    """Return the n x m equality of numbers, floats among them; one by one if an integer is too large for a float."""
     if any(type(v) is int and abs(v) >= 2**53 for side in (references, predictions) for v in side):
         listed = [[float(nearly_equal(r, p)) for p in predictions] for r in references]
         return np.array(listed, dtype=np.float64).reshape(len(references), len(predictions))
@@ -208,7 +208,7 @@ def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -
 
 @runtime_checkable
 class Metric(Protocol):
-    """What a leaf metric must have; `PairMetric` makes one from any function of two values."""
+    """Interface of a leaf metric; `PairMetric` makes one from any function of two values."""
 
     @property
     def name(self) -> str:
@@ -223,21 +223,21 @@ class Metric(Protocol):
         """The direction."""
 
     def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
-        """n raw values of n pairs, the worst of the range for a pair that has none; NaN is a fault."""
+        """Return n raw values of n pairs, the worst of the range for a pair without one; NaN is a fault."""
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
-        """n references x m predictions raw values."""
+        """Return n references x m predictions raw values."""
 
     def summary(self, references: Sequence[Any], predictions: Sequence[Any], mean: float | None) -> dict[str, float | None]:
-        """What the results tree holds for this leaf outside arrays; `mean` is that of `scores`."""
+        """Return the entry of the results tree for this leaf outside arrays; `mean` is that of `scores`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairMetric:
-    """A metric made of a function (prediction, reference) -> number, or None for undefined, which is worth the worst.
+    """A metric made of a function (prediction, reference) -> number, or None if undefined, which counts as the worst value.
 
-    `accepts` says which values the function takes; a pair with another one is worth the worst. Equal pairs are computed once a call.
-    `signature` says what beside the name moves its values.
+    `accepts` decides which values the function takes; a pair with another one gets the worst value. Equal pairs are computed once per
+    call. `signature` contains what moves the values in addition to the name.
     """
 
     name: str
@@ -275,14 +275,14 @@ class PairMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusMetric(PairMetric):
-    """A metric of many pairs at once: `function(predictions=..., references=...)` gives a number, or an object with one under its name.
+    """A metric of many pairs at once: `function(predictions=..., references=...)` returns a number, or an object with one under its name.
 
-    A leaf, a type and the whole batch are each worth what it gives over all their pairs together. A single pair, by which lists are aligned
-    and rows are made, is worth what it gives over that one alone.
+    A leaf, a type and the whole batch each get its value over all their pairs together. A single pair, for aligning lists and making
+    rows, gets its value over that one alone.
     """
 
     def pooled(self, references: Sequence[Any], predictions: Sequence[Any]) -> float | None:
-        """The raw value of n pairs together, None for none; the worst where it gives nothing."""
+        """Return the raw value of n pairs together, None for none; the worst if the function returns nothing."""
         if not references:
             return None
         texts = [["" if value is None or isinstance(value, dict | list) else value for value in side] for side in (predictions, references)]
@@ -298,12 +298,10 @@ class CorpusMetric(PairMetric):
 
 
 def all_metrics(more: "Mapping[str, Any] | Sequence[Any] | None", *, compat: bool = False) -> dict[str, Metric]:
-    """The metrics that need nothing (exact_match, its other name boolean_accuracy, levenshtein), and `more` (see `treeval_score`).
+    """Return the metrics without requirements (exact_match, its other name boolean_accuracy, levenshtein), and `more`.
 
-    With `compat` those that need nothing are the reference's.
-
-    Raises:
-        ValueError: no metric, or a range that is not two finite numbers, low before high.
+    With `compat` the former are the reference's. Raises ValueError for an invalid metric, or a range that is not two finite numbers, low
+    before high.
     """
     own: list[Metric] = [ExactMatch(compat=compat), ExactMatch(name="boolean_accuracy", compat=compat), Levenshtein(compat=compat)]
     known = {metric.name: metric for metric in own}
@@ -318,7 +316,7 @@ def all_metrics(more: "Mapping[str, Any] | Sequence[Any] | None", *, compat: boo
 
 
 def _leaf_metric(name: str, entry: Any) -> Metric:
-    """What somebody gave as a metric, as one of leaves."""
+    """Return a caller's metric as a metric of leaves."""
     from evalsuite import metric_from
 
     if isinstance(entry, TextMetric | Mapping | str):
@@ -337,11 +335,7 @@ def _leaf_metric(name: str, entry: Any) -> Metric:
 
 
 def text_metric(name: str, metric: TextMetric) -> Metric:
-    """A metric of the text room as a leaf metric, with its range and direction.
-
-    Raises:
-        ValueError: a metric without bounds, which no leaf can be scored by.
-    """
+    """Return a text metric as a leaf metric, with its range and direction. Raises ValueError for one without bounds."""
     if metric.low is None or metric.high is None:
         raise ValueError(f"the metric {name!r} has no bounds; pass a metric object with a score_range")
 
@@ -361,7 +355,7 @@ def text_metric(name: str, metric: TextMetric) -> Metric:
 
 
 def measured(metric: Metric, kind: Literal["scores", "matrix"], references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
-    """The metric's `scores` (n) or `matrix` (n x m). Raises `FaultError` where one of somebody's fails, or gives another shape or NaN."""
+    """Return the metric's `scores` (n) or `matrix` (n x m). Raises `FaultError` if a plugin's fails, or returns another shape or NaN."""
     make = getattr(metric, kind)
     if isinstance(metric, ExactMatch | Levenshtein):
         own: Floats = make(references, predictions)
@@ -377,7 +371,7 @@ def measured(metric: Metric, kind: Literal["scores", "matrix"], references: Sequ
 
 
 def normalise(metric: Metric, raw: Any, *, clip: bool = True) -> Any:
-    """Raw values mapped by the declared range to 0..1, 1 the best."""
+    """Return raw values mapped by the declared range to 0..1, 1 the best."""
     if isinstance(metric, ExactMatch | Levenshtein) and metric.score_range == (0.0, 1.0) and metric.higher_is_better:
         return raw  # nothing outside 0..1 to map
     low, high = metric.score_range
@@ -387,7 +381,7 @@ def normalise(metric: Metric, raw: Any, *, clip: bool = True) -> Any:
 
 
 def worst(metric: Metric) -> float:
-    """The worst raw value of the declared range."""
+    """Return the worst raw value of the declared range."""
     return metric.score_range[0 if metric.higher_is_better else 1]
 
 
@@ -449,7 +443,7 @@ def create_tree_metrics(
     types_metrics: Mapping[Any, Any] | None = None,
     exclusive: bool = False,
 ) -> dict[str, Any]:
-    """The schema's shape with a set of metric names at each leaf; the item's shape stands for an array of objects.
+    """Return the schema's shape with a set of metric names at each leaf; the item's shape represents an array of objects.
 
     A leaf's metrics are its entry in `leaves_metrics` plus those of its type; with `exclusive` an entry replaces the type's.
 
@@ -467,17 +461,17 @@ def create_tree_metrics(
 
 
 def with_defaults(types_metrics: Mapping[Any, Any] | None) -> dict[str, Any]:
-    """`types_metrics` over the default of each of the five types."""
+    """Return `types_metrics` over the default of each of the five types."""
     return {**DEFAULT_METRICS, **{_type_key(key): value for key, value in (types_metrics or {}).items()}}
 
 
 def compile_schema(schema: Mapping[str, Any], tree_metrics: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Branch:
-    """The schema as a `Branch`, each leaf with its metric objects in the order of `metrics`."""
+    """Return the schema as a `Branch`, each leaf with its metric objects in the order of `metrics`."""
     return _compile_branch(schema, tree_metrics, metrics, "")
 
 
 def check_schema(schema: Any) -> Mapping[str, Any]:
-    """The schema itself. Raises ValueError where it is empty, no object, too deep, or holds an array of arrays."""
+    """Return the schema itself. Raises ValueError if it is empty, no object, too deep, or contains an array of arrays."""
     if not isinstance(schema, Mapping):
         raise ValueError(f"the schema must be an object, found {type(schema).__name__}")
     if not schema:
@@ -505,7 +499,7 @@ def check_schema(schema: Any) -> Mapping[str, Any]:
 
 
 def is_of_shape(node: "Node", values: Sequence[Any]) -> bool:
-    """Whether all expected values are of the schema's shape here and below, whole columns at a time; null may stand anywhere."""
+    """Return whether all expected values have the schema's shape here and below, whole columns at a time; null is always allowed."""
     kinds = set(map(type, values)) - {type(None)}
     if isinstance(node, Leaf):
         return not kinds & {dict, list}
@@ -517,7 +511,7 @@ def is_of_shape(node: "Node", values: Sequence[Any]) -> bool:
 
 
 def check_reference(branch: Branch, record: Any, name: str) -> None:
-    """Raise ValueError with the path where an expected record is not of the schema's shape; null may stand anywhere below it."""
+    """Raise ValueError with the path if an expected record does not have the schema's shape; null is allowed below the root."""
     if not isinstance(record, dict):
         raise ValueError(f"{name} must be an object, found {type(record).__name__}")
     waiting: list[tuple[Node, Any, str]] = [(branch, record, "")]
@@ -539,29 +533,29 @@ def check_reference(branch: Branch, record: Any, name: str) -> None:
 
 
 def is_array(node: Any) -> bool:
-    """A list of exactly one element."""
+    """Return whether the node is a list of exactly one element."""
     return isinstance(node, list | tuple) and len(node) == 1
 
 
 def is_choice(node: Any) -> bool:
-    """A list of none or several elements: one value out of them."""
+    """Return whether the node is a list of none or several elements: one value of them."""
     return isinstance(node, list | tuple) and len(node) != 1
 
 
 def type_of(node: Any) -> str:
-    """The type key of a leaf: its name, or "()" for a choice."""
+    """Return the type key of a leaf: its name, or "()" for a choice."""
     return CHOICE if is_choice(node) else _type_key(node)
 
 
 def join(path: str, key: str) -> str:
-    """A JSON path one key further: `a.b`, and `a['b.c']` for keys that are no plain names."""
+    """Return a JSON path one key further: `a.b`, and `a['b.c']` for keys that are no plain names."""
     if key.isidentifier():
         return f"{path}.{key}" if path else key
     return f"{path}[{key!r}]"
 
 
 def names_of(entry: Any, where: str) -> list[str]:
-    """Metric names given as one text or as a list, tuple or set of texts."""
+    """Return metric names, written as one text or as a list, tuple or set of texts."""
     names = [entry] if isinstance(entry, str) else list(entry) if isinstance(entry, Iterable) and not isinstance(entry, Mapping) else None
     if names is None or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{where} must be a metric name or a list of them")
@@ -638,7 +632,7 @@ _TYPES = ("string", "integer", "number", "boolean")
 
 
 def is_json_schema(schema: Any) -> bool:
-    """Whether this is a JSON Schema of an object (or a Pydantic model), and not a Treeval schema with a key called `type`."""
+    """Return whether this is a JSON Schema of an object (or a Pydantic model), and not a Treeval schema with a key called `type`."""
     if hasattr(schema, "model_json_schema"):
         return True
     if not isinstance(schema, Mapping):
@@ -648,17 +642,17 @@ def is_json_schema(schema: Any) -> bool:
 
 
 def is_treeval_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether every key names a type of its own, so that this can be no JSON Schema."""
+    """Return whether every key names a type of its own, so that this cannot be a JSON Schema."""
     if not schema or is_json_schema(schema) or any(key in _KEYWORDS or key.startswith(("x-eval-", "$")) for key in schema):
         return False
     return all(isinstance(node, Mapping | list | tuple) or node in (*_TYPES, NUMBER_OR_TEXT) for node in schema.values())
 
 
 def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:
-    """The Treeval schema of a JSON Schema or a Pydantic model, a Treeval schema as it is; `id_field` at the root left out.
+    """Return the Treeval schema of a JSON Schema or a Pydantic model, a Treeval schema unchanged; `id_field` at the root is left out.
 
-    A list of values (`enum`) is a choice, a number or a text is "number or string", other several types are text, a list without items is
-    one of texts; an object without properties is text, as Treeval has no such leaf. Fields that are skipped (`x-eval-skip`) are left out.
+    A list of values (`enum`) is a choice, several types are text, a list without items one of texts; an object without properties is
+    text, because Treeval has no such leaf. Fields that are skipped (`x-eval-skip`) are left out.
     """
     if not is_json_schema(schema):
         return schema
@@ -691,7 +685,7 @@ def _treeval_type(node: Mapping[str, Any]) -> Any:
 
 
 def json_schema_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of a Treeval schema: lists in no order, a choice as an `enum`, a type of your own as text."""
+    """Return the JSON Schema of a Treeval schema: unordered lists, a choice as an `enum`, a type of your own as text."""
     return {"type": "object", "properties": {name: _json_type(node) for name, node in schema.items()}}
 
 

@@ -390,8 +390,7 @@ class Client:
         self._cassette = RecordedReplies(Path(settings.cassette), settings.cassette_mode) if settings.cassette else None
 
     def ask(self, request: Request, *, says: Callable[[Reply], bool] = lambda _: True) -> Reply:
-        """Return the reply to a request, from the recorded replies, the cache or the endpoint. With a cache the same request is sent
-        once.
+        """Return the reply to a request, from the recorded replies, the cache or the endpoint. With a cache the same request is sent once.
 
         Replies for which `says` returns False are not cached.
 

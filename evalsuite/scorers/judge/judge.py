@@ -112,8 +112,7 @@ class Decision:
         """Return JSON-safe details: models, prompt version, verdicts, agreement, tokens, cost; the raw text of unreadable replies.
 
         `transcript` has the messages and the reply of each verdict, with an unreadable first reply as `unreadable` and `why`. Messages that
-        equal
-        those of the previous verdict are left out.
+        equal those of the previous verdict are left out.
         """
         verdicts, transcript = [], []
         before: tuple[Message, ...] = ()
@@ -292,8 +291,7 @@ class Judge:
         """Return (the decision for the second item, whether the judge contradicts itself when the order is swapped).
 
         `ask_in(swapped)` makes the question. Its verdicts are 1.0 if the second item is better, 0.0 if the first is, 0.5 if they are equal.
-        The
-        value is the mean of both orders, so that a position bias cancels out; it is None unless both orders have a verdict.
+        The value is the mean of both orders, so that a position bias cancels out; it is None unless both orders have a verdict.
         """
         try:
             straight = self.decide(ask_in(False))
@@ -403,8 +401,8 @@ def qa_correctness(prediction: str, judge: Judge | None = None, *, context: str,
 def summary_quality(prediction: str, judge: Judge | None = None, *, gold: str, text: str = "", question: str = "") -> Score:
     """1 if the summary is better than the reference summary, 0.5 if they are equal, 0 if the reference is better.
 
-    Asked twice with the order swapped, so that a position bias cancels out; a judge that contradicts itself
-    gives 0.5 and `details.order_disagreement`. Unlike Arthur Bench, an unreadable reply is left out and counted, not a -1 in the mean.
+    Asked twice with the order swapped, so that a position bias cancels out; a judge that contradicts itself gives 0.5 and
+    `details.order_disagreement`. Unlike Arthur Bench, an unreadable reply is left out and counted, not a -1 in the mean.
 
     Official and strict: the same verdict. Range: 0, 0.5 or 1. Source: Arthur Bench.
 

@@ -546,9 +546,7 @@ def _fields(text: str, keys: Sequence[str]) -> _Fields:
 
 
 def field_of(text: str, keys: Sequence[str]) -> tuple[bool, Any, str]:
-    """Return (whether a JSON object of the text has one of the keys, its value, the object's `reason`); two different values count as
-    null.
-    """
+    """Return (whether a JSON object of the text has one of the keys, its value, the object's `reason`); two different values are null."""
     found = _fields(text, keys)
     return bool(found.values), found.values[0] if found.values and _same(found.values) else None, found.reason
 
