@@ -265,7 +265,7 @@ def _try_model(settings: "Settings", model: str) -> dict[str, Any]:
     # Without cached replies, because these do not test the endpoint.
     asking = Judge(replace(settings, model=model, models=(), cache="", cassette="", repeats=1))
     exchanges: list[Exchange] = []
-    asking.client.endpoint.heard = exchanges.append
+    asking.client.endpoint.on_exchange = exchanges.append
     found: dict[str, Any] = {"model": model, "score": None, "reads": "", "fault": ""}
     try:
         score = SCORERS.load("llm_judge").function("It was Goethe", asking, question="Who wrote Faust?", gold="Johann Wolfgang von Goethe")
@@ -273,7 +273,7 @@ def _try_model(settings: "Settings", model: str) -> dict[str, Any]:
     except FaultError as error:
         found["fault"] = describe(error.fault)
     wire = [{"address": one.address, "headers": dict(one.headers), "body": dict(one.body), "status": one.status} for one in exchanges]
-    said = [{"seconds": round(one.seconds, 3), "said": one.said[:_LONGEST]} for one in exchanges]
+    said = [{"seconds": round(one.seconds, 3), "said": one.text[:_LONGEST]} for one in exchanges]
     return found | asking.account.to_json() | {"exchanges": [sent | got for sent, got in zip(wire, said, strict=True)]}
 
 

@@ -288,8 +288,8 @@ def readable(annotation: Any) -> str:
 
 def name_of(value: Any) -> str:
     """Return a plugin's own `name`, a text or (as in Arthur Bench) a static method; empty if it has none."""
-    given = getattr(value, "name", "")
-    return str(plugin_calls.call_plugin(f"name of {value!r}", given) if callable(given) else given)
+    name = getattr(value, "name", "")
+    return str(plugin_calls.call_plugin(f"name of {value!r}", name) if callable(name) else name)
 
 
 def as_scorer(value: Any, name: str) -> Callable[..., Any]:
@@ -306,8 +306,8 @@ def as_scorer(value: Any, name: str) -> Callable[..., Any]:
         def batched(prediction: str, batch: PluginBatch | None = None, *, gold: Any = None, question: str = "", context: str = "") -> Any:
             case = Case(prediction=prediction, gold=gold, question=question, context=context)
             whole = batch or PluginBatch(name, value)
-            given = whole.value_of(case)
-            return given if isinstance(given, Score) or not whole.is_within else plugin_calls.with_raw(name, given)
+            result = whole.value_of(case)
+            return result if isinstance(result, Score) or not whole.is_within else plugin_calls.with_raw(name, result)
 
         batched.__doc__ = inspect.getdoc(value)
         return batched
@@ -390,13 +390,13 @@ class PluginBatch:
 
     def _checked_values(self, cases: Sequence[Case]) -> Sequence[Any]:
         golds = [case.gold for case in cases]
-        given = self._made.run_batch(
+        result = self._made.run_batch(
             [case.prediction for case in cases],
             None if all(gold is None for gold in golds) else golds,
             [case.question for case in cases],
             [case.context for case in cases],
         )
-        values = list(given)
+        values = list(result)
         if len(values) != len(cases):
             raise FaultError("SCORER_ERROR", f"{self.name}: run_batch gave {len(values)} values for {len(cases)} answers")
         return values

@@ -122,9 +122,9 @@ FURTHER_KEYS: Final = ("status", "score", "official", "strict", "reason", "fault
 
 def further_results(result: Result) -> dict[str, Result]:
     """Return the result under each further scorer of the suite, by scorer; empty for a suite with one scorer."""
-    rows = {name: {"strict_fault": None, **said} for name, said in (result.detail(FURTHER_SCORERS) or {}).items()}
-    faults = {name: Fault(**said["strict_fault"]) if said["strict_fault"] else None for name, said in rows.items()}
-    return {name: replace(result, **{**said, "scorer": name, "strict_fault": faults[name]}) for name, said in rows.items()}
+    rows = {name: {"strict_fault": None, **row} for name, row in (result.detail(FURTHER_SCORERS) or {}).items()}
+    faults = {name: Fault(**row["strict_fault"]) if row["strict_fault"] else None for name, row in rows.items()}
+    return {name: replace(result, **{**row, "scorer": name, "strict_fault": faults[name]}) for name, row in rows.items()}
 
 
 def further_result_row(result: Result) -> dict[str, Any]:
@@ -138,10 +138,10 @@ def results_by(result: Result, scorers: Sequence[str]) -> dict[str, Result]:
 
     A missing or unreadable answer counts 0 for each scorer.
     """
-    beside = further_results(result)
-    if not beside and result.status in ZERO and result.scorer == scorers[0]:
-        beside = {name: replace(result, scorer=name) for name in scorers[1:]}
-    return {result.scorer or "": result, **beside}
+    further = further_results(result)
+    if not further and result.status in ZERO and result.scorer == scorers[0]:
+        further = {name: replace(result, scorer=name) for name in scorers[1:]}
+    return {result.scorer or "": result, **further}
 
 
 def scorers_of(results: Iterable[Result]) -> tuple[str, ...]:
@@ -245,8 +245,8 @@ def redact(result: Result, level: str) -> Result:
 
 def _details(result: Result, level: str) -> dict[str, Any]:
     kept: dict[str, Any] = {}
-    if beside := further_results(result):
-        kept[FURTHER_SCORERS] = {name: further_result_row(redact(one, level)) for name, one in beside.items()}
+    if further := further_results(result):
+        kept[FURTHER_SCORERS] = {name: further_result_row(redact(one, level)) for name, one in further.items()}
     if shows(level, "class") and result.details.get("flip"):
         kept["flip"] = str(result.details["flip"]).partition(":")[0]
     if shows(level, "class") and result.details.get("hint"):
@@ -361,8 +361,8 @@ def redact_evidence(evidence: Mapping[str, Any], level: str, *, result: Result |
         cut |= {key: evidence[key] for key in ("rules", "status") if key in evidence}
     if result is not None:
         cut["reason"] = redact(result, level).reason
-    if "explanation" in evidence and (shown := redact_explanation(evidence["explanation"], level)):
-        cut["explanation"] = shown
+    if "explanation" in evidence and (kept := redact_explanation(evidence["explanation"], level)):
+        cut["explanation"] = kept
     if "difference" in evidence and (left := redact_difference(evidence["difference"], level)):
         cut["difference"] = left
     return cut

@@ -215,7 +215,7 @@ class Check:
 class GoldInstance:
     """One question of the suite: its checks, further top-level keys of gold, and its groups.
 
-    `asked` is its entry in a file of questions: `db`, `question`, and the `engine` of its database.
+    `question_entry` is its entry in a file of questions: `db`, `question`, and the `engine` of its database.
     """
 
     instance_id: str
@@ -223,7 +223,7 @@ class GoldInstance:
     where: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
-    asked: Mapping[str, str] = field(default_factory=dict)
+    question_entry: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def own_checks(self) -> tuple[Check, ...]:

@@ -1,8 +1,8 @@
 """Files around gold in a checkout of Spider 2.0: files of questions, which name the database of a query, and credentials.
 
 `spider2-lite.jsonl` and `spider2-snow.jsonl` are next to the gold folder, or next to its parent folder `evaluation_suite`, as in a
-checkout. Their contents go to `GoldInstance.asked`, with the engine by the id's prefix: local* is SQLite, bq* and ga* are BigQuery, sf* is
-Snowflake; in Snow every instance is Snowflake.
+checkout. Their contents go to `GoldInstance.question_entry`, with the engine by the id's prefix: local* is SQLite, bq* and ga* are
+BigQuery, sf* is Snowflake; in Snow every instance is Snowflake.
 """
 
 import json
@@ -48,8 +48,10 @@ def with_questions(gold: Gold, given: Path | None, limits: Limits) -> Gold:
     place = given or next((place for place in _places(gold) if place.is_file()), None)
     if place is None:
         return gold
-    asked = dict(_read_questions(place, gold.layout, limits))
-    return replace(gold, instances=tuple(replace(one, asked=asked.get(one.instance_id, one.asked)) for one in gold.instances))
+    entries = dict(_read_questions(place, gold.layout, limits))
+    return replace(
+        gold, instances=tuple(replace(one, question_entry=entries.get(one.instance_id, one.question_entry)) for one in gold.instances)
+    )
 
 
 def nearby_folders(gold: Path) -> list[Path]:
@@ -82,9 +84,9 @@ def _read_questions(place: Path, layout: str, limits: Limits) -> Iterator[tuple[
 
 def credential_file(name: str, folders: Sequence[Path], gold: Path | None) -> Path | None:
     """Return the reference's credential file for an engine: from the last folder that has it, else next to a checkout's gold folder."""
-    beside = nearby_folders(gold) if gold is not None else []
-    beside = [folder for folder in beside if folder.name == SUITE_FOLDER or (folder / SUITE_FOLDER).is_dir()]
-    return next((place for folder in (*reversed(folders), *beside) if (place := folder / CREDENTIALS[name]).is_file()), None)
+    nearby = nearby_folders(gold) if gold is not None else []
+    nearby = [folder for folder in nearby if folder.name == SUITE_FOLDER or (folder / SUITE_FOLDER).is_dir()]
+    return next((place for folder in (*reversed(folders), *nearby) if (place := folder / CREDENTIALS[name]).is_file()), None)
 
 
 def with_login(connection: "Connection") -> "Connection":
@@ -98,19 +100,19 @@ def with_login(connection: "Connection") -> "Connection":
     if ENGINES[engine].embedded:
         return connection
     where = f"connection {connection.name.partition(':')[0]!r}"
-    held = {key: value for key, value in options.items() if key in _NO_LOGIN or not _is_placeholder(value)}
+    usable = {key: value for key, value in options.items() if key in _NO_LOGIN or not _is_placeholder(value)}
     if engine == "snowflake":
         proof = {"password", "private_key_file", "token", "authenticator"}
-        lacking = [*({"account", "user"} - held.keys()), *([] if proof & held.keys() else ["password"])]
+        lacking = [*({"account", "user"} - usable.keys()), *([] if proof & usable.keys() else ["password"])]
     elif engine == "bigquery":
-        lacking = _lacking_of_service(held, where)
+        lacking = _lacking_of_service(usable, where)
     else:
         # Without one of these, the server would be contacted under another name.
-        lacking = [key for key in options if key not in held and str(options[key]).strip()]
+        lacking = [key for key in options if key not in usable and str(options[key]).strip()]
     if lacking:
-        said = f"absent, empty or a placeholder: {', '.join(sorted(lacking))}"
-        raise UsageError(f"{where} has no login; {said}", hint=f"write your own credentials for {engine}")
-    return replace(connection, options=held)
+        problem = f"absent, empty or a placeholder: {', '.join(sorted(lacking))}"
+        raise UsageError(f"{where} has no login; {problem}", hint=f"write your own credentials for {engine}")
+    return replace(connection, options=usable)
 
 
 def _is_placeholder(value: Any) -> bool:
@@ -125,9 +127,9 @@ def _lacking_of_service(options: Mapping[str, Any], where: str) -> list[str]:
     if named == "default":
         return []
     try:
-        said = json.loads(Path(str(named)).read_text(encoding="utf-8-sig"))
+        data = json.loads(Path(str(named)).read_text(encoding="utf-8-sig"))
         wanted = ["private_key", "client_email", *([] if "project" in options else ["project_id"])]
-        return [key for key in wanted if _is_placeholder(str(said.get(key) or ""))]
+        return [key for key in wanted if _is_placeholder(str(data.get(key) or ""))]
     except (OSError, ValueError, AttributeError):
         raise UsageError(f"{where}: its credentials cannot be read", hint="a service account's JSON file") from None
 

@@ -44,8 +44,8 @@ class Entry:
         """Return how closely the entry names the instance: 0 not at all, more for longer prefixes, most for its id."""
         if instance.instance_id in self.instances:
             return 1 << 30
-        said = {**instance.asked, **instance.extra}
-        if self.metadata and all(str(said.get(key)) == value for key, value in self.metadata.items()):
+        fields = {**instance.question_entry, **instance.extra}
+        if self.metadata and all(str(fields.get(key)) == value for key, value in self.metadata.items()):
             return 1 << 20
         return max((len(prefix) for prefix in self.prefixes if instance.instance_id.startswith(prefix)), default=0)
 
@@ -68,21 +68,21 @@ class Connections:
         entry = self.entries[name]
         if entry.problem is not None:
             raise entry.problem
-        said = f"connection {name!r}"
+        owner = f"connection {name!r}"
         options = {key: self._filled(value, key, entry) for key, value in entry.options.items()}
         for key in [key for key in options if key.endswith(_FROM_FILE)]:
             options[key.removesuffix(_FROM_FILE)] = _content(entry, key, str(options.pop(key)))
         for key in ("credentials", "private_key_file"):
             if isinstance(options.get(key), str) and options[key] != "default":
-                options[key] = str(_seen_from(entry.folder, options[key], said))
+                options[key] = str(_seen_from(entry.folder, options[key], owner))
         pattern = str(options.pop("database", ""))
-        database = _of_pattern(pattern, instance, said)
+        database = _of_pattern(pattern, instance, owner)
         if database and ENGINES[entry.engine].embedded:
             folders = [folder for folder in (self.databases, entry.folder) if folder is not None]
-            places = [_seen_from(folder, database, said) for folder in folders]
+            places = [_seen_from(folder, database, owner) for folder in folders]
             database = str(next((place for place in places if is_there(place)), places[-1]))
         # Each database of a pattern is a separate connection.
-        own = name if not _PATTERN.search(pattern) else f"{name}: {_of_pattern(pattern, instance, said)}"
+        own = name if not _PATTERN.search(pattern) else f"{name}: {_of_pattern(pattern, instance, owner)}"
         return Connection(name=own, engine=entry.engine, database=database, options=options)
 
     def of_instance(self, instance: GoldInstance, parameters: Mapping[str, Any] | None = None) -> Connection | None:
@@ -108,11 +108,11 @@ class Connections:
         best = max(self.entries.values(), key=lambda entry: entry.fits(instance), default=None)
         if best and best.fits(instance):
             return self.get(best.name, instance)
-        return self._of_question(instance) if instance.asked.get("engine") else None
+        return self._of_question(instance) if instance.question_entry.get("engine") else None
 
     def _of_question(self, instance: GoldInstance) -> Connection:
         """Return the connection named in the file of questions: a file of --databases, or the server configured under its engine's name."""
-        engine, name = instance.asked["engine"], instance.asked.get("db", "")
+        engine, name = instance.question_entry["engine"], instance.question_entry.get("db", "")
         if engine == "sqlite":
             if self.databases is None:
                 raise UsageError(f"{instance.where}: no folder of databases is given", hint="--databases DIR")
@@ -210,37 +210,37 @@ def _entries_of(gold: Path | None, folders: Sequence[Path]) -> Iterator[Entry]:
                 yield _described_connection(name, value, where, folder)
 
 
-def databases_folder(given: Path) -> Path:
+def databases_folder(folder_option: Path) -> Path:
     """Return the absolute --databases folder, links followed. Raises `UsageError` if there is none."""
-    folder = _seen_from(Path.cwd(), given, "--databases")
+    folder = _seen_from(Path.cwd(), folder_option, "--databases")
     if not is_there(folder):
-        raise UsageError(f"--databases {given}: no such folder", hint="name the folder with the database files")
+        raise UsageError(f"--databases {folder_option}: no such folder", hint="name the folder with the database files")
     if not folder.is_dir():
-        raise UsageError(f"--databases {given}: not a folder", hint=f"name its folder: {given.parent}")
+        raise UsageError(f"--databases {folder_option}: not a folder", hint=f"name its folder: {folder_option.parent}")
     return folder
 
 
-def _of_pattern(pattern: str, instance: GoldInstance | None, whose: str) -> str:
+def _of_pattern(pattern: str, instance: GoldInstance | None, owner: str) -> str:
     """Return a text with each `{key}` replaced from the instance's gold entry or its file of questions."""
-    said = {**instance.asked, **instance.extra} if instance is not None else {}
+    fields = {**instance.question_entry, **instance.extra} if instance is not None else {}
 
     def filled(found: re.Match[str]) -> str:
-        if isinstance(value := said.get(found[1]), str | int):
+        if isinstance(value := fields.get(found[1]), str | int):
             return str(value)
         what = f"{instance.instance_id} has no {found[1]!r}" if instance is not None else "it stands for many databases"
         raise UsageError(
-            f"{whose}: the pattern in `database` cannot be filled in: {what}", hint="gold's line or the file of questions says it"
+            f"{owner}: the pattern in `database` cannot be filled in: {what}", hint="gold's line or the file of questions says it"
         )
 
     return _PATTERN.sub(filled, pattern)
 
 
-def _seen_from(folder: Path, written: str | Path, whose: str) -> Path:
+def _seen_from(folder: Path, written: str | Path, owner: str) -> Path:
     """Return a path written in a file of `folder`, links followed; `~` is the home. Raises `UsageError` for an invalid path."""
     try:
         return (folder / Path(written).expanduser()).resolve()
     except (OSError, RuntimeError, ValueError):
-        raise UsageError(f"{whose}: the path cannot be followed", hint="an unknown home, or links in a circle?") from None
+        raise UsageError(f"{owner}: the path cannot be followed", hint="an unknown home, or links in a circle?") from None
 
 
 def _top_level_of(file: Path) -> Iterable[tuple[str, Any, str]]:

@@ -117,7 +117,7 @@ def instance_hash(gold: Gold, instance: GoldInstance) -> str:
     Its files are those in its own folder and others named in a check. White space in the spec, hidden files and compiled Python do not
     count.
     """
-    said = {
+    content = {
         "instance_id": instance.instance_id,
         "checks": [[check.scorer, dict(check.parameters), dict(check.extra)] for check in instance.own_checks],
         "extra": dict(instance.extra),
@@ -129,7 +129,7 @@ def instance_hash(gold: Gold, instance: GoldInstance) -> str:
     values = [value for check in instance.checks for value in check.parameters.values()]
     named = sorted({str(n) for value in values for n in (value if isinstance(value, list) else [value]) if isinstance(n, FromRoot)})
     files += [place for name in named if (place := gold.folder / name).is_file()]
-    digest = hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "backslashreplace"))
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode("utf-8", "backslashreplace"))
     digest.update(_hash_of(files, gold.folder).encode())
     return digest.hexdigest()[:_HEX]
 
@@ -184,14 +184,14 @@ def _entry_of(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, k
     if type(fields["expires"]) is not date:
         found = fields["expires"]
         raise GoldError(f"{lines['expires']}: expires must be a day, found {found!r}", hint="write 2027-06-30")
-    given = [key for key in ACTIONS if key in fields]
-    if len(given) != 1:
-        said = " and ".join(given) or "none"
-        raise GoldError(f"{where}: an entry needs exactly one of {', '.join(ACTIONS)}, found {said}")
+    actions = [key for key in ACTIONS if key in fields]
+    if len(actions) != 1:
+        listed = " and ".join(actions) or "none"
+        raise GoldError(f"{where}: an entry needs exactly one of {', '.join(ACTIONS)}, found {listed}")
     if fields["id"] not in known:
         hint = did_you_mean(fields["id"], sorted(known)[:MOST_COMPARED])
         raise GoldError(f"{lines['id']}: no instance {fields['id']!r} in gold", hint=hint)
-    return _judged(fields, lines, gold, known[fields["id"]], given[0], day)
+    return _judged(fields, lines, gold, known[fields["id"]], actions[0], day)
 
 
 def _judged(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, instance: GoldInstance, action: str, day: date) -> Erratum:
@@ -200,8 +200,8 @@ def _judged(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, ins
     state: State = "stale" if now != fields["gold"] else "expired" if day > fields["expires"] else "applied"
     patched = None
     if action == "waive":
-        if (said := fields["waive"]) is not True:
-            raise GoldError(f"{lines['waive']}: waive can only be true, found {said!r}", hint="remove an entry to count it again")
+        if (value := fields["waive"]) is not True:
+            raise GoldError(f"{lines['waive']}: waive can only be true, found {value!r}", hint="remove an entry to count it again")
     elif state == "applied":
         patched = _patched(fields[action], lines[action], gold, instance, action)
     return Erratum(

@@ -133,7 +133,7 @@ class GoldFiles:
             return f"{id_}.csv"
         return list(self._lettered.get(id_, ()))
 
-    def beside(self, id_: str) -> list[str]:
+    def unused_files(self, id_: str) -> list[str]:
         """Return the files with a letter that do not count, because the one without exists."""
         return list(self._lettered.get(id_, ())) if f"{id_}.csv" in self._names else []
 
@@ -171,8 +171,8 @@ def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suit
     problems = [Problem(code="BAD_SPEC", message=text, where=where, blocks=OFFICIAL_ONLY) for text in failing]
     if not found:
         problems.append(_no_gold(id_, entry, files, where))
-    if beside := files.beside(id_):
-        message = f"{', '.join(beside)} beside {id_}.csv: the reference reads {id_}.csv alone"
+    if unused := files.unused_files(id_):
+        message = f"{', '.join(unused)} beside {id_}.csv: the reference reads {id_}.csv alone"
         problems.append(Problem(code="BAD_SPEC", message=message, where=where, blocks=frozenset()))
     extra = {key: value for key, value in entry.items() if key not in KEYS}
     check = replace(check, problems=(*check.problems, *problems))
@@ -488,7 +488,7 @@ def _entries_of_spec(spec: Path, limits: Limits) -> Iterator[tuple[str, Obj]]:
 def _copies(files: GoldFiles, id_: str) -> Iterator[tuple[str, str]]:
     """Yield (path of an instance's file, its new path), both relative to gold's folder."""
     found = files.of(id_)
-    for name in [*([found] if isinstance(found, str) else found), *files.beside(id_)]:
+    for name in [*([found] if isinstance(found, str) else found), *files.unused_files(id_)]:
         yield f"{RESULTS}/{name}", f"{id_}/{name}"
     if (query := files.query(id_)) is not None:
         yield f"{QUERIES}/{query}", f"{id_}/{GOLD_QUERY}"

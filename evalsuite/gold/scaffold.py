@@ -90,8 +90,8 @@ def make_gold(
             check = {"func": "table_match", "parameters": {"gold": f"{id_}.csv", "ignore_order": True, **parameters.get(id_, {})}}
             entries.append({"instance_id": id_, **({"question": questions[id_]} if questions.get(id_) else {}), "evaluation": check})
         _write_lines(part / f"{target.name}_eval.jsonl", entries)
-        says = "rules: strict\n" if rules == "strict" else ""
-        (part / "suite.yaml").write_text(f"name: {json.dumps(target.name)}\n{says}", encoding="utf-8")
+        rules_line = "rules: strict\n" if rules == "strict" else ""
+        (part / "suite.yaml").write_text(f"name: {json.dumps(target.name)}\n{rules_line}", encoding="utf-8")
         part.rename(target)
         if not template.exists():
             for id_ in tables:

@@ -37,7 +37,7 @@ class Exchange(NamedTuple):
     reference: str = ""
     answer: str = ""
 
-    def told(self, reason: str) -> str:
+    def full_reason(self, reason: str) -> str:
         """Return a reason with the gold text itself in place of "the gold text", if it may be shown."""
         from evalsuite.compare.answer_messages import LACKED, shorten
 
@@ -81,8 +81,8 @@ def exchanges_of(gold: Gold, submission: Submission) -> Exchanges:
 
 def question_of(instance: GoldInstance) -> str:
     """Return the question among the further keys of a gold entry, else that of the file of questions; empty if there is none."""
-    said = (text for key in _QUESTION_KEYS if isinstance(text := instance.extra.get(key), str) and text)
-    return next(said, instance.asked.get("question", ""))
+    texts = (text for key in _QUESTION_KEYS if isinstance(text := instance.extra.get(key), str) and text)
+    return next(texts, instance.question_entry.get("question", ""))
 
 
 def reference_text(check: Check, *, between: str = "") -> str | None:
@@ -172,7 +172,7 @@ def instance_of(entry: Obj, where: str, suite: Suite) -> GoldInstance:
         _refuse(where, f"{id_}: evaluation is empty", "give one {func, parameters} or a list of them")
     checks = with_further_scorers(tuple(check_of(evaluation, id_, where, suite) for evaluation in evaluations), id_, where, suite)
     extra = {key: value for key, value in entry.items() if key not in ("instance_id", "evaluation")} or _NONE
-    return GoldInstance(instance_id=id_, checks=checks, where=where, extra=extra, groups=groups_of(id_, suite), asked=_NONE)
+    return GoldInstance(instance_id=id_, checks=checks, where=where, extra=extra, groups=groups_of(id_, suite), question_entry=_NONE)
 
 
 def id_of(entry: Obj, where: str) -> str:
@@ -200,8 +200,8 @@ def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iter
     for instance in instances.values() if tags else ():
         own = [tag for tag in instance.groups if tag in tags]
         if len(own) != 1:
-            said = " and ".join(own) or "none"
-            raise GoldError(f"{place}: instance {instance.instance_id!r} is in {said} of the clusters", hint="each must be in exactly one")
+            found = " and ".join(own) or "none"
+            raise GoldError(f"{place}: instance {instance.instance_id!r} is in {found} of the clusters", hint="each must be in exactly one")
     for tag in tags:
         if unknown := [name for name in suite.groups[tag] if name not in instances]:
             yield f"{place}: the cluster {tag!r} names {', '.join(map(repr, unknown[:5]))}, which gold does not have"
@@ -237,8 +237,8 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     extra = {key: value for key, value in evaluation.items() if key not in ("func", "parameters")} or _NONE
     if evaluation.get("temporal") is True and scorer.marker.reads in TABLES | TEXTS and "gold" in scorer.parameters:
         merged.setdefault("gold", GOLD_QUERY)
-    held = _as_text(merged) if scorer.marker.reads in TEXTS else merged
-    check = Check(scorer=sys.intern(func), parameters=held, where=where, extra=extra)
+    used = _as_text(merged) if scorer.marker.reads in TEXTS else merged
+    check = Check(scorer=sys.intern(func), parameters=used, where=where, extra=extra)
     living = names_queries(check)
     misplaced = _misplaced(evaluation, where) if extra else []
     problems = [*misplaced, *registry.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]

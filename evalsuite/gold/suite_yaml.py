@@ -366,7 +366,7 @@ def judge_section(file: Path) -> dict[str, Any]:
     """
     if not file.is_file():
         raise UsageError(f"{file}: no such file", hint=_HINT)
-    if not (section := _said_in(file)):
+    if not (section := _section_of(file)):
         raise UsageError(f"{file} has no `judge` section and no key of one", hint=_HINT)
     return section
 
@@ -380,14 +380,14 @@ def judge_of(file: Path | None, folder: Path) -> dict[str, Any]:
     places = [folder / SUITE_FILE, folder / JUDGE_FILE] if folder.is_dir() else [Path(JUDGE_FILE)]
     section: dict[str, Any] = {}
     for place in places:
-        section |= _said_in(place) if place.is_file() else {}
+        section |= _section_of(place) if place.is_file() else {}
     section |= judge_section(file) if file is not None else {}
     if not section:
         raise UsageError("no judge is said", hint=_HINT)
     return section
 
 
-def _said_in(file: Path) -> dict[str, Any]:
+def _section_of(file: Path) -> dict[str, Any]:
     section: dict[str, Any] = {}
     whole = {key: (value, place) for key, value, place in top_level(file, file.name)}
     for key, (value, place) in whole.items():
@@ -416,7 +416,7 @@ def judge_line(gold: Gold) -> str:
 def judge_line_in(folder: Path | None, file: Path | None = None) -> str:
     """Return the `judge_line` of the gold in a folder, without reading anything else of it; `file` overrides it."""
     places = [folder / name for name in (SUITE_FILE, JUDGE_FILE)] if folder is not None else []
-    section = {key: value for place in places if place.is_file() for key, value in _said_in(place).items()}
+    section = {key: value for place in places if place.is_file() for key, value in _section_of(place).items()}
     section |= judge_section(file) if file is not None else {}
     return _verdict_line(section, folder)
 

@@ -121,7 +121,7 @@ class ReportRow:
     @property
     def reason(self) -> str:
         """The reason, with the missing gold text if it may be shown."""
-        return self.exchange.told(self.result.reason)
+        return self.exchange.full_reason(self.result.reason)
 
     corrected: float | None = None
 
@@ -227,7 +227,7 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
         words=lambda row: Code(row.reason),
         forms=MACHINES | {"markdown"},
     ),
-    Column(name="why", role="why", words=lambda row: row.exchange.told(reason_of(row.result)), forms=frozenset({"text", "html"})),
+    Column(name="why", role="why", words=lambda row: row.exchange.full_reason(reason_of(row.result)), forms=frozenset({"text", "html"})),
     Column(name="fault", value=lambda row: row.result.fault, forms=MACHINES),
     Column(name="flip", value=lambda row: row.result.details.get("flip") or None, forms=frozenset({"csv"})),
     Column(name="groups", type="VARCHAR[]", value=lambda row: list(row.groups), forms=frozenset({"csv", "parquet"})),

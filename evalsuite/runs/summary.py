@@ -201,7 +201,7 @@ def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], c
     """Return the clustered standard error (CR2) and interval, None without named clusters."""
     if not clusters or not results:
         return None
-    from evalsuite.stats.intervals import clustered_score_interval, said_of_few
+    from evalsuite.stats.intervals import clustered_score_interval, few_clusters_note
 
     names = [[tag for tag in groups.get(r.instance_id, ()) if tag in clusters] for r in results]
     for result, found in zip(results, names, strict=True):
@@ -215,7 +215,7 @@ def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], c
     interval = clustered_score_interval([score for score, _ in judged], [tag for _, tag in judged])
     ends = None if interval.low is None or interval.high is None else [interval.low, interval.high]
     n_clusters = len({tag for _, tag in judged})
-    return {"n_clusters": n_clusters, "se": interval.se, "interval_95": ends, "note": interval.note or said_of_few(n_clusters)}
+    return {"n_clusters": n_clusters, "se": interval.se, "interval_95": ends, "note": interval.note or few_clusters_note(n_clusters)}
 
 
 def _histogram(scores: Sequence[float]) -> tuple[int, ...] | None:

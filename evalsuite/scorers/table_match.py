@@ -114,8 +114,8 @@ def table_match(
     # The reference only tests whether a list of orders is empty.
     own_options = isinstance(ignore_order, list) and any(bool(order) != bool(ignore_order) for order in ignore_order)
     score = join_verdicts(official, strict, own_options=own_options)
-    asked: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_order, "order_by": order_by, "terms": terms}
-    return with_delimiter(with_margin(score, [prediction], golds, **asked, comparisons=seen, any_gold=True), [prediction])
+    options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_order, "order_by": order_by, "terms": terms}
+    return with_delimiter(with_margin(score, [prediction], golds, **options, comparisons=seen, any_gold=True), [prediction])
 
 
 def tables_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -182,5 +182,5 @@ def tables_match(
     score = join_verdicts(official, strict)
     if message:
         return score
-    asked: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_orders, "terms": terms}
-    return with_delimiter(with_margin(score, prediction, gold, **asked, comparisons=seen), prediction)
+    options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_orders, "terms": terms}
+    return with_delimiter(with_margin(score, prediction, gold, **options, comparisons=seen), prediction)

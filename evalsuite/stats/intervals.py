@@ -348,7 +348,7 @@ def _bca_levels(drawn: "Array", centre: float, without_one: "Array", tail: float
 ONE_CLUSTER = "one cluster: it counts as one score, because the spread between clusters is not known"
 
 
-def said_of_few(n_clusters: int, alpha: float = 0.05, n_tests: int = 1, what: str = "clusters") -> str:
+def few_clusters_note(n_clusters: int, alpha: float = 0.05, n_tests: int = 1, what: str = "clusters") -> str:
     """Return what so few clusters cannot show, empty if there are enough: flipping the signs of G clusters gives no p below 2 / 2^G."""
     if n_clusters < 2 or not n_tests or n_tests * 2.0 ** (1 - n_clusters) <= alpha + 1e-12:
         return ""

@@ -559,7 +559,7 @@ def _inspect_sample(result: "Result", exchange: "Exchange", model: str) -> dict[
     score = {
         "value": result.score,
         "answer": exchange.answer,
-        "explanation": exchange.told(result.reason) or result.status,
+        "explanation": exchange.full_reason(result.reason) or result.status,
         "metadata": own,
     }
     message = {"role": "assistant", "content": exchange.answer, "source": "generate", "model": model}

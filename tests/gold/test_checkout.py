@@ -85,7 +85,7 @@ def test_snow_asks_snowflake_for_every_instance(here: Path) -> None:
     asked = {"instance_id": "sf_bq011", "instruction": "how many?", "db_id": "GA4"}
     (here / "spider2-snow" / "spider2-snow.jsonl").write_text(json.dumps(asked) + "\n")
     instance = read_gold(gold).instances[0]
-    assert instance.asked == {"db": "GA4", "question": "how many?", "engine": "snowflake"}
+    assert instance.question_entry == {"db": "GA4", "question": "how many?", "engine": "snowflake"}
     with pytest.raises(UsageError, match="no connection to snowflake"):
         read_connections(gold).of_instance(instance)
     (gold.parent / "snowflake_credential.json").write_text('{"user": "u", "password": "p", "account": "a-1"}')

@@ -57,7 +57,7 @@ def test_it_says_the_numbers() -> None:
     page = Page(text)
     wrong = [result for result in record.results if result.status == "scored" and result.score == 0]
     assert {result.instance_id for result in wrong} <= set(page.codes)
-    told = {record.exchange(result.instance_id).told(result.reason) for result in wrong}
+    told = {record.exchange(result.instance_id).full_reason(result.reason) for result in wrong}
     assert told <= set(page.codes)
     worst = min(record.summary.by_group, key=lambda tag: float(record.summary.by_group[tag]["score"]))
     assert page.codes[3] == worst

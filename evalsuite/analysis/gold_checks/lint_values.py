@@ -367,7 +367,7 @@ def find_golds_in_question(spot: Spot) -> Iterator[LintFinding]:
 
 
 def _question(spot: Spot) -> str:
-    return " ".join(str(said.get(key, "")) for said in (spot.instance.extra, spot.instance.asked) for key in QUESTIONS)
+    return " ".join(str(said.get(key, "")) for said in (spot.instance.extra, spot.instance.question_entry) for key in QUESTIONS)
 
 
 def find_excluded_golds(spot: Spot) -> Iterator[LintFinding]:

@@ -36,7 +36,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, check_level, default_level, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.human_labels import HumanEstimate, human_difference
-from evalsuite.stats.intervals import ONE_CLUSTER, Interval, clustered_interval, said_of_few
+from evalsuite.stats.intervals import ONE_CLUSTER, Interval, clustered_interval, few_clusters_note
 from evalsuite.stats.power import Units, detectable, needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
 from evalsuite.stats.significance import PairedTest, Significance, compare_paired, difference_interval, holm, interval_note, sign_flip
@@ -135,7 +135,7 @@ def _over_clusters(
         seed=flipped.seed,
         n_resamples=flipped.n_resamples,
         **_limits(interval),
-        note=(ONE_CLUSTER if len(totals) == 1 else said_of_few(len(totals), alpha)) or interval.note or flipped.note,
+        note=(ONE_CLUSTER if len(totals) == 1 else few_clusters_note(len(totals), alpha)) or interval.note or flipped.note,
     )
 
 

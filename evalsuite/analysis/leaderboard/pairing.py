@@ -153,14 +153,14 @@ class SharedInstances:
         if tags and clusters is None:
             at = next(name for name in self.ids if not any(name in self.runs[0].groups.get(tag, ()) for tag in tags))
             return f"instance {at!r} is in none of the clusters of the suite: instances are taken as independent"
-        from evalsuite.stats.intervals import ONE_CLUSTER, said_of_few
+        from evalsuite.stats.intervals import ONE_CLUSTER, few_clusters_note
 
         n_pairs = n_ranked * (n_ranked - 1) // 2
         if clusters is None:
             holds_many = any(run.units for run in self.runs) and len(self.ids) > 1
-            return said_of_few(len(self.ids), alpha, n_pairs, what="instances") if holds_many else ""
+            return few_clusters_note(len(self.ids), alpha, n_pairs, what="instances") if holds_many else ""
         n_clusters = len(set(clusters))
-        return ONE_CLUSTER if n_clusters == 1 else said_of_few(n_clusters, alpha, n_pairs)
+        return ONE_CLUSTER if n_clusters == 1 else few_clusters_note(n_clusters, alpha, n_pairs)
 
 
 def _are_raw(runs: Sequence[RunScores]) -> bool:
@@ -368,7 +368,7 @@ class Paired:
 
     def reason_shown(self, reason: str) -> str:
         """Return a reason as people read it, with the gold text in it if that may be shown."""
-        return Exchange(reference=self.reference).told(reason)
+        return Exchange(reference=self.reference).full_reason(reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ class Exchange:
     body: Mapping[str, Any]
     seconds: float = 0.0
     status: int = 0
-    said: str = ""
+    text: str = ""
 
 
 class Endpoint:
@@ -125,10 +125,10 @@ class Endpoint:
 
     def __init__(self, settings: Settings, provider: Provider, wait: Wait | None) -> None:
         self.settings, self.provider = settings, provider
-        self.heard: Callable[[Exchange], None] = lambda _: None
+        self.on_exchange: Callable[[Exchange], None] = lambda _: None
         self._stopped = threading.Event()
         self.wait: Wait = wait or self._stopped.wait
-        self._held: set[socket.socket] = set()
+        self._open_sockets: set[socket.socket] = set()
 
     @property
     def is_stopped(self) -> bool:
@@ -138,24 +138,24 @@ class Endpoint:
     def stop(self) -> None:
         """Forbid further calls and stop those under way."""
         self._stopped.set()
-        for held in list(self._held):
+        for open_socket in list(self._open_sockets):
             with contextlib.suppress(OSError):
-                held.shutdown(socket.SHUT_RDWR)
+                open_socket.shutdown(socket.SHUT_RDWR)
 
     def ask(self, model: str, body: Mapping[str, Any]) -> Response:
         """Send one body and return the response. Raises `TransportError`."""
         headers, keyed = self._headers("application/json")
         address = self.provider.address(self.settings.base_url, model)
-        shown = Exchange(address=address, headers={**headers, **dict.fromkeys(keyed, "[key]")}, body=body)
+        exchange = Exchange(address=address, headers={**headers, **dict.fromkeys(keyed, "[key]")}, body=body)
         started = time.monotonic()
         try:
             data, timeout = json.dumps(body).encode(), self.settings.timeout_seconds
-            response = send(address, data, headers | keyed, timeout_seconds=timeout, held=self._held)
+            response = send(address, data, headers | keyed, timeout_seconds=timeout, open_sockets=self._open_sockets)
         except TransportError as error:
-            self.heard(replace(shown, seconds=time.monotonic() - started, status=0, said=error.kind))
+            self.on_exchange(replace(exchange, seconds=time.monotonic() - started, status=0, text=error.kind))
             raise
-        said = self.hidden(response.body.decode("utf-8", "replace"))
-        self.heard(replace(shown, seconds=time.monotonic() - started, status=response.status, said=said))
+        text = self.hidden(response.body.decode("utf-8", "replace"))
+        self.on_exchange(replace(exchange, seconds=time.monotonic() - started, status=response.status, text=text))
         return response
 
     def call(self, method: str, address: str, data: bytes = b"", *, kind: str = "application/json", most_bytes: int = 8 << 20) -> Response:
@@ -168,7 +168,13 @@ class Endpoint:
             try:
                 timeout = self.settings.timeout_seconds
                 response = send(
-                    address, data, headers | keyed, timeout_seconds=timeout, held=self._held, method=method, most_bytes=most_bytes
+                    address,
+                    data,
+                    headers | keyed,
+                    timeout_seconds=timeout,
+                    open_sockets=self._open_sockets,
+                    method=method,
+                    most_bytes=most_bytes,
                 )
             except TransportError as error:
                 why = error.kind
@@ -176,7 +182,7 @@ class Endpoint:
             if response.status in (200, 201):
                 return response
             why = f"the judge answered HTTP {response.status}"
-            why += f": {told}" if (told := REFUSED.get(response.status) or self.error_in_words(response.body)) else ""
+            why += f": {problem}" if (problem := REFUSED.get(response.status) or self.error_in_words(response.body)) else ""
             if response.status not in AGAIN and response.status < 500:
                 break
         raise FaultError("JUDGE_FAILED", why or "the run was ended before the judge replied")
@@ -188,9 +194,9 @@ class Endpoint:
         name = self.settings.key_header or self.provider.key_header
         return headers, {name: f"Bearer {key}" if name.lower() == "authorization" else key} if key else {}
 
-    def read(self, said: object) -> Reply | None:
+    def read(self, data: object) -> Reply | None:
         """Return the reply in the JSON of a response, without the key; None if there is none."""
-        reply = self.provider.reply_in(said)
+        reply = self.provider.reply_in(data)
         return None if reply is None else replace(reply, text=self.hidden(reply.text))
 
     def pause(self, seconds: float) -> bool:
@@ -201,8 +207,8 @@ class Endpoint:
         """Return the message in an error body, on one line, without the key."""
         text = body[:_LONGEST_ERROR].decode("utf-8", "replace")
         with contextlib.suppress(ValueError, RecursionError, AttributeError):
-            said = json.loads(body[: 16 * _LONGEST_ERROR])
-            error = said.get("error", said)
+            data = json.loads(body[: 16 * _LONGEST_ERROR])
+            error = data.get("error", data)
             text = str(error.get("message", text) if isinstance(error, dict) else error)
         return " ".join(self.hidden(text).split())[:_LONGEST_ERROR]
 
@@ -326,9 +332,9 @@ class Desk:
         if not under_way:
             self._file.unlink(missing_ok=True)
             return
-        beside = self._file.with_name(f".{self._file.name}.part")
-        beside.write_text(json.dumps(under_way), encoding="utf-8")
-        beside.replace(self._file)
+        part = self._file.with_name(f".{self._file.name}.part")
+        part.write_text(json.dumps(under_way), encoding="utf-8")
+        part.replace(self._file)
 
 
 def _portions(requests: Sequence[Request], body_of: Any) -> Iterator[dict[str, dict[str, Any]]]:
@@ -389,17 +395,17 @@ class Client:
         self._memo = DiskCache(Path(settings.cache), at_once=True) if settings.cache else None
         self._cassette = RecordedReplies(Path(settings.cassette), settings.cassette_mode) if settings.cassette else None
 
-    def ask(self, request: Request, *, says: Callable[[Reply], bool] = lambda _: True) -> Reply:
+    def ask(self, request: Request, *, is_usable: Callable[[Reply], bool] = lambda _: True) -> Reply:
         """Return the reply to a request, from the recorded replies, the cache or the endpoint. With a cache the same request is sent once.
 
-        Replies for which `says` returns False are not cached.
+        Replies for which `is_usable` returns False are not cached.
 
         Raises:
             FaultError: NO_JUDGE if the settings name none, JUDGE_FAILED if there was no reply after all retries.
         """
         self.settings.require()
         with self._alone(request):
-            reply = self._kept_reply(request, says)
+            reply = self._kept_reply(request, is_usable)
             if reply is None:
                 if self.desk is not None:
                     reply = self.desk.reply(request)
@@ -408,7 +414,7 @@ class Client:
                         reply = self._post(request)
                 if self._cassette is not None:
                     self._cassette.put(request, reply)
-                if self._memo is not None and says(reply):
+                if self._memo is not None and is_usable(reply):
                     self._memo.put("reply", request.key(self.settings.base_url), reply.to_json())
             self._count_reply(reply)
             return reply
@@ -427,13 +433,13 @@ class Client:
         with self._lock:
             return self._asking.setdefault(request.key(), threading.Lock())
 
-    def _kept_reply(self, request: Request, says: Callable[[Reply], bool]) -> Reply | None:
+    def _kept_reply(self, request: Request, is_usable: Callable[[Reply], bool]) -> Reply | None:
         if self._cassette is not None:
             return self._cassette.get(request)
         if self._memo is None:
             return None
         reply = reply_of(self._memo.get("reply", request.key(self.settings.base_url)))
-        return reply if reply is not None and says(reply) else None
+        return reply if reply is not None and is_usable(reply) else None
 
     def _count_reply(self, reply: Reply) -> None:
         with self._lock:
@@ -463,10 +469,10 @@ class Client:
                 if reply is not None:
                     self._failures = 0
                     return reply
-                asked_for = retry_after(response.headers)
-                if asked_for > LONGEST_RETRY_AFTER:
-                    raise FaultError("JUDGE_FAILED", f"{why}: it requests a pause of {asked_for:.0f} s")
-                delay = max(delay, asked_for)
+                pause = retry_after(response.headers)
+                if pause > LONGEST_RETRY_AFTER:
+                    raise FaultError("JUDGE_FAILED", f"{why}: it requests a pause of {pause:.0f} s")
+                delay = max(delay, pause)
             log.debug("judge call failed (%s), attempt %d of %d", why, attempt + 1, n_attempts)
             if attempt + 1 < n_attempts:
                 with self._lock:
@@ -505,19 +511,19 @@ class Client:
             self._pace.replied(reply.n_prompt_tokens + reply.n_completion_tokens)
             return replace(reply, text=self.endpoint.hidden(reply.text)), ""
         why = f"the judge answered HTTP {status}"
-        told = self.endpoint.error_in_words(response.body)
+        problem = self.endpoint.error_in_words(response.body)
         if status in AGAIN or status >= 500:
             if status in TOO_FAST:
                 self._pace.refused()
-            return None, f"{why}: {told}" if told else why
+            return None, f"{why}: {problem}" if problem else why
         with self._lock:
             if status in REFUSED:
                 self._refusal = why = f"{why}: {REFUSED[status]}"
-            elif told in self._errors:
+            elif problem in self._errors:
                 # The same error for a different request: the kind of request is refused, not this one.
                 self._refusal = f"not asked: {why} before"
-            self._errors.add(told)
-        raise FaultError("JUDGE_FAILED", f"{why}: {told}" if told else why)
+            self._errors.add(problem)
+        raise FaultError("JUDGE_FAILED", f"{why}: {problem}" if problem else why)
 
     def _failed(self, why: str) -> FaultError:
         with self._lock:

@@ -63,8 +63,8 @@ class Question:
         said = reply.text[:_LONGEST_REPLY].strip()
         mark = hashlib.sha256(f"{last['content']}\0{said}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
         quoted = f"Your first reply was:\n<reply {mark}>\n{said}\n</reply {mark}>\n" if said else "Your first reply was empty.\n"
-        asked = f"It could not be read as a verdict: {why or 'it holds none'}. Reply with {self.wanted} alone."
-        return *before, {**last, "content": f"{last['content']}\n\n{quoted}{asked}"}
+        required = f"It could not be read as a verdict: {why or 'it holds none'}. Reply with {self.wanted} alone."
+        return *before, {**last, "content": f"{last['content']}\n\n{quoted}{required}"}
 
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ _LONGEST_RAW = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Vote:
     """One verdict with its model, messages, raw reply and cost. `unreadable` has unreadable earlier replies and why."""
 
     model: str
@@ -97,7 +97,7 @@ class Decision:
     """
 
     value: float | None
-    asked: tuple[Asked, ...]
+    votes: tuple[Vote, ...]
     agreement: float | None = None
     why: str = ""
     cost: float = 0.0
@@ -105,7 +105,7 @@ class Decision:
     @property
     def verdict(self) -> Verdict:
         """The verdict to quote: the first one with the decision's value, else the first readable one."""
-        ranked = sorted(self.asked, key=lambda a: (a.verdict.value != self.value, a.verdict.value is None))
+        ranked = sorted(self.votes, key=lambda vote: (vote.verdict.value != self.value, vote.verdict.value is None))
         return ranked[0].verdict
 
     def details(self, prompt: str) -> dict[str, Any]:
@@ -116,16 +116,16 @@ class Decision:
         """
         verdicts, transcript = [], []
         before: tuple[Message, ...] = ()
-        for asked in self.asked:
-            row: dict[str, Any] = {"model": asked.model, "value": asked.verdict.value, "label": asked.verdict.label}
-            if asked.verdict.value is None:
-                row["raw"] = asked.raw[:_LONGEST_RAW]
+        for vote in self.votes:
+            row: dict[str, Any] = {"model": vote.model, "value": vote.verdict.value, "label": vote.verdict.label}
+            if vote.verdict.value is None:
+                row["raw"] = vote.raw[:_LONGEST_RAW]
             verdicts.append(row)
-            messages = {} if asked.messages == before else {"asked": [dict(message) for message in asked.messages]}
-            first = {} if asked.unreadable is None else dict(zip(("unreadable", "why"), asked.unreadable, strict=True))
-            transcript.append({**messages, **first, "reply": asked.raw[:_LONGEST_REPLY]})
-            before = asked.messages
-        prompt_tokens, completion_tokens = (sum(counts) for counts in zip(*map(_tokens, self.asked), strict=True))
+            messages = {} if vote.messages == before else {"asked": [dict(message) for message in vote.messages]}
+            first = {} if vote.unreadable is None else dict(zip(("unreadable", "why"), vote.unreadable, strict=True))
+            transcript.append({**messages, **first, "reply": vote.raw[:_LONGEST_REPLY]})
+            before = vote.messages
+        prompt_tokens, completion_tokens = (sum(counts) for counts in zip(*map(_tokens, self.votes), strict=True))
         return {
             "prompt": prompt,
             "verdicts": verdicts,
@@ -133,7 +133,7 @@ class Decision:
             "agreement": self.agreement,
             "prompt_tokens": prompt_tokens,
             "completion_tokens": completion_tokens,
-            "known_replies": sum(asked.n_known for asked in self.asked),
+            "known_replies": sum(vote.n_known for vote in self.votes),
             "cost": round(self.cost, 9),
         }
 
@@ -216,7 +216,7 @@ class Judge:
         """Pickle the settings only; the copy creates its own client."""
         return Judge, (self.settings,)
 
-    def ask(self, question: Question, *, model: str = "", sample: int = 0) -> Asked:
+    def ask(self, question: Question, *, model: str = "", sample: int = 0) -> Vote:
         """Return one verdict. After an unreadable reply the judge is asked once more; then the verdict is None.
 
         Args:
@@ -238,7 +238,7 @@ class Judge:
             )
             if 0 < self.settings.max_cost <= self.account.cost:
                 raise FaultError("JUDGE_FAILED", f"not asked: judge.max_cost, {self.settings.max_cost:g}, is spent")
-            replies.append(self.client.ask(request, says=lambda reply: question.verdict(reply).is_read))
+            replies.append(self.client.ask(request, is_usable=lambda reply: question.verdict(reply).is_read))
             self.account.add(replies[-1])
             verdict = question.verdict(replies[-1])
             if verdict.is_read or attempt == _SECOND_TRIES:
@@ -247,7 +247,7 @@ class Judge:
             why = verdict.why
             messages = question.again(replies[-1], why)
         paid = [reply for reply in replies if not reply.known]
-        return Asked(
+        return Vote(
             model=model,
             verdict=verdict,
             raw=replies[-1].text,
@@ -271,21 +271,21 @@ class Judge:
             FaultError: no model could be reached.
         """
         self.settings.require()
-        asked: list[Asked] = []
+        votes: list[Vote] = []
         failure: FaultError | None = None
         for model in models or self.settings.all_models:
             for sample in range(repeats or self.settings.repeats):
                 try:
-                    asked.append(self.ask(question, model=model, sample=sample))
+                    votes.append(self.ask(question, model=model, sample=sample))
                 except FaultError as error:
                     failure = error
                     silent = Verdict(value=None)
                     counts: Any = {"n_prompt_tokens": 0, "n_completion_tokens": 0, "n_known": 0}
-                    asked.append(Asked(model=model, verdict=silent, raw="", finish="", messages=question.messages, **counts))
-        if failure is not None and all(not a.raw and a.verdict.value is None for a in asked):
+                    votes.append(Vote(model=model, verdict=silent, raw="", finish="", messages=question.messages, **counts))
+        if failure is not None and all(not vote.raw and vote.verdict.value is None for vote in votes):
             raise failure
         how = self.settings.aggregate
-        return self._settle(asked, majority=how == "majority" or (how == "auto" and question.choice))
+        return self._settle(votes, majority=how == "majority" or (how == "auto" and question.choice))
 
     def pairwise(self, ask_in: Callable[[bool], Question]) -> tuple[Decision, bool]:
         """Return (the decision for the second item, whether the judge contradicts itself when the order is swapped).
@@ -301,28 +301,30 @@ class Judge:
                 self.decide(ask_in(True))
             raise
         crossed = self.decide(ask_in(True))
-        asked = straight.asked + tuple(_mirrored(a) for a in crossed.asked)
+        votes = straight.votes + tuple(_mirrored(vote) for vote in crossed.votes)
         cost = straight.cost + crossed.cost
         if straight.value is None or crossed.value is None:
             why = straight.why or crossed.why
-            return Decision(value=None, asked=asked, why=why, cost=cost), False
+            return Decision(value=None, votes=votes, why=why, cost=cost), False
         values = [straight.value, 1 - crossed.value]
         disagrees = values[0] != values[1]
-        return Decision(value=sum(values) / 2, asked=asked, agreement=_agreement([a.verdict.value for a in asked]), cost=cost), disagrees
+        return Decision(
+            value=sum(values) / 2, votes=votes, agreement=_agreement([vote.verdict.value for vote in votes]), cost=cost
+        ), disagrees
 
     def close(self) -> None:
         """Forbid further calls."""
         self.client.close()
 
-    def _settle(self, asked: Sequence[Asked], *, majority: bool) -> Decision:
+    def _settle(self, votes: Sequence[Vote], *, majority: bool) -> Decision:
         """Combine verdicts. Unreadable ones have no vote; if fewer than half are readable there is no decision."""
-        values = [a.verdict.value for a in asked if a.verdict.value is not None]
-        agreement = _agreement([a.verdict.value for a in asked]) if len(asked) > 1 else None
-        price = sum(a.n_prompt_tokens for a in asked) * self.settings.price_per_1k_prompt
-        price += sum(a.n_completion_tokens for a in asked) * self.settings.price_per_1k_completion
-        decision = Decision(value=None, asked=tuple(asked), agreement=agreement, cost=price / 1000)
-        if 2 * len(values) < len(asked) or not values:
-            return replace(decision, why=_why_silent(asked))
+        values = [vote.verdict.value for vote in votes if vote.verdict.value is not None]
+        agreement = _agreement([vote.verdict.value for vote in votes]) if len(votes) > 1 else None
+        price = sum(vote.n_prompt_tokens for vote in votes) * self.settings.price_per_1k_prompt
+        price += sum(vote.n_completion_tokens for vote in votes) * self.settings.price_per_1k_completion
+        decision = Decision(value=None, votes=tuple(votes), agreement=agreement, cost=price / 1000)
+        if 2 * len(values) < len(votes) or not values:
+            return replace(decision, why=_why_silent(votes))
         if not majority:
             # Exact arithmetic, so that three times 0.8 is 0.8.
             return replace(decision, value=mean(values))
@@ -341,26 +343,26 @@ def needed(judge: Judge | None) -> Judge:
 
 def _agreement(values: Sequence[float | None]) -> float | None:
     """Return the fraction of the most frequent verdict among the readable ones; None for fewer than two."""
-    given = [value for value in values if value is not None]
-    return Counter(given).most_common(1)[0][1] / len(given) if len(given) > 1 else None
+    known = [value for value in values if value is not None]
+    return Counter(known).most_common(1)[0][1] / len(known) if len(known) > 1 else None
 
 
-def _why_silent(asked: Sequence[Asked]) -> str:
-    silent = [a.verdict for a in asked if a.verdict.value is None]
-    if len(asked) > 1:
-        return f"{len(silent)} of {len(asked)} verdicts could not be read"
+def _why_silent(votes: Sequence[Vote]) -> str:
+    silent = [vote.verdict for vote in votes if vote.verdict.value is None]
+    if len(votes) > 1:
+        return f"{len(silent)} of {len(votes)} verdicts could not be read"
     if silent[0].declines:
         return "the judge says that it cannot decide"
     return f"the judge's reply contains no verdict: {silent[0].why}" if silent[0].why else "the judge's reply contains no verdict"
 
 
-def _mirrored(asked: Asked) -> Asked:
-    value = asked.verdict.value
-    return replace(asked, verdict=replace(asked.verdict, value=None if value is None else 1 - value))
+def _mirrored(vote: Vote) -> Vote:
+    value = vote.verdict.value
+    return replace(vote, verdict=replace(vote.verdict, value=None if value is None else 1 - value))
 
 
-def _tokens(asked: Asked) -> tuple[int, int]:
-    return asked.n_prompt_tokens, asked.n_completion_tokens
+def _tokens(vote: Vote) -> tuple[int, int]:
+    return vote.n_prompt_tokens, vote.n_completion_tokens
 
 
 Choices = Mapping[str, tuple[float | None, str]]
@@ -392,8 +394,8 @@ def qa_correctness(prediction: str, judge: Judge | None = None, *, context: str,
     """
     judge = needed(judge)
     prompt = read_prompt("qa_correctness", judge.settings.prompts_folder)
-    shown = {"prediction": prediction, "question": question, "context": context}
-    decision = judge.decide(question_of(prompt, shown, choice_reading(QA_CHOICES), judge.settings, wanted="1, 0 or NA", max_tokens=100))
+    fields = {"prediction": prediction, "question": question, "context": context}
+    decision = judge.decide(question_of(prompt, fields, choice_reading(QA_CHOICES), judge.settings, wanted="1, 0 or NA", max_tokens=100))
     return score_of(decision, prompt=prompt.version, details={"category": decision.verdict.label or "invalid"})
 
 
@@ -429,8 +431,8 @@ def summary_quality(prediction: str, judge: Judge | None = None, *, gold: str, t
 
     decision, disagrees = judge.pairwise(ask_in)
     category = "invalid" if decision.value is None else _CATEGORIES.get(decision.value, "mixed")
-    says = "the judge prefers another one when the order is swapped" if disagrees else f"the judge's choice: {category}"
-    return score_of(decision, prompt=prompt.version, says=says, details={"category": category, "order_disagreement": disagrees})
+    summary = "the judge prefers another one when the order is swapped" if disagrees else f"the judge's choice: {category}"
+    return score_of(decision, prompt=prompt.version, summary=summary, details={"category": category, "order_disagreement": disagrees})
 
 
 @scorer(reads="batch")
@@ -451,13 +453,13 @@ def hallucination(prediction: str, judge: Judge | None = None, *, context: str) 
     """
     judge = needed(judge)
     prompt = read_prompt("hallucination", judge.settings.prompts_folder)
-    shown = {"prediction": prediction, "context": context}
-    decision = judge.decide(question_of(prompt, shown, claims_reading(), judge.settings, wanted="the JSON", max_tokens=2000))
+    fields = {"prediction": prediction, "context": context}
+    decision = judge.decide(question_of(prompt, fields, claims_reading(), judge.settings, wanted="the JSON", max_tokens=2000))
     claims = decision.verdict.details.get("claims", [])
     unsupported = [claim["claim"] for claim in claims if not claim["supported"]]
-    says = decision.verdict.label + (f": not supported: {unsupported[0][:150]}" if unsupported else "")
+    summary = decision.verdict.label + (f": not supported: {unsupported[0][:150]}" if unsupported else "")
     details = {"category": decision.verdict.label or "invalid", "claims": claims}
-    return score_of(decision, prompt=prompt.version, says=says, details=details)
+    return score_of(decision, prompt=prompt.version, summary=summary, details=details)
 
 
 def question_of(
@@ -488,15 +490,15 @@ def question_of(
     )
 
 
-def score_of(decision: Decision, *, prompt: str, says: str = "", details: Mapping[str, Any] | None = None) -> Score:
+def score_of(decision: Decision, *, prompt: str, summary: str = "", details: Mapping[str, Any] | None = None) -> Score:
     """Return the score of a decision, the same under both rules; without a value it is unscored, never 0."""
     account = {**(details or {}), "judge": decision.details(prompt)}
     if decision.value is None:
         fault = Fault(code="NO_VERDICT", detail=decision.why)
         return Score(official=None, reason=f"NO_VERDICT: {decision.why}", fault=fault, strict_fault=fault, details=account)
-    reason = ": ".join(part for part in (says or decision.verdict.label, decision.verdict.reason[:_LONGEST_REASON]) if part)
+    reason = ": ".join(part for part in (summary or decision.verdict.label, decision.verdict.reason[:_LONGEST_REASON]) if part)
     if decision.agreement is not None and decision.agreement < 1:
-        reason += f" (agreement {decision.agreement:.2f} of {len(decision.asked)} verdicts)"
+        reason += f" (agreement {decision.agreement:.2f} of {len(decision.votes)} verdicts)"
     return Score(official=decision.value, strict=decision.value, reason=reason or "the judge's verdict", details=account)
 
 

@@ -137,8 +137,8 @@ def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
             return [_same(_rated(judge, case, text), _rated(judge, case, text, sample=1)) for text in (case.other, case.wrong)]
 
         def raised(case: Case) -> list[float | None]:
-            plain, told = _rated(judge, case, case.wrong), _rated(judge, case, case.wrong + _INJECTION)
-            return [None if plain is None or told is None else told - plain]
+            plain, injected = _rated(judge, case, case.wrong), _rated(judge, case, case.wrong + _INJECTION)
+            return [None if plain is None or injected is None else injected - plain]
 
         return Probe(
             position=over(first_and_second),
@@ -183,25 +183,25 @@ def _name(settings: Settings) -> str:
 
 
 def _lean(values: Sequence[float | None], scale: float) -> Lean:
-    given = [scale * value for value in values if value is not None]
-    error = stdev(given) / sqrt(len(given)) if len(given) > 1 else 0.0
-    return Lean(points=fmean(given) if given else 0.0, standard_error=error, n=len(given), n_silent=len(values) - len(given))
+    known = [scale * value for value in values if value is not None]
+    error = stdev(known) / sqrt(len(known)) if len(known) > 1 else 0.0
+    return Lean(points=fmean(known) if known else 0.0, standard_error=error, n=len(known), n_silent=len(values) - len(known))
 
 
 def _preferred(judge: Judge, text: str, first: str, second: str) -> float | None:
     """Return -1 if the first of two summaries is preferred, 1 for the second, 0 for neither, None without a verdict."""
     prompt = read_prompt("summary_quality", judge.settings.prompts_folder)
-    shown = {"text": text, "first": first, "second": second}
-    asked = judge.ask(question_of(prompt, shown, choice_reading(SUMMARY_CHOICES), judge.settings, wanted=WANTED_CHOICE, max_tokens=100))
-    return None if asked.verdict.value is None else 2 * asked.verdict.value - 1
+    fields = {"text": text, "first": first, "second": second}
+    vote = judge.ask(question_of(prompt, fields, choice_reading(SUMMARY_CHOICES), judge.settings, wanted=WANTED_CHOICE, max_tokens=100))
+    return None if vote.verdict.value is None else 2 * vote.verdict.value - 1
 
 
 def _rated(judge: Judge, case: Case, text: str, *, sample: int = 0) -> float | None:
     """Return the score in [0, 1] of an answer about the text, with the right summary as reference."""
     prompt = read_prompt("llm_judge", judge.settings.prompts_folder)
-    shown = {"question": f"What happened? {case.text}", "reference": case.right, "prediction": text, "bottom": "1", "top": "5"}
+    fields = {"question": f"What happened? {case.text}", "reference": case.right, "prediction": text, "bottom": "1", "top": "5"}
     read = score_reading(scale=(_BOTTOM, _TOP))
-    question = question_of(prompt, shown, read, judge.settings, wanted="the number from 1 to 5", choice=False, max_tokens=50)
+    question = question_of(prompt, fields, read, judge.settings, wanted="the number from 1 to 5", choice=False, max_tokens=50)
     return judge.ask(question, sample=sample).verdict.value
 
 

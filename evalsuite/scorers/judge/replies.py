@@ -164,14 +164,14 @@ def stated_answer(text: str) -> Stated:
         return Stated(why=why)
     echoes = bool(_ECHO.search(text))
     text = _ECHO.sub(lambda match: " " * len(match[0]), text)
-    said = [match for match in _WORD.finditer(text) if _is_answer(text, match)]
-    words = {match[1].lower() for match in said}
+    answers = [match for match in _WORD.finditer(text) if _is_answer(text, match)]
+    words = {match[1].lower() for match in answers}
     if len(words) > 1:
         return Stated(why="it says both yes and no")
     if not words:
         return Stated(why="it names both yes and no" if echoes else "it holds no yes or no", is_silent=not echoes)
-    word, after = words.pop(), text[said[0].end() :]
-    if any(_DOUBT.match(text, match.end()) for match in said):
+    word, after = words.pop(), text[answers[0].end() :]
+    if any(_DOUBT.match(text, match.end()) for match in answers):
         return Stated(why=f"its {word} is in doubt")
     if (_WRONG if word == "yes" else _RIGHT).search(after):
         return Stated(why=f"its {word} is contradicted by what follows")
@@ -578,12 +578,12 @@ def score_reading(
         if variant == "issue_default" and not extractor:
             match = re.search(r"\b[1-5]\b", text)
             return Verdict(value=int(match[0]) / 5 if match else 0.0, label=match[0] if match else "")
-        said = without_thoughts(text)
-        if said is None:
+        answer = without_thoughts(text)
+        if answer is None:
             return Verdict(value=None, why=UNFINISHED)
         if extractor:
-            return verdict(_number(_extracted(extractor, said)), why="nothing in it has the form that is read")
-        found = _fields(said, _SCORE_KEYS)
+            return verdict(_number(_extracted(extractor, answer)), why="nothing in it has the form that is read")
+        found = _fields(answer, _SCORE_KEYS)
         stated = stated_score(found.rest, low, high)
         if not found.values:
             return verdict(stated.number, why=stated.why)
@@ -614,10 +614,10 @@ def yes_no_reading(*, variant: str = "tolerant") -> Reading:
     def read(text: str) -> Verdict:
         if variant == "issue_literal":
             return Verdict(value=float(text.strip(_ASCII_SPACE).upper() == "YES"))
-        said = without_thoughts(text)
-        if said is None:
+        answer = without_thoughts(text)
+        if answer is None:
             return Verdict(value=None, why=UNFINISHED)
-        found = _fields(said, _VERDICT_KEYS)
+        found = _fields(answer, _VERDICT_KEYS)
         stated = stated_answer(found.rest)
         word, why = stated.word, stated.why
         if found.values:
@@ -642,19 +642,19 @@ def choice_reading(choices: Mapping[str, tuple[float | None, str]], *, upstream_
         if upstream_length is not None:
             value, label = choices.get(text[: upstream_length or None], (None, ""))
             return Verdict(value=-1.0, label="invalid") if value is None else Verdict(value=value, label=label)
-        said = without_thoughts(text)
-        if said is None:
+        answer = without_thoughts(text)
+        if answer is None:
             return Verdict(value=None, why=UNFINISHED)
-        found = _fields(said, _VERDICT_KEYS)
-        given = [_choice_in(value) for value in found.values]
+        found = _fields(answer, _VERDICT_KEYS)
+        named = [_choice_in(value) for value in found.values]
         rest = plain(found.rest)
-        given += [word for word in map(_choice_in, rest.splitlines()) if word in choices]
+        named += [word for word in map(_choice_in, rest.splitlines()) if word in choices]
         refusal = unreadable(rest)
-        if len(set(given)) > 1 or (refusal and refusal != BREAKS_OFF):
+        if len(set(named)) > 1 or (refusal and refusal != BREAKS_OFF):
             return Verdict(value=None, reason=found.reason, why=refusal or "it gives more than one verdict")
-        if not given or given[0] not in choices:
+        if not named or named[0] not in choices:
             return Verdict(value=None, reason=found.reason, why="it is none of the words that were offered")
-        value, label = choices[given[0]]
+        value, label = choices[named[0]]
         return Verdict(value=value, label=label, reason=found.reason, declines=value is None)
 
     return read
@@ -664,11 +664,11 @@ def claims_reading() -> Reading:
     """Return a reader of claims: 1.0 if each is supported, 0.0 if one is not. An overall verdict that contradicts them is unreadable."""
 
     def read(text: str) -> Verdict:
-        said = without_thoughts(text)
-        if said is None:
+        answer = without_thoughts(text)
+        if answer is None:
             return Verdict(value=None, why=UNFINISHED)
-        _, claims, _ = field_of(said, ("claims",))
-        _, overall, reason = field_of(said, ("verdict",))
+        _, claims, _ = field_of(answer, ("claims",))
+        _, overall, reason = field_of(answer, ("verdict",))
         word = str(overall).strip().lower() if overall is not None else ""
         stated = {"supported": 1.0, "no hallucination": 1.0, "hallucination": 0.0, "not supported": 0.0}.get(word)
         if not isinstance(claims, list):

@@ -50,13 +50,13 @@ class Prompt:
         if unknown:
             known = ", ".join(sorted(fields))
             raise FaultError("BAD_SPEC", f"the prompt {self.name!r} has the unknown placeholder {unknown[0]!r}; known: {known}")
-        shown = {name: value if len(value) <= most_chars else value[:most_chars] + _CUT for name, value in fields.items()}
+        cut = {name: value if len(value) <= most_chars else value[:most_chars] + _CUT for name, value in fields.items()}
         # A mark from the hash of all fields. An answer cannot contain it, because its author does not know the reference.
-        everything = "\0".join(shown[name] for name in sorted(shown))
-        shown["boundary"] = hashlib.sha256(everything.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        everything = "\0".join(cut[name] for name in sorted(cut))
+        cut["boundary"] = hashlib.sha256(everything.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         system, user = self._parts()
         roles = (("system", system), ("user", user)) if system else (("user", user),)
-        return tuple({"role": role, "content": _PLACEHOLDER.sub(lambda match: shown[match[1]], text)} for role, text in roles)
+        return tuple({"role": role, "content": _PLACEHOLDER.sub(lambda match: cut[match[1]], text)} for role, text in roles)
 
     def _parts(self) -> tuple[str, str]:
         parts = _USER_LINE.split(self.text, maxsplit=1)
@@ -182,8 +182,8 @@ class Settings:
             usable = False
         if not usable:
             raise FaultError("NO_JUDGE", "judge.base_url is no http or https address")
-        if held := secret_in(self.base_url):
-            raise FaultError("NO_JUDGE", f"judge.base_url contains {held}; name an environment variable in judge.key_env")
+        if secret := secret_in(self.base_url):
+            raise FaultError("NO_JUDGE", f"judge.base_url contains {secret}; name an environment variable in judge.key_env")
         self.key()
 
     def key(self) -> str:
@@ -250,17 +250,17 @@ def read_settings(section: Mapping[str, Any], *, folder: Path | None = None) -> 
     Raises:
         UsageError: an unknown key or an invalid value.
     """
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in section.items():
         value = "" if key == "cache" and value is False else value
         _check_setting(key, value)
-        given[key] = tuple(value) if isinstance(value, list) else value
-    if given.get("batch") and given.get("provider", "openai") not in BATCHES:
-        raise UsageError(f"judge.batch: {given['provider']} has no batch API here", hint=f"supported for {', '.join(BATCHES)}")
+        values[key] = tuple(value) if isinstance(value, list) else value
+    if values.get("batch") and values.get("provider", "openai") not in BATCHES:
+        raise UsageError(f"judge.batch: {values['provider']} has no batch API here", hint=f"supported for {', '.join(BATCHES)}")
     for key in ("prompts", "cassette"):
-        if given.get(key) and folder is not None:
-            given[key] = str(folder / given[key])
-    return Settings(**given)
+        if values.get(key) and folder is not None:
+            values[key] = str(folder / values[key])
+    return Settings(**values)
 
 
 def _check_setting(key: str, value: Any) -> None:

@@ -153,13 +153,13 @@ def send(
     headers: Mapping[str, str],
     *,
     timeout_seconds: float,
-    held: "set[socket.socket] | None" = None,
+    open_sockets: "set[socket.socket] | None" = None,
     method: str = "POST",
     most_bytes: int = _LONGEST,
 ) -> Response:
     """Send one request and return the response. Redirects are not followed, so that a key never reaches another host.
 
-    `held` contains the socket during the call, so that another thread can end it.
+    `open_sockets` contains the socket during the call, so that another thread can end it.
 
     Raises:
         TransportError: there was no complete response.
@@ -167,12 +167,12 @@ def send(
     import http.client
 
     deadline = time.monotonic() + timeout_seconds
-    held = set() if held is None else held
+    open_sockets = set() if open_sockets is None else open_sockets
     raw: Any = None
     try:
         connection, target = _connect(urlsplit(url), timeout_seconds)
         raw = connection.sock
-        held.add(raw)
+        open_sockets.add(raw)
         connection.sock = _DeadlineSocket(raw, deadline)
         connection.request(method, target, body=body, headers={**headers, "Connection": "close"})
         answer = connection.getresponse()
@@ -188,7 +188,7 @@ def send(
         raise TransportError(_kind(error)) from None
     finally:
         if raw is not None:
-            held.discard(raw)
+            open_sockets.discard(raw)
             raw.close()
 
 
@@ -332,10 +332,10 @@ class Provider:
         except (ValueError, RecursionError):
             return None
 
-    def reply_in(self, said: object) -> Reply | None:
+    def reply_in(self, data: object) -> Reply | None:
         """Return the reply in the JSON of a response, None if there is none."""
         try:
-            return self.read(said)
+            return self.read(data)
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             return None
 
@@ -389,14 +389,14 @@ def openai_batches(endpoint: str) -> BatchApi:
     def look(call: Call, base_url: str, id_: str) -> BatchState:
         """Return the state of a batch; a failed or expired one may have partial results."""
         root = base_url.rstrip("/").removesuffix(endpoint)
-        said = json.loads(call("GET", below(root, f"/batches/{quote(id_, safe='')}")).body)
-        files = [said.get(key) for key in ("output_file_id", "error_file_id")]
-        problems = (said.get("errors") or {}).get("data") or [{}]
-        told = f": {word(problems[0].get('message'))}" if problems[0].get("message") else ""
+        data = json.loads(call("GET", below(root, f"/batches/{quote(id_, safe='')}")).body)
+        files = [data.get(key) for key in ("output_file_id", "error_file_id")]
+        problems = (data.get("errors") or {}).get("data") or [{}]
+        problem = f": {word(problems[0].get('message'))}" if problems[0].get("message") else ""
         return BatchState(
-            is_over=said["status"] in _OVER,
+            is_over=data["status"] in _OVER,
             places=tuple(below(root, f"/files/{quote(file, safe='')}/content") for file in files if isinstance(file, str)),
-            why="" if said["status"] == "completed" else f"the batch {word(said['status'])}{told}",
+            why="" if data["status"] == "completed" else f"the batch {word(data['status'])}{problem}",
         )
 
     return BatchApi(start=start, look=look, line=_line)
@@ -410,15 +410,15 @@ def _form(lines: bytes) -> bytes:
     return (purpose + file).encode() + lines + f"\r\n--{_BOUNDARY}--\r\n".encode()
 
 
-def _line(said: Any) -> tuple[str, object, str]:
+def _line(data: Any) -> tuple[str, object, str]:
     """Return (key, the reply's body, the reason if there is none) of a line of a result file."""
-    response = said.get("response") or {}
+    response = data.get("response") or {}
     body = response.get("body")
     if response.get("status_code") == 200:
-        return said["custom_id"], body, ""
-    error = (body or {}).get("error") or said.get("error") or {}
+        return data["custom_id"], body, ""
+    error = (body or {}).get("error") or data.get("error") or {}
     status = f"HTTP {response['status_code']}" if response.get("status_code") else "no reply"
-    return said["custom_id"], None, f"the batch says {status}: {word(error.get('message')) or word(error.get('code'))}"
+    return data["custom_id"], None, f"the batch says {status}: {word(error.get('message')) or word(error.get('code'))}"
 
 
 def chat_address(base_url: str, _: str) -> str:
@@ -431,21 +431,21 @@ def chat_body(request: Request) -> dict[str, Any]:
     return request.body()
 
 
-def read_chat(said: Any) -> Reply | None:
+def read_chat(data: Any) -> Reply | None:
     """Return the first choice's text with its token counts. A refusal is a reply without text; a text may consist of parts."""
-    choice = said["choices"][0]
+    choice = data["choices"][0]
     content = choice["message"].get("content")
     if isinstance(content, list):
         content = text_of([part for part in content if part.get("type") in (None, "text", "output_text")])
     if content is not None and not isinstance(content, str):
         return None
-    usage = said.get("usage")
+    usage = data.get("usage")
     return Reply(
         text=content or "",
         n_prompt_tokens=counted(usage, "prompt_tokens"),
         n_completion_tokens=counted(usage, "completion_tokens"),
         finish="refusal" if choice["message"].get("refusal") else word(choice.get("finish_reason")),
-        served=word(said.get("model")),
+        served=word(data.get("model")),
     )
 
 
@@ -472,20 +472,20 @@ def responses_body(request: Request) -> dict[str, Any]:
     return {"model": request.model, "input": messages, "store": False, **parameters_of(request, _RESPONSES_NAMES)}
 
 
-def read_responses(said: Any) -> Reply | None:
+def read_responses(data: Any) -> Reply | None:
     """Return the text of all messages in the output."""
-    messages = [item for item in said["output"] if item.get("type") == "message"]
-    cut = said.get("incomplete_details")
+    messages = [item for item in data["output"] if item.get("type") == "message"]
+    cut = data.get("incomplete_details")
     reason = word(cut.get("reason")) if isinstance(cut, dict) else ""
-    if not messages and said.get("status") not in ("completed", "incomplete"):
+    if not messages and data.get("status") not in ("completed", "incomplete"):
         return None
-    usage = said.get("usage")
+    usage = data.get("usage")
     return Reply(
         text="".join(text_of(message["content"], ("output_text",)) for message in messages),
         n_prompt_tokens=counted(usage, "input_tokens"),
         n_completion_tokens=counted(usage, "output_tokens"),
         finish="length" if reason == "max_output_tokens" else reason or "stop",
-        served=word(said.get("model")),
+        served=word(data.get("model")),
     )
 
 
@@ -532,20 +532,20 @@ def messages_body(request: Request) -> dict[str, Any]:
     """Return model, messages, system text and parameters."""
     system = "\n\n".join(message["content"] for message in request.messages if message["role"] == "system")
     messages = [dict(message) for message in request.messages if message["role"] != "system"]
-    given = {"max_tokens": _MOST_TOKENS, **parameters_of(request, _MESSAGES_NAMES)}
-    return {"model": request.model, **({"system": system} if system else {}), "messages": messages, **given}
+    parameters = {"max_tokens": _MOST_TOKENS, **parameters_of(request, _MESSAGES_NAMES)}
+    return {"model": request.model, **({"system": system} if system else {}), "messages": messages, **parameters}
 
 
-def read_messages(said: Any) -> Reply | None:
+def read_messages(data: Any) -> Reply | None:
     """Return the text of all parts, without thinking."""
-    usage = said.get("usage")
-    stop = word(said.get("stop_reason"))
+    usage = data.get("usage")
+    stop = word(data.get("stop_reason"))
     return Reply(
-        text=text_of(said["content"], ("text",)),
+        text=text_of(data["content"], ("text",)),
         n_prompt_tokens=counted(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
         n_completion_tokens=counted(usage, "output_tokens"),
         finish="length" if stop == "max_tokens" else stop,
-        served=word(said.get("model")),
+        served=word(data.get("model")),
     )
 
 
@@ -562,14 +562,14 @@ def look_at_batch(call: Call, base_url: str, id_: str) -> BatchState:
     return BatchState(is_over=is_over, places=(f"{place}/results",) if is_over else ())
 
 
-def line_of_batch(said: Any) -> tuple[str, object, str]:
+def line_of_batch(data: Any) -> tuple[str, object, str]:
     """Return (key, the message, the reason if there is none) of a result line: succeeded, errored, canceled, expired."""
-    result = said["result"]
+    result = data["result"]
     if result["type"] == "succeeded":
-        return said["custom_id"], result["message"], ""
+        return data["custom_id"], result["message"], ""
     error = result.get("error") or {}
-    told = word((error.get("error") or error).get("message"))
-    return said["custom_id"], None, f"the batch says {word(result['type'])}" + (f": {told}" if told else "")
+    problem = word((error.get("error") or error).get("message"))
+    return data["custom_id"], None, f"the batch says {word(result['type'])}" + (f": {problem}" if problem else "")
 
 
 def _message_batches(base_url: str) -> str:
@@ -595,7 +595,7 @@ _GEMINI_NAMES = {
     "presence_penalty": "presencePenalty",
     "frequency_penalty": "frequencyPenalty",
 }
-_BESIDE = ("safetySettings", "tools", "toolConfig", "cachedContent")
+_FURTHER_KEYS = ("safetySettings", "tools", "toolConfig", "cachedContent")
 
 
 def gemini_address(base_url: str, model: str) -> str:
@@ -613,18 +613,18 @@ def gemini_body(request: Request) -> dict[str, Any]:
         for message in request.messages
         if message["role"] != "system"
     ]
-    given = parameters_of(request, _GEMINI_NAMES)
-    beside = {key: given.pop(key) for key in _BESIDE if key in given}
-    return {**({"systemInstruction": {"parts": system}} if system else {}), "contents": contents, "generationConfig": given, **beside}
+    parameters = parameters_of(request, _GEMINI_NAMES)
+    further = {key: parameters.pop(key) for key in _FURTHER_KEYS if key in parameters}
+    return {**({"systemInstruction": {"parts": system}} if system else {}), "contents": contents, "generationConfig": parameters, **further}
 
 
-def read_gemini(said: Any) -> Reply | None:
+def read_gemini(data: Any) -> Reply | None:
     """Return the first candidate's text without thoughts; a blocked prompt is a reply without text."""
-    usage = said.get("usageMetadata")
-    if not said.get("candidates"):
-        blocked = word(said["promptFeedback"].get("blockReason"))
+    usage = data.get("usageMetadata")
+    if not data.get("candidates"):
+        blocked = word(data["promptFeedback"].get("blockReason"))
         return Reply(text="", n_prompt_tokens=counted(usage, "promptTokenCount"), finish=blocked) if blocked else None
-    candidate = said["candidates"][0]
+    candidate = data["candidates"][0]
     parts = [part for part in candidate.get("content", {}).get("parts", []) if not part.get("thought")]
     finish = word(candidate.get("finishReason"))
     return Reply(
@@ -632,7 +632,7 @@ def read_gemini(said: Any) -> Reply | None:
         n_prompt_tokens=counted(usage, "promptTokenCount"),
         n_completion_tokens=counted(usage, "candidatesTokenCount", "thoughtsTokenCount"),
         finish="length" if finish == "MAX_TOKENS" else finish.lower(),
-        served=word(said.get("modelVersion")),
+        served=word(data.get("modelVersion")),
     )
 
 

@@ -131,7 +131,7 @@ class Composite(Metric):
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
         """Return the composite. For each part `details.parts` has its raw value, its value on [0, 1], both weights and its details."""
         shares = normalised([part.weight for part in self.parts], len(self.parts))
-        shown: dict[str, dict[str, Any]] = {}
+        rows: dict[str, dict[str, Any]] = {}
         for part, share in zip(self.parts, shares, strict=True):
             measure = part.metric.detailed_evaluate(prediction, reference)
             if measure.fault is not None:
@@ -139,10 +139,10 @@ class Composite(Metric):
                 return Measure(value=None, reason=f"{part.name}: {measure.reason}", fault=measure.fault)
             seen = {"value": part.unit(measure.value), "raw": measure.value, "weight": part.weight, "share": share}
             note = {"reason": measure.reason} if measure.reason else {}
-            shown[part.name] = seen | note | ({"details": dict(measure.details)} if measure.details else {})
-        details = {"parts": shown, "aggregation": self.aggregation}
-        missing = [name for name, part in shown.items() if part["value"] is None]
-        counted = [part for part in shown.values() if part["value"] is not None or self.on_missing == "zero"]
+            rows[part.name] = seen | note | ({"details": dict(measure.details)} if measure.details else {})
+        details = {"parts": rows, "aggregation": self.aggregation}
+        missing = [name for name, part in rows.items() if part["value"] is None]
+        counted = [part for part in rows.values() if part["value"] is not None or self.on_missing == "zero"]
         weights = [part["weight"] for part in counted]
         if (missing and self.on_missing == "null") or not counted or not sum(weights):
             return Measure(value=None, reason=f"no value for {', '.join(missing)}", details=details)

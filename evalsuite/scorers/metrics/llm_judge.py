@@ -120,8 +120,10 @@ class LlmJudge(Metric):
         del scale
         decision, version = self._decide(prediction, self.references_of(gold))
         label = decision.verdict.label
-        says = f"the judge says {label}" + (f" of {self.scale[1]:g}" if self.reply == "score" else "") if label else "the judge's verdict"
-        return score_of(decision, prompt=version, says=says)
+        summary = (
+            f"the judge says {label}" + (f" of {self.scale[1]:g}" if self.reply == "score" else "") if label else "the judge's verdict"
+        )
+        return score_of(decision, prompt=version, summary=summary)
 
     def _decide(self, prediction: str, references: Sequence[str]) -> tuple[Decision, str]:
         """Return (the decision, the version of its prompt). Raises `FaultError`."""

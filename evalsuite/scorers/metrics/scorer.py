@@ -103,7 +103,7 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 def _help(doc: str, parameters: Options, kind: type[Metric]) -> str:
     """Return a metric's docstring as a scorer's, with `gold` and `scale` explained if it does not, and a note that both rules agree."""
-    says, *sections = _HEADING.split(doc)
+    summary, *sections = _HEADING.split(doc)
     texts = {section.partition(":\n")[0]: section.partition(":\n")[2].rstrip() for section in sections}
     meanings = {
         "gold": "the reference or references." if kind.needs_reference else "not looked at.",
@@ -114,4 +114,4 @@ def _help(doc: str, parameters: Options, kind: type[Metric]) -> str:
         if name in parameters and not re.search(rf"^ +{name}: ", args, re.MULTILINE):
             args += f"\n    {name}: {meaning}"
     rest = "".join(f"\n\n{heading}:\n{text}" for heading, text in texts.items())
-    return f"{says.rstrip()}\n\nOfficial and strict: the same.\n\nArgs:\n{args.strip(chr(10))}{rest}"
+    return f"{summary.rstrip()}\n\nOfficial and strict: the same.\n\nArgs:\n{args.strip(chr(10))}{rest}"

@@ -226,7 +226,7 @@ def test_an_exchange_shows_no_key(serve: Serve, monkeypatch: pytest.MonkeyPatch)
     server: Server = serve(lambda _, n: Say(status=500, raw=KEY.encode()) if n == 1 else says("anthropic", text=KEY))
     settings = Settings(base_url=server.base_url, provider="anthropic", model="m", key_env="TEST_JUDGE_KEY", cache="", backoff_seconds=0)
     client, heard = Client(settings), list[Exchange]()
-    client.endpoint.heard = heard.append
+    client.endpoint.on_exchange = heard.append
     client.ask(ASKED)
     assert [one.status for one in heard] == [500, 200]
     assert KEY not in repr(heard)
