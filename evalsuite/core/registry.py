@@ -257,9 +257,9 @@ SHARE: Any = float | None
 
 
 def are_rows(rows: object, kinds: Mapping[str, Any]) -> TypeGuard[list[Mapping[str, Any]]]:
-    """Whether this is a list of objects that each hold values of these kinds: an integer is at least 0, a `SHARE` in [0, 1].
+    """Return whether this is a list of objects with values of these kinds: an integer is at least 0, a `SHARE` in [0, 1].
 
-    What a scorer or a stranger's run tells in details is asked this before it is shown.
+    Details of a scorer or of an untrusted run are checked this way before they are shown.
     """
 
     def holds(row: object, name: str, kind: Any) -> bool:
@@ -521,7 +521,7 @@ class Registry:
     def register(self, name: str, path: Path, attribute: str) -> None:
         """Register one attribute of a plugin file under a name. Raises `UsageError` if the name is bundled or the attribute is absent.
 
-        The attribute `__name__` stands for the file itself, which registers parts of scorers.
+        The attribute `__name__` means the file itself, which registers parts of scorers.
         """
         if attribute == "__name__":
             module_of(path.resolve())

@@ -31,7 +31,7 @@ class Kind:
         words: the label.
         sign: the symbol.
         worth: whether the scorer's value counts (`judged`), a 0 (`zero`), or nothing (`unjudged`).
-        side: who has to act; empty for nobody.
+        side: the party that has to act, or empty.
         may_be_kept: whether the same bytes give the same result again, so that it may be cached.
     """
 
@@ -52,7 +52,7 @@ class Kind:
         return f"{n} {self.words}" + ("s" if n != 1 and self.words.endswith(("fault", "timeout")) else "")
 
 
-# Worst first: the order of reports that show what to look at.
+# Worst first: the order of reports.
 _TABLE: Final = (
     Kind(name="crashed", words="crashed", sign="!", worth="zero", side="submission"),
     Kind(name="timeout", words="timeout", sign="!", worth="zero", side="submission"),

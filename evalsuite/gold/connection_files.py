@@ -227,9 +227,9 @@ def _of_pattern(pattern: str, instance: GoldInstance | None, owner: str) -> str:
     def filled(found: re.Match[str]) -> str:
         if isinstance(value := fields.get(found[1]), str | int):
             return str(value)
-        what = f"{instance.instance_id} has no {found[1]!r}" if instance is not None else "it stands for many databases"
+        what = f"{instance.instance_id} has no {found[1]!r}" if instance is not None else "it is for many databases"
         raise UsageError(
-            f"{owner}: the pattern in `database` cannot be filled in: {what}", hint="gold's line or the file of questions says it"
+            f"{owner}: the pattern in `database` cannot be filled in: {what}", hint="set it in gold's line or in the file of questions"
         )
 
     return _PATTERN.sub(filled, pattern)

@@ -172,7 +172,7 @@ def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suit
     if not found:
         problems.append(_no_gold(id_, entry, files, where))
     if unused := files.unused_files(id_):
-        message = f"{', '.join(unused)} beside {id_}.csv: the reference reads {id_}.csv alone"
+        message = f"{', '.join(unused)} next to {id_}.csv: the reference reads {id_}.csv alone"
         problems.append(Problem(code="BAD_SPEC", message=message, where=where, blocks=frozenset()))
     extra = {key: value for key, value in entry.items() if key not in KEYS}
     check = replace(check, problems=(*check.problems, *problems))

@@ -26,7 +26,7 @@ from evalsuite.scorers import SCORERS
 _QUESTION_KEYS: Final = ("input", "question", "instruction", "prompt")
 # Longer texts are cut in reports.
 LONGEST: Final = 20_000
-# Values of `reads` of scorers whose gold names files.
+# Values of `reads` of scorers with gold that names files.
 _FILES: Final = frozenset({"table", "tables", "database"})
 
 
@@ -100,7 +100,7 @@ def reference_text(check: Check, *, between: str = "") -> str | None:
 
 # The gold query of an instance, in its folder.
 GOLD_QUERY = "gold.sql"
-# Values of `reads` of scorers whose gold can be a query: tables from gold's files, or texts and numbers in the parameters.
+# Values of `reads` of scorers with gold that can be a query: tables from gold's files, or texts and numbers in the parameters.
 TABLES, TEXTS = frozenset({"table", "tables"}), frozenset({"text", "number"})
 CHECK_KEYS = ("func", "parameters", "temporal")
 # Parameters that define a case: all scorers of a suite get the same ones.
@@ -206,7 +206,7 @@ def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iter
         if unknown := [name for name in suite.groups[tag] if name not in instances]:
             yield f"{place}: the cluster {tag!r} names {', '.join(map(repr, unknown[:5]))}, which gold does not have"
     if len({tag for instance in instances.values() for tag in instance.groups if tag in tags}) == 1:
-        yield f"{place}: one cluster alone says nothing of the spread between clusters"
+        yield f"{place}: one cluster alone does not show the spread between clusters"
 
 
 def groups_of(instance_id: str, suite: Suite) -> tuple[str, ...]:
@@ -299,6 +299,6 @@ def _misplaced(evaluation: Obj, where: str) -> list[Problem]:
             continue
         near = did_you_mean(key, CHECK_KEYS)
         hint = near if near.startswith("did") else "move it into parameters if it is meant"
-        message = f"key {key!r} beside 'parameters' is not read"
+        message = f"key {key!r} next to 'parameters' is not read"
         found.append(Problem(code="BAD_SPEC", message=message, hint=hint, where=where, blocks=frozenset()))
     return found

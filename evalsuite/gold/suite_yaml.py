@@ -383,7 +383,7 @@ def judge_of(file: Path | None, folder: Path) -> dict[str, Any]:
         section |= _section_of(place) if place.is_file() else {}
     section |= judge_section(file) if file is not None else {}
     if not section:
-        raise UsageError("no judge is said", hint=_HINT)
+        raise UsageError("no judge is configured", hint=_HINT)
     return section
 
 

@@ -19,7 +19,7 @@ BUNDLED: dict[str, ImportRef] = {
     "sql_match": ImportRef(
         "evalsuite.scorers.sql_match:sql_match", "a query gives what gold's query gives, as BIRD or Spider's test suite has it"
     ),
-    # A metric is a scorer if its entry says what is judged.
+    # A metric with a summary is a scorer.
     **{name: line for name, line in METRICS.items() if line.summary},
     "qa_correctness": ImportRef("evalsuite.scorers.judge.judge:qa_correctness", "a model decides whether a context supports the answer"),
     "summary_quality": ImportRef("evalsuite.scorers.judge.judge:summary_quality", "a model compares the summary with a reference summary"),

@@ -46,11 +46,11 @@ class Interval:
 
 
 def wilson_interval(successes: float, n: float, *, z: float = 1.959963984540054) -> tuple[float, float]:
-    """The Wilson score interval (low, high) in [0, 1] of a proportion, by default at 95 %.
+    """Return the Wilson score interval (low, high) in [0, 1] of a proportion, by default at 95 %.
 
     Source: Wilson (1927), Journal of the American Statistical Association 22. `n` is the number of instances, at least 1. Its exact
-    coverage at n = 30 is 95.2 % on average over true shares 0.1 to 0.9 and lies in 93..97 % for 96 % of them (93.0 at 0.3, 97.4 at 0.1);
-    from n = 100 on for all. Clopper-Pearson reaches 97 % only by being wide, Jeffreys and mid-p leave the band as often.
+    coverage at n = 30 is 95.2 % on average over true shares 0.1 to 0.9 and within 93..97 % for 96 % of them (93.0 at 0.3, 97.4 at 0.1);
+    from n = 100 on for all. Clopper-Pearson reaches 97 % only by being wide; Jeffreys and mid-p leave the band as often.
     """
     if n < 1:
         raise ValueError("n must be at least 1")
@@ -65,9 +65,9 @@ def wilson_interval(successes: float, n: float, *, z: float = 1.959963984540054)
 
 
 def proportion_interval(successes: int, n: int, *, confidence: float = 0.95, method: ProportionMethod = "wilson") -> Interval:
-    """The interval of a share `successes / n`; all but Wilson are here for comparison with other tools.
+    """Return the interval of a share `successes / n`; all methods but Wilson are for comparison with other tools.
 
-    `clopper_pearson` never covers less than it says; `normal` is the textbook one, which is [1, 1] at 1 of 1.
+    The coverage of `clopper_pearson` is never below the nominal one; `normal` is the textbook formula, which is [1, 1] at 1 of 1.
     """
     if not 0 <= successes <= n or n < 1:
         raise StatsError(f"{successes} successes of {n}")
@@ -125,15 +125,15 @@ def _symmetric(scores: Sequence[float], confidence: float, method: Literal["t", 
 
 
 def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: float = 0.0, high: float = 1.0) -> Interval:
-    """The mean of scores within low..high with the score interval at their effective sample size; never leaves low..high.
+    """Return the mean of scores within low..high with the score interval at their effective sample size; never outside low..high.
 
-    Wilson's interval for a mean: scores that vary less than 0/1 scores of the same mean count for more of them, n_eff = n * m * (1 - m) /
-    sd^2, and Student's quantile stands for z. Source: Kott and Carr (1997), Dean and Pagano (2015) on Wilson intervals at an effective
-    sample size. Chosen over t and BCa because they fall short on skewed bounded scores: with four of five scores at 1 and n = 30 this
-    covers 93.7 %, BCa 93.4, t 90.2, percentile 91.4; over eleven of twelve shapes at n = 30, 100 and 500 it covers 93.7 to 96.6 %. No
-    interval holds where only three of 30 scores differ from the end (88 %).
+    Wilson's interval for a mean: scores that vary less than 0/1 scores of the same mean count as more of them, n_eff = n * m * (1 - m) /
+    sd^2, with Student's quantile instead of z. Source: Kott and Carr (1997), Dean and Pagano (2015) on Wilson intervals at an effective
+    sample size. Chosen over t and BCa because their coverage is too low for skewed bounded scores: with four of five scores at 1 and n = 30
+    this covers 93.7 %, BCa 93.4, t 90.2, percentile 91.4; over eleven of twelve shapes at n = 30, 100 and 500 it covers 93.7 to 96.6 %. No
+    interval is accurate if only three of 30 scores differ from the end (88 %).
 
-    Scores that are all equal say nothing of their spread: they count as 0/1 scores of that mean, the widest that is possible.
+    Scores that are all equal do not show their spread: they count as 0/1 scores of that mean, the widest possible.
     """
     values = checked(scores)
     share(confidence, "confidence")
@@ -208,7 +208,7 @@ CELLS_AT_ONCE = 4_000_000
 
 
 def draw_indices(n: int, n_resamples: int, seed: int) -> "Iterator[NDArray[np.int64]]":
-    """`n_resamples` rows of n positions drawn with replacement, in blocks of about 32 MB.
+    """Yield `n_resamples` rows of n positions drawn with replacement, in blocks of about 32 MB.
 
     The stream is that of sacrebleu's `rng.choice(n, size=(n_resamples, n))`, whatever the size of a block.
     """
@@ -287,9 +287,9 @@ def segment_bootstrap(
     n_resamples: int = N_RESAMPLES,
     seed: int = SEED,
 ) -> Interval:
-    """The interval of a corpus metric (BLEU, chrF, TER, micro F1): segments are resampled, the metric is made from their sums.
+    """Return the interval of a corpus metric (BLEU, chrF, TER, micro F1): segments are resampled, the metric is computed from their sums.
 
-    `statistics` holds one row per segment, such as n-gram matches and lengths; `score` turns m rows of sums into m scores, so no text is
+    `statistics` has one row per segment, such as n-gram matches and lengths; `score` turns m rows of sums into m scores, so no text is
     scored again. See `rowwise` for a metric that takes one row. The estimate is the metric of all segments.
     """
     table = segment_table(statistics)
@@ -357,12 +357,11 @@ def few_clusters_note(n_clusters: int, alpha: float = 0.05, n_tests: int = 1, wh
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteredError:
-    """Standard errors of the mean of n scores in G clusters; None where one score or one cluster leaves them undefined.
+    """Standard errors of the mean of n scores in G clusters; None if one score or one cluster leaves them undefined.
 
-    `naive` takes scores as independent; `cr0` sums deviations by cluster; `cr1` corrects that by sqrt(G / (G - 1)); `cr2` corrects each
-    cluster for its own pull on the mean and is the one to report, with `df` degrees of freedom (Satterthwaite's): G - 1 for clusters of one
-    size, fewer where some are large. `miller` is the naive variance plus the cross products within clusters (Miller 2024, arXiv
-    2411.00640).
+    `naive` treats scores as independent; `cr0` sums deviations by cluster; `cr1` corrects that by sqrt(G / (G - 1)); `cr2` corrects each
+    cluster for its leverage and is the one to report, with `df` degrees of freedom (Satterthwaite's): G - 1 for clusters of one size, fewer
+    if some are large. `miller` is the naive variance plus the cross products within clusters (Miller 2024, arXiv 2411.00640).
     """
 
     mean: float
@@ -408,9 +407,9 @@ def clustered_se(scores: Sequence[float], clusters: Sequence[Hashable]) -> Clust
 
 
 def cr2_of(totals: Sequence[float], sizes: Sequence[int]) -> tuple[float, float, float]:
-    """(mean, its CR2 standard error, Satterthwaite's degrees of freedom) from the sums and sizes of at least two clusters.
+    """Return (mean, its CR2 standard error, Satterthwaite's degrees of freedom) from the sums and sizes of at least two clusters.
 
-    Source: Bell and McCaffrey (2002), in closed form for a mean, where the share of the values that a cluster holds is its leverage.
+    Source: Bell and McCaffrey (2002), in closed form for a mean, where the leverage of a cluster is its share of the values.
     """
     n = sum(sizes)
     centre, pulls = math.fsum(totals) / n, [size / n for size in sizes]
@@ -422,7 +421,7 @@ def cr2_of(totals: Sequence[float], sizes: Sequence[int]) -> tuple[float, float,
 
 
 def cluster_totals(values: Sequence[float], clusters: Sequence[Hashable]) -> list[tuple[float, int]]:
-    """(sum, number) of the scores of each of G clusters, in the order in which they first appear."""
+    """Return (sum, number) of the scores of each of G clusters, in order of first appearance."""
     if len(clusters) != len(values):
         raise StatsError(f"{len(values)} scores but {len(clusters)} cluster names")
     if any(name is None for name in clusters):
@@ -449,13 +448,14 @@ def clustered_interval(scores: Sequence[float], clusters: Sequence[Hashable], *,
 
 
 def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Interval:
-    """The mean of scores in [0, 1] over G clusters; never without width. One cluster counts as one score, and a note says so.
+    """Return the mean of scores in [0, 1] over G clusters, with an interval of positive width. One cluster counts as one score, with a
+    note.
 
     The wider of two: Wilson's interval at the effective sample size m * (1 - m) / cr2^2 with Student's quantile, and the likelihood of a
-    beta-binomial averaged over how alike a cluster's scores may be. The first holds in the middle and falls short near the ends, where few
-    clusters say nothing of their spread (81 % instead of 95 for ten clusters of 50 at 0.9 with a correlation of 0.5); the second holds
-    there and falls short for few clusters in the middle. Together they cover 92 to 99.7 % from ten clusters on. Clusters of one score each
-    are no clusters: the interval is `score_interval`'s.
+    beta-binomial averaged over the correlation within clusters. The first is accurate in the middle and too narrow near the ends, where few
+    clusters do not show their spread (81 % instead of 95 for ten clusters of 50 at 0.9 with a correlation of 0.5); the second is accurate
+    there and too narrow for few clusters in the middle. Together they cover 92 to 99.7 % from ten clusters on. For clusters of one score
+    each the interval is `score_interval`'s.
     """
     values = checked(scores)
     share(confidence, "confidence")
@@ -479,9 +479,9 @@ def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashabl
 
 
 def _at_effective_size(error: ClusteredError, n_clusters: int, confidence: float) -> tuple[float, float]:
-    """Wilson's interval for as many 0/1 scores as the clustered error is worth, at least as wide as that of independent scores.
+    """Return Wilson's interval for the number of 0/1 scores that the clustered error is worth, at least as wide as for independent scores.
 
-    Scores that are all equal, and those of one cluster, say nothing of how alike a cluster's scores are: each cluster counts once.
+    Scores that are all equal, and those of one cluster, do not show the correlation within clusters: each cluster counts once.
     """
     centre, naive, cr2 = error.mean, error.naive or 0.0, error.cr2 or 0.0
     if naive < SMALLEST_SPREAD or n_clusters == 1:
@@ -504,10 +504,10 @@ N_CORRELATIONS = 24
 
 
 def _likely_means(values: Sequence[float], totals: Sequence[tuple[float, int]], confidence: float) -> tuple[float, float]:
-    """The range of true means that holds `confidence` of the beta-binomial likelihood of the clusters' totals.
+    """Return the range of true means with `confidence` of the beta-binomial likelihood of the clusters' totals.
 
-    Means weigh alike, and correlations within a cluster by 1 / sqrt(correlation), on a grid that is denser near 0 for both. Scores between
-    0 and 1 that vary less than 0/1 scores of their mean count for more of them. At 0 and at 1 the whole tail lies on one side.
+    Means have equal weights, and correlations within a cluster 1 / sqrt(correlation), on a grid that is denser near 0 for both. Scores
+    between 0 and 1 that vary less than 0/1 scores of their mean count as more of them. At 0 and at 1 the whole tail is on one side.
     """
     from scipy.special import gammaln
 
@@ -554,7 +554,7 @@ def corrected_mean(both: Sequence[tuple[float, float]], cheap_alone: Sequence[fl
     left = [d - weight * c for c, d in zip(cheap, dear, strict=True)]
     middle = math.fsum(left) / n
     estimate = middle + (weight * math.fsum(others) / n_others if n_others else 0.0)
-    # As if one case more stood at either end, which n cases of rare errors may have missed; as for shares by Agresti and Coull.
+    # One more case at either end, because n cases may have missed rare errors; as for shares by Agresti and Coull.
     low, high = min(*dear, 0.0), max(*dear, 1.0)
     variance = _variance([*left, middle - (high - low), middle + (high - low)]) / n + (
         weight**2 * _variance(others) / n_others if n_others > 1 else 0.0
@@ -590,7 +590,7 @@ def _covariance(left: Sequence[float], right: Sequence[float]) -> float:
 class Passes:
     """Over n questions: the chance that at least one of k samples is right (`any`), that all k are (`all`), and their standard errors.
 
-    Errors are over questions, None for one question. A sample is right where its score is 1.
+    Errors are over questions, None for one question. A sample is right if its score is 1.
     """
 
     k: int
@@ -604,10 +604,10 @@ class Passes:
 class Repeats:
     """n questions with `n_samples` scores each (least, most); `interval` is that of the mean over questions.
 
-    `question_variance` is how far the questions' true means lie apart, `sample_variance` how far the samples of one question do, both None
-    where no question has two samples; `question_share` in [0, 1] is how much of the mean's variance comes from the questions. Half the
-    width of the interval takes `questions_to_halve` more questions of as many samples, or `samples_to_halve` more samples of each question,
-    None where no number of samples does.
+    `question_variance` is the variance of the questions' true means, `sample_variance` that of the samples of one question, both None if
+    no question has two samples; `question_share` in [0, 1] is the share of the mean's variance that comes from the questions. Half the
+    width of the interval needs `questions_to_halve` more questions of as many samples, or `samples_to_halve` more samples of each question,
+    None if no number of samples suffices.
     """
 
     n_questions: int
@@ -622,10 +622,10 @@ class Repeats:
 
 
 def repeated(questions: Sequence[Sequence[float]]) -> Repeats:
-    """The numbers of n questions with at least one score each. Each question counts once, however many samples it has.
+    """Return the numbers of n questions with at least one score each. Each question counts once, however many samples it has.
 
-    `pass@k` is the unbiased 1 - C(n - c, k) / C(n, k) and `pass^k` C(c, k) / C(n, k), for k up to the least number of samples. The split is
-    that of a one-way analysis of variance, `question_variance` not below 0.
+    `pass@k` is the unbiased 1 - C(n - c, k) / C(n, k) and `pass^k` C(c, k) / C(n, k), for k up to the least number of samples. The split
+    is that of a one-way analysis of variance, `question_variance` not below 0.
     """
     rows = [checked(row) for row in questions]
     if not rows:

@@ -116,7 +116,7 @@ def needed(units: Units, difference: float, alpha: float, power: float = POWER) 
 
 
 def _counts_of(n: int, share: float) -> "tuple[NDArray[Any], NDArray[Any]]":
-    """(how many of n units may differ, the chance of each number): all within ten standard deviations."""
+    """Return (how many of n units may differ, the chance of each number): all within ten standard deviations."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     around = 10 * math.sqrt(n * share * (1 - share)) + 10
@@ -162,7 +162,7 @@ def _places(turns: "NDArray[Any]") -> int:
 
 @lru_cache(maxsize=4)
 def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tuple[NDArray[Any], ...]":
-    """(sizes in steps, how many of each are in each set, the sum each set must reach to be called, the transform's angles, weights)."""
+    """Return (sizes in steps, number of each size in each set, sum that each set must reach for a call, nodes of the transform, weights)."""
     units = in_units(sizes, decimals(sizes))
     n_places = 1 << (2 * n * max(units) + 2).bit_length()
     if n_places > _N_PLACES:
@@ -196,10 +196,10 @@ def _weights(n_differ: "NDArray[Any]", n: int, share: float) -> "NDArray[Any]":
 
 
 def _drawn_kinds(sizes: "NDArray[Any]", kind: "NDArray[Any]", n: int, share: float, nothing: int) -> "NDArray[Any]":
-    """Sets of n units as the kinds of their sizes, `nothing` where a unit does not differ.
+    """Return sets of n units as the kinds of their sizes, `nothing` for a unit that does not differ.
 
-    Of many drawn sets those are taken that stand evenly in the order of the sum of their sizes against its deviation, on which power
-    depends most: so few of them give the mean over all.
+    Of many drawn sets, those are chosen that are evenly spaced in the order of the sum of their sizes against its deviation, on which
+    power depends most, so that few of them give the mean over all.
     """
     rng = np.random.default_rng(SEED)
     differs = rng.random((_N_DRAWN, n), dtype=np.float32) < share

@@ -23,11 +23,12 @@ Matrix = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """One submission's place, in the order given. Ranks count from 1 and equal means share the smaller one.
+    """The place of one submission, in input order. Ranks count from 1 and equal means share the smaller one.
 
-    `shared_from..shared_to` are the places that the tests leave open: 1 + those significantly better, and the number not significantly
-    worse; "1-8" for a first place shared by eight. `low_rank..high_rank` are the same for this submission alone, tested against each of the
-    m - 1 others: its true rank lies there with the confidence of the board, where all shared places do so together.
+    `shared_from..shared_to` are the places that the tests leave open: 1 + the number significantly better, and the number not
+    significantly worse; "1-8" for a first place shared by eight. `low_rank..high_rank` are the same for this submission alone, tested
+    against each of the m - 1 others: its true rank is in this range with the confidence of the board, whereas all shared places hold
+    jointly.
     """
 
     mean: float
@@ -43,7 +44,7 @@ class Ranked:
 class Ranking:
     """m submissions over n instances. `p_beats[i][j]` is the share of resamples in which i is above j; `p_values[i][j]` is adjusted.
 
-    `tau` is the mean Kendall tau-b between resampled and published order, None where all means are equal.
+    `tau` is the mean Kendall tau-b between resampled and published order, None if all means are equal.
     """
 
     submissions: tuple[Ranked, ...]
@@ -70,12 +71,12 @@ def rank_submissions(
     clusters: Sequence[Hashable] | None = None,
     means: Sequence[float] | None = None,
 ) -> Ranking:
-    """The ranking of m submissions with n scores each, on the same instances in the same order.
+    """Return the ranking of m submissions with n scores each, on the same instances in the same order.
 
-    Ranks are resampled over instances, all submissions with the same ones, or over whole `clusters` (one name a score). Pairs are tested by
-    exact McNemar where all scores are 0 or 1, by paired t otherwise (fast enough for 4,950 pairs, and never surer than flips of signs could
-    be), with clusters by `clustered_p`, and adjusted over all m (m - 1) / 2 pairs; a shared place needs an adjusted p above 1 - confidence.
-    `means` rank them where the mean of the scores is not what is published.
+    Ranks are resampled over instances, all submissions with the same ones, or over whole `clusters` (one name per score). Pairs are
+    tested by exact McNemar if all scores are 0 or 1, by paired t otherwise (fast enough for 4,950 pairs, and never more certain than sign
+    flips could be), with clusters by `clustered_p`, and adjusted over all m (m - 1) / 2 pairs; a shared place needs an adjusted p above 1 -
+    confidence. `means` rank them if the published number is not the mean of the scores.
     """
     rows = [checked(row) for row in scores]
     if not rows or len({len(row) for row in rows}) > 1:
@@ -120,7 +121,7 @@ def rank_submissions(
 def shared_ranks(
     means: Sequence[float], p_values: Sequence[Sequence[float]], *, alpha: float = 0.05, higher_is_better: bool = True
 ) -> list[tuple[int, int]]:
-    """The first and last place each of m submissions may hold when pairs with an adjusted p above `alpha` are not told apart."""
+    """Return the first and last possible place of each of m submissions if pairs with an adjusted p above `alpha` count as equal."""
     m, sign = len(means), 1 if higher_is_better else -1
     places = []
     for i in range(m):
@@ -147,7 +148,7 @@ def _as_matrix(values: Sequence[float], m: int) -> Matrix:
 
 
 def _adjusted_rows(raw: Sequence[float], m: int, correction: Correction) -> Matrix:
-    """A row for each of m submissions: its m - 1 tests against the others adjusted as a family of their own."""
+    """Return a row for each of m submissions: its m - 1 tests against the others, adjusted as one family."""
     plain = _as_matrix(raw, m)
     rows = [adjust([p for j, p in enumerate(row) if j != i], correction) for i, row in enumerate(plain)]
     return tuple((*row[:i], 1.0, *row[i:]) for i, row in enumerate(rows))
@@ -205,7 +206,7 @@ def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
 def _resample(
     table: "Array", clusters: Sequence[Hashable] | None, n_resamples: int, seed: int
 ) -> "tuple[NDArray[np.int64], Array, float | None]":
-    """Ranks (R x m), the share of resamples in which i beats j (m x m), and the mean tau-b with the published order."""
+    """Return ranks (R x m), the share of resamples in which i beats j (m x m), and the mean tau-b with the published order."""
     m = len(table)
     means = table.mean(axis=1)
     best_first = np.argsort(-means, kind="stable")
@@ -244,10 +245,11 @@ def _ranks_in_rows(values: "Array") -> "NDArray[np.int64]":
 
 
 def _count_pairs(ranks: "NDArray[np.int64]", published: "Array", wins: "Array") -> "tuple[Array, Array]":
-    """Of R rows of m ranks: pairs ordered as `published` less those ordered the other way, and pairs apart at all, each both ways round.
+    """Return for R rows of m ranks: pairs ordered as `published` less those in reverse order, and pairs with different ranks, each both
+    ways round.
 
-    Adds to `wins` (m x m) in how many rows i is above j. `published` has the best first, so that who shares a place with i stands next to
-    it. One submission at a time against all after it: nothing is R x m x m, and all that is added up are bytes of 0 and 1.
+    Adds to `wins` (m x m) the number of rows in which i is above j. `published` has the best first, so that submissions with an equal
+    place are adjacent. One submission at a time against all after it: no array is R x m x m, and all sums are over bytes of 0 and 1.
     """
     columns = np.ascontiguousarray(ranks.T.astype(np.uint16))
     m, n_rows = columns.shape

@@ -164,9 +164,9 @@ def histogram(scores: Sequence[float], *, n_bins: int = 20) -> list[Bin]:
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """The unbiased estimate 1 - C(n - c, k) / C(n, k) in [0, 1], from n samples of which c are right.
+    """Return the unbiased estimate 1 - C(n - c, k) / C(n, k) in [0, 1], from n samples of which c are right.
 
-    Source: Chen et al. (2021), arXiv 2107.03374. 1 where fewer than k samples are wrong; raises `StatsError` unless 1 <= k <= n and 0 <= c
+    Source: Chen et al. (2021), arXiv 2107.03374. 1 if fewer than k samples are wrong. Raises `StatsError` unless 1 <= k <= n and 0 <= c
     <= n, because no estimate is unbiased for k above n.
     """
     if not 1 <= k <= n or not 0 <= c <= n:

@@ -49,14 +49,14 @@ else:
     np = LazyModule("numpy")
 
 
-NO_VARIATION = "all differences are equal: t says nothing, use sign_flip"
+NO_VARIATION = "all differences are equal: t is undefined, use sign_flip"
 EXACT_CELLS = 20_000_000
 """Work limit of an exact sign-flip distribution: n differences times their span in units."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest:
-    """A test's p-value over n pairs. `statistic` is None where undefined; `seed` and `n_resamples` are None where nothing is drawn."""
+    """A test's p-value over n pairs. `statistic` is None if undefined; `seed` and `n_resamples` are None if nothing is drawn."""
 
     method: str
     p: float
@@ -72,9 +72,9 @@ class PairedTest:
 
 
 def mcnemar(a: Sequence[float], b: Sequence[float]) -> PairedTest:
-    """The exact McNemar test of two 0/1 submissions; `statistic` is the number of instances that only a got right.
+    """Return the exact McNemar test of two 0/1 submissions; `statistic` is the number of instances that only a got right.
 
-    `details` hold b and c (only a right, only b right), the mid-p value and both chi-square versions. p is two-sided.
+    `details` contain b and c (only a right, only b right), the mid-p value and both chi-square versions. p is two-sided.
     """
     left, right = checked_pairs(a, b)
     if not is_binary(left) or not is_binary(right):
@@ -109,7 +109,7 @@ def mcnemar_counts(b: int, c: int) -> dict[str, float]:
 
 
 def _binomial_half(k: int, n: int) -> tuple[float, float]:
-    """P(X < k) and P(X = k) of n fair coins: exact in integers, by the incomplete beta function for many."""
+    """Return P(X < k) and P(X = k) of n fair coins: exact in integers, by the incomplete beta function for many."""
     if n > 1000:
         from scipy.special import bdtr
 
@@ -123,10 +123,10 @@ def _binomial_half(k: int, n: int) -> tuple[float, float]:
 
 
 def paired_t(a: Sequence[float], b: Sequence[float], *, alternative: Alternative = "two-sided", confidence: float = 0.95) -> PairedTest:
-    """Student's t test of the differences; the interval is two-sided whatever the alternative.
+    """Return Student's t test of the differences; the interval is two-sided for every alternative.
 
-    Without variation t is None: p is 1 where all differences are 0 and the limit 0 (or 1, one-sided) where all are the same other value.
-    Where they vary by floating-point rounding only, t is as huge and meaningless as scipy's; a note says so.
+    Without variation t is None: p is 1 if all differences are 0 and the limit 0 (or 1, one-sided) if all are the same other value. If
+    they vary by floating-point rounding only, t is as huge and meaningless as scipy's; a note says so.
     """
     left, right = checked_pairs(a, b)
     apart = [x - y for x, y in zip(left, right, strict=True)]
@@ -204,7 +204,7 @@ def in_units(apart: Sequence[float], digits: int) -> list[int]:
 
 
 def _flip_exactly(units: Sequence[int]) -> tuple[float, float]:
-    """P(sum <= observed) and P(sum >= observed): the whole distribution, one difference folded in at a time."""
+    """Return P(sum <= observed) and P(sum >= observed) from the whole distribution, one difference added at a time."""
     # A sum of flipped signs is -total + 2 * (the chosen sizes), so the distribution of the chosen sizes is enough.
     chances = np.ones(1)
     for size in map(abs, units):
@@ -231,11 +231,11 @@ LEAST_P = 1e-12
 
 
 def _flip_on_grid(units: Sequence[int]) -> tuple[float, float]:
-    """P(sum <= observed) and P(sum >= observed) of the sizes rounded to 1/4096 of the sum's standard deviation, at least 1e-12.
+    """Return P(sum <= observed) and P(sum >= observed) of the sizes rounded to 1/4096 of the sum's standard deviation, at least 1e-12.
 
-    The test is exact for the rounded sizes, so that it calls no more than it says; rounding moves the sum of 20,000 of them by 1 % of its
-    deviation. The distribution is its characteristic function, a product of cosines, turned back on a circle of 16 deviations; what lies
-    more than 8 out has a chance of 2.5e-14 at most (Hoeffding).
+    The test is exact for the rounded sizes, so that its level is kept; rounding moves the sum of 20,000 of them by 1 % of its deviation.
+    The distribution is computed from its characteristic function, a product of cosines, on a circle of 16 deviations; the chance of more
+    than 8 is 2.5e-14 at most (Hoeffding).
     """
     step = math.sqrt(math.fsum(unit * unit for unit in units)) / GRID_STEPS
     steps = [round(unit / step) for unit in units]
@@ -253,11 +253,11 @@ def _flip_on_grid(units: Sequence[int]) -> tuple[float, float]:
 
 
 def clustered_p(totals: Sequence[float], sizes: Sequence[int], digits: int = 9) -> float:
-    """The two-sided p of a mean difference when the signs of whole clusters are flipped; one of many on a board.
+    """Return the two-sided p of a mean difference when the signs of whole clusters are flipped; one of many on a board.
 
-    `totals` are the sums of the differences in each cluster of `sizes` pairs, `digits` the decimals that mean something. Exact where the
-    flips can be counted fast (scores on a coarse grid, or up to 14 clusters). Else Student's t by CR2 with Satterthwaite's degrees of
-    freedom, never below what flips could reach: a drawn p could not go below 1 / R.
+    `totals` are the sums of the differences in each cluster of `sizes` pairs, `digits` the significant decimals. Exact if the flips can
+    be counted fast (scores on a coarse grid, or up to 14 clusters). Else Student's t by CR2 with Satterthwaite's degrees of freedom, never
+    below what flips could reach: a drawn p could not go below 1 / R.
     """
     units = [unit for unit in in_units(totals, digits) if unit]
     if not units:
@@ -275,9 +275,9 @@ def clustered_p(totals: Sequence[float], sizes: Sequence[int], digits: int = 9) 
 def paired_bootstrap(
     a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95, n_resamples: int = N_RESAMPLES, seed: int = SEED
 ) -> PairedTest:
-    """The two-sided bootstrap test of the mean difference, with its BCa interval.
+    """Return the two-sided bootstrap test of the mean difference, with its BCa interval.
 
-    p is the share of resampled means that lie as far from the observed one as that lies from 0, (c + 1) / (R + 1); identical samples give
+    p is the share of resampled means at least as far from the observed one as that is from 0, (c + 1) / (R + 1); identical samples give
     1. Slightly liberal below n = 50: prefer `sign_flip`.
     """
     apart = differences(a, b)
@@ -310,10 +310,10 @@ def wilcoxon(
     correction: bool = False,
     alternative: Alternative = "two-sided",
 ) -> PairedTest:
-    """The signed-rank test; `statistic` is the smaller rank sum, or that of the positive differences where one-sided.
+    """Return the signed-rank test; `statistic` is the smaller rank sum, or that of the positive differences if one-sided.
 
     `zeros`: "wilcox" drops equal pairs, "pratt" ranks them and leaves them out of the sums, "zsplit" gives half to each side. "auto" is
-    exact up to 50 differences. Exact counts the distribution of the ranks at hand, so it stays exact with ties and zeros, where scipy's
+    exact up to 50 differences. Exact counts the distribution of the actual ranks, so it is exact with ties and zeros too, for which scipy's
     `exact` is conservative; without them both agree. `correction` is for the normal approximation.
     """
     apart = differences(a, b)
@@ -339,7 +339,7 @@ def wilcoxon(
 
 
 def _exactly(ranks: Sequence[float], plus: float) -> tuple[float, float]:
-    """P(rank sum <= plus) and P(rank sum >= plus) when each rank is positive with chance one half."""
+    """Return P(rank sum <= plus) and P(rank sum >= plus) if each rank is positive with chance one half."""
     # Average ranks are halves: doubled they are whole.
     chances = np.ones(1)
     for rank in ranks:
@@ -406,10 +406,10 @@ Correction = Literal["holm", "bonferroni", "holm_sidak", "bh", "by"]
 
 
 def adjust(p_values: Sequence[float], method: Correction = "holm") -> list[float]:
-    """The n adjusted p-values in the order given; a test is significant where its adjusted value is at most alpha.
+    """Return the n adjusted p-values in input order; a test is significant if its adjusted value is at most alpha.
 
-    `holm` (the default), `bonferroni` and `holm_sidak` bound the chance of one false call in the family; `bh` (Benjamini-Hochberg) and `by`
-    (under any dependence) bound the share of false calls. [0.01, 0.04, 0.03] becomes [0.03, 0.06, 0.06] by Holm.
+    `holm` (the default), `bonferroni` and `holm_sidak` bound the chance of one false call in the family; `bh` (Benjamini-Hochberg) and
+    `by` (under any dependence) bound the share of false calls. [0.01, 0.04, 0.03] becomes [0.03, 0.06, 0.06] by Holm.
     """
     if any(not 0 <= p <= 1 for p in p_values):
         raise StatsError("a p-value outside 0..1")
@@ -435,7 +435,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectSize:
-    """Cohen's d of n pairs by what the mean difference is divided by; None where that is 0 or undefined.
+    """Cohen's d of n pairs by the divisor of the mean difference; None if that is 0 or undefined.
 
     `d_z`: sd of the differences. `d_pooled`: sqrt((sd_a^2 + sd_b^2) / 2). `d_av`: (sd_a + sd_b) / 2. `hedges_g_z`: `d_z` corrected for
     small n. About 0.2 is small, 0.5 medium, 0.8 large.
@@ -474,9 +474,9 @@ Method = Literal["auto", "mcnemar", "permutation", "t", "wilcoxon", "bootstrap"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Significance:
-    """What a paired test says of a over b on n instances.
+    """The result of a paired test of a against b on n instances.
 
-    `effect` is Cohen's d_z (None where the differences do not vary), `interval` that of the mean difference, `verdict` one of "a is
+    `effect` is Cohen's d_z (None if the differences do not vary), `interval` that of the mean difference, `verdict` one of "a is
     better", "b is better" (the higher mean) and "no difference shown" at `alpha`.
     """
 
@@ -557,11 +557,11 @@ def interval_note(low: float | None, high: float | None, *, p: float, adjusted: 
 
 
 def difference_interval(a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95, effective: int | None = None) -> Interval:
-    """The interval of the mean difference a - b over n pairs, which count as `effective` ones (default: n).
+    """Return the interval of the mean difference a - b over n pairs, which count as `effective` ones (default: n).
 
     For 0/1 scores Bonett and Price (2012): one more discordant pair of each kind, so that no flips at all do not give +-0. For others
-    Student's t. Where all differences are equal their spread is not known: within -1..1 they count as 0/1 flips of that mean, the widest
-    that is possible; others have no width. A note says so. One pair of them has no interval.
+    Student's t. If all differences are equal their spread is not known: within -1..1 they count as 0/1 flips of that mean, the widest
+    possible; others have no width, with a note. One pair of them has no interval.
     """
     left, right = checked_pairs(a, b)
     apart = differences(left, right)
@@ -597,10 +597,10 @@ def _tests(confidence: float, n_resamples: int, seed: int) -> dict[str, Callable
 def approximate_randomisation(
     a: "ArrayLike", b: "ArrayLike", score: CorpusScore, *, n_resamples: int = N_RESAMPLES, seed: int = SEED
 ) -> PairedTest:
-    """The two-sided test that swaps segments between a and b at random, as sacrebleu's `--paired-ar` does.
+    """Return the two-sided test that swaps segments between a and b at random, as sacrebleu's `--paired-ar` does.
 
-    `a` and `b` hold n segments x k statistics, `score` turns m rows of sums into m scores. p = (c + 1) / (R + 1), c counting swaps that set
-    the scores at least as far apart; a tie counts (sacrebleu leaves ties out), so that identical submissions have p = 1.
+    `a` and `b` have n segments x k statistics, `score` turns m rows of sums into m scores. p = (c + 1) / (R + 1), where c counts swaps
+    with scores at least as far apart; a tie counts (sacrebleu leaves ties out), so that identical submissions have p = 1.
     """
     left, right = _segments(a, b)
     n, observed = len(left), _difference(left, right, score)
@@ -626,10 +626,10 @@ def approximate_randomisation(
 def segment_bootstrap_test(
     a: "ArrayLike", b: "ArrayLike", score: CorpusScore, *, confidence: float = 0.95, n_resamples: int = N_RESAMPLES, seed: int = SEED
 ) -> PairedTest:
-    """The paired bootstrap test of Moses and sacrebleu's `--paired-bs`, with the percentile interval of the difference.
+    """Return the paired bootstrap test of Moses and sacrebleu's `--paired-bs`, with the percentile interval of the difference.
 
-    Both submissions are resampled with the same segments. p compares the absolute differences, less their mean, with the observed one: (c +
-    1) / (R + 1). It calls more than `approximate_randomisation` and stands here to repeat published numbers.
+    Both submissions are resampled with the same segments. p compares the absolute differences, less their mean, with the observed one:
+    (c + 1) / (R + 1). It is more liberal than `approximate_randomisation`; it is for repeating published numbers.
     """
     left, right = _segments(a, b)
     observed = _difference(left, right, score)

@@ -12,21 +12,21 @@ from evalsuite.core.registry import SHARE, are_rows
 from evalsuite.core.types import Result, Rule
 
 SCORER = "sql_match"
-# BIRD's reward for a right answer by gold's time over its own: (at least, reward), the first that holds counts. BIRD's own step to 1 lies
+# BIRD's reward for a right answer by gold's time over its own: (at least, reward), the first that applies. BIRD's own step to 1 is
 # at 1 itself, where noise alone would decide about a query that equals gold's.
 _REWARDS = ((2.0, 1.25), (0.95, 1.0), (0.5, 0.75), (0.25, 0.5), (0.0, 0.25))
 
 
 def reward_of(ratio: float) -> float:
-    """BIRD's reward in [0.25, 1.25] for a right answer that takes gold's time divided by `ratio` (mini_dev `evaluation_ves`)."""
+    """Return BIRD's reward in [0.25, 1.25] for a right answer that takes gold's time divided by `ratio` (mini_dev `evaluation_ves`)."""
     return next(reward for least, reward in _REWARDS if ratio >= least)
 
 
 def pair_numbers(results: Sequence[Result]) -> dict[str, Any]:
-    """{n, soft_f1} over the n judged pairs, with {n_timed, ves, r_ves} where right ones were timed; empty where there is no pair.
+    """Return {n, soft_f1} over the n judged pairs, with {n_timed, ves, r_ves} if right ones were timed; empty without pairs.
 
-    `soft_f1` is in [0, 1]. `ves` and `r_ves` are in percent, as BIRD gives them: 100 times the mean of the roots of ratio and reward. What
-    is wrong, fails or was not handed in is 0 in all; a right answer that could not be timed is in neither of the last two.
+    `soft_f1` is in [0, 1]. `ves` and `r_ves` are in percent, as in BIRD: 100 times the mean of the roots of ratio and reward. Wrong,
+    failed and missing answers are 0 in all; a right answer that could not be timed is in neither of the last two.
     """
     judged = [result for result in results if result.scorer == SCORER and result.official is not None]
     if not judged:
@@ -43,7 +43,7 @@ def pair_numbers(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float | None:
-    """A detail that a scorer left, None where it is no finite number of at least 0: a run may be a stranger's."""
+    """Return a detail of a scorer, None unless it is a finite number of at least 0: a run may be untrusted."""
     try:
         return float(value) if isinstance(value, int | float) and 0 <= value < math.inf else None
     except OverflowError:
@@ -52,16 +52,16 @@ def _number(value: Any) -> float | None:
 
 COUNTS = ("matches", "mismatches", "omissions", "hallucinations")
 SHARES = ("precision", "recall", "f1")
-# What the rows hold that a tree scorer lists.
+# Keys and types of the rows of a tree scorer.
 FIELD_ROW = {"path": str, **dict.fromkeys(SHARES, SHARE), **dict.fromkeys(COUNTS, int)}
 CONFUSION_ROW = {"n": int, "path": str, "status": str, "expected": object, "got": object}
 
 
 def pooled_fields(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
-    """Schema path -> matches, mismatches, omissions, hallucinations, precision, recall and F1 over n results, the worst F1 first.
+    """Return schema path -> matches, mismatches, omissions, hallucinations, precision, recall and F1 over n results, the worst F1 first.
 
-    A mismatch may be worth a part: what a result's fields reached is read back from its precision, or recall where nothing was found. What
-    was not handed in, or could not be read, has no fields to count; `compare` counts it as 0.
+    A mismatch may have partial credit: the credit of a result's fields is computed back from its precision, or recall if nothing was
+    found. Missing and unreadable answers have no fields to count; `compare` counts them as 0.
     """
     sums: dict[str, list[float]] = {}
     for result in results:
@@ -76,7 +76,7 @@ def pooled_fields(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
 
 
 def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[str, Any]]:
-    """What was taken for what over n results, the commonest first: {path, status, expected, got, n}, of those that each result lists."""
+    """Return which values were found in place of which over n results, the commonest first: {path, status, expected, got, n}."""
     found: dict[str, dict[str, Any]] = {}
     for result in results:
         confusions = result.detail("confusions")
@@ -88,7 +88,7 @@ def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[st
 
 
 def listed_fields(result: Result) -> list[Mapping[str, Any]]:
-    """The rows of the fields that a tree scorer listed: path, four counts and three shares each; empty for other results."""
+    """Return the rows of the fields of a tree scorer: path, four counts and three shares each; empty for other results."""
     rows = result.detail("fields")
     known = [row for row in (rows if isinstance(rows, list) else ()) if are_rows([row], FIELD_ROW)]
     return [row for row in known if all(row[name] is not None for name in SHARES)]
@@ -112,10 +112,10 @@ UnitScore = float | None
 def unit_details(
     scores: Sequence[UnitScore], *, official: Sequence[UnitScore] | None = None, fields: Mapping[str, Sequence[UnitScore]] | None = None
 ) -> dict[str, Any]:
-    """`{"units": {"n", "scores", "official", "fields"}}` for the details of a result with n > 1 units in gold's order, else nothing.
+    """Return `{"units": {"n", "scores", "official", "fields"}}` for the details of a result with n > 1 units in gold's order, else nothing.
 
-    `scores` are those of the strict rules, `official` the others where they differ; `fields` holds the F1 of each schema path unit by unit,
-    None where the unit has no such field. Whole numbers are kept as such: they take one character.
+    `scores` are those of the strict rules, `official` the others if they differ; `fields` has the F1 of each schema path unit by unit,
+    None if the unit has no such field. Whole numbers are stored as such: they take one character.
     """
     if len(scores) < 2:
         return {}
@@ -132,9 +132,9 @@ def _short(score: UnitScore) -> UnitScore:
 
 
 def units_of(result: Result, rules: Rule | None = None) -> list[UnitScore] | None:
-    """The scores of a result's units under the rules (None: those of its score), None for a result that is one unit itself.
+    """Return the scores of a result's units under the rules (None: those of its score), None for a result that is one unit itself.
 
-    A list that a scorer of somebody else's left in `details["units"]` counts too, under both rules.
+    A list of a plugin's scorer in `details["units"]` counts too, under both rules.
     """
     units = result.detail("units")
     listed = units if isinstance(units, list) else units.get("scores") if isinstance(units, Mapping) else None
@@ -145,7 +145,7 @@ def units_of(result: Result, rules: Rule | None = None) -> list[UnitScore] | Non
 
 
 def fields_of_units(result: Result) -> dict[str, list[UnitScore]]:
-    """Schema path -> the F1 of each of the n units; empty where no tree scorer kept them."""
+    """Return schema path -> the F1 of each of the n units; empty without a tree scorer."""
     units = result.detail("units")
     fields = units.get("fields") if isinstance(units, Mapping) else None
     return {path: column for path, column in fields.items() if _are_unit_scores(column)} if isinstance(fields, Mapping) else {}
@@ -156,28 +156,28 @@ def _are_unit_scores(values: Any) -> TypeGuard[list[UnitScore]]:
 
 
 def at_one_length(sides: Sequence[Sequence[UnitScore]]) -> list[list[UnitScore]]:
-    """The units of m sides of one instance, n each: a side that is one unit has its score in each.
+    """Return the units of m sides of one instance, n each: a side that is one unit has its score in each.
 
-    Records beyond gold's that others invented are units on which a side that invented fewer is right.
+    Surplus records that another side invented are units on which a side that invented fewer is right.
     """
     n = max(map(len, sides))
     return [[*side] * n if len(side) == 1 else [*side, *[1.0] * (n - len(side))] for side in sides]
 
 
 def by_unit(samples: Sequence[Sequence[UnitScore]]) -> list[list[float]]:
-    """The judged scores of each unit of one instance, from the units of its samples."""
+    """Return the judged scores of each unit of one instance, from the units of its samples."""
     return [[score for score in unit if score is not None] for unit in zip(*at_one_length(samples), strict=True)]
 
 
 def mean_units(samples: Sequence[Sequence[UnitScore]]) -> list[UnitScore]:
-    """Unit by unit the mean over the samples of one instance that were judged there, None where none was."""
+    """Return, unit by unit, the mean over the judged samples of one instance, None without any."""
     return [sum(scores) / len(scores) if scores else None for scores in by_unit(samples)]
 
 
 def mean_unit_details(samples: Sequence[Result]) -> dict[str, Any]:
-    """`unit_details` of m samples of one instance as one: means unit by unit, of fields too; empty where none has units of its own.
+    """Return the `unit_details` of m samples of one instance as one: means unit by unit, of fields too; empty if none has units of its own.
 
-    What was not handed in is wrong in each unit; a field that some samples do not have in a unit counts by the others.
+    A missing answer is wrong in each unit; a field that some samples do not have in a unit counts by the others.
     """
     if all(units_of(sample) is None for sample in samples):
         return {}

@@ -26,7 +26,7 @@ else:
 EQUAL_SUMS = 1e-9
 NOISE = 1e-13  # what rounding leaves of a reduced cost of 0
 GUESS_FROM = 128  # rows and columns from which the solver takes longer than a guess and its proof
-PROOF_PASSES = 8  # looks at a whole matrix that cost about as much as the solver
+PROOF_PASSES = 8  # passes over a whole matrix that take about as long as the solver
 
 
 def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Literal["first", "solver"] = "first") -> list[tuple[int, int]]:

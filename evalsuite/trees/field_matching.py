@@ -278,7 +278,7 @@ _LARGEST = 2**53
 
 
 def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, compat: bool) -> "ScoreArray":
-    """Return scores n x m in [0, 1] of a field that is a unit; NaN if the comparator says that the pair does not count.
+    """Return scores n x m in [0, 1] of a field that is a unit; NaN for a pair that the comparator skips.
 
     Raises `FaultError` if a comparator or transform of a plugin fails.
     """

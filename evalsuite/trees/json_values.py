@@ -243,7 +243,7 @@ def _scalar(value: Any) -> bytes:
 
 
 _INFINITE: Final = Decimal(inf)
-# So many pairs of elements of lists without order are looked at.
+# Most pairs of elements of unordered lists to compare.
 _MOST_PAIRS: Final = 20_000
 
 

@@ -410,7 +410,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branch:
-    """An object: its children by key; `n_nodes` counts every key below it, `n_leaves` those that hold no object."""
+    """An object: its children by key; `n_nodes` counts every key below it, `n_leaves` those without an object."""
 
     path: str
     children: dict[str, "Node"]

@@ -171,7 +171,7 @@ def test_absent_parameters_are_none_and_what_is_needed_is_a_problem(tmp_path: Pa
 def test_a_key_beside_parameters_is_only_a_warning(tmp_path: Path) -> None:
     """One real spec has `exclude` there; the reference does not see it."""
     (found,) = problems(tmp_path, {"func": "shout_match", "parameters": {"gold": "a"}, "exclude": ["b"]})
-    assert (found.message, found.hint) == ("key 'exclude' beside 'parameters' is not read", "move it into parameters if it is meant")
+    assert (found.message, found.hint) == ("key 'exclude' next to 'parameters' is not read", "move it into parameters if it is meant")
     assert found.blocks == frozenset()
 
 

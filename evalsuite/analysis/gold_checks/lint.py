@@ -239,7 +239,7 @@ _CODES = (
     ("ignored-parameter", re.compile("is ignored$")),
     ("parameter-type", re.compile("must be .+, found")),
     ("missing-parameter", re.compile("needs the parameter")),
-    ("misplaced-key", re.compile("beside 'parameters' is not read")),
+    ("misplaced-key", re.compile("next to 'parameters' is not read")),
     ("empty-gold", re.compile("gold (is an empty list|names no file|contains an empty text)|names no table")),
     ("empty-exclude", re.compile("exclude contains an empty text")),
     ("exclude-text", re.compile("exclude is a text")),

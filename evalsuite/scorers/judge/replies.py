@@ -337,7 +337,7 @@ def stated_score(text: str, low: float, high: float) -> Stated:
         return Stated(why="it names another scale")
     found = list(_found(text))
     if any(one.top not in (None, high) for one in found):
-        return Stated(why="its number stands on another scale")
+        return Stated(why="its number is on another scale")
     if any(_more(text, one.end) for one in found):
         return Stated(why="it names more than one number")
     if not found:

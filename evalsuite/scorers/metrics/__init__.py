@@ -1,6 +1,6 @@
 """Text metrics by name, or from a plain value of YAML or gold. A new metric is one file in this folder and one entry in this table.
 
-An entry that says what is judged is also a scorer of the same name; its parameters, checks and help are the metric's own.
+An entry with a summary is also a scorer of the same name; its parameters, checks and help are the metric's own.
 
 composite:
   parts: [{exact_match: {ignore_case: true}, weight: 0.3}, {f1: {}, weight: 0.3}, {llm_judge: {model: m}, weight: 0.4}]
@@ -105,7 +105,7 @@ def metric_from(spec: str | Mapping[str, Any]) -> Metric:
         raise MetricError(f"the options of {name} must be an object, found {type(options).__name__}", code="bad_spec")
     if "allow_programs" in (options or {}):
         hint = "--allow-programs, in Python allow_programs=True"
-        raise MetricError(f"{name}: allow_programs is said by whoever scores, not written down", code="bad_spec", hint=hint)
+        raise MetricError(f"{name}: allow_programs cannot be set in a file; whoever scores decides", code="bad_spec", hint=hint)
     return get_metric(name, **(options or {}))
 
 

@@ -106,7 +106,7 @@ def _help(doc: str, parameters: Options, kind: type[Metric]) -> str:
     summary, *sections = _HEADING.split(doc)
     texts = {section.partition(":\n")[0]: section.partition(":\n")[2].rstrip() for section in sections}
     meanings = {
-        "gold": "the reference or references." if kind.needs_reference else "not looked at.",
+        "gold": "the reference or references." if kind.needs_reference else "not used.",
         "scale": f"the values that count as {'0 and as 1' if kind.direction == 'higher' else '1 and as 0'}.",
     }
     args = texts.pop("Args", "")

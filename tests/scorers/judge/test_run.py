@@ -289,7 +289,7 @@ def test_judge_test_shows_the_wire_and_no_key(serve: Serve, folders: Make, capsy
 def test_judge_test_without_a_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing that says a judge is exit 2 with a hint; an unknown key has file, line and what was meant."""
     assert main(["judge", "test"]) == 2
-    assert "no judge is said" in capsys.readouterr().err
+    assert "no judge is configured" in capsys.readouterr().err
     (tmp_path / "judge.yaml").write_text("model: m\nprovidr: azure\n")
     assert main(["judge", "test"]) == 2
     told = capsys.readouterr().err

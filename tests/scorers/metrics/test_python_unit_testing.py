@@ -220,7 +220,7 @@ def test_gold_cannot_give_the_permission(name: str, parameters: dict[str, Any]) 
     """In the parameters of a check it is an error that says whose it is."""
     own = parameters.pop("allow_programs", None)
     if own is None:
-        with pytest.raises(UsageError, match="allow_programs is said by whoever scores"):
+        with pytest.raises(UsageError, match="allow_programs cannot be set in a file"):
             evalsuite.score(name, "x = 1", **parameters)
     else:
         from evalsuite.core.registry import check_parameters
