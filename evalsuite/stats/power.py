@@ -162,7 +162,7 @@ def _places(turns: "NDArray[Any]") -> int:
 
 @lru_cache(maxsize=4)
 def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tuple[NDArray[Any], ...]":
-    """Return (sizes in steps, number of each size in each set, sum that each set must reach for a call, nodes of the transform, weights)."""
+    """Return (sizes in steps, number of each size in each set, least sum of each set for a call, nodes of the transform, weights)."""
     units = in_units(sizes, decimals(sizes))
     n_places = 1 << (2 * n * max(units) + 2).bit_length()
     if n_places > _N_PLACES:

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -143,19 +144,10 @@ def paired_t(a: Sequence[float], b: Sequence[float], *, alternative: Alternative
         return PairedTest(method="paired t", p=p, n=n, difference=centre, alternative=alternative, interval=interval, note=note)
     from scipy.special import stdtr
 
-    t = centre / (sd / math.sqrt(n))
+    t, note = centre / (sd / math.sqrt(n)), "" if sample_sd(differences(a, b)) else NO_VARIATION
     p = p_of(float(stdtr(n - 1, t)), float(stdtr(n - 1, -t)), alternative)
-    return PairedTest(
-        method="paired t",
-        p=p,
-        n=n,
-        difference=centre,
-        statistic=t,
-        alternative=alternative,
-        interval=interval,
-        note="" if sample_sd(differences(a, b)) else NO_VARIATION,
-        details={"df": n - 1},
-    )
+    found = PairedTest(method="paired t", p=p, n=n, difference=centre, statistic=t, alternative=alternative, interval=interval, note=note)
+    return replace(found, details={"df": n - 1})
 
 
 def sign_flip(a: Sequence[float], b: Sequence[float], *, alternative: Alternative = "two-sided") -> PairedTest:
@@ -204,15 +196,19 @@ def in_units(apart: Sequence[float], digits: int) -> list[int]:
 
 
 def _flip_exactly(units: Sequence[int]) -> tuple[float, float]:
-    """Return P(sum <= observed) and P(sum >= observed) from the whole distribution, one difference added at a time."""
+    """Return P(sum <= observed) and P(sum >= observed) over all flips of signs."""
     # A sum of flipped signs is -total + 2 * (the chosen sizes), so the distribution of the chosen sizes is enough.
+    return _subset_tails(list(map(abs, units)), sum(unit for unit in units if unit > 0))
+
+
+def _subset_tails(sizes: Sequence[int], observed: int) -> tuple[float, float]:
+    """Return P(sum <= observed) and P(sum >= observed) if each size is chosen with chance one half, one size added at a time."""
     chances = np.ones(1)
-    for size in map(abs, units):
+    for size in sizes:
         wider = np.zeros(len(chances) + size)
         wider[: len(chances)] += chances / 2
         wider[size:] += chances / 2
         chances = wider
-    observed = sum(unit for unit in units if unit > 0)
     return float(chances[: observed + 1].sum()), float(chances[observed:].sum())
 
 
@@ -328,28 +324,15 @@ def wilcoxon(
     split = math.fsum(rank for value, rank in zip(kept, ranks, strict=True) if value == 0) / 2 if zeros == "zsplit" else 0.0
     exact = method == "exact" or (method == "auto" and len(kept) <= EXACT_UP_TO)
     if exact:
-        less, greater = _exactly([rank for value, rank in zip(kept, ranks, strict=True) if value], plus)
-        p = p_of(less, greater, alternative)
+        # Average ranks are halves: doubled they are whole.
+        doubled = [round(2 * rank) for value, rank in zip(kept, ranks, strict=True) if value]
+        p = p_of(*_subset_tails(doubled, round(2 * plus)), alternative)
     else:
         p = _approximately(kept, plus + split, zeros, correction, alternative)
     statistic = min(plus, minus) + split if alternative == "two-sided" else plus + split
     name = f"exact {title}" if exact else title
     details = {"n_zero": apart.count(0.0), "rank_sum_plus": plus + split, "rank_sum_minus": minus + split}
     return PairedTest(method=name, p=p, n=n, difference=centre, statistic=statistic, alternative=alternative, details=details)
-
-
-def _exactly(ranks: Sequence[float], plus: float) -> tuple[float, float]:
-    """Return P(rank sum <= plus) and P(rank sum >= plus) if each rank is positive with chance one half."""
-    # Average ranks are halves: doubled they are whole.
-    chances = np.ones(1)
-    for rank in ranks:
-        size = round(2 * rank)
-        wider = np.zeros(len(chances) + size)
-        wider[: len(chances)] += chances / 2
-        wider[size:] += chances / 2
-        chances = wider
-    at = round(2 * plus)
-    return float(chances[: at + 1].sum()), float(chances[at:].sum())
 
 
 def _approximately(kept: Sequence[float], plus: float, zeros: ZeroMethod, correction: bool, alternative: Alternative) -> float:
@@ -516,7 +499,13 @@ def compare_paired(
     share(alpha, "alpha")
     binary = is_binary(left) and is_binary(right)
     chosen = ("mcnemar" if binary else "permutation") if method == "auto" else method
-    tests = _tests(1 - alpha, n_resamples, seed)
+    tests: dict[str, Callable[[Sequence[float], Sequence[float]], PairedTest]] = {
+        "mcnemar": mcnemar,
+        "permutation": sign_flip,
+        "t": paired_t,
+        "wilcoxon": wilcoxon,
+        "bootstrap": partial(paired_bootstrap, confidence=1 - alpha, n_resamples=n_resamples, seed=seed),
+    }
     if chosen not in tests:
         raise StatsError(f"unknown test {chosen!r}", hint=f"one of auto, {', '.join(tests)}")
     tested = tests[chosen](left, right)
@@ -583,17 +572,6 @@ def difference_interval(a: Sequence[float], b: Sequence[float], *, confidence: f
     return Interval(estimate=estimate, low=low, high=high, confidence=confidence, method=method, n=n, se=se, note=note)
 
 
-def _tests(confidence: float, n_resamples: int, seed: int) -> dict[str, Callable[[Sequence[float], Sequence[float]], PairedTest]]:
-
-    return {
-        "mcnemar": mcnemar,
-        "permutation": sign_flip,
-        "t": paired_t,
-        "wilcoxon": wilcoxon,
-        "bootstrap": lambda a, b: paired_bootstrap(a, b, confidence=confidence, n_resamples=n_resamples, seed=seed),
-    }
-
-
 def approximate_randomisation(
     a: "ArrayLike", b: "ArrayLike", score: CorpusScore, *, n_resamples: int = N_RESAMPLES, seed: int = SEED
 ) -> PairedTest:
@@ -612,15 +590,8 @@ def approximate_randomisation(
         second = (1 - swap) @ left + swap @ right
         apart = np.abs(np.asarray(score(first)) - np.asarray(score(second)))
         far += int((apart >= abs(observed) - 1e-9).sum())
-    return PairedTest(
-        method="approximate randomisation",
-        p=(far + 1) / (n_resamples + 1),
-        n=n,
-        difference=observed,
-        statistic=observed,
-        seed=seed,
-        n_resamples=n_resamples,
-    )
+    p, drawn = (far + 1) / (n_resamples + 1), dict[str, Any](seed=seed, n_resamples=n_resamples)
+    return PairedTest(method="approximate randomisation", p=p, n=n, difference=observed, statistic=observed, **drawn)
 
 
 def segment_bootstrap_test(
@@ -640,27 +611,10 @@ def segment_bootstrap_test(
     tail = (1 - share(confidence, "confidence")) / 2
     low, high = (float(value) for value in np.quantile(scores_a - scores_b, (tail, 1 - tail)))
     n, error = len(left), float((scores_a - scores_b).std())
-    interval = Interval(
-        estimate=observed,
-        low=low,
-        high=high,
-        confidence=confidence,
-        method="paired segment bootstrap",
-        n=n,
-        se=error,
-        seed=seed,
-        n_resamples=n_resamples,
-    )
-    return PairedTest(
-        method="paired segment bootstrap",
-        p=(far + 1) / (n_resamples + 1),
-        n=n,
-        difference=observed,
-        statistic=observed,
-        interval=interval,
-        seed=seed,
-        n_resamples=n_resamples,
-    )
+    method, drawn = "paired segment bootstrap", dict[str, Any](n=n, seed=seed, n_resamples=n_resamples)
+    interval = Interval(estimate=observed, low=low, high=high, confidence=confidence, method=method, se=error, **drawn)
+    p = (far + 1) / (n_resamples + 1)
+    return PairedTest(method=method, p=p, difference=observed, statistic=observed, interval=interval, **drawn)
 
 
 def _segments(a: "ArrayLike", b: "ArrayLike") -> "tuple[Array, Array]":
