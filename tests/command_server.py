@@ -26,7 +26,7 @@ import threading
 import time
 import traceback
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ _MESSAGE_BYTES = 1 << 18
 _SCRIPT = """import json, os, signal, socket, sys
 connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 connection.connect({place!r})
-request = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "has_terminal": False}}
+request = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "has_terminal": False, "fork_servers": {fork_servers!r}}}
 socket.send_fds(connection, [json.dumps(request).encode("utf-8", "surrogateescape")], (0, 1, 2))
 pid = int(connection.recv(64))
 code = int(connection.recv(64) or b"-9")
@@ -55,6 +55,8 @@ _HEAVY = (
     "scipy.stats",
     "sqlglot",
 )
+# The same of workers.
+_OF_WORKERS = ("duckdb", "numpy", "rapidfuzz", "regex")
 
 
 class Command:
@@ -107,18 +109,20 @@ class CommandServer:
     def _started(self, pid: int) -> "subprocess.Popen[bytes]":
         """The server process, which lives as long as the process `pid`."""
         self.script.parent.mkdir()
-        self.script.write_text(f"#!{sys.executable} -IS\n" + _SCRIPT.format(place=str(self._place)))
+        self.script.write_text(f"#!{sys.executable} -IS\n" + _SCRIPT.format(place=str(self._place), fork_servers=str(self.fork_servers)))
         self.script.chmod(0o755)
         alive = os.pidfd_open(pid)
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        listener.bind(str(self._place))
-        listener.listen(64)
-        code = f"from tests.command_server import serve; serve({listener.fileno()}, {alive}, {str(self._folder)!r})"
+        descriptors = [alive]
+        for place in (self._place, self.fork_servers):
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            listener.bind(str(place))
+            listener.listen(64)
+            descriptors.append(listener.detach())
+        code = f"from tests.command_server import serve; serve(*{descriptors}, {str(self._folder)!r})"
         environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        descriptors = [listener.fileno(), alive]
         process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, pass_fds=descriptors, start_new_session=True)
-        listener.close()
-        os.close(alive)
+        for descriptor in descriptors:
+            os.close(descriptor)
         return process
 
     def start(
@@ -128,8 +132,14 @@ class CommandServer:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         connection.connect(str(self._place))
         request = {"words": [str(word) for word in words], "cwd": str(cwd), "env": dict(env), "has_terminal": has_terminal}
+        request["fork_servers"] = str(self.fork_servers)
         socket.send_fds(connection, [json.dumps(request).encode("utf-8", "surrogateescape")], streams)
         return Command(int(connection.recv(64)), connection)
+
+    @property
+    def fork_servers(self) -> Path:
+        """The socket of the process that fork servers are forked from."""
+        return self._folder / "fork-servers"
 
     @property
     def script(self) -> Path:
@@ -144,6 +154,7 @@ class CommandServer:
         env: Mapping[str, str] | None = None,
         text: str | None = None,
         seconds: float = 120.0,
+        encoding: str = "utf-8",
     ) -> "subprocess.CompletedProcess[str]":
         """Run `evalsuite WORDS` to its end, `text` on stdin; raises `AssertionError` after `seconds`."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
@@ -160,7 +171,7 @@ class CommandServer:
             texts = []
             for stream in (out, err):
                 stream.seek(0)
-                texts.append(io.TextIOWrapper(io.BytesIO(stream.read()), encoding="utf-8").read())
+                texts.append(io.TextIOWrapper(io.BytesIO(stream.read()), encoding=encoding).read())
         return subprocess.CompletedProcess(["evalsuite", *map(str, words)], code, *texts)
 
     def close(self) -> None:
@@ -184,19 +195,37 @@ def close_command_server() -> None:
         command_server.cache_clear()
 
 
-def serve(listening: int, alive: int, folder: str) -> None:
-    """Server side: fork a process for each connection, report its pid and exit code; ends with the process of the pidfd `alive`."""
-    from evalsuite.core.disk_cache import code_stamp
+def serve(alive: int, listening: int, listening_for_workers: int, folder: str) -> None:
+    """Server side: fork a process for each connection, report its pid and exit code; ends with the process of the pidfd `alive`.
 
-    listener = socket.socket(fileno=listening)
+    A second process, which has imported what workers need and nothing else, forks the fork servers.
+    """
+    from evalsuite.core.disk_cache import code_stamp
+    from evalsuite.runs import WORKER_MODULES
+
+    for name in (*WORKER_MODULES, *_OF_WORKERS):
+        importlib.import_module(name)
+    _import_below("compare", "readers", "scorers", "trees")
+    if os.fork() == 0:
+        os.close(listening)
+        _serve(alive, listening_for_workers, _be_fork_server)
+        os._exit(0)
+    os.close(listening_for_workers)
     _import_everything()
     code_stamp()
+    _serve(alive, listening, _be_command)
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+def _serve(alive: int, listening: int, become: Callable[[dict[str, Any], Sequence[int]], None]) -> None:
+    """Fork a process that becomes what each connection asks for, until the process of the pidfd `alive` ends."""
+    listener = socket.socket(fileno=listening)
     gc.freeze()
     while True:
         ready, _, _ = select.select([listener, alive], [], [])
         if alive in ready:
-            shutil.rmtree(folder, ignore_errors=True)
-            os._exit(0)
+            return
         connection, _ = listener.accept()
         message, passed, _, _ = socket.recv_fds(connection, _MESSAGE_BYTES, 3)
         request = json.loads(message.decode("utf-8", "surrogateescape"))
@@ -205,7 +234,7 @@ def serve(listening: int, alive: int, folder: str) -> None:
             listener.close()
             connection.close()
             os.close(alive)
-            _be_command(request, passed)
+            become(request, passed)
         for descriptor in passed:
             os.close(descriptor)
         connection.send(str(pid).encode())
@@ -219,12 +248,17 @@ def _report(pid: int, answers: socket.socket) -> None:
 
 
 def _import_everything() -> None:
-    import evalsuite
-
     for name in _HEAVY:
         importlib.import_module(name)
+    _import_below("")
+
+
+def _import_below(*packages: str) -> None:
+    """Import the modules of packages of evalsuite, all where a name is empty."""
+    import evalsuite
+
     for module in pkgutil.walk_packages(evalsuite.__path__, "evalsuite."):
-        if not module.name.endswith("__main__"):
+        if f"{module.name}.".startswith(tuple(f"evalsuite.{name}" for name in packages)) and not module.name.endswith("__main__"):
             # A module of an extra that is not installed.
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)
@@ -248,13 +282,13 @@ def _be_command(request: dict[str, Any], streams: Sequence[int]) -> None:
         _open_streams()
         sys.path[0] = request["cwd"]
         sys.argv = [str(ROOT / "evalsuite" / "__main__.py"), *request["words"]]
-        _fork_servers_by_fork()
         from evalsuite.cli import main
 
-        try:
-            code = main()
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        with forked_fork_servers(Path(request["fork_servers"])):
+            try:
+                code = main()
+            except SystemExit as stop:
+                code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
@@ -267,67 +301,53 @@ def _be_command(request: dict[str, Any], streams: Sequence[int]) -> None:
 
 
 def _open_streams() -> None:
-    """The three streams as Python opens them in a UTF-8 locale."""
-    sys.stdin = io.TextIOWrapper(os.fdopen(0, "rb", closefd=False), encoding="utf-8")
+    """The three streams as Python opens them in a UTF-8 locale; PYTHONIOENCODING (`encoding:errors`) is obeyed."""
+    encoding, _, chosen = os.environ.get("PYTHONIOENCODING", "").partition(":")
+    encoding = encoding or "utf-8"
+    sys.stdin = io.TextIOWrapper(os.fdopen(0, "rb", closefd=False), encoding=encoding, errors=chosen or "strict")
     for number, name in ((1, "stdout"), (2, "stderr")):
         stream = os.fdopen(number, "wb", closefd=False)
-        errors = "strict" if number == 1 else "backslashreplace"
-        setattr(sys, name, io.TextIOWrapper(stream, encoding="utf-8", errors=errors, line_buffering=number == 2 or os.isatty(number)))
+        errors = (chosen or "strict") if number == 1 else "backslashreplace"
+        setattr(sys, name, io.TextIOWrapper(stream, encoding=encoding, errors=errors, line_buffering=number == 2 or os.isatty(number)))
 
 
-class _ForkedProcess:
-    """What a fork server needs of `subprocess.Popen`."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid, self._code = pid, None
-
-    def poll(self) -> int | None:
-        """The exit code, or None."""
-        if self._code is None:
-            try:
-                found, status = os.waitpid(self.pid, os.WNOHANG)
-            except ChildProcessError:
-                found, status = self.pid, 0
-            if found:
-                self._code = os.waitstatus_to_exitcode(status)
-        return self._code
-
-    def kill(self) -> None:
-        """Kill it, if it still runs."""
-        if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait until it has ended; raises `subprocess.TimeoutExpired`."""
-        until = None if timeout is None else time.monotonic() + timeout
-        while self.poll() is None:
-            if until is not None and time.monotonic() > until:
-                raise subprocess.TimeoutExpired("fork server", timeout or 0.0)
-            time.sleep(0.002)
-        return self.poll() or 0
+def _be_fork_server(request: dict[str, Any], passed: Sequence[int]) -> None:
+    """Become a fork server as `ForkServer` starts one: never returns."""
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(null, number)
+        control = os.dup2(passed[0], request["control"])
+        os.closerange(3, control)
+        os.closerange(control + 1, 4096)
+        os.chdir("/")
+        os.environ.clear()
+        os.environ.update(request["env"])
+        signal.pthread_sigmask(signal.SIG_BLOCK, request["blocked"])
+        exec(request["code"], {})
+    finally:
+        os._exit(1)
 
 
-def _fork_servers_by_fork() -> None:
-    """Let the command fork its fork server from itself, in place of starting an interpreter."""
+@contextlib.contextmanager
+def forked_fork_servers(place: Path | None = None) -> Iterator[None]:
+    """In the block, fork servers are forked from the process behind the socket `place`, which saves the start of an interpreter."""
     from evalsuite.sandbox import fork_server
 
-    def popen(command: Sequence[str], *, env: Mapping[str, str], pass_fds: Sequence[int], **_: object) -> _ForkedProcess:
-        pid = os.fork()
-        if pid:
-            return _ForkedProcess(pid)
-        try:
-            os.setsid()
-            null = os.open(os.devnull, os.O_RDWR)
-            for number in range(3):
-                os.dup2(null, number)
-            (control,) = pass_fds
-            os.closerange(3, control)
-            os.closerange(control + 1, 4096)
-            os.chdir("/")
-            os.environ.clear()
-            os.environ.update(env)
-            exec(command[-1])
-        finally:
-            os._exit(1)
+    socket_of_server = place or command_server().fork_servers
 
+    def popen(command: Sequence[str], *, env: Mapping[str, str], pass_fds: Sequence[int], **_: object) -> Command:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.connect(str(socket_of_server))
+        blocked = [int(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, ())]
+        request = {"code": command[-1], "control": pass_fds[0], "env": dict(env), "blocked": blocked}
+        socket.send_fds(connection, [json.dumps(request).encode("utf-8", "surrogateescape")], pass_fds)
+        return Command(int(connection.recv(64)), connection)
+
+    before = fork_server.subprocess
     fork_server.subprocess = types.SimpleNamespace(**{**vars(subprocess), "Popen": popen})  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        fork_server.subprocess = before

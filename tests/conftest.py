@@ -16,7 +16,7 @@ import pytest
 
 from evalsuite.core.runtime import collect_rarely
 from evalsuite.sandbox.fork_server import ForkServer, forking, shared
-from tests.command_server import close_command_server
+from tests.command_server import close_command_server, forked_fork_servers
 from tests.properties import load_profile
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,7 +132,7 @@ def session_fork_server() -> Iterator[ForkServer | None]:
 @pytest.fixture
 def shared_fork_server(session_fork_server: ForkServer | None) -> Iterator[None]:
     """Runs of the test fork their workers from one server. For tests whose subject is neither the start of workers nor their end."""
-    with shared(session_fork_server):
+    with shared(session_fork_server), forked_fork_servers():
         yield
 
 

@@ -13,6 +13,8 @@ from evalsuite.cli import main
 from tests.attacks.damage import command_lines, damaged, make_runs, of_one_run, sealed_again
 from tests.conftest import made_once
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 N_SLOW = int(os.environ.get("EVALSUITE_FUZZ", "10000"))
 BATCH = 50
 INTERNAL = ("internal error", "Traceback")
@@ -76,8 +78,8 @@ def look_at(place: Path, seed: int, n: int, n_more: int) -> None:
 
 
 def test_a_damaged_run_is_one_line(place: Path) -> None:
-    """40 damaged runs: no command ends in an internal error, and those of many runs show the others."""
-    look_at(place, 1, 40, 4)
+    """20 damaged runs: no command ends in an internal error, and those of many runs show the others."""
+    look_at(place, 1, 20, 4)
 
 
 @pytest.mark.slow
@@ -109,8 +111,8 @@ def look_at_sealed(place: Path, seed: int, n: int, n_commands: int) -> None:
 
 
 def test_a_sealed_run_with_other_details(place: Path) -> None:
-    """Details that no scorer of ours writes, in 8 runs that are whole otherwise: no command ends in an internal error."""
-    look_at_sealed(place, 1, 8, 4)
+    """Details that no scorer of ours writes, in 6 runs that are whole otherwise: no command ends in an internal error."""
+    look_at_sealed(place, 1, 6, 4)
 
 
 @pytest.mark.slow

@@ -19,6 +19,8 @@ from tests.attacks.mutate import checksum, mutate, mutate_duckdb, repair_checksu
 from tests.conftest import ROOT
 from tests.processes import finished
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 # Mutations of the test line; with `-m slow` as many as EVALSUITE_FUZZ says, in rounds of this many.
 ROUND = 200
 SHARES = {"duckdb": 0.3, "csv": 0.3, "json": 0.2, "metadata": 0.2}

@@ -6,7 +6,6 @@ import os
 import random
 import re
 import sqlite3
-import sys
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,8 +14,8 @@ import pytest
 
 from tests.attacks.corpus import MAKER
 from tests.attacks.mutate import craft_duckdb, mutate, mutate_duckdb
+from tests.command_server import command_server
 from tests.conftest import ROOT
-from tests.processes import finished
 
 # What a command may end with, whatever a file holds.
 ENDS = (0, 1, 2, 4, 5)
@@ -98,7 +97,7 @@ def hold(submission: Path, gold: Path, names: Sequence[str]) -> None:
         commands += [["explain", name, *sides], ["check", name, *sides]]
         commands += [["bundle", name, *sides, "-o", str(submission.parent / f"{name}.md")]]
     for words in commands:
-        done = finished([sys.executable, "-m", "evalsuite", *words], cwd=ROOT)
+        done = command_server().run(words)
         assert done.returncode in ENDS, (words, done.returncode, done.stderr)
         assert "internal error" not in done.stderr, (words, done.stderr)
         assert "Traceback" not in done.stdout + done.stderr, (words, done.stderr)
@@ -117,7 +116,7 @@ def test_a_database_that_kills_its_reader_ends_no_command(tmp_path: Path) -> Non
     submission, gold = handed_in(tmp_path, seed=0, n=1)
     (submission / "duckdb0" / "f.duckdb").write_bytes(zlib.decompress(base64.b85decode(found[1])))
     hold(submission, gold, names=("duckdb0",))
-    done = finished([sys.executable, "-m", "evalsuite", "validate", submission, "--json"], cwd=ROOT)
+    done = command_server().run(["validate", submission, "--json"])
     assert {problem["code"] for problem in json.loads(done.stdout)["problems"] if problem["instance_id"] == "duckdb0"} == {"WORKER_DIED"}
 
 
@@ -131,7 +130,7 @@ def test_crafted_files_do_not_end_the_viewer(tmp_path: Path) -> None:
     if found is not None:
         (submission / "duckdb0" / "f.duckdb").write_bytes(zlib.decompress(base64.b85decode(found[1])))
     words = ["run", str(submission), "--gold", str(gold), "--out", ".evalsuite/runs/crafted", "-q", "--no-cache"]
-    assert finished([sys.executable, "-m", "evalsuite", *words], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}).returncode in ENDS
+    assert command_server().run(words, cwd=tmp_path).returncode in ENDS
     with viewer(tmp_path, environ={"PYTHONPATH": str(ROOT)}) as address:
         for kind in CHECKS:
             for at in range(3):

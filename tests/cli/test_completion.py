@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_run import text_gold, text_submission
+from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -15,8 +16,8 @@ from tests.processes import finished
 def completed(line: str, cwd: Path) -> list[str]:
     """What is offered for the last word of a line."""
     words = line.split(" ")
-    asked = {"_EVALSUITE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), "PYTHONPATH": str(ROOT)}
-    shown = finished([sys.executable, "-m", "evalsuite"], cwd=cwd, env={**os.environ, **asked})
+    asked = {"_EVALSUITE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    shown = command_server().run([], cwd=cwd, env={**os.environ, **asked})
     assert shown.stderr == ""
     return shown.stdout.split()
 
@@ -28,13 +29,12 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     gold = text_gold(folder / "gold", a="Paris", b="Rome")
     submission = text_submission(folder / "answers", a="Paris")
     (folder / "qa.csv").write_text("input,reference\nq,Paris\n", encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for words in (
         ["run", submission, "--gold", gold, "--quiet"],
         ["suite", "create", "capitals", "--from", "qa.csv", "--scorer", "exact_match", "--reference-column", "reference"],
         ["suite", "run", "capitals", "the-one", "--from", "qa.csv", "--candidate-column", "reference"],
     ):
-        finished([sys.executable, "-m", "evalsuite", *words], cwd=folder, env=environment, check=True)
+        assert command_server().run(words, cwd=folder).returncode == 0
     return folder
 
 

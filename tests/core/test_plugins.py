@@ -12,6 +12,7 @@ import pytest
 from evalsuite.core.errors import UntrustedPluginError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.gold.layouts import read_gold
+from tests.command_server import command_server
 from tests.processes import finished
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -50,8 +51,8 @@ def broken_match(prediction: str, *, gold: str) -> Score:
 
 
 def evalsuite(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the console script as a process of its own."""
-    return finished([sys.executable, "-m", "evalsuite", *map(str, arguments)], cwd=cwd)
+    """Run the command as a process of its own."""
+    return command_server().run(arguments, cwd=cwd)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import inspect
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,8 +21,9 @@ from evalsuite.scorers.judge.replies import score_reading
 from evalsuite.scorers.metrics.chain import Custom
 from evalsuite.scorers.metrics.composite import Composite, Part
 from evalsuite.trees import CompoundComparator, PairMetric, PromptJudge, SemanticBatchComparator, evaluate, treeval_score
+from tests.command_server import command_server
 from tests.conftest import ROOT
-from tests.processes import LIMIT_SECONDS, finished
+from tests.processes import LIMIT_SECONDS
 
 RAISING = ("value", "exit", "interrupt", "memory", "recursion", "stop", "generator", "base")
 NO_NUMBER = ("nan", "text", "list", "object", "complex")
@@ -174,8 +174,7 @@ def folders(tmp_path: Path) -> Path:
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`evalsuite run` as a process of its own, ended after a while."""
-    command = [sys.executable, "-m", "evalsuite", "run", "sub", "--gold", "gold", "--plugin", "my.py", "--out", "out", *arguments]
-    return finished(command, cwd=folder)
+    return command_server().run(["run", "sub", "--gold", "gold", "--plugin", "my.py", "--out", "out", *arguments], cwd=folder)
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])

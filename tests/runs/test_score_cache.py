@@ -122,10 +122,10 @@ def test_one_value_that_is_no_result_is_scored_anew(place: Path) -> None:
 
 
 def test_many_processes_share_one_cache(place: Path) -> None:
-    """Eight runs at once into one cache: no lock error, and all give the same."""
+    """Four runs at once into one cache: no lock error, and all give the same."""
     command = [sys.executable, "-m", "evalsuite", "run", "sub", "--gold", "gold", "--no-save", "--quiet", "--isolation", "none"]
-    runs = side_by_side([command] * 8, cwd=place)
-    assert [done.returncode for done in runs] == [0] * 8, runs
+    runs = side_by_side([command] * 4, cwd=place)
+    assert [done.returncode for done in runs] == [0] * 4, runs
     assert {done.stdout for done in runs} == {"done: 100.0 % (no gate set)\n"}
 
 

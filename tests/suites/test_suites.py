@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs, one_run, tag_run
 from evalsuite.runs.history_index import query
 from evalsuite.suites.stored_suites import SuiteError, delete_suite, list_suites, load_suite, rename_suite, save_suite, slug
-from tests.processes import finished
+from tests.command_server import command_server
 from tests.suites.made import INPUTS, METADATA, REFERENCES, Frame, capitals
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -217,7 +216,7 @@ def test_the_command_line_from_csv_to_a_run(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("candidate_output\nIt is Paris\nMilan\n")
 
     def evalsuite(*arguments: str) -> str:
-        done = finished([sys.executable, "-m", "evalsuite", *arguments], cwd=tmp_path)
+        done = command_server().run(arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

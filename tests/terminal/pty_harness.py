@@ -127,16 +127,18 @@ def piped(
     encoding: str = "utf-8",
 ) -> Shown:
     """The command between pipes, `text` on stdin; what it prints is read strictly in that encoding, which `env` has to ask for."""
-    if _is_forkable(command, env) and encoding == "utf-8":
-        done = command_server().run(list(command)[len(EVALSUITE) :], cwd=cwd, env=environment(env), text=text, seconds=timeout)
+    if _is_forkable(command, env):
+        words = list(command)[len(EVALSUITE) :]
+        done = command_server().run(words, cwd=cwd, env=environment(env), text=text, seconds=timeout, encoding=encoding)
     else:
         done = finished(command, seconds=timeout, text=text, cwd=cwd, env=environment(env), encoding=encoding)
     return _held(command, Shown(done.returncode, done.stdout, done.stderr))
 
 
 def _is_forkable(command: Sequence[object], env: Mapping[str, str | None] | None) -> bool:
-    """Whether a fork of the command server shows the same: it speaks UTF-8, and Python's own variables are read at the start only."""
-    return tuple(command)[: len(EVALSUITE)] == EVALSUITE and not any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
+    """Whether a fork of the command server shows the same: most of Python's own variables are read at the start only."""
+    changed = {*(env or {})} - {"PYTHONIOENCODING"}
+    return tuple(command)[: len(EVALSUITE)] == EVALSUITE and not any(name.startswith(("PYTHON", "LC_", "LANG")) for name in changed)
 
 
 def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:

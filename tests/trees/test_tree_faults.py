@@ -1,7 +1,6 @@
 """Faults instead of silence: plugins that bring parts only, parts that raise, malformed gold, and reasons that speak of their own rule."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 
 from evalsuite import score
 from evalsuite.core.errors import FaultError
-from tests.processes import finished
+from tests.command_server import command_server
 
 PLUGIN = """
 from evalsuite.trees import ComparatorResult, register
@@ -35,7 +34,7 @@ SCHEMA = {"type": "object", "properties": {"a": LEAF, "note": {"type": "string"}
 
 def command(folder: Path, *words: str) -> tuple[int, str]:
     """(exit code, what was printed) of `evalsuite` in a folder."""
-    done = finished([sys.executable, "-m", "evalsuite", *words], cwd=folder, seconds=90)
+    done = command_server().run(words, cwd=folder, seconds=90)
     return done.returncode, done.stdout + done.stderr
 
 
