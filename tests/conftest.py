@@ -125,7 +125,7 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def session_fork_server() -> Iterator[ForkServer | None]:
     """One fork server for the whole test process."""
-    with forking() as server:
+    with forked_fork_servers(), forking() as server:
         yield server
 
 
@@ -173,7 +173,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if _needs_extras(item):
             item.add_marker("extras")
-        if _is_slow(config) and hasattr(getattr(item, "obj", None), "hypothesis"):
+        # The corpus of attacks is run under both rules and with its full limits there.
+        if _is_slow(config) and (hasattr(getattr(item, "obj", None), "hypothesis") or "corpus" in getattr(item, "fixturenames", ())):
             item.add_marker("slow")
     left_out = [name for name in ("slow", "upstream", "extras", "benchmark") if name not in expression]
     part, n_parts = map(int, (config.getoption("--part") or "1/1").split("/"))

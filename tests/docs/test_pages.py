@@ -11,6 +11,8 @@ from evalsuite.scorers.judge import read_settings
 from evalsuite.trees import comparators, reset_type_defaults
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
 TREES = ("schema", "simple", "customise", "arrays", "semantic", "compound", "score", "choose")

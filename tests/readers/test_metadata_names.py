@@ -58,11 +58,11 @@ def layouts(rows: list[dict[str, Any]]) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("step", [2, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_array_or_lines_in_json_are_the_same_submission(step: int, answers: Path, tmp_path: Path) -> None:
     """`results_metadata.json` in each layout gives the verdicts of `.jsonl`, one note that says so, and a run that verifies.
 
-    The test line tries every second layout.
+    The test line tries the first and the last layout.
     """
     rows, wanted = rows_of(answers), verdicts(answers, tmp_path / "wanted")
     (answers / METADATA).unlink()

@@ -18,6 +18,8 @@ from evalsuite.cli.parser import options_of_call
 from tests.cli.test_run import text_gold, text_submission, write_lines
 from tests.terminal.pty_harness import EVALSUITE, piped
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 LONG, CAFE = "x" * 300, os.fsdecode(b"caf\xe9")
 IDS = "known: geo_001, geo_002, hr_001"
 ENDINGS = ".csv, .html, .json, .md, .parquet, .svg, .txt, .xml"

@@ -15,7 +15,7 @@ from evalsuite.scorers import SCORERS
 from tests.compare.tables import test_big_tables, test_table_strict
 from tests.compare.texts import test_numbers
 
-LINE, LONG = 2_000, 100_000
+LINE, LONG = 800, 100_000
 SHARE = {"tables": 0.5, "numbers": 0.3, "texts": 0.2}
 PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 WORDS = ["Paris", "New York", "10", "C", "Zoë", "R&D", "10.5", "東京"]

@@ -1,4 +1,4 @@
-"""`python -m tests.runs.store.every_moment FOLDER`: a run killed before each change it makes to its folder, then killed while it goes on.
+"""`python -m tests.runs.store.every_moment FOLDER STEP`: a run killed before each change to its folder, then killed while it goes on.
 
 Prints one JSON object: how many moments there were for a new folder and for one that holds an earlier run, and what came out wrong.
 """
@@ -59,14 +59,17 @@ def go_on(submission: Path, gold: Path, out: Path) -> None:
     run(submission, gold, RunOptions(out=out, **HERE))
 
 
-def walk(folder: Path, *, earlier: bool) -> tuple[int, list[str]]:
-    """(n moments, what came out wrong) of a run into a new folder, or into one that holds an `earlier` run of another submission."""
+def walk(folder: Path, step: int, *, earlier: bool) -> tuple[int, list[str]]:
+    """(n moments, what came out wrong) of a run into a new folder, or into one that holds an `earlier` run of another submission.
+
+    Of the moments at which it is killed again every `step`-th is tried, other ones for each first moment.
+    """
     gold = text_gold(folder / "gold", a="Paris", b="Rome", c="Oslo")
     submission, other = (text_submission(folder / name, a=name, b="It is Rome", c="Oslo") for name in ("one", "two"))
     whole, wrong = run(submission, gold, RunOptions(out=folder / "whole", **HERE)).folder, []
     assert whole is not None
     for moment in count(1):
-        for second in count(1 + moment % 3, 3):
+        for second in count(1 + moment % step, step):
             out = folder / f"run-{moment}-{second}"
             if earlier:
                 run(other, gold, RunOptions(out=out, **HERE))
@@ -87,4 +90,4 @@ if __name__ == "__main__":
     base = Path(sys.argv[1])
     # Workers never see the run folder: one fork server for all of them changes no write and no kill, and saves interpreters.
     with forking() as server, shared(server):
-        print(json.dumps({name: walk(base / name, earlier=name == "earlier") for name in ("new", "earlier")}))
+        print(json.dumps({name: walk(base / name, int(sys.argv[2]), earlier=name == "earlier") for name in ("new", "earlier")}))

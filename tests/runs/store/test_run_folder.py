@@ -53,21 +53,23 @@ def interrupted(toy: tuple[Path, Path, Path], folder: Path, journal: bytes) -> P
     return folder
 
 
-def test_killed_before_any_change(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [7, pytest.param(3, marks=pytest.mark.slow)])
+def test_killed_before_any_change(tmp_path: Path, step: int) -> None:
     """Killed before each change it makes to its folder, and killed again while going on, a run ends as if nothing had been."""
-    done = finished([sys.executable, "-m", "tests.runs.store.every_moment", tmp_path], seconds=600, cwd=ROOT, check=True)
+    done = finished([sys.executable, "-m", "tests.runs.store.every_moment", tmp_path, step], seconds=600, cwd=ROOT, check=True)
     moments = json.loads(done.stdout)
     assert {name: wrong for name, (_, wrong) in moments.items()} == {"new": [], "earlier": []}
     assert moments["earlier"][0] > moments["new"][0] >= 10
 
 
-def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [13, pytest.param(5, marks=pytest.mark.slow)])
+def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path, step: int) -> None:
     """Cut in the middle of a character, of a line or between two, a journal gives the same results; a half line is dropped with a note."""
     submission, gold, whole = toy
     data = (whole / "results.jsonl").read_bytes()
     folder = interrupted(toy, tmp_path / "run", data)
     state = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for cut in range(0, len(data) + 1, 7):
+    for cut in range(0, len(data) + 1, step):
         for name, content in {**state, "results.jsonl": data[:cut]}.items():
             (folder / name).write_bytes(content)
         resumed = run(submission, gold, RunOptions(resume=folder, **HERE))
