@@ -38,6 +38,9 @@ def json_run() -> str:
 # told otherwise, so that its file is written apart, as for a suite whose gold is hidden.
 TEXTS = [ending for ending in FORMATS if ending not in BINARY and ending != ".html"]
 
+# The sets whose reports are written in the test line: all attacks, and a submission inside gold.
+WITH_REPORTS = ("submission", "variants/goldinside")
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -148,7 +151,7 @@ def _run(place: Path) -> None:
     for set_ in sets:
         for rules in rules_of_runs():
             name = run_name(set_, rules)
-            has_reports = rules == "official" and (is_full() or set_ == "submission")
+            has_reports = rules == "official" and (is_full() or set_ in WITH_REPORTS)
             reports = [f"--output={out / name}{ending}" for ending in TEXTS] if has_reports else []
             add(set_, name, "--rules", rules, *(["--json"] if rules == "strict" else []), *reports)
     if json_run() not in runs:

@@ -101,7 +101,7 @@ def test_all_of_gold_is_the_denominator(corpus: Corpus) -> None:
 def test_the_canary_of_gold_is_in_no_output(corpus: Corpus) -> None:
     """No file that a run wrote, no report and neither stream holds gold's secret text."""
     written = [path for path in corpus.out.rglob("*") if path.is_file()]
-    assert len(written) > 100
+    assert len(written) > 90
     assert [str(path.relative_to(corpus.out)) for path in written if CANARY.encode() in path.read_bytes()] == []
 
 
