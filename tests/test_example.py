@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import evalsuite
-from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import Run
 from tests.conftest import ROOT
 from tests.data.build_example import GOLD, INSTANCES, SUBMISSION, build, database_content
 

@@ -245,7 +245,7 @@ def gold_check(
     from evalsuite.readers.gold_files import find_spec
     from evalsuite.reports import check_writable
     from evalsuite.reports.analysis_documents import gold_check_document, gold_check_verdict
-    from evalsuite.runs.gold_self_score import SELF_SCORES_FOLDER, WITHOUT, save_self_score
+    from evalsuite.runs.history import SELF_SCORES_FOLDER, WITHOUT, save_self_score
 
     opt.share(fail_under, "--fail-under")
     how, limits = workers.options(), opt.limits_of(None, frozen_clock)

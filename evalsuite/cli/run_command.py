@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evalsuite.core.types import Submission
     from evalsuite.reports.record import Record
     from evalsuite.runs.run_options import RunOptions
-    from evalsuite.runs.run_result import Run
+    from evalsuite.runs.scoring import Run
     from evalsuite.sandbox.fork_server import ForkServer
 
 
@@ -262,7 +262,7 @@ class Choice:
             ids = last_failed(gold)
         shard = None
         if self.shard is not None:
-            from evalsuite.runs.shards import parse_shard
+            from evalsuite.runs.rescoring import parse_shard
 
             shard = parse_shard(self.shard)
         return {"only": ids, "pattern": self.filter_, "group": self.group, "shard": shard}
@@ -356,7 +356,7 @@ class Saving:
         if self.watch and self.resume is not None:
             raise UsageError("--watch and --resume exclude each other", hint="finish the run with --resume first")
         if self.sign is not None:
-            from evalsuite.runs.signing import read_key
+            from evalsuite.runs.run_folder import read_key
 
             if self.no_save or self.watch:
                 raise UsageError("--sign needs a run that is saved once", hint="remove --no-save and --watch")
@@ -575,7 +575,7 @@ def score_once(
 ) -> int:
     """Score, write and print, with the changes of `moves`; return the exit code."""
     from evalsuite.reports.record import record_of_run, redact_record
-    from evalsuite.runs.signing import read_key, sign_run
+    from evalsuite.runs.run_folder import read_key, sign_run
 
     key = read_key(sign) if sign is not None else None
     try:
@@ -590,7 +590,7 @@ def score_once(
             print(f"note: {note}", file=sys.stderr)
     record = record_of_run(finished, shown.labels)
     if shown.labels is not None and finished.folder is not None:
-        from evalsuite.runs.human_labels import keep_labels
+        from evalsuite.runs.corrected_scores import keep_labels
 
         keep_labels(shown.labels, finished.folder)
     n_lost = write_all(run_report(record, shown.reveal), shown.output) if shown.output else 0

@@ -448,7 +448,7 @@ def merge_command(
     repeated shards.
     """
     from evalsuite.reports.record import record_of_entry, redact_record
-    from evalsuite.runs.shards import merge
+    from evalsuite.runs.rescoring import merge
     from evalsuite.runs.submission_reader import saved_exchanges
 
     opt.share(fail_under, "--fail-under")

@@ -206,7 +206,7 @@ def keys_new(
     ),
 ) -> int:
     """Make a key pair (Ed25519, OpenSSH files): `run --sign FILE` signs a run, `verify RUN --key FILE.pub` verifies it."""
-    from evalsuite.runs.signing import new_key
+    from evalsuite.runs.run_folder import new_key
 
     public = new_key(file)
     print(f"wrote {file}, for you alone, and {public}, for whoever verifies your runs")
@@ -215,7 +215,7 @@ def keys_new(
 
 def keys_show(file: Annotated[Path, Argument(help="a private key")]) -> int:
     """Print the public key of a private key: the line of its .pub file."""
-    from evalsuite.runs.signing import public_text, read_key
+    from evalsuite.runs.run_folder import public_text, read_key
 
     print(public_text(read_key(file).public_key()))
     return EXIT_OK

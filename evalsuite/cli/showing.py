@@ -50,7 +50,7 @@ class Showing:
         """Raise what `check_showing` raises, and `UsageError` for unreadable labels."""
         check_showing(self.output or (), self.reveal)
         if self.labels is not None:
-            from evalsuite.runs.human_labels import labels_of
+            from evalsuite.runs.corrected_scores import labels_of
 
             labels_of(self.labels)
 

@@ -24,7 +24,7 @@ from evalsuite.runs.run_files import write_atomically
 if TYPE_CHECKING:
     from evalsuite.reports.document import Document
     from evalsuite.reports.test_suite import TestRun
-    from evalsuite.runs.run_result import Run
+    from evalsuite.runs.scoring import Run
     from evalsuite.suites.tool_logs import ForeignLog
 
 

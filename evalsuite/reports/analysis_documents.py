@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evalsuite.analysis.gold_checks.suspects import Suspect, Suspects
     from evalsuite.analysis.leaderboard.reliability import Disagreement, Margins, ModelSamples, RaterAgreement, Samples
     from evalsuite.analysis.receipts.verification import Finding, Verified
-    from evalsuite.runs.human_labels import Label
+    from evalsuite.runs.corrected_scores import Label
     from evalsuite.runs.rescoring import Drift
     from evalsuite.stats.agreement import Confusion
     from evalsuite.stats.intervals import Passes, Repeats

@@ -34,7 +34,7 @@ from evalsuite.sandbox.temp_dirs import TempDir
 if TYPE_CHECKING:
     from evalsuite.core.types import Result
     from evalsuite.reports.record import Record
-    from evalsuite.runs.run_result import Run
+    from evalsuite.runs.scoring import Run
 
 
 # A comment on GitHub has at most 65,536 characters; counting bytes is safe for any script.

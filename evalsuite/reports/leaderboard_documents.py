@@ -12,7 +12,7 @@ from evalsuite.core.version import __version__
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table, Tile
 from evalsuite.reports.pictures import FlipCounts, IntervalRow, draw_flips, draw_intervals, interval_lines
 from evalsuite.reports.record import count_words, id_list, interval_words, p_value, percent, points
-from evalsuite.runs.signature import clock_in, shown_rules
+from evalsuite.runs.run_options import clock_in, shown_rules
 from evalsuite.stats.power import can_show
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from evalsuite.runs.summary import Summary, summarise
 if TYPE_CHECKING:
     from evalsuite.core.types import Result, Rule
     from evalsuite.runs.history import RunEntry
-    from evalsuite.runs.run_result import Run
+    from evalsuite.runs.scoring import Run
     from evalsuite.runs.summary import Summary
     from evalsuite.stats.samples import Mean
 
@@ -111,7 +111,7 @@ def _with_people(record: Record, labels: Path | None) -> Record:
     """
     if labels is None and (record.folder is None or not labels_beside(record.folder).is_file()):
         return record
-    from evalsuite.runs.human_labels import human_score, known_labels, labels_of
+    from evalsuite.runs.corrected_scores import human_score, known_labels, labels_of
 
     given, told = (labels_of(labels), "") if labels is not None else known_labels(record.folder)
     if told:
@@ -285,7 +285,7 @@ def flips_by_kind(summary: "Summary", *, down: bool) -> str:
 
 def ceiling_words(record: "Record") -> str:
     """`22/24 (strict 23/24)`: the score of gold's own answers; empty if unknown, or for a part of gold."""
-    from evalsuite.runs.gold_self_score import load_self_score
+    from evalsuite.runs.history import load_self_score
 
     ceiling = load_self_score(str(record.run["gold"]["hash"]))
     if ceiling is None or record.summary.n_gold != record.run["gold"]["n_instances"]:

@@ -40,7 +40,7 @@ from evalsuite.reports.record import (
 )
 from evalsuite.runs.history import short_name
 from evalsuite.runs.run_folder import SCHEMA_VERSION
-from evalsuite.runs.signature import clock_in, rules_name
+from evalsuite.runs.run_options import clock_in, rules_name
 from evalsuite.stats.units import COUNTS, pooled_confusions
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from evalsuite.reports.record import (
     unjudged_words,
 )
 from evalsuite.reports.score_text import is_tree
-from evalsuite.runs.signature import clock_in
+from evalsuite.runs.run_options import clock_in
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -33,8 +33,7 @@ from evalsuite.reports.record import count_words, percent, record_of_entry, reda
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.history import read_run
 from evalsuite.runs.run_files import json_safe, read_json, seal_of, write_atomically
-from evalsuite.runs.run_folder import RUN
-from evalsuite.runs.signing import SIGNATURE
+from evalsuite.runs.run_folder import RUN, SIGNATURE
 from evalsuite.sandbox.temp_dirs import lock
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from evalsuite.reports.run_document import results_table, run_document
 from evalsuite.runs.history import METADATA_KEYS, find_runs
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import RunFolder, new_folder
-from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import Run
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import read_settings
 from evalsuite.suites.stored_suites import (
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalsuite.core.types import Result
-    from evalsuite.runs.run_result import Run
+    from evalsuite.runs.scoring import Run
 
 
 # Rows shown in a notebook.

@@ -1,9 +1,9 @@
 """Runs: plan, execute, summarise and save the scoring of one submission, and read saved runs.
 
 `scoring.run` is the entry point. `submission_reader` reads the submission in a worker, `plan` makes tasks, `databases` and `gold_queries`
-run statements, `batch_scoring` asks models, `score_cache` skips known verdicts, `task_execution` scores one answer, `submission_checks`
-notes how answers were made, `errata_scores` applies errata. `shards` and `rescoring` score a part, or again; `leaderboard_entries` scores
-many submissions; `history` finds saved runs.
+run statements, `batch_scoring` asks models, `score_cache` skips known verdicts, `task_execution` scores one answer, `corrected_scores`
+applies errata and human labels. `rescoring` scores again and merges shards; `leaderboard_entries` scores many submissions; `history` finds
+saved runs.
 """
 
 # Modules that workers of nearly every run import, so the fork server imports them once. The codec reads files that may begin with a byte

@@ -4,7 +4,8 @@
 - The *judge* opens gold, receives what the reader read, and sends the result to the parent.
 
 Both get many answers at once, in the same order; the reader works ahead until the socket is full. If either dies, only the answer without
-a result is lost.
+a result is lost. A big CSV file is sent in blocks while it is split, so that the reader never stores all of it. For a database table its
+digest is sent, and its rows on request: the judge sends only which table, and "done", so nothing about gold reaches the reader.
 """
 
 import contextlib
@@ -13,19 +14,119 @@ import os
 import pickle
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
-from evalsuite.compare.table_digests import bound, digested_tables
+from evalsuite.compare.string_columns import BLOCK, OddError, UnreadTable, packed_table
+from evalsuite.compare.table_digests import Digest, DigestedTable, bound, digested_tables
+from evalsuite.core.errors import FaultError
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
-from evalsuite.core.types import Fault, Result, Task
-from evalsuite.readers.paths import Inode
-from evalsuite.runs.table_transfer import RemoteTable, done, receive_table, serve_streams
+from evalsuite.core.types import Answer, Fault, Result, Table, Task
+from evalsuite.readers.limits import Limits
+from evalsuite.readers.paths import FromRoot, Inode
 from evalsuite.sandbox.framing import COPY, FULL, LONGEST_ORDER, OFFICIAL, ClosedError, receive, send
-from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
+from evalsuite.sandbox.payloads import decode_payloads, encode_payloads, unread_tables
 from evalsuite.sandbox.worker_main import Memory
+
+_DONE = b"done"
+# Followed by the index of a database table among those sent as digests.
+_ROWS = b"rows "
+_END, _ODD = b"E", b"O"
+_LONGEST_ORDER = 16
+
+
+def serve_streams(forms: Mapping[str, Any], judge: socket.socket, most: int) -> None:
+    """Send what is not in the payloads: the blocks of unread tables at once, rows of digested ones on request."""
+    for table in unread_tables(forms):
+        _send_table(table, judge, most)
+    digested = digested_tables(forms)
+    while digested and (order := receive(judge, most=_LONGEST_ORDER)) not in (None, _DONE):
+        assert order is not None
+        send(judge, _rows(digested[int(order.removeprefix(_ROWS))], most))
+
+
+def _send_table(table: UnreadTable, judge: socket.socket, most: int) -> None:
+    """Send the blocks of a table and an end; if they turn out not to be plain, a marker and the table of the exact reader."""
+    sent = 0
+    try:
+        for frame in table.frames():
+            sent += len(frame)
+            if sent > most:
+                break
+            send(judge, frame)
+        else:
+            send(judge, _END)
+            return
+    except (OddError, MemoryError):
+        sent = 0
+    send(judge, _ODD)
+    send(judge, _encoded(table.source.whole, most) if sent <= most else encode_payloads({"table": _too_long(most)}))
+
+
+def _encoded(read: Callable[[], Table | Fault], most: int) -> bytes:
+    """Encode the table or fault that a reading returns."""
+    try:
+        payload = encode_payloads({"table": read()})
+    except FaultError as error:
+        return encode_payloads({"table": error.fault})
+    except (MemoryError, RecursionError):
+        return encode_payloads({"table": Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")})
+    return payload if len(payload) <= most else encode_payloads({"table": _too_long(most)})
+
+
+def _too_long(most: int) -> Fault:
+    return Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
+
+
+def receive_table(reader: socket.socket, header: tuple[str, ...], name: str, most: int) -> Table | Fault:
+    """Receive on the judge's side what `_send_table` sends. Raises ValueError for anything else."""
+    try:
+        return packed_table(header, name, _frames(reader, most))
+    except OddError:
+        form = decode_payloads(_received(reader, most))["table"]
+    if not isinstance(form, Table | Fault):
+        raise ValueError("a reader sent no table")
+    return form
+
+
+def _frames(reader: socket.socket, most: int) -> Iterator[bytes]:
+    while (frame := _received(reader, most)) != _END:
+        if frame[:1] != BLOCK:
+            raise OddError
+        yield frame
+
+
+def _rows(table: DigestedTable, most: int) -> bytes:
+    """Return a database table, or its fault in its place."""
+    return _encoded(table.rows, most)
+
+
+class RemoteTable:
+    """Judge's side of a database table with a known digest: a `DigestSource` that receives rows over the socket."""
+
+    def __init__(self, reader: socket.socket, place: int, most: int) -> None:
+        self._reader, self._place, self._most = reader, place, most
+
+    def digest(self, salt: int) -> Digest | None:
+        """Return None: the reader sent its digest, under the salt it chose."""
+        return None
+
+    def rows(self) -> Table | Fault:
+        """Return the table as the reader sends it, or its fault."""
+        send(self._reader, _ROWS + str(self._place).encode())
+        table = decode_payloads(_received(self._reader, self._most)).get("table")
+        if not isinstance(table, Table | Fault):
+            raise ValueError("a reader sent no table")
+        return table
+
+
+def done(reader: socket.socket) -> None:
+    """Let the reader continue with its next answer."""
+    send(reader, _DONE)
+
 
 # The paths of an answer are at most `answer_bytes` long in all.
 _MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
@@ -145,3 +246,30 @@ def _line(result: Result) -> bytes:
 
 def _json(value: Any) -> bytes:
     return json.dumps(value).encode()
+
+
+# Answers per message.
+_AT_ONCE: Final = 256
+
+
+def stream_submission(folder: str, limits: Limits, layout: str, mode: str | None, ids: Sequence[str] | None) -> Iterator[Any]:
+    """Read a submission's metadata: yield the answers in batches, and last the other facts of the submission."""
+    from evalsuite.gold.layouts import read_submission
+
+    read = read_submission(Path(folder), limits, layout=layout, mode=mode, ids=None if ids is None else frozenset(ids))
+    rows = [_row(answer) for answer in read.answers.values()]
+    for at in range(0, len(rows), _AT_ONCE):
+        yield rows[at : at + _AT_ONCE]
+    yield {
+        "notes": read.notes,
+        "n_objects": read.n_objects,
+        "digest": read.digest,
+        "metadata": read.metadata,
+        "n_unknown": read.n_unknown,
+        "unknown": read.unknown,
+    }
+
+
+def _row(answer: Answer) -> tuple[Any, ...]:
+    fault = answer.fault and (answer.fault.code, answer.fault.detail, answer.fault.where)
+    return answer.instance_id, answer.answer_type, answer.value, answer.where, fault, answer.unread, isinstance(answer.value, FromRoot)

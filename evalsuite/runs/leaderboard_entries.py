@@ -1,41 +1,154 @@
-"""Entries of a leaderboard: find submissions and runs under folders, and score each submission unless a finished run has its result.
+"""Entries of a leaderboard: find submissions, archives and runs under folders; score each submission without a finished run.
 
-Entries can also be anonymised: letters instead of names.
+An archive is read in a worker and written here by name as a folder, once for the same bytes. Entries can be anonymised: letters instead of
+names.
 """
 
 import hashlib
 import json
+import os
+from base64 import b64decode
+from binascii import Error as Base64Error
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import OutputError, SubmissionError, UsageError
+from evalsuite.core.errors import FaultError, OutputError, SubmissionError, UsageError, describe
 from evalsuite.core.status import UNGRADED
 from evalsuite.core.types import METADATA, Rule
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
 from evalsuite.gold.layouts import holds_answers, layout_of, read_gold
 from evalsuite.gold.suite_yaml import judge_line_in
-from evalsuite.readers.archives import OTHER_ENDINGS, is_archive, without_ending
+from evalsuite.readers.archives import OTHER_ENDINGS, ArchiveChecks, is_archive, stream_files, without_ending
+from evalsuite.readers.duckdb_connections import private_copy, unnamed_copy
 from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, is_alone
 from evalsuite.readers.limits import moved_limits, resolve_limits
-from evalsuite.readers.paths import why_no_folder
+from evalsuite.readers.paths import content_digest, metadata_like, open_confined, why_no_folder
 from evalsuite.readers.submission_files import cached_hash, submission_hash
 from evalsuite.runs import WORKER_MODULES
-from evalsuite.runs.archive_submission import Unpacker
+from evalsuite.runs.history_index import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
 from evalsuite.runs.plan import default_rules, signature_word
 from evalsuite.runs.run_folder import RUN, STARTED, holds_run, is_submission
-from evalsuite.runs.run_scores import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
-from evalsuite.runs.signature import signature
+from evalsuite.runs.run_options import signature
 from evalsuite.runs.submission_reader import SubmissionReader, read_unit_columns
+from evalsuite.sandbox.fork_server import ForkServer, forking
+from evalsuite.sandbox.rpc_client import RpcClient
+from evalsuite.sandbox.worker_sandbox import can_fork
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
     from evalsuite.sandbox.fork_server import ForkServer
+
+
+_STREAM = "evalsuite.readers.archives:stream_files"
+# Faults that another try may not have.
+_PASSING = frozenset({"TIMEOUT", "WORKER_DIED", "MISSING_FILE"})
+
+
+class Unpacker:
+    """Unpack archives, each in its own worker. No worker starts if all archives are known."""
+
+    def __init__(self, memo: DiskCache, limits: Mapping[str, int | float], isolation: str) -> None:
+        self._memo, self._limits, self._isolation = memo, limits, isolation
+        self._workers = ExitStack()
+        self._fork_server: ForkServer | None = None
+
+    def close(self) -> None:
+        """End the worker and its fork server."""
+        self._workers.close()
+
+    def folder_of(self, archive: Path) -> Path:
+        """Return the folder of an archive; if the archive contains a single folder, that folder.
+
+        The path contains the digest of the archive's bytes, and the unpacked content is a copy of exactly those bytes.
+
+        Raises:
+            SubmissionError: The archive is refused, with the reason.
+            OutputError: There is no space left.
+        """
+        try:
+            with open_confined(archive.parent, archive.name, limit_bytes=self._limits["archive_bytes"]) as handle:
+                if (known := self._known(content_digest(handle).hexdigest())) is not None:
+                    return known
+                with unnamed_copy(handle, int(self._limits["archive_bytes"])) as copy:
+                    copy.seek(0)
+                    digest = content_digest(copy).hexdigest()  # type: ignore[arg-type]
+                    return self._known(digest) or self._unpacked(copy, archive, digest)
+        except FaultError as error:
+            raise SubmissionError(describe(error.fault)) from None
+
+    def _known(self, digest: str) -> Path | None:
+        if (folder := self._memo.files(_key(digest), _submission_in)) is not None:
+            return folder
+        if (fault := self._memo.get("archive", self._asked(digest))) is not None:
+            raise SubmissionError(str(fault))
+        return None
+
+    def _asked(self, digest: str) -> str:
+        return json.dumps([digest, *(self._limits[name] for name in ("archive_bytes", "archive_members", "file_bytes"))])
+
+    def _unpacked(self, copy: IO[bytes], archive: Path, digest: str) -> Path:
+        try:
+            self._memo.put_files(_key(digest), lambda place: _write(place, self._told(copy, archive), self._limits))
+        except FaultError as error:
+            if error.fault.code not in _PASSING:
+                self._memo.put("archive", self._asked(digest), describe(error.fault))
+            raise
+        if (folder := self._memo.files(_key(digest), _submission_in)) is None:
+            raise OutputError(f"{archive}: no space left to unpack it", hint="make room where `.evalsuite` lies")
+        return folder
+
+    def _told(self, copy: IO[bytes], archive: Path) -> Iterable[Any]:
+        copy.seek(0)
+        if self._isolation == "none" or not can_fork():
+            with private_copy(copy, int(self._limits["archive_bytes"])) as place:
+                yield from stream_files(str(place), archive.name, self._limits)
+            return
+        self._fork_server = self._fork_server or self._workers.enter_context(forking(archive.parent, modules=WORKER_MODULES))
+        n_bytes = os.fstat(copy.fileno()).st_size
+        with RpcClient(readable=[], hostile=archive.parent, limits=self._limits, fork_server=self._fork_server) as calls:
+            yield from calls.stream(_STREAM, "", archive.name, dict(self._limits), copy=copy, n_bytes=20 * n_bytes)
+
+
+def _key(digest: str) -> str:
+    return f"unpacked-{digest}"
+
+
+def _submission_in(folder: Path) -> Path:
+    """Return the folder with the answers: the only subfolder, or this folder itself. Raises OSError if there is none."""
+    inner = list(folder.iterdir())
+    alone = len(inner) == 1 and inner[0].is_dir() and not metadata_like(folder)
+    return inner[0] if alone else folder
+
+
+def _write(place: Path, told: Iterable[Any], limits: Mapping[str, int | float]) -> None:
+    """Write the reported files of an archive below a folder. The worker is not trusted, since an archive may control it."""
+    contents, now, written = ArchiveChecks(limits), "", 0
+    with ExitStack() as opened:
+        file: IO[bytes] | None = None
+        for item in told:
+            match item:
+                case [str(name), str(text)] | (str(name), str(text)):
+                    pass
+                case _:
+                    raise FaultError("WORKER_DIED", "the worker told no file")
+            if name != now or file is None:
+                contents.count()
+                contents.file(name)
+                opened.close()
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
+                file, now, written = opened.enter_context((place / name).open("xb")), name, 0
+            try:
+                piece = b64decode(text, validate=True)
+            except Base64Error:
+                raise FaultError("WORKER_DIED", "the worker told no file") from None
+            contents.hold(len(piece), name, so_far=written)
+            written += file.write(piece)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,7 @@ from evalsuite.runs.databases import Databases
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import ComputedGold, drifts
 from evalsuite.runs.instance_checks import asks_pair, modules_of, opens_files, scorer_modules, skip_unscorable
-from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.signature import signature
+from evalsuite.runs.run_options import RunOptions, signature
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.budget import Budget, answer_seconds, size_of
 from evalsuite.sandbox.fork_server import ForkServer

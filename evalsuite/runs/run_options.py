@@ -1,15 +1,26 @@
-"""Options of a run. Imports very little, so that a command can start its fork server before it imports the rest."""
+"""Options of a run, and its signature: everything that makes two runs comparable, as one short line.
 
-from collections.abc import Callable, Mapping
+Imports very little, so that a command can start its fork server before it imports the rest.
+"""
+
+import glob
+import hashlib
+import json
+import platform
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from evalsuite.core.types import Rule
+from evalsuite.core.types import EVALUATORS, Rule
+from evalsuite.core.version import __version__
+from evalsuite.readers.limits import CLOCK, clock_words
 
 if TYPE_CHECKING:
-    from evalsuite.runs.shards import Shard
+    from evalsuite.runs.rescoring import Shard
 
 
 # Options that `run.json` records only if they are given.
@@ -68,3 +79,106 @@ class RunOptions:
         more = {name: getattr(self, name) for name in _KEPT}
         more["questions"] = str(self.questions) if self.questions is not None else None
         return chosen | {name: str(value) if name == "shard" else value for name, value in more.items() if value not in (None, False)}
+
+
+# Libraries whose version can change a verdict: the reference reads tables with the first two.
+VERDICT_PACKAGES = ("pandas", "duckdb", "rapidfuzz")
+
+
+def signature(
+    *,
+    rules: Rule | Literal["default"],
+    gold_hash: str,
+    limits: Mapping[str, int | float],
+    layout: str = "original",
+    living: str = "",
+    plugins: str = "",
+    programs: bool = False,
+    invalid_as: str | None = None,
+    judge: str = "",
+) -> str:
+    """Return the signature: `evalsuite:0.1|rules:official|gold:3f9c1e|pandas:3.1.1|...`.
+
+    Args:
+        rules: `default` if none were requested and gold has trees: those are strict by default, the rest is official.
+        gold_hash: Hash of gold and of the suite file.
+        limits: Those that differ from their defaults. They appear hashed, except a frozen clock, which appears as its day.
+        layout: Layout of gold. `official` means the reference of that layout, so another layout's name follows: `rules:official-lite`.
+        living: Hash of the gold that was computed for the run.
+        plugins: Hash of scorers that are not bundled (`Registry.code_hash`).
+        programs: Whether answers that are programs could run without a program sandbox, in which any test can pass.
+        invalid_as: What an answer without the judge's verdict counts as, if it counts.
+        judge: The judge's settings that can change a verdict.
+    """
+    parts = [f"evalsuite:{__version__}", f"rules:{rules_name(rules, layout)}", f"gold:{gold_hash}"]
+    if living:
+        parts.append(f"living:{living}")
+    if plugins:
+        parts.append(f"plugins:{plugins}")
+    if programs:
+        parts.append("programs:allowed")
+    if invalid_as:
+        parts.append(f"invalid:{invalid_as}")
+    if judge:
+        parts.append(f"judge:{judge}")
+    if clock := limits.get(CLOCK):
+        parts.append(f"clock:{clock_words(clock)}")
+    if others := {name: value for name, value in sorted(limits.items()) if name != CLOCK}:
+        parts.append("limits:" + hashlib.sha256(json.dumps(others).encode()).hexdigest()[:6])
+    parts += [f"{name}:{_version(name)}" for name in VERDICT_PACKAGES]
+    return "|".join(parts)
+
+
+def clock_in(signature: str) -> str:
+    """Return the frozen clock of the run's queries, as `2026-05-31`; empty if it was not frozen."""
+    return dict(part.partition(":")[::2] for part in signature.split("|")).get("clock", "")
+
+
+def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> str:
+    """Return the display name of the rules: `official-lite` if the official rules are those of another reference than the original.
+
+    Rules of an evaluator have its name.
+    """
+    if layout in EVALUATORS and rules != "strict":
+        return layout
+    return rules if rules == "strict" or layout == "original" else f"{rules}-{layout}"
+
+
+def shown_rules(rules: str, signatures: Iterable[str]) -> str:
+    """Return the display name of the rules of several runs: official ones by the name in the runs' signatures, as `bird-ex`."""
+    named = {part.removeprefix("rules:") for line in signatures for part in line.split("|") if part.startswith("rules:")}
+    return " and ".join(sorted(named - {"strict", "default"})) or rules if rules == "official" else rules
+
+
+def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:
+    """Return how a run was made, apart from what can change a verdict.
+
+    Interpreter, system, `isolation` with its sandbox features, jobs, and an executor other than the local one.
+    """
+    shown = "+".join([isolation, *(wall for wall in features if wall != "limits")])
+    return {
+        "isolation": shown,
+        "jobs": jobs,
+        **({"executor": executor} if executor != "local" else {}),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+@cache
+def _version(package: str) -> str:
+    """Return the installed version of a package: from the name of its `.dist-info`, else from `importlib.metadata`.
+
+    Importing `importlib.metadata` costs as much as the rest of the start.
+    """
+    for place in sys.path:
+        if len(found := glob.glob(f"{glob.escape(place or '.')}/{package}-*.dist-info")) == 1:  # noqa: PTH207 - no Path is needed
+            return found[0].removesuffix(".dist-info").rpartition("-")[2]
+        if found:
+            break
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"

@@ -23,7 +23,7 @@ from evalsuite.runs.run_folder import RUN
 from evalsuite.sandbox.fork_server import ForkServer, forking
 from evalsuite.sandbox.rpc_client import RpcClient
 
-_TELL, _TELL_CONTEXTS = "evalsuite.runs.metadata_worker:stream_submission", f"{__name__}:stream_contexts"
+_STREAM, _STREAM_CONTEXTS = "evalsuite.runs.answer_workers:stream_submission", f"{__name__}:stream_contexts"
 _COLUMN = list[float | None]
 _UNITS = "evalsuite.runs.run_files:unit_columns"
 
@@ -76,7 +76,7 @@ def read_submission_in_worker(
     names = None if known is None else sorted(known)
     try:
         with RpcClient(readable=[place], hidden=hidden, hostile=place, limits=limits, fork_server=fork_server, modules=modules) as calls:
-            for told in calls.stream(_TELL, str(place), dict(limits), layout, mode, names, n_bytes=n_bytes):
+            for told in calls.stream(_STREAM, str(place), dict(limits), layout, mode, names, n_bytes=n_bytes):
                 if isinstance(told, dict):
                     rest = {**told, "notes": tuple(told["notes"]), "unknown": tuple(map(tuple, told["unknown"]))}
                 else:
@@ -179,7 +179,7 @@ def read_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
     try:
         n_bytes = min((place / CONTEXTS).lstat().st_size, int(limits["file_bytes"]))
         with RpcClient(readable=[place], hostile=place, limits=limits) as calls:
-            told = list(calls.stream(_TELL_CONTEXTS, str(place), dict(limits), list(ids), n_bytes=n_bytes))
+            told = list(calls.stream(_STREAM_CONTEXTS, str(place), dict(limits), list(ids), n_bytes=n_bytes))
     except (OSError, EvalsuiteError, FaultError):
         return {}
     # The file may control the worker, so its output is checked.

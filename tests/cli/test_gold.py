@@ -12,7 +12,7 @@ from evalsuite.analysis.gold_checks.readiness import check_gold
 from evalsuite.cli import main
 from evalsuite.core.errors import GoldError
 from evalsuite.readers.gold_files import gold_hash
-from evalsuite.runs.gold_self_score import load_self_score
+from evalsuite.runs.history import load_self_score
 from tests.analysis.gold_checks.lint_plants import PLANTED, Plant
 from tests.analysis.gold_checks.made_gold import Made, clean
 from tests.conftest import ROOT

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.run_result import Run
-from evalsuite.runs.scoring import run
+from evalsuite.runs.scoring import Run, run
 from tests.conftest import conformance_folder
 
 # Mutations whose verdict differs from the reference by design, each with its reason. Never an id.

@@ -13,7 +13,7 @@ import pytest
 
 from evalsuite.core import runtime
 from evalsuite.core.runtime import extra_line
-from evalsuite.runs.signature import VERDICT_PACKAGES, signature
+from evalsuite.runs.run_options import VERDICT_PACKAGES, signature
 from tests.conftest import ROOT
 from tests.processes import finished
 

@@ -22,10 +22,9 @@ from evalsuite.readers.submission import read_metadata
 from evalsuite.readers.submission_files import cached_hash, submission_hash
 from evalsuite.runs import plan
 from evalsuite.runs import scoring as running
+from evalsuite.runs.history_index import find_scored, key_of
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.run_result import Run
-from evalsuite.runs.run_scores import find_scored, key_of
-from evalsuite.runs.scoring import InterruptedRun, run
+from evalsuite.runs.scoring import InterruptedRun, Run, run
 from evalsuite.runs.worker_pool import WorkerPair
 from evalsuite.sandbox.fork_server import Worker
 from tests.cli.test_run import write_lines

@@ -8,7 +8,7 @@ from typing import Any
 import evalsuite
 from evalsuite.core.types import Result, Rule
 from evalsuite.reports.record import Record, record_of_run
-from evalsuite.runs.run_result import Run
+from evalsuite.runs.scoring import Run
 from evalsuite.runs.summary import summarise
 from tests.conftest import ROOT
 

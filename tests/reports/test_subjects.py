@@ -33,8 +33,8 @@ from evalsuite.reports.file_formats import annotations
 from evalsuite.reports.record import Record, redact_record
 from evalsuite.reports.run_document import results_table
 from evalsuite.reports.run_page import closed_row
-from evalsuite.runs.gold_self_score import GoldSelfScore
-from evalsuite.runs.human_labels import Rater
+from evalsuite.runs.corrected_scores import Rater
+from evalsuite.runs.history import GoldSelfScore
 from tests.conftest import ROOT
 from tests.reports import made
 

@@ -10,8 +10,7 @@ from evalsuite.core.types import Rule
 from evalsuite.reports.record import Record, record_of_entry
 from evalsuite.reports.run_document import MOST_ROWS, run_document
 from evalsuite.reports.terminal import as_text
-from evalsuite.runs.gold_self_score import GoldSelfScore, save_self_score, signature_of
-from evalsuite.runs.history import read_run
+from evalsuite.runs.history import GoldSelfScore, read_run, save_self_score, signature_of
 from evalsuite.runs.submission_reader import saved_exchanges
 from tests.conftest import ROOT
 from tests.reports import made

@@ -19,7 +19,7 @@ from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError
 from evalsuite.readers.archives import stream_files, without_ending
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runs.archive_submission import Unpacker, _write
+from evalsuite.runs.leaderboard_entries import Unpacker, _write
 from tests.cli.test_run import text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -252,17 +252,17 @@ def test_an_archive_is_worth_what_its_folder_is(pack: str, isolation: str, place
 
 def test_an_archive_exchanged_while_it_is_read_gives_nobody_elses_answers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is unpacked lies under the digest of the very bytes that were unpacked, however the file changes between two looks at it."""
-    from evalsuite.runs import archive_submission
+    from evalsuite.runs import leaderboard_entries
 
     honest = zipped(place / "honest.zip", (METADATA, b"honest"))
     mallory = zipped(place / "mallory.zip", (METADATA, b"honest"))
-    copied = archive_submission.unnamed_copy
+    copied = leaderboard_entries.unnamed_copy
 
     def exchanged(handle: io.BufferedReader, limit: int) -> object:
         mallory.write_bytes(zipped(place / "other.zip", (METADATA, b"mallory")).read_bytes())
         return copied(handle, limit)
 
-    monkeypatch.setattr(archive_submission, "unnamed_copy", exchanged)
+    monkeypatch.setattr(leaderboard_entries, "unnamed_copy", exchanged)
     memo = DiskCache(place / "memo")
     unpacker = Unpacker(memo, LIMITS, "none")
     assert (unpacker.folder_of(mallory) / METADATA).read_bytes() == b"mallory"

@@ -15,9 +15,7 @@ from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.run_result import Run
-from evalsuite.runs.scoring import run
-from evalsuite.runs.submission_checks import by_kind, with_notes
+from evalsuite.runs.scoring import Run, by_kind, run, with_notes
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.run_result import Run
-from evalsuite.runs.scoring import run
+from evalsuite.runs.scoring import Run, run
 from tests.processes import side_by_side
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.core.errors import UsageError
+from evalsuite.runs.rescoring import Shard, merge, parse_shard
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.shards import Shard, merge, parse_shard
 from tests.runs.made import make, without_seconds, without_times
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")

@@ -55,7 +55,7 @@ from evalsuite.runs.batch_scoring import Execute
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import by_the_clock, is_temporal, query_files
-from evalsuite.runs.gold_self_score import GoldSelfScore, signature_of
+from evalsuite.runs.history import GoldSelfScore, signature_of
 from evalsuite.runs.instance_checks import applicable
 from evalsuite.runs.plan import default_rules
 from evalsuite.runs.submission_reader import read_submission_in_worker

@@ -35,7 +35,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, check_level, default_level, raw_value, shows
 from evalsuite.core.types import Result, Rule
-from evalsuite.runs.human_labels import HumanEstimate, human_difference
+from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
 from evalsuite.stats.intervals import ONE_CLUSTER, Interval, clustered_interval, few_clusters_note
 from evalsuite.stats.power import Units, detectable, needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean

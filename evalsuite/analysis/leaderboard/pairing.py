@@ -16,10 +16,10 @@ from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own_value, raw_value, redact, results_by, scorers_of, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
+from evalsuite.runs.corrected_scores import known_labels, labels_of
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, named_run, one_run
-from evalsuite.runs.human_labels import known_labels, labels_of
+from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.run_folder import STARTED, is_submission
-from evalsuite.runs.run_scores import RunScores
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.units import at_one_length
 

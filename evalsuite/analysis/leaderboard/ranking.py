@@ -31,9 +31,9 @@ from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import GoldError, UsageError, did_you_mean, write_error
 from evalsuite.core.status import FAULTY, LEVELS, STATUSES, UNJUDGED
 from evalsuite.gold.suite_yaml import yaml_nodes
+from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry, without_names
 from evalsuite.runs.run_files import read_json, write_atomically
-from evalsuite.runs.run_scores import RunScores
 from evalsuite.stats.samples import SEED
 
 SCHEMA_VERSION = 1

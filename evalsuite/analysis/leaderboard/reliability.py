@@ -13,11 +13,11 @@ from evalsuite.analysis.leaderboard.pairing import RunSide, direction_of, load_s
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, raw_value, redact
 from evalsuite.core.types import Result, Rule
+from evalsuite.runs.corrected_scores import Label, Rater, read_labels
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, named_run, one_run
-from evalsuite.runs.human_labels import Label, Rater, read_labels
+from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.runs.run_folder import RUN
-from evalsuite.runs.run_scores import RunScores
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha
 from evalsuite.stats.intervals import Repeats, corrected_mean, repeated, wilson_interval
 from evalsuite.stats.units import by_unit, mean_unit_details, mean_units, units_of

@@ -29,24 +29,19 @@ from evalsuite.readers.limits import CLOCK, Limits, clock_of, resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import file_contents, hash_of, submission_hash, uncertain_instances
 from evalsuite.runs.batch_scoring import asks_judge, is_batch
+from evalsuite.runs.corrected_scores import correct, unapplied
 from evalsuite.runs.databases import Databases, connection_of, has_query
-from evalsuite.runs.errata_scores import correct, unapplied
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import is_scored_by, query_files
 from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
 from evalsuite.runs.instance_checks import is_pair, skip_unscorable
 from evalsuite.runs.leaderboard_entries import Place
 from evalsuite.runs.plan import by_tag, plan, rules_of, signature_of, warnings_of
-from evalsuite.runs.rescoring import place_of
+from evalsuite.runs.rescoring import parse_shard, place_of
 from evalsuite.runs.run_files import RESULT_KEYS, UNITS, is_intact, json_safe, read_json, result_line, whole_units
-from evalsuite.runs.run_folder import RESULTS, RUN
-from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.run_result import Run
-from evalsuite.runs.scoring import Progress, run
-from evalsuite.runs.shards import parse_shard
-from evalsuite.runs.signature import VERDICT_PACKAGES, rules_name
-from evalsuite.runs.signing import claimed_signer, read_public_key, root_of, why_not_sealed, why_not_signed
-from evalsuite.runs.submission_checks import with_notes
+from evalsuite.runs.run_folder import RESULTS, RUN, claimed_signer, read_public_key, root_of, why_not_sealed, why_not_signed
+from evalsuite.runs.run_options import VERDICT_PACKAGES, RunOptions, rules_name
+from evalsuite.runs.scoring import Progress, Run, run, with_notes
 from evalsuite.runs.submission_reader import read_submission_in_worker, read_unit_columns
 from evalsuite.runs.summary import summarise
 from evalsuite.sandbox.temp_dirs import TempDir

@@ -31,10 +31,10 @@ from evalsuite.reports.viewer.library import (
     submitted_texts,
     value_of,
 )
+from evalsuite.runs.corrected_scores import write_labels, written_labels
 from evalsuite.runs.history import part_asked_for
-from evalsuite.runs.human_labels import write_labels, written_labels
+from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.run_folder import labels_beside
-from evalsuite.runs.run_scores import RunScores
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.run_result import Run
-from evalsuite.runs.scoring import run
+from evalsuite.runs.scoring import Run, run
 
 GOLD = {
     "capital": {"func": "string_match", "parameters": {"gold": "Lisbon"}},

@@ -18,9 +18,9 @@ from evalsuite.cli import main
 from evalsuite.runs.run_files import read_results, sealed
 from evalsuite.runs.run_folder import RESULTS, RUN
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.run_result import Run as Scored
+from evalsuite.runs.scoring import Run as Scored
+from evalsuite.runs.scoring import by_kind
 from evalsuite.runs.scoring import run as score
-from evalsuite.runs.submission_checks import by_kind
 from evalsuite.runs.summary import summarise
 from tests.analysis.gold_checks.small import ANSWERS, GOLD, scored, write_gold, write_submission
 from tests.gold.test_errata import entry, write

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.runs.rescoring import Shard, merge
 from evalsuite.runs.run_folder import RESULTS, RUN
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.shards import Shard, merge
 from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from tests.analysis.gold_checks.small import ANSWERS, GOLD, TABLE, scored, write_gold, write_submission
 from tests.analysis.gold_checks.test_forgery import contents, forge, refit, verified

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from evalsuite.analysis.leaderboard.ranking import Leaderboard, make_leaderboard
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import UsageError
+from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
-from evalsuite.runs.run_scores import RunScores
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.intervals import score_interval
 from tests.properties import examples

@@ -6,8 +6,8 @@ import pytest
 
 from evalsuite.analysis.leaderboard.reliability import agree, rater_of_run
 from evalsuite.core.errors import UsageError
+from evalsuite.runs.corrected_scores import Rater, read_labels
 from evalsuite.runs.history import one_run
-from evalsuite.runs.human_labels import Rater, read_labels
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.conftest import ROOT

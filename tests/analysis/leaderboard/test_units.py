@@ -12,8 +12,7 @@ from evalsuite.analysis.leaderboard import compare
 from evalsuite.analysis.leaderboard.pairing import RunSide, side_of
 from evalsuite.analysis.leaderboard.reliability import mean_side, samples_of
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.run_result import Run
-from evalsuite.runs.scoring import run
+from evalsuite.runs.scoring import Run, run
 from evalsuite.runs.summary import summarise
 from evalsuite.stats.units import unit_details, units_of
 from tests.analysis.leaderboard.made import result

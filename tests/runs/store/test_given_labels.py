@@ -10,7 +10,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import Result
-from evalsuite.runs.human_labels import human_difference, human_score, keep_labels, labels_of, write_labels, written_labels
+from evalsuite.runs.corrected_scores import human_difference, human_score, keep_labels, labels_of, write_labels, written_labels
 from evalsuite.runs.run_folder import labels_beside
 from tests.cli.test_run import text_gold, text_submission
 

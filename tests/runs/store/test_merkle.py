@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from evalsuite.runs import scoring
+from evalsuite.runs.run_folder import root_of
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.signing import root_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

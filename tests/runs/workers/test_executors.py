@@ -183,7 +183,7 @@ def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path
 
 def test_only_workers_made_for_the_run_believe_what_the_parent_saw(tmp_path: Path) -> None:
     """They get the inodes of gold's files from it, by which a link to gold is refused; others look for themselves, at the gold they see."""
-    from evalsuite.runs.dask_executor import _prepared, _shared
+    from evalsuite.runs.executors import _prepared, _shared
 
     submission, gold = make(tmp_path, n=8)
     read = replace(read_gold(gold), hash=gold_hash(gold))
@@ -199,7 +199,7 @@ def test_dask_still_knows_what_is_set_for_a_cluster_of_its_own() -> None:
     """A key that dask renames would be set for nobody."""
     dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
     pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-    from evalsuite.runs.dask_executor import _UNWATCHED
+    from evalsuite.runs.executors import _UNWATCHED
 
     assert [key for key in _UNWATCHED if dask.config.get(key, None) is None] == []
 

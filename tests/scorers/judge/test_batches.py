@@ -11,8 +11,7 @@ import pytest
 
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.run_result import Run
-from evalsuite.runs.scoring import run
+from evalsuite.runs.scoring import Run, run
 from tests.processes import started
 from tests.scorers.judge.batch_server import Answer, Batches, serve_batches
 from tests.scorers.judge.conftest import KEY

@@ -18,8 +18,7 @@ from evalsuite.reports import encoded
 from evalsuite.reports.record import record_of_run, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.run_result import Run
-from evalsuite.runs.scoring import run
+from evalsuite.runs.scoring import Run, run
 from tests.conftest import ROOT
 from tests.processes import started
 from tests.scorers.judge.conftest import KEY, Serve
