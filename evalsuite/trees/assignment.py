@@ -158,14 +158,14 @@ def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
     owned, budget = owned.copy(), EQUAL_SUMS
     owner = np.argsort(owned)
     for row in range(len(owned)):
-        if first_tight[row] >= (held := int(owned[row])):
+        if first_tight[row] >= (own_column := int(owned[row])):
             continue
-        wanted = np.flatnonzero(columns_first[:held, row] <= budget)
+        wanted = np.flatnonzero(columns_first[:own_column, row] <= budget)
         wanted = wanted[owner[wanted] > row]
         if not len(wanted):
             continue
         first = int(wanted[0])
-        if columns_first[first, row] == 0 and columns_first[held, owner[first]] == 0:
+        if columns_first[first, row] == 0 and columns_first[own_column, owner[first]] == 0:
             path = [first]
         else:
             costs, following = _costs(columns_first, owned, row, budget)
@@ -173,12 +173,12 @@ def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
             possible = np.flatnonzero(totals <= budget)
             if not len(possible):
                 continue
-            path, cost = _path(int(wanted[possible[0]]), following, held), float(totals[possible[0]])
+            path, cost = _path(int(wanted[possible[0]]), following, own_column), float(totals[possible[0]])
             if cost > 0:
                 budget -= cost
-                _reprice(columns_first, costs, owner, held, cost)
+                _reprice(columns_first, costs, owner, own_column, cost)
                 first_tight = (columns_first <= EQUAL_SUMS).argmax(axis=0)
-        takers, columns = [row, *owner[path].tolist()], [*path, held]
+        takers, columns = [row, *owner[path].tolist()], [*path, own_column]
         owned[takers], owner[columns] = columns, takers
     return owned
 
@@ -188,11 +188,11 @@ def _costs(columns_first: "Floats", owned: "Columns", row: int, budget: float) -
 
     And for each column the one that its owner takes instead. Rows up to `row` are settled.
     """
-    held = int(owned[row])
+    own_column = int(owned[row])
     costs, following = np.full(len(owned), np.inf), np.full(len(owned), -1)
     reached = np.full(len(owned), np.inf)
-    reached[held] = 0.0
-    frontier = np.array([held])
+    reached[own_column] = 0.0
+    frontier = np.array([own_column])
     while len(frontier):
         each = columns_first[frontier] + reached[frontier][:, None]
         best = each.min(axis=0)
@@ -207,20 +207,20 @@ def _costs(columns_first: "Floats", owned: "Columns", row: int, budget: float) -
     return costs, following
 
 
-def _path(column: int, following: "Columns", held: int) -> list[int]:
+def _path(column: int, following: "Columns", own_column: int) -> list[int]:
     """Return the columns that change their rows, from the new column of the first row to the last before the one that it gives up."""
     path: list[int] = []
-    while column != held:
+    while column != own_column:
         path.append(column)
         column = int(following[column])
     return path
 
 
-def _reprice(columns_first: "Floats", costs: "Floats", owner: "Columns", held: int, cost: float) -> None:
+def _reprice(columns_first: "Floats", costs: "Floats", owner: "Columns", own_column: int, cost: float) -> None:
     """Change the prices, in place, so that the new matching has no slack and the others keep theirs relative to it."""
     by_row = np.minimum(costs, cost)
     by_column = by_row[owner]
-    by_column[held] = 0.0
+    by_column[own_column] = 0.0
     columns_first += by_column[:, None] - by_row[None, :]
     columns_first[columns_first < NOISE] = 0.0
 

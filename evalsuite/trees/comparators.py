@@ -226,13 +226,17 @@ def alike(a: Any, b: Any) -> bool:
     return same(a, b) or (kind in (dict, list) and same(nfc(a), nfc(b)))
 
 
-def accepting_itself(name: str) -> Callable[[Compare], Compare]:
-    """Return a comparator that is called only if gold and answer are not identical."""
+def accepting_itself(name: str, *, texts: bool = False) -> Callable[[Compare], Compare]:
+    """Return a comparator that is called only if gold and answer are not identical; with `texts`, only for two texts."""
 
     def with_identity(compare: Compare) -> Compare:
         @wraps(compare)
         def compared(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
-            return ComparatorResult(1.0, name) if alike(gold, extracted) else compare(gold, extracted, params)
+            if alike(gold, extracted):
+                return ComparatorResult(1.0, name)
+            if texts and not (isinstance(gold, str) and isinstance(extracted, str)):
+                return ComparatorResult(0.0, name, "not a text")
+            return compare(gold, extracted, params)
 
         return compared
 
@@ -369,11 +373,9 @@ def folded(text: str) -> str:
     return " ".join(nfc(nfc(text).casefold()).split())
 
 
-@accepting_itself("text")
+@accepting_itself("text", texts=True)
 def compare_text(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
     """Return 1 if two texts are equal without regard to case, white space and Unicode form ("STRASSE" is "straße")."""
-    if not isinstance(gold, str) or not isinstance(extracted, str):
-        return ComparatorResult(0.0, "text", "not a text")
     return ComparatorResult(1.0, "text") if folded(gold) == folded(extracted) else ComparatorResult(0.0, "text", "other text")
 
 
@@ -421,11 +423,9 @@ def _elements(value: Any, separator: str) -> list[Any] | None:
     return distinct
 
 
-@accepting_itself("edit_distance")
+@accepting_itself("edit_distance", texts=True)
 def compare_edit_distance(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
     """Return 1 - edits / longer length, in [0, 1] (Levenshtein); partial credit counts."""
-    if not isinstance(gold, str) or not isinstance(extracted, str):
-        return ComparatorResult(0.0, "edit_distance", "not a text")
     if len(gold) * len(extracted) > MAX_CELLS:
         raise TreeLimitError(f"edit distance of {len(gold):,} and {len(extracted):,} characters")
     from rapidfuzz.distance import Levenshtein
@@ -434,11 +434,9 @@ def compare_edit_distance(gold: Any, extracted: Any, _: Params) -> ComparatorRes
     return ComparatorResult(score, "edit_distance", None if score == 1 else f"similarity {score:.3g}")
 
 
-@accepting_itself("token_f1")
+@accepting_itself("token_f1", texts=True)
 def compare_token_f1(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
     """Return the F1 of the two texts' words as bags, lower case (SQuAD's measure, articles kept)."""
-    if not isinstance(gold, str) or not isinstance(extracted, str):
-        return ComparatorResult(0.0, "token_f1", "not a text")
     g, e = Counter(folded(gold).split()), Counter(folded(extracted).split())
     if not g and not e:
         return ComparatorResult(1.0, "token_f1")

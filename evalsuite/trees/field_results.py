@@ -420,7 +420,7 @@ class Totals:
         precision, recall, f1 = (self.mean(values) for values in self.values)
         counts = {status: sum(path.numbers[status] for path in self.paths.values()) for status in COLUMNS}
         decided = sum(counts.values())
-        asked = decided + self.n_batch_errors + self.n_errors
+        n_judged = decided + self.n_batch_errors + self.n_errors
         paths = {path: known.score() for path, known in self.paths.items()}
         micro = self.micro()
         return {
@@ -433,7 +433,7 @@ class Totals:
             "total_hallucinations": counts["hallucination"],
             "total_batch_errors": self.n_batch_errors,
             "undecided_records": self.n_undecided,
-            "coverage": decided / asked if asked else 1.0,
+            "coverage": decided / n_judged if n_judged else 1.0,
             "micro": self.average([(micro.precision, micro.recall, micro.f1)]),
             "macro": self.average([(score.precision, score.recall, score.f1) for score in paths.values()]),
             "per_schema_path": paths,
@@ -531,7 +531,7 @@ def field_details(result: RunResult) -> dict[str, Any]:
         ),
         "confusions": _confusions(wrong),
         "n_wrong": len(wrong),
-        "wrong": [_shown(row) for row in wrong[:N_ROWS]],
+        "wrong": [_report_row(row) for row in wrong[:N_ROWS]],
     }
 
 
@@ -611,7 +611,7 @@ def _confusions(wrong: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [dict(zip(("path", "status", "expected", "got"), first[key], strict=True), n=n) for key, n in counts.most_common(N_CONFUSIONS)]
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
+def _report_row(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row for a report: JSON-safe, texts and containers cut to 200 characters."""
     return {key: _short(value) for key, value in row.items()}
 

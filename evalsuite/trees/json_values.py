@@ -674,10 +674,10 @@ class Quantity(NamedTuple):
 def parse_quantity(value: Any, *, unit: str = "", extra: Mapping[str, Any] | None = None, locale: str = "") -> Quantity | None:
     """Return the quantity of a number, a text or an object with `value` and `unit`, None if it is none."""
     if isinstance(value, dict):
-        given, value = value.get("unit"), value.get("value")
-        if isinstance(value, dict | list) or not isinstance(given, str | None):
+        own_unit, value = value.get("unit"), value.get("value")
+        if isinstance(value, dict | list) or not isinstance(own_unit, str | None):
             return None
-        unit = given or unit
+        unit = own_unit or unit
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value != value or value in (float("inf"), float("-inf")):
         return None
     text = plain_text(value if isinstance(value, str) else repr(value))

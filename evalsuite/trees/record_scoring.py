@@ -622,9 +622,8 @@ class Scoring:
         rows = self.walk(alternatives).sides(self.plan, value, "omission" if missing else "hallucination", "", ())
         reason = "no record was submitted" if missing else "gold has no such record"
         reason = extracted.reason if isinstance(extracted, Lost) else reason
-        shown = (gold, None) if missing else (None, extracted)
         precision, recall, f1 = totals.add(rows, failed=True)
-        return RecordResult(label, rows, shown[0], shown[1], precision, recall, f1, reason)
+        return RecordResult(label, rows, gold if missing else None, None if missing else extracted, precision, recall, f1, reason)
 
     def walk(self, alternatives: bool) -> Walk:
         dispatch = Dispatcher(self.registry)

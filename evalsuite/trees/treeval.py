@@ -1,8 +1,6 @@
 """Treeval: how well predicted JSON records match their references, as one score in [0, 1] and as a tree of metric results.
 
-A batch is scored column by column down the schema. All pairs of two lists are computed at once, as matrices of counters and leaf scores
-(expected items x predicted items): one matrix for each leaf of an item, never a walk for each pair of items. Matrices that are the same for
-all rows or columns are stored in that form (shape (1, m), (n, 1) or a plain number) and expanded only when combined with others.
+A batch is scored column by column down the schema.
 """
 
 import json
@@ -17,19 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evalsuite.core.errors import did_you_mean
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.runtime import without_collection
-from evalsuite.trees.assignment import best_assignment, block_assignments, block_sums
-from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
+from evalsuite.trees.assignment import best_assignment
+from evalsuite.trees.json_values import ABSENT, canonical_order
 from evalsuite.trees.treeval_counts import (
     NOTHING,
     BranchOutcome,
     Counts,
     LeafOutcome,
     Letters,
+    Options,
     Outcome,
     Row,
     Rows,
     RowStatus,
     bookkeeping,
+    cross_array,
     fits,
     flat_means,
     hierarchical_means,
@@ -37,9 +37,9 @@ from evalsuite.trees.treeval_counts import (
     leaf_entries,
     leaf_outcomes,
     not_an_object,
+    pair_weights,
     per_leaf_type,
     pick,
-    present,
     reference_raises,
     results_tree,
     scalars,
@@ -55,10 +55,8 @@ from evalsuite.trees.treeval_metrics import (
     Branch,
     CorpusMetric,
     DictArray,
-    ExactMatch,
     Leaf,
     LeafArray,
-    Levenshtein,
     Metric,
     Node,
     all_metrics,
@@ -83,253 +81,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 else:
     np = LazyModule("numpy")
-
-
-Cells = Any  # a number or an array that broadcasts to n x m
-Key = tuple[Leaf, int]  # a leaf and the position of one of its metrics
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How to score: the reference's way or the sound one, and the most cells (item pairs x leaves) of one pair of lists."""
-
-    compat: bool = False
-    max_cells: int = 40_000_000
-
-
-@dataclass(slots=True)
-class Cross:
-    """n x m pairs: the six counters, and for each (leaf, metric) the sum and the number of its scores."""
-
-    shape: tuple[int, int]
-    counts: list[Cells] = field(default_factory=lambda: [0.0] * 6)
-    scores: dict[Key, tuple[Cells, Cells]] = field(default_factory=dict)
-
-    def add_counts(self, counts: Sequence[Cells]) -> None:
-        self.counts = [a if isinstance(b, int | float) and b == 0 else a + b for a, b in zip(self.counts, counts, strict=True)]
-
-    def add_block(self, block: "Cross", rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Add the pairs of some rows and columns."""
-        whole = len(rows) == self.shape[0] and len(columns) == self.shape[1]
-
-        def placed(cells: Cells) -> Cells:
-            if whole or (isinstance(cells, int | float) and cells == 0):
-                return cells
-            full = np.zeros(self.shape)
-            full[np.ix_(rows, columns)] = cells
-            return full
-
-        self.add_counts([placed(cells) for cells in block.counts])
-        for key, (total, number) in block.scores.items():
-            before = self.scores.get(key, (0.0, 0.0))
-            self.scores[key] = (before[0] + placed(total), before[1] + placed(number))
-
-
-def cross_leaf(leaf: Leaf, want: Sequence[Any], got: Sequence[Any]) -> Cross:
-    """Compare every expected value with every predicted one; a container in place of a value gets the worst value."""
-    cross = Cross((len(want), len(got)))
-    fine = scalars(got)
-    for k, metric in enumerate(leaf.metrics):
-        if len(fine) == len(got):
-            raw = measured(metric, "matrix", want, got)
-        else:
-            raw = np.full(cross.shape, worst(metric))
-            raw[:, fine] = measured(metric, "matrix", want, [got[j] for j in fine])
-        cross.scores[leaf, k] = (raw if isinstance(metric, ExactMatch | Levenshtein) else _finite(raw), 1.0)
-    return cross
-
-
-def cross_items(branch: Branch, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
-    """Compare every expected item with every predicted one; null matches null, anything else that is no object lacks every key."""
-    cross = Cross((len(want), len(got)))
-    rows = list(range(len(want)))
-    objects = [j for j, item in enumerate(got) if isinstance(item, dict)]
-    if objects:
-        block = _cross_branch(branch, [{} if item is None else item for item in want], [got[j] for j in objects], options)
-        cross.add_block(block, rows, objects)
-    if len(objects) < len(got):
-        others = [j for j, item in enumerate(got) if not isinstance(item, dict)]
-        lacking = not_an_object(branch)
-        cross.add_block(Cross((len(rows), len(others)), list(lacking)), rows, others)
-        agreeing = [a - b for a, b in zip(Counts(predicted=1, tp_node=1), lacking, strict=True)]
-        nulls = [i for i in rows if want[i] is None], [j for j in others if got[j] is None]
-        cross.add_block(Cross((len(nulls[0]), len(nulls[1])), agreeing), *nulls)
-    return cross
-
-
-def _cross_branch(branch: Branch, want: Sequence[dict[str, Any]], got: Sequence[dict[str, Any]], options: Options) -> Cross:
-    cross = Cross((len(want), len(got)))
-    sizes = [len(item) for item in got]
-    same = len(set(sizes)) == 1
-    cross.add_counts([float(sizes[0]) if same else np.array([sizes], dtype=np.float64), 0, 0, 0, 0, 0])
-    for key, node in branch.children.items():
-        expected, predicted = [item.get(key) for item in want], [item.get(key, ABSENT) for item in got]
-        _add_bookkeeping(cross, node, expected, predicted)
-        rows, columns = present(expected), present(predicted)
-        if not rows or not columns:
-            continue
-        if isinstance(node, Leaf):
-            block = cross_leaf(node, pick(expected, rows), pick(predicted, columns))
-        else:
-            columns = [j for j in columns if fits(node, predicted[j])]
-            block = _cross_node(node, pick(expected, rows), pick(predicted, columns), options)
-        cross.add_block(block, rows, columns)
-    return cross
-
-
-def _cross_node(node: Node, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
-    if not want or not got:
-        return Cross((len(want), len(got)))
-    if isinstance(node, Branch):
-        return _cross_branch(node, want, got, options)
-    assert not isinstance(node, Leaf)
-    return _cross_lists(node, want, got, options)
-
-
-def _add_bookkeeping(cross: Cross, node: Node, want: Sequence[Any], got: Sequence[Any]) -> None:
-    """Add the counters of the pairs of one key, by predicted value against an expected value and against an expected null."""
-    if not want or not got:
-        return
-    if _plain(node, got) and type(None) not in set(map(type, want)):
-        cross.add_counts(bookkeeping(node, got[0], want[0]))
-        return
-    has_value = np.array([value is not None for value in want])
-    some = next((value for value in want if value is not None), None)
-    stand_in: Any = [] if isinstance(some, list) else some  # sizes of missed lists are added below
-    columns = [
-        np.array([bookkeeping(node, value, expected) for value in got], dtype=np.float64).reshape(len(got), 6)
-        for expected in (stand_in, None)
-    ]
-    chosen = np.where(has_value[:, None, None], columns[0][None], columns[1][None])
-    cross.add_counts([chosen[:, :, k] for k in range(6)])
-    wrong = np.array([value is not ABSENT and value is not None and not fits(node, value) for value in got])
-    if isinstance(some, list) and wrong.any():
-        sizes = np.array([sum(map(item_size, value)) if value else 0 for value in want], dtype=np.float64)
-        cross.add_counts([0, 0, sizes[:, None] * wrong[None, :], 0, 0, 0])
-
-
-def _plain(node: Node, got: Sequence[Any]) -> bool:
-    """Return whether every predicted value exists and is of the right container."""
-    kinds = set(map(type, got))
-    if kinds & {type(None), type(ABSENT)}:
-        return False
-    if isinstance(node, Leaf):
-        return not kinds & {dict, list}
-    return kinds == {dict if isinstance(node, Branch) else list}
-
-
-def _cross_lists(node: LeafArray | DictArray, want: Sequence[list[Any]], got: Sequence[list[Any]], options: Options) -> Cross:
-    """Compare lists inside items: all inner items against all, once, then one small assignment for each pair of lists."""
-    cross = Cross((len(want), len(got)))
-    want, got = ([_in_order(items, options) for items in side] for side in (want, got))
-    ends_w, ends_g = (np.cumsum([0, *map(len, side)]) for side in (want, got))
-    inner = cross_array(node, [x for items in want for x in items], [x for items in got for x in items], options)
-    keys = list(inner.scores)
-    sizes_w, sizes_g = (np.array([item_size(x) for items in side for x in items], dtype=np.float64) for side in (want, got))
-    cells = [*inner.counts, *(c for key in keys for c in inner.scores[key]), sizes_g, sizes_w[:, None]]
-    layers = np.array([np.broadcast_to(layer, inner.shape) for layer in cells])
-    totals = _matched_totals(node, layers, pair_weights(node, inner, options), (ends_w, ends_g), options)
-    if isinstance(node, LeafArray):  # one value, the mean, for each pair of lists
-        totals[6:-2] /= np.maximum(np.minimum(np.diff(ends_w)[:, None], np.diff(ends_g)[None, :]), 1)
-    whole_w, whole_g = (block_sums(size[None, :], np.array([0, 1]), ends)[0] for size, ends in ((sizes_w, ends_w), (sizes_g, ends_g)))
-    totals[0] += whole_g[None, :] - totals[-2]
-    totals[2] += whole_w[:, None] - totals[-1]
-    cross.add_counts(list(totals[:6]))
-    for k, key in enumerate(keys):
-        cross.scores[key] = (totals[6 + 2 * k], totals[7 + 2 * k])
-    return cross
-
-
-def _matched_totals(node: LeafArray | DictArray, layers: "Floats", weights: "Floats", ends: tuple[Any, Any], options: Options) -> "Floats":
-    """Sum each layer over the matched items of each pair of lists: layers x lists x lists. `ends` are the bounds of the lists."""
-    totals = np.zeros((len(layers), len(ends[0]) - 1, len(ends[1]) - 1))
-    if options.compat and not (isinstance(node, LeafArray) and len(node.item.metrics) == 1):
-        # More than the sum is read there, so it matters which of several best assignments is chosen.
-        for i, j in np.ndindex(totals.shape[1:]):
-            pairs = best_assignment(weights[ends[0][i] : ends[0][i + 1], ends[1][j] : ends[1][j + 1]])
-            totals[:, i, j] = layers[:, [ends[0][i] + a for a, _ in pairs], [ends[1][j] + b for _, b in pairs]].sum(axis=1)
-        return totals
-    # Weights above 0, so that as many pairs as possible are matched.
-    for above, left, down, chosen in block_assignments(weights - weights.min(initial=0.0) + 1.0, *ends):
-        matched = layers[:, down[:, None, :], chosen] * (chosen >= 0)
-        totals[:, above[:, None], left[None, :]] = matched.sum(axis=3)
-    return totals
-
-
-def _in_order(items: list[Any], options: Options) -> list[Any]:
-    return items if options.compat or len(items) < 2 else [items[i] for i in canonical_order(items)]
-
-
-def cross_array(node: LeafArray | DictArray, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
-    """Compare the items of two lists. Raises `TreeLimitError` for more cells (pairs x leaves) than the limit."""
-    n_leaves = max(1, node.item.n_leaves) if isinstance(node, DictArray) else len(node.item.metrics)
-    if len(want) * len(got) * n_leaves > options.max_cells:
-        sizes = f"{len(want):,} x {len(got):,} items x {n_leaves} leaves"
-        raise TreeLimitError(f"{sizes} are more than the {options.max_cells:,} cells of the limit max_cells", node.path)
-    if isinstance(node, DictArray):
-        return cross_items(node.item, want, got, options)
-    return cross_leaf(node.item, want, got)
-
-
-def pair_weights(node: LeafArray | DictArray, cross: Cross, options: Options) -> "Floats":
-    """Return the weight of each pair of items, n x m: the mean of the metrics for values, the pair's own score for objects."""
-    if isinstance(node, DictArray):
-        weights = _pair_scores(cross, options)
-    elif len(node.item.metrics) == 1:
-        (metric,) = node.item.metrics
-        raw, _ = cross.scores[node.item, 0]
-        if isinstance(metric, ExactMatch | Levenshtein):  # one division each: equal ratios are equal numbers, nothing is to be rounded
-            return np.broadcast_to(raw, cross.shape)
-        weights = raw if metric.higher_is_better or options.compat else -raw
-    else:
-        clip = not options.compat
-        each = [normalise(metric, cross.scores[node.item, k][0], clip=clip) for k, metric in enumerate(node.item.metrics)]
-        weights = sum(each) / len(each)
-    full: Floats = np.broadcast_to(weights, cross.shape)
-    return full if options.compat else np.round(full, 9)
-
-
-def _pair_scores(cross: Cross, options: Options) -> Cells:
-    """Return the score of each pair of objects: mean over metrics of the mean over leaves, times both F1."""
-    predicted, tp_node, fn_node, tp_leaf, fn_leaf, fp_leaf = cross.counts
-    f1_node, f1_leaf = _f1_cells(tp_node, predicted, tp_node + fn_node, 0.0), _f1_cells(tp_leaf, tp_leaf + fp_leaf, tp_leaf + fn_leaf, 1.0)
-    metrics: dict[str, Metric] = {}
-    totals: dict[str, list[Cells]] = {}
-    for (leaf, k), (total, number) in cross.scores.items():
-        name = leaf.metrics[k].name
-        metrics[name] = leaf.metrics[k]
-        sums = totals.setdefault(name, [0.0, 0.0])
-        mean: Cells
-        scored: Cells
-        if isinstance(number, float) and number == 1:
-            mean, scored = total, 1.0
-        else:
-            scored = np.asarray(number) > 0
-            mean = np.where(scored, total / np.maximum(number, 1), 0.0)
-        sums[0], sums[1] = sums[0] + mean, sums[1] + scored
-    value: Cells = 0.0
-    n_metrics: Cells = 0.0
-    for name, (total, number) in totals.items():
-        scored = np.asarray(number) > 0
-        value = value + scored * normalise(metrics[name], total / np.maximum(number, 1), clip=not options.compat)
-        n_metrics = n_metrics + scored
-    perfect = (predicted == tp_node) & (tp_node > np.zeros(1)) & (fn_node == 0) & (fn_leaf == 0) & (fp_leaf == 0)
-    return np.where(np.asarray(n_metrics) > 0, value / np.maximum(n_metrics, 1) * f1_node * f1_leaf, perfect)
-
-
-def _f1_cells(hit: Cells, given: Cells, wanted: Cells, empty: float) -> Cells:
-    """Return the harmonic mean of hit/given and hit/wanted, each `empty` for 0/0."""
-    rates = []
-    for whole in (given, wanted):
-        rate = np.asarray(hit / np.maximum(whole, 1))
-        rates.append(np.where(np.asarray(whole) > 0, rate, empty))
-    both = rates[0] + rates[1]
-    return np.where(both > 0, 2 * rates[0] * rates[1] / np.where(both > 0, both, 1), 0.0)
-
-
-def _finite(raw: "Floats") -> "Floats":
-    """Return the values, the largest floats for infinities."""
-    return raw if np.isfinite(raw).all() else np.nan_to_num(raw)
 
 
 FLAG_CONTAINER, FLAG_TYPE, FLAG_OBJECT = "wrong container", "wrong type", "not an object"
@@ -477,7 +228,7 @@ class Walk:
         fine = scalars(pairs.got)
         want, got = pick(pairs.want, fine), pick(pairs.got, fine)
         means: dict[str, float | None] = {}
-        shown: dict[str, dict[str, float | None]] = {}
+        entries: dict[str, dict[str, float | None]] = {}
         pooled: dict[str, tuple[CorpusMetric, Sequence[Any], Sequence[Any]]] = {}
         total = np.zeros(len(pairs.got))
         for metric in leaf.metrics:
@@ -489,9 +240,9 @@ class Walk:
                 pooled[metric.name] = metric, pairs.want, pairs.got
                 mean = metric.pooled(pairs.want, pairs.got)
             means[metric.name] = mean
-            shown[metric.name] = {metric.name: mean} if in_array else metric.summary(want, got, mean)
+            entries[metric.name] = {metric.name: mean} if in_array else metric.summary(want, got, mean)
         self.rows.later(partial(_leaf_rows, leaf, pairs, total / len(leaf.metrics)))
-        return LeafOutcome(leaf, means, shown, pooled)
+        return LeafOutcome(leaf, means, entries, pooled)
 
     def _array(self, node: LeafArray | DictArray, pairs: Pairs, *, in_array: bool) -> Outcome:
         """Align the items of each pair of lists, count the rest, and score all matched items together.

@@ -305,8 +305,7 @@ def all_metrics(more: "Mapping[str, Any] | Sequence[Any] | None", *, compat: boo
     """
     own: list[Metric] = [ExactMatch(compat=compat), ExactMatch(name="boolean_accuracy", compat=compat), Levenshtein(compat=compat)]
     known = {metric.name: metric for metric in own}
-    given = more.items() if isinstance(more, Mapping) else [(metric.name, metric) for metric in more or ()]
-    for name, entry in given:
+    for name, entry in more.items() if isinstance(more, Mapping) else [(metric.name, metric) for metric in more or ()]:
         metric = _leaf_metric(name, entry)
         low, high = metric.score_range
         if not float("-inf") < low < high < float("inf"):
