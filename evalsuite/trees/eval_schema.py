@@ -14,7 +14,7 @@ from typing import Any
 from evalsuite.core.errors import did_you_mean
 from evalsuite.trees.comparators import BUILTIN, OPTIONS, SHIPPED, Registry, UnknownNameError, check_transform, problem_of, unknown_options
 from evalsuite.trees.field_results import Notice, Notify, log_notice
-from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, choices, inspect
+from evalsuite.trees.json_values import DEFAULT_LIMITS, JSON_NAMES, TreeLimits, choices, inspect
 
 Entry = tuple[str, dict[str, Any]]
 KNOWN = ("compare", "skip", "transform", "align", "weight", "threshold", "required", "optional", "ignore")
@@ -429,7 +429,6 @@ def _collapse(value: Any, path: str, notify: Notify) -> Any:
 
 
 MAX_NODES = 100_000
-_BY_VALUE = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null", list: "array", dict: "object"}
 _COMPOSED = ("$ref", "anyOf", "oneOf", "allOf", "enum", "const")
 
 
@@ -565,7 +564,9 @@ class _Resolver:
             return
         names = [name for name in dict.fromkeys(types) if name != "null"]
         for branch in lazy:
-            declared = self.look_up_kept(branch)
+            name = branch["$ref"].removeprefix(DEFINITIONS)
+            pointer = next(pointer for pointer, kept in self.kept.items() if kept == name)
+            declared = self.look_up(pointer, []).get("type")
             names.extend(name for name in ([declared] if isinstance(declared, str) else declared or []) if name not in names)
         if "integer" in names and "number" in names:
             names.remove("integer")
@@ -575,11 +576,6 @@ class _Resolver:
                 _unite(host, branch)
         else:
             self.notify(Notice("collapsed", path, f"union became type {names}, compared as one value"))
-
-    def look_up_kept(self, branch: dict[str, Any]) -> Any:
-        name = branch["$ref"].removeprefix(DEFINITIONS)
-        pointer = next(pointer for pointer, kept in self.kept.items() if kept == name)
-        return self.look_up(pointer, []).get("type")
 
 
 def _unite(host: dict[str, Any], part: dict[str, Any]) -> None:
@@ -598,7 +594,7 @@ def _type_of_values(schema: dict[str, Any]) -> None:
     if "type" in schema or not ("enum" in schema or "const" in schema):
         return
     values = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
-    names = list(dict.fromkeys(_BY_VALUE.get(type(value), "string") for value in values))
+    names = list(dict.fromkeys(JSON_NAMES.get(type(value), "string") for value in values))
     schema["type"] = names[0] if len(names) == 1 else names
 
 
@@ -650,7 +646,6 @@ def annotate_xeval(schema: dict[str, Any], *, compat: bool = False) -> dict[str,
     return schema
 
 
-_NAMES = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (dict, "object"))
 MAX_ENUM = 12
 MIN_REPEATS = 3
 
@@ -687,7 +682,9 @@ class _Inference:
         present = [value for value in values if value is not None]
         if not present:
             return {"type": ["string", "null"]} if self.widen and values else {"type": "string"}
-        names = list(dict.fromkeys(map(_name, present)))
+        names = list(
+            dict.fromkeys(next((name for kind, name in JSON_NAMES.items() if isinstance(value, kind)), "string") for value in present)
+        )
         if len({"number" if name == "integer" else name for name in names}) > 1:
             self.notify(Notice("polymorphic", path or "<root>", f"values of several types: {', '.join(names)}"))
         found: dict[str, Any] = self.declared(names, present) if self.widen else {"type": names[0]}
@@ -713,17 +710,8 @@ class _Inference:
         elif found["type"] == "object":
             records = [value for value in present if isinstance(value, dict)]
             keys = sorted({key for record in records for key in record})
-            found["properties"] = {key: self.child(records, key, child_path(path, key, False)) for key in keys}
-
-    def child(self, records: list[dict[str, Any]], key: str, path: str) -> dict[str, Any]:
-        return self.schema([record[key] for record in records if key in record], path)
-
-
-def _name(value: Any) -> str:
-    for kind, name in _NAMES:
-        if isinstance(value, kind):
-            return name
-    return "string"
+            having = {key: [record[key] for record in records if key in record] for key in keys}
+            found["properties"] = {key: self.schema(column, child_path(path, key, False)) for key, column in having.items()}
 
 
 def as_json_schema(schema: Any) -> Any:

@@ -531,7 +531,7 @@ def field_details(result: RunResult) -> dict[str, Any]:
         ),
         "confusions": _confusions(wrong),
         "n_wrong": len(wrong),
-        "wrong": [_report_row(row) for row in wrong[:N_ROWS]],
+        "wrong": [{key: _short(value) for key, value in row.items()} for row in wrong[:N_ROWS]],
     }
 
 
@@ -611,12 +611,8 @@ def _confusions(wrong: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [dict(zip(("path", "status", "expected", "got"), first[key], strict=True), n=n) for key, n in counts.most_common(N_CONFUSIONS)]
 
 
-def _report_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row for a report: JSON-safe, texts and containers cut to 200 characters."""
-    return {key: _short(value) for key, value in row.items()}
-
-
 def _short(value: Any) -> Any:
+    """Return a value for a report: JSON-safe, texts and containers cut to 200 characters."""
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
     if value is None or isinstance(value, bool | int):

@@ -93,7 +93,7 @@ _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1
 
 
 def number_in_text(value: Any) -> Decimal | None:
-    """The number that a text is, written as JSON writes numbers; None for any other text and value."""
+    """Return the number that a text is in the notation of JSON; None for any other text or value."""
     return Decimal(value) if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value) else None
 
 
@@ -277,10 +277,6 @@ def _by_id(value: Any, id_field: str | None) -> Any:
     return sorted(value, key=lambda item: str(item[id_field]))
 
 
-def _are_numbers(*values: Any) -> bool:
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-
-
 def _apart(gold: Any, prediction: Any) -> Decimal:
     """Return the difference of two numbers, both as written and as `numeric` compares them, whichever is larger."""
     written = abs(Decimal(repr(gold)) - Decimal(repr(prediction)))
@@ -325,7 +321,7 @@ class _Distance:
             return self._largest((prediction[name], gold[name], None if fields is None else fields.get(name, {})) for name in gold)
         if isinstance(gold, list) and isinstance(prediction, list):
             return self._lists(prediction, gold, schema)
-        if _are_numbers(gold, prediction):
+        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in (gold, prediction)):
             return Decimal(0) if gold == prediction else _apart(gold, prediction)
         return Decimal(0) if same(gold, prediction) or (repr(gold), repr(prediction)) in self._accepted else _INFINITE
 
