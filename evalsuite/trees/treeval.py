@@ -382,11 +382,11 @@ def treeval_score(
     invented: Sequence[Any] = (),
     max_cells: int = MAX_CELLS,
 ) -> TreevalResult:
-    """The Treeval score of n predicted records against n references, and everything behind it.
+    """Return the Treeval score of n predicted records against n references, with its counters, means and rows.
 
     Any JSON value may be predicted: what does not fit the schema scores 0 and is flagged in the rows. The order of the batch, of keys and
     of list items never matters. `compat` gives the reference implementation's numbers instead (ties by position, a list or text in the
-    place of an object counted as it does, no clipping to (0, 1)); where the reference raises, it gives the sound ones.
+    place of an object counted as it does, no clipping to (0, 1)); if the reference raises, it gives the sound ones.
 
     Args:
         predictions: n predicted records.
@@ -402,6 +402,9 @@ def treeval_score(
         compat: whether to score as the reference implementation does.
         invented: predicted records without a reference: each costs precision by its nodes.
         max_cells: the most cells (item pairs x leaves) of one pair of lists.
+
+    Returns:
+        The score in [0, 1] (`TreevalResult.score`) and everything that it is made of.
 
     Raises:
         ValueError: no records, sequences of unequal length, a schema or metrics that cannot be used, a reference of the wrong shape.
