@@ -564,10 +564,7 @@ class _Resolver:
             return
         names = [name for name in dict.fromkeys(types) if name != "null"]
         for branch in lazy:
-            name = branch["$ref"].removeprefix(DEFINITIONS)
-            pointer = next(pointer for pointer, kept in self.kept.items() if kept == name)
-            declared = self.look_up(pointer, []).get("type")
-            names.extend(name for name in ([declared] if isinstance(declared, str) else declared or []) if name not in names)
+            names.extend(name for name in self.kept_types(branch["$ref"].removeprefix(DEFINITIONS)) if name not in names)
         if "integer" in names and "number" in names:
             names.remove("integer")
         host["type"] = names[0] if len(names) == 1 else names
@@ -576,6 +573,11 @@ class _Resolver:
                 _unite(host, branch)
         else:
             self.notify(Notice("collapsed", path, f"union became type {names}, compared as one value"))
+
+    def kept_types(self, name: str) -> list[str]:
+        """Return the types of the definition behind a reference that stays."""
+        declared = self.look_up(next(pointer for pointer, kept in self.kept.items() if kept == name), []).get("type")
+        return [declared] if isinstance(declared, str) else declared or []
 
 
 def _unite(host: dict[str, Any], part: dict[str, Any]) -> None:
