@@ -136,9 +136,9 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
         while (desk := judge.client.desk) is not None and read:
             waiting = []
             for one in read:
-                n_before = desk.n_told_to_wait
+                n_before = desk.n_waiting
                 result = _score(*one, helper)
-                if desk.n_told_to_wait > n_before:
+                if desk.n_waiting > n_before:
                     waiting.append(one)
                 else:
                     yield result

@@ -243,7 +243,7 @@ _GONE: Final = frozenset({400, 401, 403, 404, 410})
 
 
 class Desk:
-    """Queue of requests for a batch API. `n_told_to_wait` counts requests whose reply is not available yet.
+    """Queue of requests for a batch API. `n_waiting` counts requests whose reply is not available yet.
 
     Args:
         endpoint: provides key, address and retries.
@@ -256,7 +256,7 @@ class Desk:
         self._wanted: dict[str, Request] = {}
         self._replies: dict[str, Reply] = {}
         self._failed: dict[str, str] = {}
-        self.n_told_to_wait = 0
+        self.n_waiting = 0
 
     def reply(self, request: Request) -> Reply:
         """Return the reply from a batch; from the second time on it is `known`. Raises `FaultError`: wait, or the reason for no reply."""
@@ -267,7 +267,7 @@ class Desk:
         if key in self._failed:
             raise FaultError("JUDGE_FAILED", self._failed[key])
         self._wanted[key] = request
-        self.n_told_to_wait += 1
+        self.n_waiting += 1
         raise FaultError("JUDGE_FAILED", "waits for a batch")
 
     def settle(self) -> None:
