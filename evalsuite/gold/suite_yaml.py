@@ -137,7 +137,7 @@ def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
     fields, listed, unexecuted = dict[str, Any](name=name, extra={}), tuple[str, ...](), set[str]()
     for key, value, place in top_level(file, where):
         if key == "scorers":
-            listed = _bring_scorers(value, place, folder, unexecuted if not plugins else None)
+            listed = _load_scorers(value, place, folder, unexecuted if not plugins else None)
         elif key in _FIELDS:
             if key == "defaults" and isinstance(value, dict):
                 value = {name: parameters for name, parameters in value.items() if name not in unexecuted}
@@ -170,7 +170,7 @@ def _suite_of(fields: dict[str, Any], listed: tuple[str, ...], where: str) -> Su
     return Suite(**fields)
 
 
-def _bring_scorers(value: Any, where: str, folder: Path, unexecuted: set[str] | None) -> tuple[str, ...]:
+def _load_scorers(value: Any, where: str, folder: Path, unexecuted: set[str] | None) -> tuple[str, ...]:
     """Return the scorers in the list `scorers`, each a column of every instance; scorers that a suite defines are loaded.
 
     A suite defines one as `{shout: "python:my.py:shout"}`, with files relative to the gold folder, or as a metric with options:
@@ -182,7 +182,7 @@ def _bring_scorers(value: Any, where: str, folder: Path, unexecuted: set[str] | 
         brought = {entry: None} if isinstance(value, list) and isinstance(entry, str) else _mapping(entry, "scorers", where)
         for name, target in brought.items():
             if target is not None:
-                _bring_scorer(name, target, where, folder, unexecuted)
+                _load_scorer(name, target, where, folder, unexecuted)
             names.append(name)
     if not isinstance(value, list):
         return ()
@@ -204,7 +204,7 @@ def _known(name: str, where: str) -> registry.Scorer:
         raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
 
 
-def _bring_scorer(name: str, target: Any, where: str, folder: Path, unexecuted: set[str] | None) -> None:
+def _load_scorer(name: str, target: Any, where: str, folder: Path, unexecuted: set[str] | None) -> None:
     if isinstance(target, dict):
         try:
             SCORERS.register_metric(name, target)

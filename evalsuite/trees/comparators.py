@@ -304,8 +304,9 @@ def _tolerated(g: Any, e: Any, params: Params, *, compat: bool = False) -> Compa
 
 
 def number_or_text(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
-    """A field that may be a number or a text: a gold number as by `numeric`; a gold text that is a number ("500") equals every number and
-    text of that value (500, "500.00"), any other text only itself.
+    """Compare a field that may be a number or a text: a gold number as by `numeric`, a gold text that is a number by its value.
+
+    "500" equals every number and text of that value (500, "500.00"); any other text equals only itself.
     """
     if _is_number(gold):
         return numeric(gold, extracted, params)
