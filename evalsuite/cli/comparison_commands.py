@@ -110,7 +110,7 @@ def _load_named(names: Sequence[str], suite: str | None, runs: Path, **how: Any)
         if last is None:
             raise
     sides, notes = load(last)
-    return sides, [*notes, f"several suites have runs of these names: compared are those of {last}, which ran last (--suite says another)"]
+    return sides, [*notes, f"several suites have runs of these names: compared are those of {last}, which ran last (--suite names another)"]
 
 
 def samples_command(
@@ -317,7 +317,7 @@ def _check_rules(how: opt.Scoring, gold: Path) -> None:
     from evalsuite.readers.gold_files import find_spec
 
     if how.evaluator is not None and layout_of(find_spec(gold)) != how.evaluator:
-        hint = "a board goes by the ending of gold: gold.sql is bird-ex, gold.txt test-suite"
+        hint = "the ending of the gold file decides: gold.sql is bird-ex, gold.txt test-suite"
         raise UsageError(f"--rules {how.evaluator} is not what {gold} says", hint=hint)
 
 
@@ -354,13 +354,13 @@ def _publish(board: "Leaderboard", entries: "Sequence[Entry]", order: "SiteOrder
         return 0, ""
     from evalsuite.reports.site import build_site
 
-    said: list[str] = []
+    messages: list[str] = []
 
     def build() -> None:
         built = build_site(board, entries, order)
-        said.append(f"site in {order.folder}: {count_words(built.n_pages, 'page')} of submissions, {built.n_written} of them written anew")
+        messages.append(f"site in {order.folder}: {count_words(built.n_pages, 'page')} of submissions, {built.n_written} of them rewritten")
 
-    return int(write_fails(build)), "".join(said)
+    return int(write_fails(build)), "".join(messages)
 
 
 def _print_board(
@@ -396,7 +396,7 @@ def _rank(entries: Sequence["Entry"], memo: "DiskCache", runs: Path, *, by: str 
     from evalsuite.analysis.leaderboard.ranking import make_leaderboard
 
     if not entries and how["notes"]:
-        raise UsageError(f"there is nothing to rank: {how['notes'][-1]}", hint="`opens` and `closes` stand in board.yaml")
+        raise UsageError(f"there is nothing to rank: {how['notes'][-1]}", hint="`opens` and `closes` are keys of board.yaml")
     try:
         return make_leaderboard(entries, memo, by="scorer" if by == "scorer" else "group" if by else None, **how)
     except UsageError as error:
@@ -412,14 +412,14 @@ def _metadata_by_submission(path: Path) -> dict[str, dict[str, str]]:
 
     header, rows = read_named_rows(path)
     if "submission" not in header:
-        raise UsageError(f"{path}: no column 'submission'", hint=f"found: {', '.join(header)}; `submission` holds the folders' names")
+        raise UsageError(f"{path}: no column 'submission'", hint=f"found: {', '.join(header)}; `submission` contains the folders' names")
     found: dict[str, dict[str, str]] = {}
     for line, cells in rows:
         row = dict(zip(header, cells, strict=False))
         name = row.pop("submission", "")
         if not name:
-            raise UsageError(f"{path}:{line}: no submission is named", hint="the column `submission` holds the folder's name")
+            raise UsageError(f"{path}:{line}: no submission is named", hint="the column `submission` contains the folder's name")
         if name in found:
-            raise UsageError(f"{path}:{line}: {name!r} stands twice", hint="one line a submission")
+            raise UsageError(f"{path}:{line}: {name!r} occurs twice", hint="one line a submission")
         found[name] = {str(key): str(value) for key, value in row.items() if key and value}
     return found

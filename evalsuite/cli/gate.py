@@ -56,10 +56,10 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
         if debug:
             raise
         if isinstance(error, FileNotFoundError) and _has_no_working_directory():
-            _complain("the folder that you stand in is gone", "change to one that is there", arguments)
+            _complain("the current folder does not exist any more", "change to another folder", arguments)
             return EXIT_USAGE
         place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-        hint = "look whether the name is right, there is room, and you may read and write it" if place else "--debug shows where"
+        hint = "check the name, the free space and your permissions" if place else "--debug shows where"
         _complain(f"{place}{reason_of(error)}", hint, arguments)
         return EXIT_USAGE
     except Exception as error:  # the gate: an unexpected error gets its own exit code

@@ -139,8 +139,8 @@ def gold_review(
         if key == "q":
             break
         if key == "w":
-            says = {"author": author, "reason": "; ".join(one.reasons) or f"P(gold is wrong) = {one.p_wrong:.2f}", "evidence": evidence}
-            _append(read.folder / ERRATA_FILE, _new_entry(read, one.instance_id, says))
+            filled = {"author": author, "reason": "; ".join(one.reasons) or f"P(gold is wrong) = {one.p_wrong:.2f}", "evidence": evidence}
+            _append(read.folder / ERRATA_FILE, _new_entry(read, one.instance_id, filled))
             n_written += 1
             print(f"   written to {clean(str(read.folder / ERRATA_FILE))}")
     print(f"{n_written} entr{'y' if n_written == 1 else 'ies'} written, of {len(listed)} instances to look at")
@@ -198,8 +198,8 @@ def gold_errata(
     return EXIT_OK
 
 
-def _new_entry(gold: "Gold", instance_id: str, says: Mapping[str, str] | None = None) -> str:
-    """Return an entry for an instance with its hash; author, reason and evidence missing from `says` are left blank."""
+def _new_entry(gold: "Gold", instance_id: str, fields: Mapping[str, str] | None = None) -> str:
+    """Return an entry that waives an instance, with its hash; without `fields` author, reason and evidence are left blank."""
     from datetime import UTC, datetime, timedelta
 
     from evalsuite.gold.errata import instance_hash
@@ -209,15 +209,12 @@ def _new_entry(gold: "Gold", instance_id: str, says: Mapping[str, str] | None = 
     known = {instance.instance_id: instance for instance in gold.instances}
     until = (datetime.now(UTC) + timedelta(days=365)).date()
     name = json.dumps(instance_id, ensure_ascii=False)
-    if says is not None:
-        filled = "".join(f"  {key}: {json.dumps(text, ensure_ascii=False)}\n" for key, text in says.items())
-        waived = f"- id: {name}\n  gold: {json.dumps(instance_hash(gold, known[instance_id]))}\n  waive: true\n"
-        return f"{waived}{filled}  expires: {until.isoformat()}\n"
-    return (
-        f"- id: {name}\n  gold: {json.dumps(instance_hash(gold, known[instance_id]))}\n"
-        "  waive: true            # or patch: {gold: ...}, or evaluation: {func: ..., parameters: {...}}\n"
-        f"  author:\n  reason:\n  evidence: https://\n  expires: {until.isoformat()}\n"
-    )
+    waived = "  waive: true            # or patch: {gold: ...}, or evaluation: {func: ..., parameters: {...}}"
+    lines = [waived, "  author:", "  reason:", "  evidence: https://"]
+    if fields is not None:
+        lines = ["  waive: true", *(f"  {key}: {json.dumps(text, ensure_ascii=False)}" for key, text in fields.items())]
+    head = [f"- id: {name}", f"  gold: {json.dumps(instance_hash(gold, known[instance_id]))}"]
+    return "\n".join([*head, *lines, f"  expires: {until.isoformat()}", ""])
 
 
 def gold_check(
@@ -290,7 +287,7 @@ def gold_lint(
     for code in codes:
         opt.one_of(code, tuple(CODES), "--ignore")
     if write and not fix:
-        raise UsageError("--write goes with --fix", hint="look at the diff of --fix first")
+        raise UsageError("--write needs --fix", hint="look at the diff of --fix first")
     found = lint(gold, ignore=codes)
     if fix:
         shown = fixes.diff(found)
@@ -298,7 +295,7 @@ def gold_lint(
         if not shown:
             print("nothing here can be repaired without a choice", file=sys.stderr)
         elif write:
-            print(f"{fixes.write(found)} findings mended", file=sys.stderr)
+            print(f"{fixes.write(found)} findings repaired", file=sys.stderr)
         return EXIT_OK
     print_document(lint_document(found), form)
     return EXIT_GATE if found.count("error") or (strict and found.count("warning")) else EXIT_OK
@@ -395,19 +392,19 @@ def init_command(
             "no folder of gold given", hint="evalsuite init --gold-from DIR, a folder of CSV files; `evalsuite example DIR` plays"
         )
     tables = gold_tables(gold_from)
-    asked = read_questions(questions, list(tables)) if questions is not None else {}
+    texts = read_questions(questions, list(tables)) if questions is not None else {}
     target = _target(gold_from, to)
     template = target.with_name("submission_template")
     rules, chosen = infer_suite(tables, good, bad)
     parameters = {id_: one.parameters for id_, one in chosen.items()}
     stays = template.exists()
-    made = make_gold(tables, target, template, questions=asked, parameters=parameters, rules=rules)
+    made = make_gold(tables, target, template, questions=texts, parameters=parameters, rules=rules)
     n = len(made.ids)
     beside = "was there and stays as it is" if stays else "is a submission to fill in"
     print(clean(f"made {made.folder}: {n} instance{'s' * (n != 1)}, a table check each; {template} {beside}"))
     if left := sorted(f"{path.name}{'/' * path.is_dir()}" for path in gold_from.iterdir() if path not in tables.values()):
         print(clean(f"note: no CSV files, left out: {', '.join(left[:_MOST_FINDINGS])}{' ...' * (len(left) > _MOST_FINDINGS)}"))
-    if asked and made.unasked:
+    if texts and made.unasked:
         print(clean(f"note: no question for {', '.join(made.unasked[:_MOST_FINDINGS])}{' ...' * (len(made.unasked) > _MOST_FINDINGS)}"))
     for note in _choice_notes(rules, chosen):
         print(clean(note))
@@ -430,7 +427,7 @@ def _target(source: Path, to: Path | None) -> Path:
     if to is None and target.exists():
         target = Path(f"{source.resolve().name}_gold")
     if target.resolve().is_relative_to(source.resolve()):
-        raise UsageError(f"{target} would lie inside {source}", hint="stand in another folder, or name one by --to")
+        raise UsageError(f"{target} would be inside {source}", hint="run the command in another folder, or name one by --to")
     if target.exists():
         raise UsageError(f"{target} is there already", hint="--to names another folder")
     return target
@@ -456,20 +453,20 @@ def example_command(folder: Annotated[Path, Argument(metavar="DIR", help="a new 
         raise UsageError(f"{folder} is there already", hint="name a new folder")
     tables = {"orders": "customer,total\nAbebe,120.5\nBruun,80.0\nCosta,61.25\n", "stock": "item,left\nlamp,4\ndesk,0\n"}
     answers = {"orders": "customer,total\nCosta,61.25\nAbebe,120.5\nBruun,80.0\n", "stock": "item,left\nlamp,4\ndesk,1\n"}
-    asked = {"orders": "What did each customer order, in EUR?", "stock": "How many of each item are left?"}
-    source, handed_in = folder / "tables", folder / "submission"
+    texts = {"orders": "What did each customer order, in EUR?", "stock": "How many of each item are left?"}
+    source, submission = folder / "tables", folder / "submission"
     try:
         source.mkdir(parents=True)
         for id_, text in tables.items():
             (source / f"{id_}.csv").write_text(text, encoding="utf-8")
-        make_gold({id_: source / f"{id_}.csv" for id_ in tables}, folder / "gold", handed_in, questions=asked, parameters={})
+        make_gold({id_: source / f"{id_}.csv" for id_ in tables}, folder / "gold", submission, questions=texts, parameters={})
         for id_, text in answers.items():
-            (handed_in / id_ / f"{id_}.csv").write_text(text, encoding="utf-8")
+            (submission / id_ / f"{id_}.csv").write_text(text, encoding="utf-8")
         shutil.rmtree(source)
     except OSError as error:
         raise write_error(folder, error) from error
     print(clean(f"made {folder}: gold of 2 instances, and a submission that is right in one of them"))
-    print(clean(f"next: evalsuite {shlex.join(['run', str(handed_in), '--gold', str(folder / 'gold')])}"))
+    print(clean(f"next: evalsuite {shlex.join(['run', str(submission), '--gold', str(folder / 'gold')])}"))
     return EXIT_OK
 
 

@@ -201,10 +201,10 @@ def bundle_command(
     opt.load_plugins(plugin)
     _check_place(output)
     entry = _named_run("bundle", instance_id, run, runs, result_dir)
-    asked = entry.run.get("options", {}) if entry is not None else {}
+    options = entry.run.get("options", {}) if entry is not None else {}
     if entry is not None and any(one.instance_id == instance_id and one.detail("gold_from") == "query" for one in entry.results()):
         hint = f"evalsuite explain {instance_id} --run {entry.name}"
-        raise UsageError(f"{instance_id} was scored by the result of a gold query, and a bundle holds gold of files", hint=hint)
+        raise UsageError(f"{instance_id} was scored by the result of a gold query, and a bundle contains gold files", hint=hint)
     chosen = opt.rule(rules)
     with opt.trusted(*([gold or Path("gold")] if entry is None else [])):
         submission, gold_folder = _sides_to_show(entry, result_dir, gold, reveal)
@@ -212,9 +212,9 @@ def bundle_command(
             gold_folder,
             submission,
             instance_id,
-            rules=chosen or opt.rule(asked.get("rules")),
+            rules=chosen or opt.rule(options.get("rules")),
             isolation=opt.one_of(isolation, ("process", "none"), "--isolation"),
-            **{name: asked.get(name) for name in ("limits", "layout", "mode")},
+            **{name: options.get(name) for name in ("limits", "layout", "mode")},
         )
     with TempDir() as scratch:
         write(found, scratch)
@@ -349,7 +349,7 @@ def check_command(
     opt.share(fail_under, "--fail-under")
     read = {**reading.options(), "allow_programs": code.allow_programs}
     if name.startswith("-"):
-        raise UsageError(f"{name!r} stands before the name", hint="evalsuite check NAME, then its options")
+        raise UsageError(f"{name!r} is before the name", hint="evalsuite check NAME, then its options")
     code.load()
     # An evaluator of query pairs is a layout of gold; its verdict is the official one.
     evaluator = rules if rules in EVALUATORS and result_dir is not None else None

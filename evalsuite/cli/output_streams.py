@@ -74,7 +74,7 @@ def final_exit_code(code: int) -> int:
     failure = stdout_failure()
     if failure is None or isinstance(failure, BrokenPipeError):
         return code
-    print(f"error: cannot write to stdout: {failure.strerror}\nhint: make room; a run that was saved stands", file=sys.stderr)
+    print(f"error: cannot write to stdout: {failure.strerror}\nhint: free some space; a saved run is complete", file=sys.stderr)
     return code or 1
 
 

@@ -113,13 +113,13 @@ def check_prediction(
         raise UsageError("no gold given", hint=f"evalsuite check {name} --prediction {_metavar(entry)} --gold {_metavar(entry)}")
     warnings = [problem.message for problem in check_parameters(entry, parameters) if len(problem.blocks) < 2]
     try:
-        prediction, asked = _prediction(entry, predictions), _judge_of_file(judge)
+        prediction, judge_client = _prediction(entry, predictions), _judge_of_file(judge)
         # Files that need a parser are read in a worker.
         in_json = entry.marker.reads == "tree" and prediction.lower().endswith((".json", ".jsonl"))
-        if asked is None and (in_json or (entry.marker.gold_files is not None and entry.marker.reads != "tree")):
+        if judge_client is None and (in_json or (entry.marker.gold_files is not None and entry.marker.reads != "tree")):
             found = _score_in_sandbox(entry, prediction, parameters)
         else:
-            found = score(name, prediction, judge=asked, allow_programs=allow_programs, **parameters)
+            found = score(name, prediction, judge=judge_client, allow_programs=allow_programs, **parameters)
     except FaultError as error:
         hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
         raise UsageError(describe(error.fault), hint=hint) from None
@@ -154,14 +154,14 @@ def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, An
             copy = stack.enter_context(unnamed_copy(source, int(limits["file_bytes"])))
         words = (f"{__name__}:score_files", str(Path.cwd()), entry.name, prediction, parameters)
         try:
-            told = calls.call(*words, copy=copy, n_bytes=n_bytes)
+            fields = calls.call(*words, copy=copy, n_bytes=n_bytes)
         except FaultError as error:
             if error.fault.code != "TIMEOUT":
                 raise
             # As in a run, the official verdict alone may finish in time.
-            told = calls.call(*words, True, copy=copy, n_bytes=n_bytes)
-    faults = {key: None if told[key] is None else Fault(**told[key]) for key in ("fault", "strict_fault")}
-    return Score(**{**told, **faults})
+            fields = calls.call(*words, True, copy=copy, n_bytes=n_bytes)
+    faults = {key: None if fields[key] is None else Fault(**fields[key]) for key in ("fault", "strict_fault")}
+    return Score(**{**fields, **faults})
 
 
 def score_files(

@@ -129,7 +129,7 @@ class Moves:
         if last is None:
             return []
         before, score_before = last
-        moved = [f"{id_} {before.get(id_, 'not asked')} to {words}" for id_, words in now.items() if before.get(id_) != words]
+        moved = [f"{id_} {before.get(id_, 'absent')} to {words}" for id_, words in now.items() if before.get(id_) != words]
         moved += [f"{id_} is gone" for id_ in before if id_ not in now]
         return [f"moved: {id_list(moved)}", f"score: {score_before} to {score}"] if moved else ["moved: nothing"]
 
@@ -523,8 +523,8 @@ def run_command(
     place.named_once()
     if which.lf and saving.resume:
         raise UsageError("--lf chooses the instances itself", hint="remove --only, --filter, --group and --resume")
-    asked = {**which.options(gold), **how.options(), **reading.options(), **saving.options()}
-    options = upstream.over(RunOptions(**asked | {"layout": how.evaluator or reading.layout}))
+    values = {**which.options(gold), **how.options(), **reading.options(), **saving.options()}
+    options = upstream.over(RunOptions(**values | {"layout": how.evaluator or reading.layout}))
     if which.lf and not options.only:
         print("done: nothing failed in the last run of this gold")
         return EXIT_OK

@@ -62,10 +62,10 @@ def runs_list(
         tags = " ".join(f"#{tag}" for tag in entry.tags)
         print(clean(f"{entry.name}  {entry.suite}  {scores}  {part}{about} {tags}".rstrip()))
     if not found:
-        asked = (("--suite", suite), ("--model", model), ("--tag", tag), ("--since", since), ("--until", until.rstrip("~")))
-        said = " ".join(f"{option} {value!r}" for option, value in asked if value)
-        n = len(find_runs(runs)) if said else 0
-        print(clean(f"none of {n} runs in {runs} fits {said}" if n else f"no runs in {runs}"))
+        filters = (("--suite", suite), ("--model", model), ("--tag", tag), ("--since", since), ("--until", until.rstrip("~")))
+        named = " ".join(f"{option} {value!r}" for option, value in filters if value)
+        n = len(find_runs(runs)) if named else 0
+        print(clean(f"none of {n} runs in {runs} fits {named}" if n else f"no runs in {runs}"))
     _print_unreadable(runs, {entry.name for entry in found})
     return EXIT_OK
 
@@ -148,7 +148,7 @@ def _print_unreadable(runs: Path, known: set[str]) -> None:
     from evalsuite.runs.history import unreadable
 
     begun, damaged = unreadable(runs, known)
-    _tell([folder.name for folder in begun], "not finished: `evalsuite run ... --resume DIR` goes on, `runs prune --unfinished` deletes")
+    _tell([folder.name for folder in begun], "not finished: `evalsuite run ... --resume DIR` continues, `runs prune --unfinished` deletes")
     _tell_damaged([folder.name for folder in damaged])
 
 
@@ -409,7 +409,7 @@ def verify_command(
     with ProgressBar(hidden=json_) as progress:
         if Path(run).is_file():
             if sample is not None or seed is not None:
-                raise UsageError("--sample goes with a run", hint="of a receipt all is scored again: leave it out")
+                raise UsageError("--sample needs a run", hint="of a receipt all is scored again: leave it out")
             how = RunOptions(databases=databases, questions=questions, allow_programs=code.allow_programs, **workers.options())
             found = verify_receipt(Path(run), submission=submission, gold=gold, key=key, options=how, progress=progress)
         else:

@@ -184,7 +184,7 @@ def test_an_unreadable_file_is_named(capsys: Capture, tables: tuple[Path, Path])
         (["sales_001", "--gold_dir", "gold"], "error: no submission folder given"),
         (["sales_001", "--result_dir", "x", "--percentage"], "error: '--percentage' is not used with --result_dir"),
         (["sales_001", "--result_dir", "x", "--gold", "a", "--gold_dir", "b"], "error: the gold folder is given twice"),
-        (["--percentage", "number_match"], "error: '--percentage' stands before the name"),
+        (["--percentage", "number_match"], "error: '--percentage' is before the name"),
         (["string_match", "--prediction", "x", "--gold", "x", "--jsn"], "hint: did you mean '--json'?"),
         (["string_match", "--prediction", "x", "--gold", "x", "--fail-under", "2"], "error: --fail-under must be between 0 and 1"),
     ],

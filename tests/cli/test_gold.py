@@ -223,7 +223,7 @@ def test_the_diff_of_fix_can_be_applied_by_git(made: Made, tmp_path: Path, capsy
     [
         (["lint", "gold", "--format", "xml"], "--format cannot be 'xml'"),
         (["lint", "gold", "--ignore", "shortgold"], "--ignore cannot be 'shortgold'"),
-        (["lint", "gold", "--write"], "--write goes with --fix"),
+        (["lint", "gold", "--write"], "--write needs --fix"),
         (["check", "gold", "--fail-under", "7"], "--fail-under must be between 0 and 1"),
         (["contamination", "gold"], "no file to compare with"),
         (["contamination", "gold", "--against", "nowhere.txt"], "no such file: nowhere.txt"),

@@ -79,7 +79,7 @@ def test_examples_choose_the_parameters(place: Path, capsys: pytest.CaptureFixtu
         ([], "no folder of gold given"),
         (["--gold-from", "none"], "none: no such folder"),
         (["--gold-from", "empty"], "no CSV file in it"),
-        (["--gold-from", "src", "--to", "src/gold"], "src/gold would lie inside src"),
+        (["--gold-from", "src", "--to", "src/gold"], "src/gold would be inside src"),
         (["--gold-from", "src", "--questions", "bad.csv"], "bad.csv:2: no gold file for the id 'q9'"),
         (["--gold-from", "src", "--good", "empty"], "no example belongs to an instance"),
     ],

@@ -45,4 +45,4 @@ def test_standing_in_a_folder_that_is_gone(tmp_path: Path) -> None:
     command = [*EVALSUITE, "run", ROOT / "example_submission_folder", "--gold", ROOT / "gold", "--no-save"]
     shown = piped(["sh", "-c", 'rmdir ../gone; exec "$@"', "sh", *command], cwd=tmp_path / "gone")
     assert (shown.code, shown.raw) == (2, "")
-    assert "error: the folder that you stand in is gone\nhint: " in shown.errors
+    assert "error: the current folder does not exist any more\nhint: " in shown.errors

@@ -26,11 +26,11 @@ from evalsuite.analysis.gold_checks.generated_answers import (
     clear,
     edited,
     first_choice,
-    handed_in,
     number_mutants,
     number_variants,
     scrambled,
     size_of,
+    submitted_form,
     table_mutants,
     table_variants,
     text_mutants,
@@ -280,7 +280,7 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
     if entry.marker.reads in ("table", "tables", "database"):
         parameters["gold"] = _first_rows(parameters["gold"])
     random_ = random.Random(f"{options.seed} {task.instance.instance_id} {check.scorer}")
-    answers = _made(check, entry, parameters, options, random_)
+    answers = _answers_of(check, entry, parameters, options, random_)
     wanted = list(filter(options.wants, answers[1:]))[: options.most]
     if entry.marker.reads == "table" and options.queried:
         wanted += filter(options.wants, _of_queries(entry, parameters, options))
@@ -296,9 +296,9 @@ def _verdicts(task: Task, check: Check, options: AuditOptions) -> list[dict[str,
         for made in wanted:
             if options.is_over:
                 break
-            form = handed_in(made, _gold_of(made, parameters, entry.marker.reads))
+            form = submitted_form(made, _gold_of(made, parameters, entry.marker.reads))
             found.append((made, form, score(form, parameters)))
-        own = handed_in(answers[0], _gold_of(answers[0], parameters, entry.marker.reads))
+        own = submitted_form(answers[0], _gold_of(answers[0], parameters, entry.marker.reads))
         for made, form, taken in found:
             lines: dict[str, str] = {}
             for rule in RULES:
@@ -374,7 +374,7 @@ def _gold_of(made: GeneratedAnswer, parameters: Mapping[str, Any], reads: str) -
     return gold
 
 
-def _made(
+def _answers_of(
     check: Check, entry: Scorer, parameters: Mapping[str, Any], options: AuditOptions, random_: random.Random
 ) -> tuple[GeneratedAnswer, ...]:
     """Yield the answers of a check: gold itself, then wrong and right ones in turn, so that a short audit has both."""
@@ -491,7 +491,7 @@ def run_mutants(
                 edited.update(
                     {(task.instance.instance_id, i): (edit, connection) for i, edit in enumerate(_edits(file, connection, limits))}
                 )
-        return _given(databases, edited, scratch / "edited", until)
+        return _run_edits(databases, edited, scratch / "edited", until)
     finally:
         databases.close()
 
@@ -529,7 +529,7 @@ def _some_edits(sql: str, dialect: str) -> Iterator[QueryEdit]:
     yield from turns[:MOST_EDITS]
 
 
-def _given(
+def _run_edits(
     databases: Databases, edited: Mapping[tuple[str, int], tuple[QueryEdit, "Connection"]], place: Path, until: float | None
 ) -> dict[str, Queried]:
     from evalsuite.sql.query_pool import Query

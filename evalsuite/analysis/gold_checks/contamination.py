@@ -85,12 +85,13 @@ def _table_forms(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
     if len(table.columns) > 1:
         yield ", columns reversed", (*table.header[::-1], *(str(cell) for row in rows for cell in row[::-1] if cell is not None))
         yield ", column by column", tuple(str(cell) for column in table.columns for cell in column if cell is not None)
-    records = (piece for row in rows for name, cell in zip(table.header, row, strict=True) for piece in (name, _json_word(cell)))
+    records = (
+        piece
+        for row in rows
+        for name, cell in zip(table.header, row, strict=True)
+        for piece in (name, "null" if cell is None else str(cell))
+    )
     yield ", as JSON records", tuple(records)
-
-
-def _json_word(cell: Any) -> str:
-    return "null" if cell is None else str(cell)
 
 
 def _gold_text(instance: GoldInstance, part: str, value: Any) -> GoldText:

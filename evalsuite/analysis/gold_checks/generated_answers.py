@@ -99,7 +99,7 @@ def _quoted(table: Table) -> Table:
     return replace(table, header=tuple(rows[0]), columns=tuple(cells) or tuple([] for _ in rows[0]))
 
 
-def handed_in(made: GeneratedAnswer, gold: Any) -> Any:
+def submitted_form(made: GeneratedAnswer, gold: Any) -> Any:
     """Return the answer in the scorer's form: `gold` is a table, a list of tables or a database of them, or unused."""
     if not isinstance(made.value, Edit):
         return made.value

@@ -94,15 +94,9 @@ class Spot:
 
     def finding(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "", change: Any = None) -> LintFinding:
         """Return a finding at this check; `change` repairs its evaluation object."""
-        return LintFinding(
-            code=code,
-            where=self.check.where,
-            instance_id=self.instance.instance_id,
-            message=message,
-            hint=hint,
-            severity=severity,
-            change=Change(check=self.index, apply=change) if change is not None else None,
-        )
+        repair = Change(check=self.index, apply=change) if change is not None else None
+        place = {"where": self.check.where, "instance_id": self.instance.instance_id}
+        return LintFinding(code=code, message=message, hint=hint, severity=severity, change=repair, **place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,14 +133,18 @@ class Book:
     folder: Path
     spec: Path
     name: str
-    suite: Suite
-    limits: Mapping[str, int | float]
+    suite: Suite = field(default_factory=lambda: Suite(name=""))
+    limits: Mapping[str, int | float] = field(default_factory=resolve_limits)
     instances: list[GoldInstance] = field(default_factory=list)
     raw: dict[str, tuple[int, Obj]] = field(default_factory=dict)
     broken: list[LintFinding] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     unread: list[tuple[Spot, str, Fault]] = field(default_factory=list)
     make: gold_reader.MakeInstance = gold_reader.instance_of
+
+    def add_broken(self, code: str, where: str, id_: str | None, message: str, hint: str) -> None:
+        """Add a finding on a line that could not be read."""
+        self.broken.append(LintFinding(code=code, where=where, instance_id=id_ or "", message=message, hint=hint))
 
     def spots(self) -> Iterator[Spot]:
         """Yield every check of every instance, in file order."""
@@ -195,9 +193,9 @@ class Book:
     def _read(self, spot: Spot, file: str) -> Iterator[tuple[str, Table]]:
         """Yield (name in a database, table) of one gold file."""
         tabs = spot.check.parameters.get("condition_tabs")
-        parameters = {"gold": file, "condition_tabs": tabs if _are_names(tabs) else None}
-        id_ = spot.instance.instance_id
-        form = "database" if spot.reads == "database" else "table"
+        is_named = isinstance(tabs, list) and all(isinstance(name, str) for name in tabs)
+        parameters = {"gold": file, "condition_tabs": tabs if is_named else None}
+        form, id_ = "database" if spot.reads == "database" else "table", spot.instance.instance_id
         try:
             read = read_gold_files(form, parameters, folder=self.folder, instance_id=id_, limits=self.limits)["gold"]
         except FaultError as error:
@@ -208,10 +206,6 @@ class Book:
                 self.unread.append((spot, f"{file} {part}".strip(), table))
             else:
                 yield part, table
-
-
-def _are_names(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def reader_fault(error: FaultError) -> Fault:
@@ -250,18 +244,16 @@ def open_book(folder: Path) -> Book:
     """
     spec = find_spec(folder)
     name = f"{spec.resolve().parent.name}/{spec.name}"
-    broken: list[LintFinding] = []
+    laid_out, layout = layout_named(layout_of(spec)), Layout()
+    book = Book(folder=spec if is_alone(spec) else spec.parent, spec=spec, name=name, make=laid_out.maker(spec))
     try:
-        suite = read_suite(spec.parent)
-        limits = resolve_limits(suite.limits)
+        book.suite = read_suite(spec.parent)
+        book.limits = resolve_limits(book.suite.limits)
     except EvalsuiteError as error:
         where, _, message = error.message.partition(": ")
-        broken.append(LintFinding(code="bad-suite", where=where, instance_id="", message=message, hint=error.hint))
-        suite, limits = Suite(name=spec.resolve().parent.name), resolve_limits()
-    laid_out = layout_named(layout_of(spec))
-    make = laid_out.maker(spec)
-    book = Book(folder=spec if is_alone(spec) else spec.parent, spec=spec, name=name, suite=suite, limits=limits, broken=broken, make=make)
-    layout = Layout()
+        book.add_broken("bad-suite", where, "", message, error.hint)
+        book.suite = Suite(name=spec.resolve().parent.name)
+    limits = book.limits
     try:
         handle = open_trusted(spec, limit_bytes=limits["metadata_bytes"])
     except FaultError as error:
@@ -269,16 +261,7 @@ def open_book(folder: Path) -> Book:
     with handle:
         for entry in entries_of(laid_out)(handle, limits=limits, layout=layout):
             if entry.fault is not None:
-                where = f"{name}:{entry.line}"
-                broken.append(
-                    LintFinding(
-                        code="unreadable-line",
-                        where=where,
-                        instance_id=entry.instance_id or "",
-                        message=describe(entry.fault),
-                        hint=entry.hint,
-                    )
-                )
+                book.add_broken("unreadable-line", f"{name}:{entry.line}", entry.instance_id, describe(entry.fault), entry.hint)
             else:
                 _take(book, entry.line, entry.value or {})
     book.notes = [(line, text) for text, line in layout.notes.items()]
@@ -292,22 +275,11 @@ def _take(book: Book, line: int, value: Obj) -> None:
         instance = book.make(value, where, book.suite)
     except EvalsuiteError as error:
         code = "unknown-scorer" if "unknown scorer" in error.message else "bad-entry"
-        message = error.message.removeprefix(f"{where}: ")
-        book.broken.append(
-            LintFinding(code=code, where=where, instance_id=id_ if isinstance(id_, str) else "", message=message, hint=error.hint)
-        )
+        book.add_broken(code, where, id_ if isinstance(id_, str) else "", error.message.removeprefix(f"{where}: "), error.hint)
         return
     if instance.instance_id in book.raw:
-        first = book.raw[instance.instance_id][0]
-        book.broken.append(
-            LintFinding(
-                code="duplicate-id",
-                where=where,
-                instance_id=instance.instance_id,
-                message=f"duplicate instance, first on line {first}",
-                hint="give each instance its own id",
-            )
-        )
+        message = f"duplicate instance, first on line {book.raw[instance.instance_id][0]}"
+        book.add_broken("duplicate-id", where, instance.instance_id, message, "give each instance its own id")
         return
     book.instances.append(instance)
     book.raw[instance.instance_id] = (line, value)
@@ -326,14 +298,15 @@ _HIDDEN = ("Cf", "Cc", "Zl", "Zp", "Co", "Cn")
 
 def golds_of(spot: Spot) -> list[str]:
     """Return the text golds of a check, empty if they have another type."""
-    gold = spot.check.parameters.get("gold")
-    listed = [gold] if isinstance(gold, str) else gold if isinstance(gold, list) else []
-    return [item for item in listed if isinstance(item, str) and item]
+    return _texts_of(spot.check.parameters.get("gold"))
 
 
 def _excluded(spot: Spot) -> list[str]:
-    given = spot.check.parameters.get("exclude", ())
-    listed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    return _texts_of(spot.check.parameters.get("exclude", ()))
+
+
+def _texts_of(value: Any) -> list[str]:
+    listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return [item for item in listed if isinstance(item, str) and item]
 
 
@@ -539,9 +512,8 @@ def find_padded_cells(table: GoldTable) -> Iterator[LintFinding]:
         cells = _texts(table, index)
         padded = next((cell for cell in cells if cell != cell.strip() and not isinstance(_read(cell), int | Number)), None)
         if padded is not None:
-            yield table.finding(
-                "padded-cells", f"{table.column(index)} contains {padded!r} with a surrounding space", hint="remove the space"
-            )
+            message = f"{table.column(index)} contains {padded!r} with a surrounding space"
+            yield table.finding("padded-cells", message, hint="remove the space")
 
 
 def find_mixed_columns(table: GoldTable) -> Iterator[LintFinding]:
@@ -575,11 +547,8 @@ def find_indistinct_numbers(table: GoldTable) -> Iterator[LintFinding]:
     for index in table.needed:
         values = _values(table, index)
         if table.is_csv and any(isinstance(cell := _read(text), tuple) and cell[0] == "huge" for text in _texts(table, index)):
-            yield table.finding(
-                "overflow",
-                f"{table.column(index)} contains a number beyond the range of floats",
-                hint="the official rules read it as infinity",
-            )
+            message = f"{table.column(index)} contains a number beyond the range of floats"
+            yield table.finding("overflow", message, hint="the official rules read it as infinity")
         exact = [Decimal(value) if isinstance(value, int) else value.exact for value in values]
         finite = sorted({_float(value) for value in exact} - {math.inf})
         if any(isinstance(value, int) and abs(value) >= BIG for value in values):
@@ -705,7 +674,7 @@ def _explained(rows: Sequence[tuple[int, ...]], by: int, group: Sequence[int], u
 def find_columns_out_of_range(table: GoldTable) -> Iterator[LintFinding]:
     """Columns that gold does not have, and columns that are named twice or by a negative number."""
     n = len(table.table.columns)
-    wanted = _wanted(table)
+    wanted = _named_columns(table)
     for index in dict.fromkeys(wanted):
         if not -n <= index < n:
             message = f"condition_cols names column {index}, but the last one is {n - 1}"
@@ -717,7 +686,7 @@ def find_columns_out_of_range(table: GoldTable) -> Iterator[LintFinding]:
         yield table.finding("repeated-column", f"condition_cols {wanted} names a column twice", hint="name it once")
 
 
-def _wanted(table: GoldTable) -> list[int]:
+def _named_columns(table: GoldTable) -> list[int]:
     """Return the columns that the spec names for this table."""
     gold, tabs = table.spot.check.parameters.get("gold"), table.spot.check.parameters.get("condition_tabs")
     names = tabs if table.part and isinstance(tabs, list) else gold if isinstance(gold, list) else [gold]
@@ -787,12 +756,9 @@ def find_flat_columns(spot: Spot) -> Iterator[LintFinding]:
         return
     if len(gold) > 1 and given and all(isinstance(item, int) for item in given):
         message = f"one list of columns for {len(gold)} gold tables is used for each of them"
-        yield spot.finding(
-            "flat-columns",
-            message,
-            hint="write a list for each table",
-            change=lambda evaluation: evaluation["parameters"].update(condition_cols=[list(given) for _ in gold]),
-        )
+        changed = {"condition_cols": [list(given) for _ in gold]}
+        change = lambda evaluation: evaluation["parameters"].update(changed)  # noqa: E731
+        yield spot.finding("flat-columns", message, hint="write a list for each table", change=change)
 
 
 _NULLABLE = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BOOLEAN)")

@@ -234,7 +234,7 @@ class _AnswerValidator:
     def _fault(self, answer: Answer, value: str, form: str, check: Check | None) -> Fault | None:
         """Return what prevents a text or file from being read in a form, None if it can be read."""
         wanted = check.parameters.get("condition_tabs") if check is not None else None
-        names = wanted if form == "database" and _are_names(wanted) else None
+        names = wanted if form == "database" and (isinstance(wanted, list) and all(isinstance(name, str) for name in wanted)) else None
         # Workers have another working directory.
         place = (self.submission.folder.absolute(), answer.instance_id, dict(self.limits), self.inodes)
         # Only the current reference (dbt) reads views, so a view is a risk unless gold names that reference.
@@ -331,10 +331,6 @@ def _likely_forms(answer_type: str, value: str) -> tuple[str, ...]:
         return ("text",)
     ending = value.lower().rpartition(".")[2]
     return FORMS_BY_ENDING.get(ending, ("table",)) if answer_type == "file" else ("table",)
-
-
-def _are_names(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _lost_lines_and_notes(submission: Submission) -> tuple[list[Finding], list[str]]:

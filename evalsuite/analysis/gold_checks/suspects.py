@@ -661,8 +661,8 @@ def _voices(entries: Sequence[RunEntry]) -> list[int]:
     known: dict[tuple[str, str], int] = {}
     for i, entry in enumerate(entries):
         model = str(entry.metadata.get("model_name") or "")
-        said = entry.run.get("submission", {})
-        marks = [("files", str(said.get("hash") or said.get("folder"))), *([("model", model)] if model else [])]
+        recorded = entry.run.get("submission", {})
+        marks = [("files", str(recorded.get("hash") or recorded.get("folder"))), *([("model", model)] if model else [])]
         number = next((known[mark] for mark in marks if mark in known), i)
         known.update(dict.fromkeys(marks, number))
         numbers.append(number)
@@ -737,12 +737,12 @@ def _answers(
     entry: RunEntry, gold: Path | None, scores: Mapping[str, float | None], notes: list[str], *, isolation: str, jobs: int
 ) -> dict[str, tuple[str, str]]:
     """Return instance id -> (digest, words) of each wrong readable answer of a run; a note if the submission is gone or has changed."""
-    said, options = entry.run.get("gold", {}), entry.run.get("options", {})
+    recorded, options = entry.run.get("gold", {}), entry.run.get("options", {})
     try:
-        gold_folder = place_of(entry, said.get("folder"), gold, SPEC_PATTERN, "gold")
-        pattern = f"{METADATA_ARRAY}*" if said.get("layout", "original") == "original" else "*"
+        gold_folder = place_of(entry, recorded.get("folder"), gold, SPEC_PATTERN, "gold")
+        pattern = f"{METADATA_ARRAY}*" if recorded.get("layout", "original") == "original" else "*"
         folder = place_of(entry, entry.run.get("submission", {}).get("folder"), None, pattern, "submission")
-        read = read_gold(gold_folder, layout=said.get("layout"))
+        read = read_gold(gold_folder, layout=recorded.get("layout"))
         limits = resolve_limits(read.suite.limits, options.get("limits") or {})
         submission = read_submission_in_worker(folder, read, limits, mode=options.get("mode"), isolation=isolation)
     except EvalsuiteError as error:

@@ -260,7 +260,7 @@ def _ranked_row(
         values = [scores[name] for at in here if (name := table.ids[at]) in scores]
         return sum(values) / len(values) if values else None
 
-    handed_in = n - counts["missing"]
+    n_submitted = n - counts["missing"]
     return RankedRow(
         name=entry.name,
         rank=place["rank"] if place else None,
@@ -275,8 +275,8 @@ def _ranked_row(
         interval_method=place["method"] if place else "",
         official=mean("official"),
         strict=mean("strict"),
-        n_handed_in=handed_in,
-        coverage=handed_in / n,
+        n_handed_in=n_submitted,
+        coverage=n_submitted / n,
         faults={name: counts[name] for name in _FAULTS if counts[name]},
         by={**{name: mean_of_part(here) for name, here in parts.items()}, **run.further},
         metadata={**{key: str(value) for key, value in run.metadata.items()}, **entry.metadata},

@@ -172,8 +172,8 @@ def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSam
     """
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
-        said = _model_of(entry)
-        groups.setdefault(f"model {said}" if said and entry.scores is not None else f"entry {entry.name}", []).append(entry)
+        model = _model_of(entry)
+        groups.setdefault(f"model {model}" if model and entry.scores is not None else f"entry {entry.name}", []).append(entry)
     found, samples = [], dict[str, ModelSamples]()
     for key, own in groups.items():
         name = key.removeprefix("model ") if len(own) > 1 else own[0].name

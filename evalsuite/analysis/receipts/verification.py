@@ -51,53 +51,17 @@ from evalsuite.sql import is_embedded
 _OBJECT: Final = Mapping[str, Any]
 # Every key that a run.json may have, and its type; those in `_OPTIONAL` may be absent.
 _KEYS: Final[Mapping[str, Any]] = {
-    "schema_version": int,
-    "signature": str,
-    "options": _OBJECT,
-    "options.rules": Rule,
-    "options.only": list[str],
-    "options.filter": str | None,
-    "options.group": str | None,
-    "options.limits": Mapping[str, float],
-    "options.layout": str,
-    "options.mode": str,
-    "options.shard": str,
-    "options.live_gold": bool,
-    "options.as_of": str,
-    "options.questions": str,
-    "options.allow_programs": bool,
-    "options.invalid_as": Literal["zero"],
-    "options.ves": bool,
-    "submission": _OBJECT,
-    "submission.folder": str,
-    "submission.n_objects": int,
-    "submission.hash": str,
-    "gold": _OBJECT,
-    "gold.folder": str,
-    "gold.hash": str,
-    "gold.layout": str,
-    "summary": _OBJECT,
-    "corrections": _OBJECT,
-    "corrections.day": str,
-    "corrections.hash": str,
-    "corrections.applied": list[Mapping[str, Any]],
-    "groups": _OBJECT,
-    "judge": _OBJECT,
-    "sql": _OBJECT,
-    "living_gold": Mapping[str, Mapping[str, Any]],
-    "databases": Mapping[str, str],
-    "metadata": _OBJECT,
-    "notes": _OBJECT,
-    "warnings": list[str],
-    "receipt": _OBJECT,
-    "receipt.isolation": str,
-    "receipt.jobs": int,
-    "receipt.python": str,
-    "receipt.system": str,
-    "seconds": float,
-    "root": str,
-    "digests": _OBJECT,
-}
+    "schema_version": int, "signature": str, "options": _OBJECT, "options.rules": Rule, "options.only": list[str],
+    "options.filter": str | None, "options.group": str | None, "options.limits": Mapping[str, float], "options.layout": str,
+    "options.mode": str, "options.shard": str, "options.live_gold": bool, "options.as_of": str, "options.questions": str,
+    "options.allow_programs": bool, "options.invalid_as": Literal["zero"], "options.ves": bool, "submission": _OBJECT,
+    "submission.folder": str, "submission.n_objects": int, "submission.hash": str, "gold": _OBJECT, "gold.folder": str, "gold.hash": str,
+    "gold.layout": str, "summary": _OBJECT, "corrections": _OBJECT, "corrections.day": str, "corrections.hash": str,
+    "corrections.applied": list[Mapping[str, Any]], "groups": _OBJECT, "judge": _OBJECT, "sql": _OBJECT,
+    "living_gold": Mapping[str, Mapping[str, Any]], "databases": Mapping[str, str], "metadata": _OBJECT, "notes": _OBJECT,
+    "warnings": list[str], "receipt": _OBJECT, "receipt.isolation": str, "receipt.jobs": int, "receipt.python": str,
+    "receipt.system": str, "seconds": float, "root": str, "digests": _OBJECT,
+}  # fmt: skip
 # Keys of run.json about the maker and the making of a run, which cannot be verified later.
 OWN_WORDS: Final = ("receipt", "metadata")
 # The parts of a signature that name installed versions.
@@ -163,13 +127,13 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
     if not all(intact):
         return found, None
     # Matching digests do not show who made them: from here on, only files in the form of a run are read.
-    said, wrong = _run_of(run)
+    recorded, wrong = _run_of(run)
     rows, wrong_rows = _rows_of(results)
     if wrong or wrong_rows:
         return [_formed(RUN, wrong), _formed(RESULTS, wrong_rows)], None
     try:
         return found, Claims(
-            folder=folder, run=said, rows=tuple(whole_units(folder, rows, read=None if isolation == "none" else read_unit_columns))
+            folder=folder, run=recorded, rows=tuple(whole_units(folder, rows, read=None if isolation == "none" else read_unit_columns))
         )
     except OutputError as error:
         return [*found, Finding(name=UNITS, good=False, says="is not what was written", differs=(error.message,))], None
@@ -182,13 +146,13 @@ def _formed(name: str, wrong: list[str]) -> Finding:
 
 def _run_of(data: bytes) -> tuple[Mapping[str, Any], list[str]]:
     """Return (the object of a run.json, what is wrong with its form)."""
-    said = _object(data)
-    if said is None:
+    recorded = _object(data)
+    if recorded is None:
         return {}, ["not one JSON object with each key once"]
-    wrong = [f"unknown key {key!r}" for key in said if key not in _KEYS]
+    wrong = [f"unknown key {key!r}" for key in recorded if key not in _KEYS]
     for path, annotation in _KEYS.items():
         top, _, key = path.partition(".")
-        holder = said.get(top) if key else said
+        holder = recorded.get(top) if key else recorded
         if not isinstance(holder, dict):
             continue
         if (key or top) in holder:
@@ -196,7 +160,7 @@ def _run_of(data: bytes) -> tuple[Mapping[str, Any], list[str]]:
                 wrong.append(f"{path} must be {readable(annotation)}")
         elif path not in _OPTIONAL:
             wrong.append(f"{path} is missing")
-    return said, wrong
+    return recorded, wrong
 
 
 def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
@@ -206,22 +170,22 @@ def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
     rows = []
     for number, line in enumerate(lines, 1):
         # Some readers treat a bare CR as the end of a line.
-        said = _object(line) if b"\r" not in line else None
-        late = (said or {}).pop("strict_fault", None)
-        if said is None or said.keys() != _row_types().keys() or not _is_late(late):
+        recorded = _object(line) if b"\r" not in line else None
+        late = (recorded or {}).pop("strict_fault", None)
+        if recorded is None or recorded.keys() != _row_types().keys() or not _is_late(late):
             wrong.append(f"line {number}: not a result line")
             continue
-        unfit = [key for key, annotation in _row_types().items() if not fits(said[key], annotation)]
+        unfit = [key for key, annotation in _row_types().items() if not fits(recorded[key], annotation)]
         if unfit:
             wrong.append(f"line {number}: {', '.join(f'{key} must be {readable(_row_types()[key])}' for key in unfit)}")
             continue
-        rows.append(Result(**said, strict_fault=None if late is None else Fault(**late)))
+        rows.append(Result(**recorded, strict_fault=None if late is None else Fault(**late)))
     return tuple(rows), wrong
 
 
-def _is_late(said: Any) -> bool:
+def _is_late(recorded: Any) -> bool:
     """Whether a `strict_fault` is one that a run writes, or absent."""
-    return said is None or (fits(said, dict[str, str]) and said.keys() == {"code", "detail"} and said["code"] in FAULTS)
+    return recorded is None or (fits(recorded, dict[str, str]) and recorded.keys() == {"code", "detail"} and recorded["code"] in FAULTS)
 
 
 def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
@@ -229,17 +193,17 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
 
     `expected` is the run.json object as it must be, `places` are the folders of gold and submission that were checked.
     """
-    said = claims.run
+    recorded = claims.run
     yield from _of_making(claims)
-    then, now = (dict(part.partition(":")[::2] for part in each["signature"].split("|")) for each in (said, expected))
+    then, now = (dict(part.partition(":")[::2] for part in each["signature"].split("|")) for each in (recorded, expected))
     moved = [name for name in now if name in VERSIONS and then.get(name) != now[name]]
     yield from ((f"signature.{name}", f"{then.get(name, 'none')} then, {now[name]} now") for name in moved)
     for side, place in places.items():
-        if place.resolve() != Path(said[side]["folder"]).resolve():
-            yield f"{side}.folder", f"{said[side]['folder']}, checked was {place}"
-    yield from ((key, plain(said[key])) for key in ("judge", "sql", "living_gold", "databases") if key in said)
-    if "corrections" in said:
-        yield "corrections.day", f"{said['corrections']['day']}, the day of the errata"
+        if place.resolve() != Path(recorded[side]["folder"]).resolve():
+            yield f"{side}.folder", f"{recorded[side]['folder']}, checked was {place}"
+    yield from ((key, plain(recorded[key])) for key in ("judge", "sql", "living_gold", "databases") if key in recorded)
+    if "corrections" in recorded:
+        yield "corrections.day", f"{recorded['corrections']['day']}, the day of the errata"
     if signer := claimed_signer(claims.folder):
         yield "signed by", f"{signer}; --key FILE.pub requires the signature of a key"
     entry = read_run(claims.folder)
@@ -249,11 +213,11 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
 
 def _of_making(claims: Claims) -> Iterator[tuple[str, str]]:
     """Yield the claims about the maker and the making of the run."""
-    said = claims.run
+    recorded = claims.run
     for part in OWN_WORDS:
-        yield from ((f"{part}.{key}", value if isinstance(value, str) else plain(value)) for key, value in said[part].items())
-    yield from ((f"metadata.{key}", "not recorded") for key in METADATA_KEYS if key not in said["metadata"])
-    yield "seconds", f"{said['seconds']:g}, and those of each row"
+        yield from ((f"{part}.{key}", value if isinstance(value, str) else plain(value)) for key, value in recorded[part].items())
+    yield from ((f"metadata.{key}", "not recorded") for key in METADATA_KEYS if key not in recorded["metadata"])
+    yield "seconds", f"{recorded['seconds']:g}, and those of each row"
     if n_timed := sum("time_ratio" in row.details for row in claims.rows):
         yield "details.time_ratio", f"of {n_timed} {'row' if n_timed == 1 else 'rows'}"
 
@@ -268,27 +232,27 @@ def _number(text: str) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def are_numbers(said: Mapping[str, Any]) -> bool:
+def are_numbers(recorded: Mapping[str, Any]) -> bool:
     """Whether an object has the form of the errata's `corrected`: a status and the three numbers."""
     keys = ("status", "score", "official", "strict")
-    return said.keys() == set(keys) and all(fits(said[key], _row_types()[key]) for key in keys)
+    return recorded.keys() == set(keys) and all(fits(recorded[key], _row_types()[key]) for key in keys)
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
     """Return the JSON object in some bytes, None for anything else, or with a repeated key, which readers interpret differently."""
     try:
-        said = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
-        check_depth(said, _DEEPEST)
+        recorded = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
+        check_depth(recorded, _DEEPEST)
     except (ValueError, RecursionError):
         return None
-    return said if isinstance(said, dict) else None
+    return recorded if isinstance(recorded, dict) else None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    said = dict(pairs)
-    if len(said) < len(pairs):
+    recorded = dict(pairs)
+    if len(recorded) < len(pairs):
         raise ValueError("a key occurs twice")
-    return said
+    return recorded
 
 
 @cache
@@ -378,29 +342,14 @@ def replay_of(
 
 def _options(run: Mapping[str, Any]) -> RunOptions:
     """Return the options that a run.json names; raises `UsageError` for an invalid shard or day."""
-    said, day = run["options"], run.get("corrections", {}).get("day")
+    recorded, day = run["options"], run.get("corrections", {}).get("day")
     try:
         errata_day = date.fromisoformat(day) if day else None
     except ValueError:
         raise UsageError(f"corrections.day is not a day: {day!r}") from None
-    return RunOptions(
-        rules=said["rules"],
-        only=tuple(said["only"]),
-        pattern=said["filter"],
-        group=said["group"],
-        limits=said["limits"],
-        layout=said.get("layout"),
-        mode=said.get("mode"),
-        shard=parse_shard(said.get("shard")),
-        live_gold=said.get("live_gold", False),
-        as_of=said.get("as_of"),
-        allow_programs=said.get("allow_programs", False),
-        invalid_as=said.get("invalid_as"),
-        ves=said.get("ves", False),
-        errata_day=errata_day,
-        metadata=run["metadata"],
-        save=False,
-    )
+    same = {name: recorded[name] for name in ("rules", "group", "limits", *_OPTIONAL_OPTIONS) if name in recorded}
+    same |= {"only": tuple(recorded["only"]), "pattern": recorded["filter"], "shard": parse_shard(recorded.get("shard")), "questions": None}
+    return RunOptions(**same, errata_day=errata_day, metadata=run["metadata"], save=False)
 
 
 def chosen_in(run: Mapping[str, Any], gold: Gold) -> Rule | None:
@@ -461,12 +410,12 @@ def _with_time(row: Result, claimed: Result) -> Result:
 
 def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: Run | None) -> dict[str, Any]:
     """Return the run.json object that a run of these rows writes. What cannot be recomputed is taken from the run's claims."""
-    said, groups = claims.run, {task.instance.instance_id: task.instance.groups for task in replay.tasks}
+    recorded, groups = claims.run, {task.instance.instance_id: task.instance.groups for task in replay.tasks}
     why, contents = set(replay.outside.values()), file_contents(replay.submission)
-    living = said.get("living_gold", {}) if LIVING in why else {}
-    handed_in = [task.instance.instance_id for task in replay.tasks if task.answer is not None]
+    living = recorded.get("living_gold", {}) if LIVING in why else {}
+    submitted = [task.instance.instance_id for task in replay.tasks if task.answer is not None]
     clusters = replay.gold.suite.extra.get("clusters", ())
-    parts = dict(part.partition(":")[::2] for part in said["signature"].split("|")) if living else {}
+    parts = dict(part.partition(":")[::2] for part in recorded["signature"].split("|")) if living else {}
     signed = signature_of(replay.gold, chosen=replay.options.rules or replay.gold.suite.rules, limits=replay.limits,
                           living=str(parts.get("living", "")), programs=replay.options.allow_programs,
                           invalid_as=replay.options.invalid_as)  # fmt: skip
@@ -478,45 +427,45 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         options=replay.options,
         results=tuple(rows),
         summary=summarise(
-            rows, rules=replay.rules, groups=groups, submitted=handed_in, clusters=clusters, n_instances=len(replay.gold.instances)
+            rows, rules=replay.rules, groups=groups, submitted=submitted, clusters=clusters, n_instances=len(replay.gold.instances)
         ),
         groups=by_tag(replay.tasks),
-        judge=said.get("judge") if JUDGE in why else None,
-        sql=said.get("sql") if QUERY in why or replay.options.databases is not None else None,
+        judge=recorded.get("judge") if JUDGE in why else None,
+        sql=recorded.get("sql") if QUERY in why or replay.options.databases is not None else None,
         living_gold=living,
-        databases=said.get("databases"),
-        warnings=_warnings(replay, rows, said, again, living=bool(living)),
+        databases=recorded.get("databases"),
+        warnings=_warnings(replay, rows, recorded, again, living=bool(living)),
         folder=None,
-        receipt=said["receipt"],
-        corrections=_corrections(replay, rows, said, again),
+        receipt=recorded["receipt"],
+        corrections=_corrections(replay, rows, recorded, again),
         submission_hash=hash_of(contents),
         unsure=uncertain_instances(replay.tasks, rows, contents),
-        seconds=said["seconds"],
-        root=_root(replay, rows, said, contents, living=bool(living)),
+        seconds=recorded["seconds"],
+        root=_root(replay, rows, recorded, contents, living=bool(living)),
     ).to_json()
 
 
-def _root(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], contents: Mapping[str, str], *, living: bool) -> str:
+def _root(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, Any], contents: Mapping[str, str], *, living: bool) -> str:
     """Return the root; joined parts have none, and over gold from a query it is the run's own claim."""
-    if "shards" in said["receipt"]:
+    if "shards" in recorded["receipt"]:
         return ""
     if living:
-        return str(said.get("root", ""))
+        return str(recorded.get("root", ""))
     return root_of(replay.tasks, rows, read_gold_files(replay.gold.folder, replay.gold.spec_file).digests, contents)
 
 
-def _warnings(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], again: Run | None, *, living: bool) -> tuple[str, ...]:
+def _warnings(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, Any], again: Run | None, *, living: bool) -> tuple[str, ...]:
     """Return the warnings; those about gold from queries are the run's own claim."""
     if living:
-        return tuple(said["warnings"])
+        return tuple(recorded["warnings"])
     before, after = warnings_of(replay.gold, replay.submission, replay.tasks, rows), unapplied(replay.errata, replay.tasks)
     more = [text for text in (again.warnings if again is not None else ()) if text not in {*before, *after}]
     return (*before, *more, *after)
 
 
-def _corrections(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], again: Run | None) -> dict[str, Any]:
+def _corrections(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, Any], again: Run | None) -> dict[str, Any]:
     """Return the corrected score with its patched instances scored again; those that cannot be are as the run claims."""
-    claimed = {str(row.get("instance_id")): row.get("corrected") for row in said.get("corrections", {}).get("applied", ())}
+    claimed = {str(row.get("instance_id")): row.get("corrected") for row in recorded.get("corrections", {}).get("applied", ())}
     fresh = {row["instance_id"]: row["corrected"] for row in again.corrections.get("applied", ())} if again is not None else {}
     before = {row.instance_id: row for row in rows}
 
@@ -706,12 +655,12 @@ def _check_gold(claims: Claims, folder: Path, questions: Path | None) -> tuple[F
 
 def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation: str) -> tuple[Finding, Submission | None]:
     """Check whether the submission is what was scored; return it if readable."""
-    said, then = claims.run["options"], claims.run["submission"]["hash"]
+    recorded, then = claims.run["options"], claims.run["submission"]["hash"]
     if gold is None:
         return Finding(name="submission", good=False, says="was not checked: gold cannot be read"), None
     try:
-        limits = resolve_limits(gold.suite.limits, said["limits"])
-        read = read_submission_in_worker(folder, gold, limits, mode=said.get("mode"), isolation=isolation)
+        limits = resolve_limits(gold.suite.limits, recorded["limits"])
+        read = read_submission_in_worker(folder, gold, limits, mode=recorded.get("mode"), isolation=isolation)
         now = submission_hash(read)
     except EvalsuiteError as error:
         return Finding(name="submission", good=False, says=f"cannot be read: {error.message}"), None
@@ -770,24 +719,24 @@ def _beyond_this_machine(fresh: Mapping[str, Result], claims: Claims, *, program
 def _differing_rows(claimed: Sequence[Result], expected: Sequence[Result]) -> dict[str, list[str]]:
     """Return instance id -> the keys in which a row is not what it must be."""
     found = {}
-    for said, wanted in zip(claimed, expected, strict=True):
-        a, b = json.loads(result_line(said)), json.loads(result_line(wanted))
+    for recorded, wanted in zip(claimed, expected, strict=True):
+        a, b = json.loads(result_line(recorded)), json.loads(result_line(wanted))
         if keys := [key for key in {**a, **b} if plain(a.get(key)) != plain(b.get(key))]:
-            found[said.instance_id] = keys
+            found[recorded.instance_id] = keys
     return found
 
 
 def _scored_again(fresh: Mapping[str, Result], wrong: Mapping[str, Sequence[str]], replay: Replay) -> Finding:
-    said = f"{len(fresh)} of {len(replay.tasks)}"
+    recorded = f"{len(fresh)} of {len(replay.tasks)}"
     if wrong:
         differs = tuple(f"{name}: {', '.join(keys)}" for name, keys in wrong.items())
-        return Finding(name="scored again", good=False, says=f"{said}: not as it was", differs=differs)
-    return Finding(name="scored again", good=True, says=f"{said}: the same verdicts, reasons and details")
+        return Finding(name="scored again", good=False, says=f"{recorded}: not as it was", differs=differs)
+    return Finding(name="scored again", good=True, says=f"{recorded}: the same verdicts, reasons and details")
 
 
-def _check_record(expected: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[Finding]:
+def _check_record(expected: Mapping[str, Any], recorded: Mapping[str, Any]) -> Iterator[Finding]:
     """Check whether the numbers follow from the rows, and whether the rest is what a run of this gold and submission writes."""
-    wrong = sorted(_differing(_comparable(expected), _comparable(said)))
+    wrong = sorted(_differing(_comparable(expected), _comparable(recorded)))
     numbers = [key for key in wrong if key.partition(".")[0] in ("summary", "corrections", "groups")]
     others = [key for key in wrong if key not in numbers]
     says = "do not follow from the rows" if numbers else "follow from the rows"
@@ -810,11 +759,11 @@ def _comparable(run_: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _differing(expected: Mapping[str, Any], said: Mapping[str, Any], above: str = "") -> Iterator[str]:
+def _differing(expected: Mapping[str, Any], recorded: Mapping[str, Any], above: str = "") -> Iterator[str]:
     """Return the keys in which two objects differ, with those of nested objects: `summary.score`."""
-    for key in {**expected, **said}:
-        a, b = expected.get(key), said.get(key)
-        if key in expected and key in said and plain(a) == plain(b):
+    for key in {**expected, **recorded}:
+        a, b = expected.get(key), recorded.get(key)
+        if key in expected and key in recorded and plain(a) == plain(b):
             continue
         if isinstance(a, dict) and isinstance(b, dict) and not above:
             yield from _differing(a, b, f"{key}.")
@@ -876,44 +825,44 @@ def _moved_parts(signature: str, now: str) -> list[str]:
 
 
 def _read(file: Path) -> Mapping[str, Any]:
-    said = read_json(file)
-    if isinstance(said, dict) and all(isinstance(said.get(name), str) for name in _TEXTS) and isinstance(said.get("n_instances"), int):
-        return said
-    raise UsageError(
-        f"{file} is no receipt", hint="a receipt is the .json next to a page of `leaderboard --site`; for a run name its folder"
-    )
+    recorded = read_json(file)
+    kinds = {**dict.fromkeys(_TEXTS, str), "n_instances": int}
+    if isinstance(recorded, dict) and all(isinstance(recorded.get(name), kind) for name, kind in kinds.items()):
+        return recorded
+    hint = "a receipt is the .json next to a page of `leaderboard --site`; for a run name its folder"
+    raise UsageError(f"{file} is no receipt", hint=hint)
 
 
-def _options_of(said: Mapping[str, Any], gold: Path, options: RunOptions) -> RunOptions:
+def _options_of(recorded: Mapping[str, Any], gold: Path, options: RunOptions) -> RunOptions:
     """Return the options of the receipt's run, as far as its signature contains them."""
-    parts = dict(part.partition(":")[::2] for part in str(said["signature"]).split("|"))
+    parts = dict(part.partition(":")[::2] for part in str(recorded["signature"]).split("|"))
     limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}
     return replace(
-        options, rules=chosen_in(said, read_gold(gold)), limits=limits, invalid_as="zero" if parts.get("invalid") == "zero" else None
+        options, rules=chosen_in(recorded, read_gold(gold)), limits=limits, invalid_as="zero" if parts.get("invalid") == "zero" else None
     )
 
 
-def _is_submission(said: Mapping[str, Any], now: str, place: Path) -> Finding:
-    good = now == said["submission_hash"]
+def _is_submission(recorded: Mapping[str, Any], now: str, place: Path) -> Finding:
+    good = now == recorded["submission_hash"]
     return Finding(
         name="submission", good=good, says=f"{place} is what was submitted" if good else f"{place} is not what was submitted ({now})"
     )
 
 
-def _is_same(said: Mapping[str, Any], again: Run) -> Finding:
+def _is_same(recorded: Mapping[str, Any], again: Run) -> Finding:
     differs = [
         f"{name}: {then} then, {now} now"
-        for name, then, now in (("root", said["root"], again.root), ("score", said.get("score"), again.summary.score))
+        for name, then, now in (("root", recorded["root"], again.root), ("score", recorded.get("score"), again.summary.score))
         if then != now
     ]
     says = "gives the same verdict for every instance, and the same score" if not differs else "gives something else"
     return Finding(name="scored again", good=not differs, says=says, differs=tuple(differs))
 
 
-def _claims(said: Mapping[str, Any], shown: set[str]) -> Iterator[tuple[str, str]]:
+def _claims(recorded: Mapping[str, Any], shown: set[str]) -> Iterator[tuple[str, str]]:
     for name in (*_TEXTS, "score", "received"):
-        if name not in shown and said.get(name) is not None:
-            yield name, str(said[name])
+        if name not in shown and recorded.get(name) is not None:
+            yield name, str(recorded[name])
 
 
 def only_trusted(places: Sequence[Place], gold: Path, *, key: Path | None, isolation: str) -> list[Place]:
@@ -948,5 +897,5 @@ def _why_not(folder: Path, gold: Path, key: Path | None, isolation: str) -> str:
         there = gold_hash(spec.parent, spec)
     except EvalsuiteError as error:
         return error.message
-    said = claims.run["gold"]["hash"]
-    return "" if said == there else f"made with another gold ({said}, not {there})"
+    recorded = claims.run["gold"]["hash"]
+    return "" if recorded == there else f"made with another gold ({recorded}, not {there})"

@@ -83,7 +83,7 @@ def test_a_signed_receipt_and_other_files(receipt: Path, place: Path, capsys: py
     receipt.write_text(json.dumps({**json.loads(receipt.read_text()), **signed}))
     code, found = verified(receipt, capsys, *BOTH, "--key", "host.pub")
     assert (code, "seal" in found["claimed"]) == (0, False)
-    for words, why in ((["gold/suite.yaml"], "is no receipt"), ([str(receipt), "--sample", "2"], "--sample goes with a run")):
+    for words, why in ((["gold/suite.yaml"], "is no receipt"), ([str(receipt), "--sample", "2"], "--sample needs a run")):
         (place / "gold/suite.yaml").touch()
         assert main(["verify", *words]) == 2
         assert why in capsys.readouterr().err

@@ -51,7 +51,7 @@ def state(site: Path) -> dict[str, str]:
 
 def test_everything_is_there_and_every_link_leads_somewhere(place: Path, build: Callable[..., str]) -> None:
     """Board, JSON, feed, archive, a page and a receipt a submission; addresses are relative and lead to files; no script of the board."""
-    assert "3 pages of submissions, 3 of them written anew" in build("2026-11-21")
+    assert "3 pages of submissions, 3 of them rewritten" in build("2026-11-21")
     site = place / "site"
     for page in pages(site):
         links = Links(page)
