@@ -564,7 +564,7 @@ def _planted(pair: TablePair, alone: Sequence[int], name: str, random_: random.R
         cells: dict[int, Any] = {}
         for row, value in enumerate(pair.gold.columns[k]):
             wrong = plant(value, native)
-            if wrong is not NOTHING and _apart(value, wrong, native=native):
+            if wrong is not NOTHING and _differs(value, wrong, native=native):
                 cells[row] = wrong
             if len(cells) == MOST_CELLS_PLANTED:
                 break
@@ -573,7 +573,7 @@ def _planted(pair: TablePair, alone: Sequence[int], name: str, random_: random.R
             return
 
 
-def _apart(value: Any, wrong: Any, *, native: bool) -> bool:
+def _differs(value: Any, wrong: Any, *, native: bool) -> bool:
     """Whether two cells are certainly different; one more is within the tolerance of a large number that is written with decimals."""
     before, after = (number(cell, native=native) for cell in (value, wrong))
     if before is not None and after is not None and (decimals(before) or isinstance(value, float)):

@@ -130,13 +130,8 @@ def find_linked_files(book: Book) -> Iterator[LintFinding]:
         if place.is_symlink() and not place.resolve().is_relative_to(book.folder.resolve()):
             owner = place.relative_to(book.folder).parts[0]
             id_ = owner if owner in book.raw else ""
-            yield _found_at(
-                book,
-                "linked-file",
-                id_,
-                f"{place.relative_to(book.folder).as_posix()} is a link out of the gold folder",
-                "replace the link by the file",
-            )
+            message = f"{place.relative_to(book.folder).as_posix()} is a link out of the gold folder"
+            yield _found_at(book, "linked-file", id_, message, "replace the link by the file")
 
 
 def _found_at(book: Book, code: str, id_: str, message: str, hint: str) -> LintFinding:
@@ -365,9 +360,8 @@ def find_tree_faults(book: Book) -> Iterator[LintFinding]:
     for spot in book.spots():
         if spot.reads == "tree" and "gold" in spot.check.parameters:
             try:
-                read = read_gold_files(
-                    "tree", spot.check.parameters, folder=book.folder, instance_id=spot.instance.instance_id, limits=book.limits
-                )
+                where: dict[str, Any] = {"folder": book.folder, "instance_id": spot.instance.instance_id}
+                read = read_gold_files("tree", spot.check.parameters, limits=book.limits, **where)
             except FaultError as error:
                 fault = reader_fault(error)
                 missing = fault.code == "MISSING_FILE"
@@ -561,11 +555,9 @@ def _ignored(book: Book) -> Iterator[LintFinding]:
         given = instance.extra.get(IGNORE_KEY, [])
         for code in given if isinstance(given, list) else [given]:
             if code not in CODES:
-                message = f"{IGNORE_KEY} names {code!r}, which is not a finding code"
-                hint = did_you_mean(str(code), CODES)
-                yield LintFinding(
-                    code="unknown-ignore", where=instance.where, instance_id=instance.instance_id, message=message, hint=hint[:200]
-                )
+                message, hint = f"{IGNORE_KEY} names {code!r}, which is not a finding code", did_you_mean(str(code), CODES)[:200]
+                id_ = instance.instance_id
+                yield LintFinding(code="unknown-ignore", where=instance.where, instance_id=id_, message=message, hint=hint)
 
 
 _PER_BOOK: dict[str, Kind] = {**PER_BOOK, "unknown-ignore": Kind("warning", _ignored, "`lint_ignore` names a code that does not exist")}
@@ -600,12 +592,8 @@ class Lint:
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
         counts = {severity: self.count(severity) for severity in SEVERITIES}
-        return {
-            "n_instances": len(self.book.instances),
-            "counts": counts,
-            "n_ignored": self.n_ignored,
-            "findings": [found.to_json() for found in self.findings],
-        }
+        found = {"n_ignored": self.n_ignored, "findings": [one.to_json() for one in self.findings]}
+        return {"n_instances": len(self.book.instances), "counts": counts, **found}
 
 
 def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:

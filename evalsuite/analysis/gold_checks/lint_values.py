@@ -340,7 +340,7 @@ def find_golds_in_question(spot: Spot) -> Iterator[LintFinding]:
 
 
 def _question(spot: Spot) -> str:
-    return " ".join(str(said.get(key, "")) for said in (spot.instance.extra, spot.instance.question_entry) for key in QUESTIONS)
+    return " ".join(str(fields.get(key, "")) for fields in (spot.instance.extra, spot.instance.question_entry) for key in QUESTIONS)
 
 
 def find_excluded_golds(spot: Spot) -> Iterator[LintFinding]:
@@ -786,8 +786,8 @@ def find_odd_types(table: GoldTable) -> Iterator[LintFinding]:
 
 def find_quoted_names(table: GoldTable) -> Iterator[LintFinding]:
     """A gold table without `condition_tabs` whose name the reference cannot quote."""
-    asked = table.spot.check.parameters.get("condition_tabs")
-    if table.part and asked is None and needs_quotes(table.part):
+    named = table.spot.check.parameters.get("condition_tabs")
+    if table.part and named is None and needs_quotes(table.part):
         yield table.finding("quoted-name", "its name needs quotes, which the reference does not write", hint="rename the table")
 
 

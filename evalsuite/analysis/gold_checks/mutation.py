@@ -91,6 +91,10 @@ class Audited:
         line = hole.lines.get(rule, "")
         return line or f"{advice(hole.kind, rule, self.scorer, right=hole.right)} (no line that was tried closes it)"
 
+    def _hole_json(self, hole: Verdict, rule: Rule) -> dict[str, Any]:
+        about = {"kind": hole.kind, "right": hole.right, "rule": rule, "size": hole.size}
+        return {**about, "line": hole.lines.get(rule, ""), "advice": self.advice(hole, rule)}
+
     def to_json(self) -> dict[str, Any]:
         """Return as data: the counts, and each hole with its line."""
         rules: dict[str, Any] = {}
@@ -101,17 +105,7 @@ class Audited:
                 "n_wrong_taken": sum(one.fails(rule) for one in wrong),
                 "n_right": len(right),
                 "n_right_refused": sum(one.fails(rule) for one in right),
-                "holes": [
-                    {
-                        "kind": hole.kind,
-                        "right": hole.right,
-                        "rule": rule,
-                        "size": hole.size,
-                        "line": hole.lines.get(rule, ""),
-                        "advice": self.advice(hole, rule),
-                    }
-                    for hole in self.holes(rule)
-                ],
+                "holes": [self._hole_json(hole, rule) for hole in self.holes(rule)],
             }
         return {"instance_id": self.instance_id, "scorer": self.scorer, "where": self.where, "unfit": list(self.unfit), **rules}
 
@@ -165,21 +159,15 @@ class Audit:
     def to_json(self, rules: Rule) -> dict[str, Any]:
         """Return as data: totals by kind of answer, then each check, the weakest under `rules` first."""
         weakest = self.weakest(rules)
+
+        def counts(by_rule: Mapping[Rule, tuple[int, int]]) -> dict[str, Any]:
+            return {rule: {"n": n, "n_failed": failed} for rule, (failed, n) in by_rule.items()}
+
+        numbers = {"n_checks": len(self.checks), "n_answers": self.n_answers, "n_left": self.n_left}
         return {
-            "name": self.name,
-            "rules": rules,
-            "seed": self.seed,
-            "n_checks": len(self.checks),
-            "n_answers": self.n_answers,
-            "n_left": self.n_left,
-            "kinds": [
-                {"kind": kind, "right": right, **{rule: {"n": n, "n_failed": failed} for rule, (failed, n) in by_rule.items()}}
-                for (kind, right), by_rule in self.kinds().items()
-            ],
-            "sizes": [
-                {"size": size, **{rule: {"n": n, "n_failed": failed} for rule, (failed, n) in by_rule.items()}}
-                for size, by_rule in self.sizes().items()
-            ],
+            **{"name": self.name, "rules": rules, "seed": self.seed, **numbers},
+            "kinds": [{"kind": kind, "right": right, **counts(by_rule)} for (kind, right), by_rule in self.kinds().items()],
+            "sizes": [{"size": size, **counts(by_rule)} for size, by_rule in self.sizes().items()],
             "checks": [check.to_json() for check in (*weakest, *(check for check in self.checks if check not in weakest))],
             "untried": [{"check": name, "reason": why} for name, why in self.untried],
         }
@@ -298,33 +286,33 @@ def audit_gold(
     for one, check in work:
         (pairs if SCORERS.load(check.scorer).marker.reads == "query" else others).append((one, check))
     until = None if seconds is None else time.monotonic() + seconds
-    asked = _AuditTasks(gold, resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until))
+    audit_tasks = _AuditTasks(gold, resolve_limits(gold.suite.limits), AuditOptions(seed=seed, most=most, kinds=tuple(kinds), until=until))
     found = _AuditResults(gold)
     with TempDir() as scratch:
-        how: dict[str, Any] = {"limits": asked.limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
-        asked.queried = run_mutants(gold, work, scratch, folder=databases, **how)
-        for instance, check, pair in audit_pairs(gold, pairs, scratch, options=asked.asked, folder=databases, **how):
+        how: dict[str, Any] = {"limits": audit_tasks.limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
+        audit_tasks.queried = run_mutants(gold, work, scratch, folder=databases, **how)
+        for instance, check, pair in audit_pairs(gold, pairs, scratch, options=audit_tasks.options, folder=databases, **how):
             found.add(instance, check, pair.own, pair.verdicts, pair.untried)
         for instance, check in others:
             if until is not None and time.monotonic() > until:
                 break
             try:
-                asked.add(instance, check, scratch)
+                audit_tasks.add(instance, check, scratch)
             except NotAuditedError as why:
                 found.add(instance, check, None, (), str(why))
         pool = Pool(jobs=how["jobs"], isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
         with closing(pool):
-            _score(asked, pool, found, len(work), progress)
+            _score(audit_tasks, pool, found, len(work), progress)
     return found.audit(len(work), seed)
 
 
-def _score(asked: "_AuditTasks", pool: Pool, found: "_AuditResults", n_work: int, progress: Progress | None) -> None:
+def _score(audit_tasks: "_AuditTasks", pool: Pool, found: "_AuditResults", n_work: int, progress: Progress | None) -> None:
     """Score the generated answers of all tasks, as far as the time allows."""
-    until = asked.asked.until
-    for n, result in enumerate(pool.results(list(asked.tasks.values())), 1):
+    until = audit_tasks.options.until
+    for n, result in enumerate(pool.results(list(audit_tasks.tasks.values())), 1):
         of_check = result.details.get(KEY) or {"verdicts": []}
         if "untried" in of_check or of_check["verdicts"] or until is None:
-            found.add(*asked.about[result.instance_id], result, of_check.get("verdicts", ()), of_check.get("untried", ""))
+            found.add(*audit_tasks.about[result.instance_id], result, of_check.get("verdicts", ()), of_check.get("untried", ""))
         if progress is not None:
             progress(n + len(found.untried), n_work)
         if until is not None and time.monotonic() > until:
@@ -392,7 +380,7 @@ class _AuditTasks:
 
     gold: Gold
     limits: Mapping[str, int | float]
-    asked: AuditOptions
+    options: AuditOptions
     tasks: dict[str, Task] = field(default_factory=dict)
     about: dict[str, tuple[GoldInstance, Check]] = field(default_factory=dict)
     queried: Mapping[str, Queried] = field(default_factory=dict)
@@ -408,14 +396,14 @@ class _AuditTasks:
         # The name seeds the generated answers, so that an instance gets the same ones alone as among all.
         name = f"{instance.instance_id}.{check.scorer}.{_place(instance, check)}"
         # Answers of other instances; a few are enough.
-        random_ = random.Random(f"{self.asked.seed} {instance.instance_id}")
+        random_ = random.Random(f"{self.options.seed} {instance.instance_id}")
         self._golds = self._golds or all_golds(self.gold)
         texts, numbers = (tuple(random_.sample(golds, min(len(golds), MOST_OTHERS))) for golds in self._golds)
-        asked = replace(self.asked, texts=texts, numbers=numbers, queried=self.queried.get(instance.instance_id, ()))
+        options = replace(self.options, texts=texts, numbers=numbers, queried=self.queried.get(instance.instance_id, ()))
         rooted = replace(check, parameters=_rooted(check.parameters, self.gold.folder, instance.instance_id))
         self.about[name] = instance, check
         self.tasks[name] = Task(
-            instance=replace(instance, instance_id=name, checks=(rooted,), extra={KEY: asked}),
+            instance=replace(instance, instance_id=name, checks=(rooted,), extra={KEY: options}),
             answer=_answer_from_root(answer, instance.instance_id, name),
             gold_folder=self.gold.folder.absolute(),
             submission_folder=scratch,
@@ -615,14 +603,14 @@ def _tolerances(examples: _Examples, plan: dict[str, Any], distances: Mapping[in
         return
     whole = examples.distance({**plan, "abs_tol": _by_column(examples, distances, lambda value: value)})
     for least in (distances, {at: max(value, whole) for at, value in distances.items()} if whole < math.inf else distances):
-        for told in (_round_up, lambda value: value):
-            yield {**plan, "abs_tol": _by_column(examples, least, told)}
+        for rounding in (_round_up, lambda value: value):
+            yield {**plan, "abs_tol": _by_column(examples, least, rounding)}
 
 
-def _by_column(examples: _Examples, distances: Mapping[int, float], told: Any) -> dict[str, float]:
+def _by_column(examples: _Examples, distances: Mapping[int, float], rounding: Any) -> dict[str, float]:
     """Return tolerance by header, or by position if the headers are not unique names."""
     names = examples.names
-    return {names[at] if names[at] and names.count(names[at]) == 1 else str(at): told(value) for at, value in distances.items()}
+    return {names[at] if names[at] and names.count(names[at]) == 1 else str(at): rounding(value) for at, value in distances.items()}
 
 
 def _round_up(value: float) -> float:

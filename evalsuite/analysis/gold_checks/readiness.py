@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -117,14 +117,8 @@ class Validation:
 
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
-        return {
-            "ready": self.ready,
-            "n_answers": dict(self.n_answers),
-            "n_ready": self.n_ready,
-            "n_gold": self.n_gold,
-            "problems": [problem.to_json() for problem in self.problems],
-            "notes": list(self.notes),
-        }
+        counts = {"n_answers": dict(self.n_answers), "n_ready": self.n_ready, "n_gold": self.n_gold}
+        return {"ready": self.ready, **counts, "problems": [one.to_json() for one in self.problems], "notes": list(self.notes)}
 
 
 def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | None = None, mode: str | None = None) -> Validation:
@@ -262,12 +256,12 @@ class _AnswerValidator:
 
     def unknown(self) -> Iterator[Finding]:
         """Yield each id that gold lacks, the first few with their lines; their answers are not checked."""
-        kind, told = FAULTS["UNKNOWN_ID"], self.submission.unknown
-        for where, id_ in told:
+        kind, named = FAULTS["UNKNOWN_ID"], self.submission.unknown
+        for where, id_ in named:
             near = did_you_mean(id_, self.instances or ())
             hint = near if near.startswith("did") else kind.hint
             yield Finding(where=where, instance_id=id_, code="UNKNOWN_ID", message=kind.message, hint=hint)
-        if more := self.submission.n_unknown - len(told):
+        if more := self.submission.n_unknown - len(named):
             yield Finding(where=METADATA, instance_id="", code="UNKNOWN_ID", message=f"{more} more lines name such ids", hint=kind.hint)
 
     def absent(self) -> Iterator[Finding]:
@@ -295,15 +289,9 @@ def fault_and_note(
 ) -> tuple[tuple[str, str] | None, str]:
     """Return ((code, detail) of what prevents an answer from being read in a form, a note on its header). Runs in a worker."""
     try:
-        read = read_answer(
-            form,
-            answer_type=answer_type,
-            value=value,
-            files=files,
-            table_names=names,
-            limits=limits,
-            private=None if private is None else str(private),
-        )
+        place = None if private is None else str(private)
+        how: dict[str, Any] = {"files": files, "table_names": names, "limits": limits, "private": place}
+        read = read_answer(form, answer_type=answer_type, value=value, **how)
         if isinstance(read, UnreadTable):
             # Read to the end: the last rows may be broken.
             read.read()
@@ -335,13 +323,13 @@ def _likely_forms(answer_type: str, value: str) -> tuple[str, ...]:
 
 def _lost_lines_and_notes(submission: Submission) -> tuple[list[Finding], list[str]]:
     """Return (lines that cannot be assigned to an instance, notes on the rest)."""
-    told = {answer.where for answer in submission.answers.values() if answer.fault is not None}
+    reported = {answer.where for answer in submission.answers.values() if answer.fault is not None}
     lost, notes = [], []
     for note in submission.notes:
         match = _NOTE.fullmatch(note)
         if match is None or match[2] not in FAULTS:
             notes.append(note)
-        elif match[1] not in told:
+        elif match[1] not in reported:
             where, code, message = match.groups()
             lost.append(Finding(where=where, instance_id="", code=code, message=message, hint=FAULTS[code].hint))
     return lost, notes
@@ -387,15 +375,7 @@ class Unsatisfied:
 
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
-        return {
-            "instance_id": self.instance_id,
-            "scorer": self.scorer,
-            "rules": list(self.rules),
-            "code": self.code,
-            "reason": self.reason,
-            "where": self.where,
-            "reached": list(self.reached),
-        }
+        return asdict(self) | {"rules": list(self.rules), "reached": list(self.reached)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -422,19 +402,11 @@ class GoldCheck:
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
         c = self.ceiling
-        return {
-            "gold_hash": c.gold_hash,
-            "n_instances": c.n + c.n_untried,
-            "n_checks": self.n_checks,
-            "n_tried": c.n,
-            "official": c.official,
-            "strict": c.strict,
-            "unsatisfied": [one.to_json() for one in self.unsatisfied],
-            "untried": [one.to_json() for one in self.untried],
-            "below": list(self.below),
-            "excused": dict(self.excused),
-            "by_the_day": list(self.by_the_day),
-        }
+        counts = {"gold_hash": c.gold_hash, "n_instances": c.n + c.n_untried, "n_checks": self.n_checks, "n_tried": c.n}
+        counts |= {"official": c.official, "strict": c.strict}
+        refused = {name: [one.to_json() for one in getattr(self, name)] for name in ("unsatisfied", "untried")}
+        rest = {"below": list(self.below), "excused": dict(self.excused), "by_the_day": list(self.by_the_day)}
+        return {**counts, **refused, **rest}
 
 
 @dataclass(slots=True)
@@ -480,13 +452,13 @@ def check_gold(
     limits = resolve_limits(gold.suite.limits, limits or {})
     hash_ = gold_hash(gold.folder, gold.spec_file)
     jobs = jobs or default_jobs()
-    with TempDir() as scratch, closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as asked:
+    with TempDir() as scratch, closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as sql:
         tasks = [_task(instance, None, gold, scratch, limits) for instance in gold.instances]
-        by_the_day = [] if limits[CLOCK] else list(by_the_clock(tasks, asked.connections))
-        trials, untried = _trials(gold, asked.living_gold(tasks, submitted=False).tasks)
+        by_the_day = [] if limits[CLOCK] else list(by_the_clock(tasks, sql.connections))
+        trials, untried = _trials(gold, sql.living_gold(tasks, submitted=False).tasks)
         inodes = gold_inodes(gold.folder)
         with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes)) as pool:
-            _submit(trials, asked.sql_answers(pool.results, None, inodes).results, gold, scratch, limits, progress)
+            _submit(trials, sql.sql_answers(pool.results, None, inodes).results, gold, scratch, limits, progress)
     unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
     untried += [_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
     trials = [trial for trial in trials if all(trial is not other for other in unasked)]

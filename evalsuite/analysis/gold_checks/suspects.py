@@ -401,7 +401,7 @@ def outlook(votes: Votes, found: Mapping[str, Posterior]) -> Outlook:
         )
         for name in order
     )
-    return Outlook(submissions=submissions, n_wrong=n_wrong, says=_says(order, ranks[0], ranks[2], n_wrong))
+    return Outlook(submissions=submissions, n_wrong=n_wrong, says=_effect_of_corrections(order, ranks[0], ranks[2], n_wrong))
 
 
 def worth_of_a_look(own: Mapping[str, str], posterior: Posterior) -> float:
@@ -419,7 +419,7 @@ def _ranks(values: Mapping[str, Sequence[float]]) -> dict[str, int]:
     return {name: 1 + sum(other > mean for other in means.values()) for name, mean in means.items()}
 
 
-def _says(order: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], n_wrong: int) -> str:
+def _effect_of_corrections(order: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], n_wrong: int) -> str:
     if not n_wrong:
         return "no gold is expected to be wrong"
     golds = "the likeliest gold is" if n_wrong == 1 else f"the {n_wrong} likeliest golds are"

@@ -285,27 +285,14 @@ def _mean_result(results: Sequence[Result]) -> Result:
     raw = [value for result in results if (value := raw_value(result)) is not None]
     if raw:
         value = sum(raw) / len(raw)
-        return replace(
-            results[0],
-            status="scored",
-            score=None,
-            reason=f"{value:.4g}, the mean of {len(raw)} samples",
-            fault=None,
-            details={"raw": value},
-        )
+        reason = f"{value:.4g}, the mean of {len(raw)} samples"
+        return replace(results[0], status="scored", score=None, reason=reason, fault=None, details={"raw": value})
     if not judged:
         return results[0]
     n_right = sum(result.score == 1 for result in judged)
-    return replace(
-        judged[0],
-        status="scored",
-        score=mean([result.score for result in judged]),
-        official=mean([result.official for result in judged]),
-        strict=mean([result.strict for result in judged]),
-        reason=f"{n_right} of {len(judged)} samples right",
-        fault=None,
-        details=mean_unit_details(judged),
-    )
+    means: dict[str, Any] = {name: mean([getattr(result, name) for result in judged]) for name in ("score", "official", "strict")}
+    reason = f"{n_right} of {len(judged)} samples right"
+    return replace(judged[0], status="scored", reason=reason, fault=None, details=mean_unit_details(judged), **means)
 
 
 def read_rater(name: str, runs: Path) -> Rater:
@@ -406,12 +393,9 @@ class RaterAgreement:
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
         table = self.confusion
+        counts = {"raters": list(self.names), "n": self.n, "n_equal": self.n_equal, "observed": self.observed}
         return {
-            "raters": list(self.names),
-            "n": self.n,
-            "n_equal": self.n_equal,
-            "observed": self.observed,
-            "interval_95": list(self.interval),
+            **{**counts, "interval_95": list(self.interval)},
             "coefficients": [{"method": c.method, "value": c.value, "note": c.note} for c in self.coefficients],
             "confusion": {"labels": list(table.labels), "counts": [list(row) for row in table.counts]} if table else None,
             "disagreements": [one.to_json() for one in self.disagreements],
@@ -544,10 +528,7 @@ class Margins:
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
         return {
-            "run": self.name,
-            "rules": self.rules,
-            "n": self.n,
-            "score": self.score,
+            **{"run": self.name, "rules": self.rules, "n": self.n, "score": self.score},
             "steps": [{"tolerance": tolerance, "score": score} for tolerance, score in self.steps],
             "near": [{"instance_id": name, "score": score, "margin": margin} for name, score, margin in self.near],
         }

@@ -516,18 +516,10 @@ class Verified:
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as data."""
-        return {
-            "run": self.name,
-            "good": self.good,
-            "exit_code": self.exit_code,
-            "n_verified": self.n_verified,
-            "n_gold": self.n_gold,
-            "not_verified": dict(self.left_out),
-            "claimed": dict(self.claimed),
-            "findings": [finding.to_json() for finding in self.findings],
-            "notes": list(self.notes),
-            "seed": self.seed,
-        }
+        counts = {name: getattr(self, name) for name in ("good", "exit_code", "n_verified", "n_gold")}
+        claims = {"not_verified": dict(self.left_out), "claimed": dict(self.claimed)}
+        findings = [finding.to_json() for finding in self.findings]
+        return {"run": self.name, **counts, **claims, "findings": findings, "notes": list(self.notes), "seed": self.seed}
 
 
 def verify(
