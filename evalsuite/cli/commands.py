@@ -78,8 +78,12 @@ OPTIONS = (
 
 
 def page(width: int | None = None) -> str:
-    """Return the page, lines of at most `width` characters; None is the terminal's width, at most 100."""
-    width = max(40, min(100, (width or _terminal_width()) - 2))
+    """Return the page, lines of at most `width` characters; None is the terminal's width, at most 100, or 80 without a terminal."""
+    try:
+        width = width or int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
+    except (ValueError, OSError):
+        width = 80
+    width = max(40, min(100, width - 2))
     column = max(len(name) for name in (*dict(OPTIONS), *COMMANDS)) + 4
     lines = ["Usage: evalsuite [OPTIONS] COMMAND [ARGS]...", "", *("  " + line for line in _lines_of_words(ABOUT, width - 2))]
     groups = [(title, [(name, summary) for name, (_, summary) in rows.items()]) for title, rows in GROUPS.items()]
@@ -89,14 +93,6 @@ def page(width: int | None = None) -> str:
             first, *rest = _lines_of_words(text, width - column)
             lines += [f"  {name:<{column - 2}}{first}", *(" " * column + line for line in rest)]
     return "\n".join([*lines, "", "`evalsuite help COMMAND` explains a command.", ""])
-
-
-def _terminal_width() -> int:
-    """Return the columns of the terminal, 80 without one."""
-    try:
-        return int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
-    except (ValueError, OSError):
-        return 80
 
 
 def _lines_of_words(text: str, width: int) -> list[str]:

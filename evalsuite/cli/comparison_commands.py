@@ -26,7 +26,10 @@ from evalsuite.cli.showing import (
 )
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
+from evalsuite.gold.layouts import layout_of, read_gold
 from evalsuite.reports.record import count_words
+from evalsuite.reports.terminal import show
+from evalsuite.runs.history import last_suite_of, named_run
 
 if TYPE_CHECKING:
     from evalsuite.analysis.leaderboard.pairing import RunSide
@@ -72,7 +75,6 @@ def compare_command(
     from evalsuite.analysis.leaderboard.pairing import with_labels
     from evalsuite.reports.file_formats import as_json
     from evalsuite.reports.leaderboard_documents import comparison_document, comparison_verdict
-    from evalsuite.reports.terminal import show
 
     how.load()
     check_showing(output or (), reveal)
@@ -97,7 +99,6 @@ def compare_command(
 def _load_named(names: Sequence[str], suite: str | None, runs: Path, **how: Any) -> "tuple[list[RunSide], list[str]]":
     """Return (sides, notes) of runs of a suite or of any runs; of the suite that ran last if several have runs of these names."""
     from evalsuite.analysis.leaderboard.reliability import load_samples
-    from evalsuite.runs.history import last_suite_of
 
     def load(suite: str | None) -> "tuple[list[RunSide], list[str]]":
         own = names if suite is None else ["+".join(f"{suite}/{part}" for part in name.split("+")) for name in names]
@@ -204,7 +205,9 @@ class Publishing:
         from evalsuite.reports.site import RECEIVED, SiteOrder, board_before, check_site
 
         assert self.site is not None
-        folder, now = self.site.resolve(), _now()
+        # SOURCE_DATE_EPOCH makes builds repeatable.
+        epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+        folder, now = self.site.resolve(), datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
         check_site(folder)
         beside = [place / BOARD_FILE for place in (gold if gold.is_dir() else gold.parent, Path())]
         file = self.board or next((place for place in beside if place.is_file()), None)
@@ -218,12 +221,6 @@ class Publishing:
             before=board_before(folder, self.since, now.strftime("%Y-%m-%d")),
             admission=Admission(rules, self.private_folder / RECEIVED, now, teams=teams),
         )
-
-
-def _now() -> datetime:
-    """Return the time of the site: SOURCE_DATE_EPOCH for repeatable builds, or now."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
 
 
 class NotRankedError(EvalsuiteError):
@@ -313,7 +310,6 @@ def leaderboard_command(
 
 def _check_rules(how: opt.Scoring, gold: Path) -> None:
     """Raise `UsageError` if an evaluator of query pairs is requested for another layout of gold."""
-    from evalsuite.gold.layouts import layout_of
     from evalsuite.readers.gold_files import find_spec
 
     if how.evaluator is not None and layout_of(find_spec(gold)) != how.evaluator:
@@ -325,8 +321,6 @@ def _ids_to_score(order: "SiteOrder | None", gold: Path) -> tuple[str, ...]:
     """Return the ids to score now, empty for all."""
     if order is None or not order.rules.hides_half:
         return ()
-    from evalsuite.gold.layouts import read_gold
-
     return order.rules.shown_ids([instance.instance_id for instance in read_gold(gold).instances], order.now)
 
 
@@ -334,7 +328,6 @@ def _find_entries(
     folders: Sequence[Path], gold: Path, runs: Path, *, receipts: bool, key: Path | None, isolation: str
 ) -> "tuple[list[Place], list[str]]":
     """Return (submissions to rank, notes on those left out); runs of others only if they can be trusted."""
-    from evalsuite.runs.history import named_run
     from evalsuite.runs.leaderboard_entries import find_places
 
     if receipts:
@@ -369,7 +362,6 @@ def _print_board(
     """Write and print the board; return the exit code."""
     from evalsuite.reports.file_formats import as_json
     from evalsuite.reports.leaderboard_documents import board_last_line, leaderboard_document
-    from evalsuite.reports.terminal import show
 
     code = EXIT_GATE if any(row.fault for row in board.rows) else EXIT_OK
     if code == EXIT_OK and not allow_unscored and any(row.rank is None for row in board.rows):

@@ -16,6 +16,8 @@ from evalsuite.cli import options as opt
 from evalsuite.cli.showing import ProgressBar, print_document
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, write_error
+from evalsuite.gold.layouts import convert, read_gold
+from evalsuite.runs.history import one_run
 
 if TYPE_CHECKING:
     from evalsuite.analysis.gold_checks.mutation import Inferred
@@ -87,7 +89,6 @@ def gold_suspects(
     """List instances with possibly wrong gold: submissions agree against it, none solves it, or better submissions do worse."""
     from evalsuite.analysis.gold_checks.suspects import suspects
     from evalsuite.reports.analysis_documents import suspects_document
-    from evalsuite.runs.history import one_run
 
     opt.load_plugins(plugin)
     entries = [one_run(name, runs) for name in run]
@@ -114,8 +115,6 @@ def gold_review(
     """
     from evalsuite.analysis.gold_checks.suspects import suspects
     from evalsuite.gold.errata import ERRATA_FILE, read_errata
-    from evalsuite.gold.layouts import read_gold
-    from evalsuite.runs.history import one_run
 
     if not evidence.startswith(("http://", "https://")):
         raise UsageError(f"evidence must be a link, found {evidence!r}", hint="--evidence https://... to where it is shown")
@@ -177,7 +176,6 @@ def gold_errata(
 ) -> int:
     """Show which entries of gold.errata.yaml are applied, stale or expired; or print a template entry for an instance."""
     from evalsuite.gold.errata import ERRATA_FILE, read_errata
-    from evalsuite.gold.layouts import read_gold
 
     opt.load_plugins(plugin)
     read = read_gold(gold)
@@ -311,7 +309,6 @@ def gold_contamination(
 ) -> int:
     """Measure how much of gold (questions, answers, tables in any format) and its canaries is in text files, such as training data."""
     from evalsuite.analysis.gold_checks.contamination import CANARY, GoldText, contamination, gold_texts, text_files
-    from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.reports.analysis_documents import contamination_document
 
@@ -340,8 +337,6 @@ def gold_convert(
     gold: GoldFolder, out: Annotated[Path, Option(help="the folder to write, new or empty", metavar="DIR")], layout: opt.Layout = None
 ) -> int:
     """Convert gold of the Spider 2.0 Lite or Snow layout to the original layout, with identical verdicts."""
-    from evalsuite.gold.layouts import convert
-
     done = convert(gold, out, layout=layout)
     for note in done.notes:
         print(clean(f"note: {note}"))
@@ -349,18 +344,7 @@ def gold_convert(
     return EXIT_OK
 
 
-gold_commands = opt.Group(
-    {
-        "check": gold_check,
-        "audit": gold_audit,
-        "lint": gold_lint,
-        "suspects": gold_suspects,
-        "review": gold_review,
-        "errata": gold_errata,
-        "contamination": gold_contamination,
-        "convert": gold_convert,
-    }
-)
+gold_commands = opt.Group.of(gold_check, gold_audit, gold_lint, gold_suspects, gold_review, gold_errata, gold_contamination, gold_convert)
 
 
 _MOST_FINDINGS = 5
@@ -577,4 +561,4 @@ def _print_schema(schema: dict[str, Any]) -> int:
     return EXIT_OK
 
 
-schema_commands = opt.Group({"infer": schema_infer, "resolve": schema_resolve, "annotate": schema_annotate, "check": schema_check})
+schema_commands = opt.Group.of(schema_infer, schema_resolve, schema_annotate, schema_check)

@@ -14,7 +14,11 @@ from evalsuite.cli import options as opt
 from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, write_error
+from evalsuite.core.status import check_level, level_for, redact, redact_evidence
 from evalsuite.core.types import EVALUATORS, Rule
+from evalsuite.gold.layouts import read_gold
+from evalsuite.runs.history import one_run, submission_folder
+from evalsuite.runs.run_options import RunOptions
 
 if TYPE_CHECKING:
     from evalsuite.analysis.explain.smallest_case import Bundle
@@ -126,10 +130,7 @@ def _explain_instance(
     questions: Path | None,
 ) -> tuple[str, dict[str, Any]]:
     """Return (reveal level, why an instance is wrong, as data); its saved result counts, or it is scored now."""
-    from evalsuite.core.status import level_for
-    from evalsuite.gold.layouts import read_gold
     from evalsuite.runs.rescoring import questions_of
-    from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run
 
     saved: Mapping[str, Any] = entry.run if entry is not None else {}
@@ -166,7 +167,6 @@ def evidence(
 ) -> dict[str, Any]:
     """Return why an instance is wrong, as data at a reveal level. Raises what reading the submission raises."""
     from evalsuite.analysis.explain.instance_evidence import explain_results
-    from evalsuite.core.status import redact_evidence
 
     saved = {instance_id: result}
     how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "known": gold}
@@ -208,14 +208,9 @@ def bundle_command(
     chosen = opt.rule(rules)
     with opt.trusted(*([gold or Path("gold")] if entry is None else [])):
         submission, gold_folder = _sides_to_show(entry, result_dir, gold, reveal)
-        found = bundle(
-            gold_folder,
-            submission,
-            instance_id,
-            rules=chosen or opt.rule(options.get("rules")),
-            isolation=opt.one_of(isolation, ("process", "none"), "--isolation"),
-            **{name: options.get(name) for name in ("limits", "layout", "mode")},
-        )
+        how: dict[str, Any] = {name: options.get(name) for name in ("limits", "layout", "mode")}
+        how |= {"rules": chosen or opt.rule(options.get("rules")), "isolation": opt.one_of(isolation, ("process", "none"), "--isolation")}
+        found = bundle(gold_folder, submission, instance_id, **how)
     with TempDir() as scratch:
         write(found, scratch)
         again = scored(scratch, rules=chosen)
@@ -228,8 +223,6 @@ def bundle_command(
 
 def _named_run(command: str, instance_id: str, run: str | None, runs: Path, result_dir: Path | None) -> "RunEntry | None":
     """Return the named run, None if none is named. Raises `UsageError` without a submission, or for an unknown run."""
-    from evalsuite.runs.history import one_run
-
     if run is None and result_dir is None:
         hint = f"evalsuite {command} {instance_id} --run RUN, or --result_dir FOLDER"
         raise UsageError("no run and no submission given", hint=hint)
@@ -238,8 +231,6 @@ def _named_run(command: str, instance_id: str, run: str | None, runs: Path, resu
 
 def _sides_to_show(entry: "RunEntry | None", result_dir: Path | None, gold: Path | None, reveal: str | None) -> tuple[Path, Path]:
     """Return the submission and gold folders. Raises `UsageError` if one is gone, or gold's cells must not be shown."""
-    from evalsuite.core.status import level_for
-    from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.paths import SPEC_PATTERN
     from evalsuite.runs.rescoring import place_of
 
@@ -388,7 +379,6 @@ def _sides_to_check(
     if run_name is None:
         assert submission is not None
         return submission, (*folders, Path("gold"))[0], rules, read
-    from evalsuite.runs.history import one_run, submission_folder
     from evalsuite.runs.rescoring import questions_of
 
     entry = one_run(run_name)
@@ -404,11 +394,9 @@ def _check_instance(
     name: str, submission: Path, gold: Path, rules: Rule | None, read: dict[str, Any], *, level: str | None, explain: bool, as_json: bool
 ) -> float | None:
     """Score an instance, print it at its reveal level, with `explain` also the explanation; return its score."""
-    from evalsuite.core.status import check_level, level_for, redact
     from evalsuite.reports.explain_documents import explanation_document
     from evalsuite.reports.score_text import instance_text
     from evalsuite.runs.run_files import result_line
-    from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run
 
     check_level(level)

@@ -80,6 +80,11 @@ class Group(NamedTuple):
     commands: Mapping[str, Callable[..., int]]
     default: str | None = None
 
+    @classmethod
+    def of(cls, *functions: Callable[..., int], default: str | None = None) -> "Group":
+        """Return the group of functions that are named after group and command: `gold_check` is `check`."""
+        return cls({function.__name__.partition("_")[2]: function for function in functions}, default)
+
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
     """Replace each parameter that is a group of options by the options of the group, for the parser.

@@ -262,15 +262,6 @@ def _instance_ids(context: Any) -> Iterator[str]:
     return (instance.instance_id for instance in _instances(context))
 
 
-def _group_names(context: Any) -> Iterator[str]:
-    return (group for instance in _instances(context) for group in instance.groups)
-
-
-def _instance_ids_and_scorers(context: Any) -> Iterator[str]:
-    yield from _scorers(context)
-    yield from _instance_ids(context)
-
-
 _BY_METAVAR: dict[str, Values] = {
     "RUN": _run_names,
     "[RUN]": _run_names,
@@ -281,8 +272,8 @@ _BY_METAVAR: dict[str, Values] = {
     "ID": _instance_ids,
     "ID,...": _instance_ids,
     "ID|GOLD": _instance_ids,
-    "ID|SCORER": _instance_ids_and_scorers,
-    "TAG": _group_names,
+    "ID|SCORER": lambda context: (*_scorers(context), *_instance_ids(context)),
+    "TAG": lambda context: (group for instance in _instances(context) for group in instance.groups),
 }
 # By command and parameter, if the metavar is not specific enough.
 _OF_PARAMETERS: dict[tuple[str, str], Values] = {

@@ -21,6 +21,7 @@ from evalsuite.cli import options as opt
 from evalsuite.cli.showing import ProgressBar, Showing, print_document, run_report, with_write_failures, write_all, write_fails
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
+from evalsuite.core.status import default_level, kind_of, lacks_setup, redact, sign_of
 
 if TYPE_CHECKING:
     from evalsuite.core.types import Submission
@@ -119,7 +120,6 @@ class Moves:
 
     def since_last(self, record: "Record") -> list[str]:
         """Return lines of changed instances (`moved: sales_004 wrong to right`) and of the score."""
-        from evalsuite.core.status import kind_of, sign_of
         from evalsuite.reports.record import id_list, score_words
 
         kinds = [(result.instance_id, kind_of(result), result.score) for result in record.results]
@@ -396,7 +396,6 @@ class Gates:
 
         A missed gate has precedence over instances that cannot be judged here because a judge, connection, database or extra is missing.
         """
-        from evalsuite.core.status import lacks_setup
         from evalsuite.reports.record import coverage, percent, score_words, unjudged_words
 
         s = run.summary
@@ -530,7 +529,11 @@ def run_command(
         return EXIT_OK
     with _start_fork_server(place, saving) as fork_server, place.local(gold, options, samples=reading.samples) as (folder, options):
         if shown.reference_files:
-            _check_reference_files(folder)
+            from evalsuite.reports import check_writable
+            from evalsuite.reports.file_formats import reference_places
+
+            for path in reference_places(folder):
+                check_writable(path)
         if reading.samples is not None:
             refuse_with_samples(which, saving, shown)
             return score_samples(folder, gold, options, gates, shown, reading.samples, fork_server)
@@ -634,7 +637,6 @@ def _run_to_end(
 
 def _report_first_failure(failure: FirstFailure, gold: Path, level: str | None) -> int:
     """Show the instance that ended the run; return the exit code of a missed gate."""
-    from evalsuite.core.status import default_level, redact
     from evalsuite.core.types import Result
     from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.score_text import instance_text
@@ -660,15 +662,6 @@ def _for_github(run: "Run", record: "Record", *, is_green: bool) -> Iterator[Non
         print(workflow_command("notice", f"{coverage(record.summary)} scored"))
     with fence_commands(sys.stdout):
         yield
-
-
-def _check_reference_files(folder: Path) -> None:
-    """Raise the errors of writing the reference's files before scoring."""
-    from evalsuite.reports import check_writable
-    from evalsuite.reports.file_formats import reference_places
-
-    for path in reference_places(folder):
-        check_writable(path)
 
 
 def _write_reference_files(record: "Record", result_dir: Path, level: str | None) -> None:

@@ -23,9 +23,22 @@ from evalsuite.cli.showing import (
 )
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
+from evalsuite.core.status import check_level, default_level, lacks_setup, redact
 from evalsuite.core.types import Rule
-from evalsuite.reports.record import count_words, percent, score_words, unjudged_words
-from evalsuite.runs.history import find_runs, one_run, remove_run, tag_run
+from evalsuite.reports.record import count_words, percent, record_of_entry, redact_record, score_words, unjudged_words
+from evalsuite.runs.history import (
+    Policy,
+    find_runs,
+    left_behind,
+    one_run,
+    outdated,
+    remove,
+    remove_run,
+    submission_folder,
+    tag_run,
+    unreadable,
+)
+from evalsuite.runs.run_options import RunOptions
 
 if TYPE_CHECKING:
     from evalsuite.core.types import Result
@@ -72,7 +85,6 @@ def runs_list(
 
 def runs_show(run: opt.RunName, runs: opt.RunsFolder = opt.RUNS) -> int:
     """Show one run: its metadata, its numbers, and the contexts of its answers if saved."""
-    from evalsuite.runs.history import submission_folder
     from evalsuite.runs.submission_reader import read_contexts
 
     entry = one_run(run, runs)
@@ -118,8 +130,6 @@ def runs_prune(
     runs: opt.RunsFolder = opt.RUNS,
 ) -> int:
     """List the runs that a policy would delete, or with --yes delete them. Tagged runs and the best run of each suite are kept."""
-    from evalsuite.runs.history import Policy, left_behind, outdated, remove
-
     _check_day("--before", before)
     policy = Policy(keep=keep, before=before.replace("-", ""), keeps_best=not drop_best, unfinished=unfinished)
     entries, folders = outdated(runs, policy), left_behind(runs, policy)
@@ -145,8 +155,6 @@ def _check_day(option: str, day: str) -> None:
 
 def _print_unreadable(runs: Path, known: set[str]) -> None:
     """Print to stderr which folders of a list are unreadable, and what to do."""
-    from evalsuite.runs.history import unreadable
-
     begun, damaged = unreadable(runs, known)
     _tell([folder.name for folder in begun], "not finished: `evalsuite run ... --resume DIR` continues, `runs prune --unfinished` deletes")
     _tell_damaged([folder.name for folder in damaged])
@@ -162,12 +170,11 @@ def _tell(names: Sequence[str], is_what: str) -> None:
         print(clean(f"note: {', '.join(names[:3])}{more}: {is_what}"), file=sys.stderr)
 
 
-runs_commands = opt.Group({"list": runs_list, "show": runs_show, "tag": runs_tag, "rm": runs_rm, "prune": runs_prune}, default="list")
+runs_commands = opt.Group.of(runs_list, runs_show, runs_tag, runs_rm, runs_prune, default="list")
 
 
 def report_command(run: opt.RunName, shown: Showing, runs: opt.RunsFolder = opt.RUNS) -> int:
     """Show a saved run, or with -o write it to files in the format of their ending."""
-    from evalsuite.reports.record import record_of_entry, redact_record
     from evalsuite.runs.submission_reader import saved_exchanges
 
     shown.check()
@@ -197,9 +204,7 @@ def margins_command(
     Each table, number and tree result stores in `details.margin` the smallest tolerance at which its verdict changes.
     """
     from evalsuite.analysis.leaderboard.reliability import find_margins
-    from evalsuite.core.status import check_level, default_level
     from evalsuite.reports.analysis_documents import margins_document
-    from evalsuite.reports.record import record_of_entry
 
     check_level(reveal)
     record = record_of_entry(one_run(run, runs))
@@ -217,7 +222,6 @@ def sql_command(
     level: Reveal = None,
 ) -> int:
     """Ask the saved runs a question in SQL; nothing can be changed by it."""
-    from evalsuite.core.status import check_level, default_level, redact
     from evalsuite.runs.history_index import holds_runs, query
 
     check_level(level)
@@ -297,7 +301,6 @@ def rescore_command(
     Submission and gold must be unchanged since the run. Metadata and label are kept; the new run names the old one.
     """
     from evalsuite.runs.rescoring import rescore
-    from evalsuite.runs.run_options import RunOptions
 
     how.load()
     options = RunOptions(runs_folder=runs, questions=questions, **how.options())
@@ -345,7 +348,6 @@ def drift_command(
     """
     from evalsuite.reports.analysis_documents import drift_document
     from evalsuite.runs.rescoring import FROM, by_component, drifted
-    from evalsuite.runs.run_options import RunOptions
 
     code.load()
     entries = [one_run(name, runs) for name in run] if run else [one for one in find_runs(runs) if FROM not in one.metadata]
@@ -370,8 +372,6 @@ def drift_command(
 
 def _unjudged(results: Sequence["Result"], summary: "Summary", *, allowed: bool) -> tuple[int, str]:
     """Return the exit code and the end of the last line if instances are unjudged because of missing set-up."""
-    from evalsuite.core.status import lacks_setup
-
     ends_so = not allowed and any(map(lacks_setup, results))
     return (EXIT_UNSCORABLE, f", {unjudged_words(summary)} (exit {EXIT_UNSCORABLE})") if ends_so else (EXIT_OK, "")
 
@@ -400,32 +400,20 @@ def verify_command(
     """
     from evalsuite.analysis.receipts.verification import verify, verify_receipt
     from evalsuite.reports.analysis_documents import verified_document
-    from evalsuite.runs.run_options import RunOptions
 
     code.load()
     if sample is not None and sample < 1:
         raise UsageError(f"--sample must be at least 1, found {sample}", hint="leave it out to score all again")
     folder = Path(run) if Path(run).is_dir() else runs / run
+    sides: dict[str, Any] = {"submission": submission, "gold": gold, "key": key}
+    how = {"databases": databases, "questions": questions, "allow_programs": code.allow_programs, **workers.options()}
     with ProgressBar(hidden=json_) as progress:
         if Path(run).is_file():
             if sample is not None or seed is not None:
                 raise UsageError("--sample needs a run", hint="of a receipt all is scored again: leave it out")
-            how = RunOptions(databases=databases, questions=questions, allow_programs=code.allow_programs, **workers.options())
-            found = verify_receipt(Path(run), submission=submission, gold=gold, key=key, options=how, progress=progress)
+            found = verify_receipt(Path(run), options=RunOptions(**how), **sides, progress=progress)
         else:
-            found = verify(
-                folder,
-                submission=submission,
-                gold=gold,
-                sample=sample,
-                seed=seed,
-                key=key,
-                databases=databases,
-                questions=questions,
-                allow_programs=code.allow_programs,
-                progress=progress,
-                **workers.options(),
-            )
+            found = verify(folder, sample=sample, seed=seed, **sides, **how, progress=progress)
     if json_:
         print(json.dumps(found.to_json()))
     else:
@@ -447,7 +435,6 @@ def merge_command(
     The merged run equals a run of the whole. Shards of different gold, submissions, options or versions are refused, and so are missing or
     repeated shards.
     """
-    from evalsuite.reports.record import record_of_entry, redact_record
     from evalsuite.runs.rescoring import merge
     from evalsuite.runs.submission_reader import saved_exchanges
 

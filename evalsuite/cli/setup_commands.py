@@ -139,7 +139,7 @@ def _connections_folder(gold: Path | None) -> Path | None:
     return gold
 
 
-connections_commands = opt.Group({"list": connections_list, "test": connections_test})
+connections_commands = opt.Group.of(connections_list, connections_test)
 
 
 def doctor_command(
@@ -221,7 +221,7 @@ def keys_show(file: Annotated[Path, Argument(help="a private key")]) -> int:
     return EXIT_OK
 
 
-keys_commands = opt.Group({"new": keys_new, "show": keys_show})
+keys_commands = opt.Group.of(keys_new, keys_show)
 
 
 JudgeGold = Annotated[
@@ -329,4 +329,4 @@ def judge_probe(judge: opt.JudgeFile = None, gold: JudgeGold = Path("gold"), jso
     return EXIT_UNSCORABLE if failed else EXIT_OK
 
 
-judge_commands = opt.Group({"test": judge_test, "probe": judge_probe})
+judge_commands = opt.Group.of(judge_test, judge_probe)

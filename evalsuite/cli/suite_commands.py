@@ -17,9 +17,19 @@ from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, p
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, write_error
 from evalsuite.core.status import UNJUDGED
-from evalsuite.reports.record import count_words
+from evalsuite.reports.record import count_words, record_of_entry, record_of_run, redact_record, verdict_line
 from evalsuite.runs.history import find_runs, one_run
 from evalsuite.runs.run_files import write_atomically
+from evalsuite.suites.stored_suites import (
+    ROOT,
+    SuiteError,
+    delete_suite,
+    folder_of,
+    list_suites,
+    load_suite,
+    reference_data_of,
+    rename_suite,
+)
 
 if TYPE_CHECKING:
     from evalsuite.reports.document import Document
@@ -47,8 +57,6 @@ class Trial:
 
     def scorer_for(self, source: Path) -> str:
         """Return the requested scorer, or the one that fits the references of the file."""
-        from evalsuite.suites.stored_suites import reference_data_of
-
         data = reference_data_of(None, source, None, None, self.input_column, self.reference_column, False)
         references = data.references if data is not None and data.references else []
         return self.scorer or ("number_match" if all(_NUMBER.fullmatch(text.strip()) for text in references) else "string_match")
@@ -78,7 +86,6 @@ def suite_try(
     """
     from evalsuite.reports.test_suite import TestSuite
     from evalsuite.sandbox.temp_dirs import TempDir
-    from evalsuite.suites.stored_suites import ROOT
 
     check_showing(output or (), None)
     if len(set(candidates)) < len(candidates):
@@ -116,7 +123,6 @@ def _summary_document(runs: "Mapping[str, Run]", alpha: float, *, everything: bo
     from evalsuite.analysis.leaderboard.pairing import side_of
     from evalsuite.gold.spec import exchanges_of
     from evalsuite.reports.leaderboard_documents import comparison_document, comparison_verdict
-    from evalsuite.reports.record import record_of_run
     from evalsuite.reports.run_document import run_document
 
     if len(runs) == 1:
@@ -161,7 +167,6 @@ def suite_create(
     """Make a suite from a file of inputs and references."""
     from evalsuite.gold.suite_yaml import judge_section
     from evalsuite.reports.test_suite import TestSuite
-    from evalsuite.suites.stored_suites import SuiteError, folder_of
 
     opt.load_plugins(plugins)
     if folder_of(name).exists():
@@ -197,9 +202,6 @@ def _by_scorer(parameters: dict[str, Any], scorers: list[str]) -> dict[str, Any]
 
 def suite_list() -> int:
     """List the suites with their scorer, number of cases and runs."""
-    from evalsuite.runs.history import find_runs
-    from evalsuite.suites.stored_suites import list_suites
-
     runs = find_runs()
     suites = list_suites()
     for suite in suites:
@@ -215,9 +217,6 @@ def suite_list() -> int:
 
 def suite_show(name: SuiteName) -> int:
     """Show a suite: its properties, its first cases, and its runs."""
-    from evalsuite.runs.history import find_runs
-    from evalsuite.suites.stored_suites import folder_of, load_suite
-
     suite = load_suite(name)
     rows = [("name", suite.name), ("id", suite.id), ("description", suite.description), ("scorer", ", ".join(suite.scorers))]
     configs = {scorer: dict(suite.method(scorer).get("config", {})) for scorer in suite.scorers}
@@ -257,7 +256,6 @@ def suite_run(
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
     from evalsuite.reports.test_suite import TestSuite
-    from evalsuite.suites.stored_suites import SuiteError, load_suite
 
     columns = list(dict.fromkeys(candidate_columns or ["candidate_output"]))
     planned = [(source, column, _run_name(source, column, len(sources), len(columns))) for source in sources for column in columns]
@@ -294,8 +292,6 @@ def suite_run(
 
 def _print_run(made: "TestRun") -> int:
     """Print a run's score, and why cases were not scored; return how many could not be."""
-    from evalsuite.reports.record import verdict_line
-
     print(clean(f"{made.name}: {verdict_line(made.run.summary)}, saved {made.run.folder}"))
     unscored = [result for result in made.run.results if result.status in UNJUDGED]
     reasons = list(dict.fromkeys(result.reason for result in unscored))
@@ -313,8 +309,6 @@ def _run_name(source: Path, column: str, n_sources: int, n_columns: int) -> str:
 
 def suite_delete(name: SuiteName) -> int:
     """Delete a suite; the run folders of its history are kept."""
-    from evalsuite.suites.stored_suites import delete_suite
-
     delete_suite(name)
     print(f"deleted suite {name!r}")
     return EXIT_OK
@@ -322,8 +316,6 @@ def suite_delete(name: SuiteName) -> int:
 
 def suite_rename(name: SuiteName, new: Annotated[str, Argument(help="the new name")]) -> int:
     """Rename a suite."""
-    from evalsuite.suites.stored_suites import rename_suite
-
     rename_suite(name, new)
     print(f"renamed suite {name!r} to {new!r}")
     return EXIT_OK
@@ -352,19 +344,8 @@ def suite_import(
     return EXIT_OK
 
 
-suite_commands = opt.Group(
-    {
-        "create": suite_create,
-        "list": suite_list,
-        "show": suite_show,
-        "run": suite_run,
-        "try": suite_try,
-        "export": suite_export,
-        "import": suite_import,
-        "delete": suite_delete,
-        "rename": suite_rename,
-    },
-    default="list",
+suite_commands = opt.Group.of(
+    suite_create, suite_list, suite_show, suite_run, suite_try, suite_export, suite_import, suite_delete, suite_rename, default="list"
 )
 
 
@@ -435,7 +416,6 @@ def export_command(
     Instances answered by files, or without a question in gold, cannot be exported and are counted.
     """
     from evalsuite.reports import check_writable
-    from evalsuite.reports.record import record_of_entry, redact_record
     from evalsuite.runs.submission_reader import saved_exchanges
     from evalsuite.suites.tool_logs import EXPORTS, text_samples
 

@@ -559,9 +559,7 @@ def verify(
     name = folder.resolve().name
     if claims is None:
         return Verified(name=name, findings=tuple(found), notes=("nothing else was checked: the run's own files cannot be trusted",))
-    places = _places(claims, gold, submission)
-    if (recorded := claims.run["options"].get("questions")) and questions is None:
-        raise UsageError(f"the run was made with the questions of {recorded}", hint="--questions FILE: one that you trust")
+    places = _places(claims, gold, submission, questions)
     of_gold, read = _check_gold(claims, places["gold"], questions)
     of_submission, answers = _check_submission(claims, places["submission"], read, isolation)
     stopped = Verified(name=name, findings=(*found, of_gold, of_submission), notes=("nothing was scored again",))
@@ -603,12 +601,15 @@ def _signed_claims(folder: Path, key: Path | None, isolation: str) -> tuple[list
     return found, claims
 
 
-def _places(claims: Claims, gold: Path | None, submission: Path | None) -> dict[str, Path]:
-    """Return the folders of gold and submission. Raises `UsageError` if one is gone."""
+def _places(claims: Claims, gold: Path | None, submission: Path | None, questions: Path | None) -> dict[str, Path]:
+    """Return the folders of gold and submission. Raises `UsageError` if one is gone, or a file of questions is needed."""
     run_ = claims.run
     pattern = f"{METADATA_ARRAY}*" if run_["gold"]["layout"] == "original" else "*"
     gold = place_of(claims.entry, run_["gold"]["folder"], gold, SPEC_PATTERN, "gold")
-    return {"gold": gold, "submission": place_of(claims.entry, run_["submission"]["folder"], submission, pattern, "submission")}
+    submission = place_of(claims.entry, run_["submission"]["folder"], submission, pattern, "submission")
+    if (recorded := run_["options"].get("questions")) and questions is None:
+        raise UsageError(f"the run was made with the questions of {recorded}", hint="--questions FILE: one that you trust")
+    return {"gold": gold, "submission": submission}
 
 
 def _score_again(
@@ -836,9 +837,8 @@ def _options_of(recorded: Mapping[str, Any], gold: Path, options: RunOptions) ->
 
 def _is_submission(recorded: Mapping[str, Any], now: str, place: Path) -> Finding:
     good = now == recorded["submission_hash"]
-    return Finding(
-        name="submission", good=good, says=f"{place} is what was submitted" if good else f"{place} is not what was submitted ({now})"
-    )
+    says = f"{place} is what was submitted" if good else f"{place} is not what was submitted ({now})"
+    return Finding(name="submission", good=good, says=says)
 
 
 def _is_same(recorded: Mapping[str, Any], again: Run) -> Finding:
