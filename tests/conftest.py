@@ -86,7 +86,7 @@ def _is_whole(config: pytest.Config) -> bool:
 
 
 # These take longest; begun last they would run alone.
-LONG = ("attacks/test_corpus", "meta/test_style", "terminal/", "cli/test_r", "run/", "workers/", "attacks/", "audit/", "store/")
+LONG = ("attacks/test_corpus", "meta/test_style", "runs/workers/", "terminal/", "runs/", "attacks/", "cli/", "analysis/", "conformance/")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -157,7 +157,9 @@ def _run(place: Path) -> None:
     if json_run() not in runs:
         add("submission", json_run(), "--filter", "r_*", "--json")
     alone = _own_network()
-    plan = {"out": str(out), "runs": runs, "metered": bool(alone)}
+    # What differs between the variants is read before any answer: their workers need no interpreter of their own.
+    sharing = [] if is_full() else [name for name in runs if name.startswith("variants")]
+    plan = {"out": str(out), "runs": runs, "metered": bool(alone), "sharing": sharing}
     (place / "plan.json").write_text(json.dumps(plan))
     done = finished([*alone, sys.executable, "-m", "tests.attacks.driver", place / "plan.json"], seconds=900, cwd=ROOT)
     assert done.returncode == 0, done.stderr

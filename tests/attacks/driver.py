@@ -1,6 +1,7 @@
 """Run evalsuite's command line over the sets of a corpus, in one process, and say what that process did.
 
-`python -m tests.attacks.driver PLAN`: PLAN is a JSON file with `runs` (name, arguments). Standard output and error of each run go to
+`python -m tests.attacks.driver PLAN`: PLAN is a JSON file with `runs` (name, arguments) and `sharing`, the runs
+that fork their workers from one server. Standard output and error of each run go to
 files in the plan's `out`; last, `out/process.json` says peak memory, heavy modules, exit codes and the network counters of the system.
 In a network namespace of its own (`unshare --net`) these counters are this process's and its workers' alone.
 """
@@ -18,18 +19,23 @@ _ATTEMPTS = ("IpOutRequests", "IpOutNoRoutes", "TcpActiveOpens", "UdpOutDatagram
 def main(plan_file: str) -> None:
     """Run every entry of the plan."""
     from evalsuite.cli import main as evalsuite
+    from evalsuite.runs import WORKER_MODULES
+    from evalsuite.sandbox.fork_server import forking, shared
 
     plan = json.loads(Path(plan_file).read_text())
     out = Path(plan["out"])
     before, codes = network_attempts(), {}
-    for name, arguments in plan["runs"].items():
-        with (
-            (out / f"{name}.stdout").open("w", encoding="utf-8") as stdout,
-            (out / f"{name}.stderr").open("w", encoding="utf-8") as stderr,
-            contextlib.redirect_stdout(stdout),
-            contextlib.redirect_stderr(stderr),
-        ):
-            codes[name] = evalsuite(arguments)
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(forking(modules=WORKER_MODULES)) if plan["sharing"] else None
+        for name, arguments in plan["runs"].items():
+            with (
+                shared(server if name in plan["sharing"] else None),
+                (out / f"{name}.stdout").open("w", encoding="utf-8") as stdout,
+                (out / f"{name}.stderr").open("w", encoding="utf-8") as stderr,
+                contextlib.redirect_stdout(stdout),
+                contextlib.redirect_stderr(stderr),
+            ):
+                codes[name] = evalsuite(arguments)
     report = {
         "codes": codes,
         "peak_kib": peak_memory(),

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -91,14 +92,22 @@ def test_totals_are_the_same_at_every_level(secret: Path) -> None:
     assert [row["score"] for row in reports["status"]["results"]] == [row["score"] for row in reports["cells"]["results"]]
 
 
-@pytest.fixture
-def saved(tmp_path: Path) -> tuple[Path, Path]:
-    """(working folder, run folder) of a small saved run with a report of each text format made live."""
-    text_submission(tmp_path / "sub", a="It is Paris", b="It is Bern")
-    text_gold(tmp_path / "gold", a="Paris", b="Rome", c="Oslo")
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working folder with a small saved run and a report of each text format made live."""
+    folder = tmp_path_factory.mktemp("reported")
+    text_submission(folder / "sub", a="It is Paris", b="It is Bern")
+    text_gold(folder / "gold", a="Paris", b="Rome", c="Oslo")
     outputs = [f"--output=live{ending}" for ending in FORMATS if ending not in BINARY]
-    done = evalsuite("run", "sub", "--gold", "gold", "--out", "r1", "-q", *outputs, cwd=tmp_path)
+    done = evalsuite("run", "sub", "--gold", "gold", "--out", "r1", "-q", *outputs, cwd=folder)
     assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def saved(reported: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """(working folder, run folder) of a copy of it."""
+    shutil.copytree(reported, tmp_path, dirs_exist_ok=True)
     return tmp_path, tmp_path / "r1"
 
 

@@ -16,6 +16,8 @@ from evalsuite.reports.record import Record
 from evalsuite.reports.run_page import N_FIRST, PER_BLOCK
 from tests.reports import suites
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 class Reader(HTMLParser):
     """The elements, texts and JSON blocks of a document."""

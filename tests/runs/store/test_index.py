@@ -18,6 +18,7 @@ from evalsuite.runs.history import one_run, tag_run
 from evalsuite.runs.history_index import INDEX, query
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from evalsuite.sandbox.fork_server import ForkServer, shared
 from tests.cli.test_run import text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -26,15 +27,23 @@ CUT_SHORT = b"the first bytes of an index"
 ALL = "SELECT run, instance_id, score FROM results ORDER BY ALL"
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    """A folder of three runs of two instances."""
-    gold = text_gold(tmp_path / "gold", a="Paris", b="Rome")
-    root = tmp_path / "runs"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, session_fork_server: ForkServer | None) -> Path:
+    """Three runs of two instances, with their submissions and gold."""
+    place = tmp_path_factory.mktemp("index")
+    gold = text_gold(place / "gold", a="Paris", b="Rome")
     for name, answer in (("r1", "Paris"), ("r2", "Oslo"), ("r3", "Paris")):
-        submission = text_submission(tmp_path / name, a=answer, b="Rome")
-        run(submission, gold, RunOptions(out=root / name))
-    return root
+        submission = text_submission(place / name, a=answer, b="Rome")
+        with shared(session_fork_server):
+            run(submission, gold, RunOptions(out=place / "runs" / name))
+    return place
+
+
+@pytest.fixture
+def runs(made: Path, tmp_path: Path) -> Path:
+    """A copy of the folder of the three runs."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "runs"
 
 
 def as_it_is(root: Path) -> list[tuple[Any, ...]]:
