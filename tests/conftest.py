@@ -136,6 +136,13 @@ def shared_fork_server(session_fork_server: ForkServer | None) -> Iterator[None]
         yield
 
 
+@pytest.fixture
+def quick_fork_servers() -> Iterator[None]:
+    """Each run of the test has fork servers of its own, forked from a process that has imported what workers need."""
+    with forked_fork_servers():
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def children_hear_signals() -> Iterator[None]:
     """What the caller ignores (SIGINT of a background job, SIGHUP under nohup) is ignored by the tests, not by what they start.

@@ -22,6 +22,8 @@ from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import finished
 
+pytestmark = pytest.mark.usefixtures("quick_fork_servers")
+
 N = 40
 EXAMPLE, GOLD = ROOT / "example_submission_folder", ROOT / "gold"
 HEAVY = ("numpy", "pandas", "duckdb")

@@ -21,6 +21,8 @@ from evalsuite.runs.scoring import run
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.scorers import SCORERS
 
+pytestmark = pytest.mark.usefixtures("quick_fork_servers")
+
 # In a worker strict rules take for ever on one kind of answer.
 SLEEPERS = """
 import os
