@@ -103,7 +103,9 @@ def test_every_command_resolves_them_alike(top: Path, capsys: pytest.CaptureFixt
     assert evalsuite.evaluate("../sub", "../gold", databases=place[1], save=False).summary.score == 1
 
 
-@pytest.mark.parametrize("written", ["../shop data/dätä/", "~/shop data/dätä/", "{top}/shop data/dätä/"])
+@pytest.mark.parametrize(
+    "written", ["../shop data/dätä/", "~/shop data/dätä/", pytest.param("{top}/shop data/dätä/", marks=pytest.mark.slow)]
+)
 def test_a_connections_file_is_seen_from_its_own_folder(written: str, top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is relative in a connections file starts beside it, wherever the person stands and however gold is named."""
     folder = written.format(top=top)

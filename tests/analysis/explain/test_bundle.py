@@ -84,13 +84,13 @@ def nothing(rows: list[list[str]]) -> None:
 
 
 CASES = [
-    (one_cell, False, ("wrong", "wrong", "")),
+    pytest.param(one_cell, False, ("wrong", "wrong", ""), marks=pytest.mark.slow),
     (one_cell, True, ("wrong", "wrong", "")),
-    (shifted, True, ("right", "wrong", "rows scrambled")),
+    pytest.param(shifted, True, ("right", "wrong", "rows scrambled"), marks=pytest.mark.slow),
     (shuffled_column, True, ("right", "wrong", "rows scrambled")),
-    (too_few, True, ("wrong", "wrong", "")),
+    pytest.param(too_few, True, ("wrong", "wrong", ""), marks=pytest.mark.slow),
     (doubled, True, ("wrong", "wrong", "")),
-    (scaled, False, ("wrong", "wrong", "")),
+    pytest.param(scaled, False, ("wrong", "wrong", ""), marks=pytest.mark.slow),
     (other_order, False, ("wrong", "wrong", "")),
     (nothing, True, ("right", "right", "")),
 ]
