@@ -158,6 +158,11 @@ class RunCase:
         return ScoreResult(self.score, None if self.category is None else Category(self.category))
 
 
+def _run_argument(name: str) -> Any:
+    """Return the property of a `TestRun` for an argument of `run` that is saved with it."""
+    return property(lambda run: str(run.run.options.metadata.get(name) or ""), doc=f"The argument `{name}` of `run`; empty by default.")
+
+
 @dataclass(slots=True, kw_only=True, repr=False)
 class TestRun(Readable):
     """One run of a suite: n cases in the suite's order, with the underlying `Run`.
@@ -246,30 +251,11 @@ class TestRun(Readable):
         metadata: Mapping[str, Any] = self.run.options.metadata
         return str(metadata.get(key, ""))
 
-    @property
-    def model_name(self) -> str:
-        """The argument of `run`; empty by default."""
-        return self._metadata_text("model_name")
-
-    @property
-    def model_version(self) -> str:
-        """The argument of `run`; empty by default."""
-        return self._metadata_text("model_version")
-
-    @property
-    def foundation_model(self) -> str:
-        """The argument of `run`; empty by default."""
-        return self._metadata_text("foundation_model")
-
-    @property
-    def prompt_template(self) -> str:
-        """The argument of `run`; empty by default."""
-        return self._metadata_text("prompt_template")
-
-    @property
-    def description(self) -> str:
-        """The argument of `run`; empty by default."""
-        return self._metadata_text("description")
+    model_name = _run_argument("model_name")
+    model_version = _run_argument("model_version")
+    foundation_model = _run_argument("foundation_model")
+    prompt_template = _run_argument("prompt_template")
+    description = _run_argument("description")
 
 
 def _score_of(result: "Result") -> float | None:

@@ -9,11 +9,13 @@ import json
 import os
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EvalsuiteError, MissingExtraError, UsageError
 from evalsuite.core.types import Result
 from evalsuite.core.version import __version__
@@ -49,6 +51,9 @@ if TYPE_CHECKING:
 
 
 PREFIXES = ("/api/v1", "/api/v3/bench")
+PAGE_SIZE = 5
+# Filters that a query may contain several times.
+REPEATABLE = frozenset({"scoring_method", "run_ids", "status", "scorer", "group", "flip", "field"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,54 +65,50 @@ class State:
     across: Across
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """One GET of the API. `answer` names a schema of the OpenAPI document; `sorts` and `filters` are further query parameters."""
 
     path: str
     answer: str
     summary: str
-    handle: Callable[[State, "Request"], Any]
+    handle: Callable[[State, "Request", Query], Any]
+    is_paged: bool = False
+    filters: Sequence[str] = ()
     sorts: Sequence[str] = ()
     default_sort: str = ""
-    filters: Sequence[str] = ()
-    repeatable: Sequence[str] = ()
-    is_paged: bool = False
-    page_size: int = 5
 
-    def query(self, request: "Request") -> Query:
-        """Parse the request's query strictly."""
-        return read_query(
+    def response(self, state: State, request: "Request") -> "Response":
+        """Answer a request; its query is parsed strictly."""
+        query = read_query(
             request.query_params.multi_items(),
             sorts=self.sorts,
             default=self.default_sort,
             filters=self.filters,
-            page_size=self.page_size,
+            page_size=PAGE_SIZE,
             is_paged=self.is_paged,
         )
+        return json_response(self.handle(state, request, query))
 
 
-def _list_suites(state: State, request: "Request") -> Any:
-    page = views.find_suites(state.library, BY_PATH["/test_suites"].query(request))
+def _list_suites(state: State, _: "Request", query: Query) -> Any:
+    page = views.find_suites(state.library, query)
     return {"test_suites": list(map(views.suite_object, page.items)), **views.page_object(page)}
 
 
-def _show_suite(state: State, request: "Request") -> Any:
-    query = BY_PATH["/test_suites/{suite_id}"].query(request)
+def _show_suite(state: State, request: "Request", query: Query) -> Any:
     suite = state.library.suite(request.path_params["suite_id"])
     page = paginate(suite.cases(), page=query.page, page_size=query.page_size)
     cases = [views.case_object(case, hidden=suite.hidden) for case in page.items]
     return {**views.suite_object(suite), "test_cases": cases, **views.page_object(page)}
 
 
-def _list_runs(state: State, request: "Request") -> Any:
-    query = BY_PATH["/test_suites/{suite_id}/runs"].query(request)
+def _list_runs(state: State, request: "Request", query: Query) -> Any:
     page = views.find_runs(state.library.suite(request.path_params["suite_id"]), query)
     return {"test_runs": list(map(views.run_object, page.items)), **views.page_object(page)}
 
 
-def _summarise_runs(state: State, request: "Request") -> Any:
-    query = BY_PATH["/test_suites/{suite_id}/runs/summary"].query(request)
+def _summarise_runs(state: State, request: "Request", query: Query) -> Any:
     suite = state.library.suite(request.path_params["suite_id"])
     ids = query.many("run_ids")
     runs = [state.library.run(id_, suite.id) for id_ in dict.fromkeys(ids)] if ids else list(suite.runs)
@@ -117,26 +118,22 @@ def _summarise_runs(state: State, request: "Request") -> Any:
     return {"summary": items, "num_test_cases": len(suite.cases()), "categorical": categorical, **views.page_object(page)}
 
 
-def _show_run(state: State, request: "Request") -> Any:
-    query = BY_PATH["/test_suites/{suite_id}/runs/{run_id}"].query(request)
+def _show_run(state: State, request: "Request", query: Query) -> Any:
     suite = state.library.suite(request.path_params["suite_id"])
     run = state.library.run(request.path_params["run_id"], suite.id)
     record = run.record()
     page = views.find_results(suite, record, query)
-    row = _row_of(suite, record)
-    rows = [row(result) for result in page.items]
+    rows = list(map(_row_of(suite, record), page.items))
     return {**views.record_object(run, record), "test_case_runs": rows, **views.page_object(page)}
 
 
-def _show_case(state: State, request: "Request") -> Any:
-    BY_PATH["/test_suites/{suite_id}/runs/{run_id}/cases/{case_id}"].query(request)
+def _show_case(state: State, request: "Request", _: Query) -> Any:
     suite = state.library.suite(request.path_params["suite_id"])
     record = state.library.run(request.path_params["run_id"], suite.id).record()
     result = views.one_result(record, request.path_params["case_id"])
     case = views.case_by_id(suite).get(result.instance_id)
-    row = _row_of(suite, record)(result)
     checks = views.case_object(case, hidden=suite.hidden)["checks"] if case is not None else []
-    return {**row, "checks": checks, "details": dict(result.details)}
+    return {**_row_of(suite, record)(result), "checks": checks, "details": dict(result.details)}
 
 
 def _row_of(suite: SuiteView, record: Record) -> Callable[[Result], dict[str, Any]]:
@@ -150,91 +147,41 @@ def _row_of(suite: SuiteView, record: Record) -> Callable[[Result], dict[str, An
     return row
 
 
-def _rank_runs(state: State, request: "Request") -> Any:
-    query = BY_PATH["/test_suites/{suite_id}/leaderboard"].query(request)
+def _rank_runs(state: State, request: "Request", query: Query) -> Any:
     board = state.across.board(state.library.suite(request.path_params["suite_id"]), query.last("signature"))
     return board.to_json() if board is not None else {"rows": [], "signature": "", "other_signatures": []}
 
 
-def _compare_runs(state: State, request: "Request") -> Any:
-    query = BY_PATH["/compare"].query(request)
+def _compare_runs(state: State, _: "Request", query: Query) -> Any:
     runs = views.chosen_runs(state.library, query.many("run_ids"), least=2)
     return {**state.across.comparison(runs).to_json(), "run_ids": [run.id for run in runs]}
 
 
-def _show_progress(state: State, request: "Request") -> Any:
-    BY_PATH["/progress"].query(request)
+def _show_progress(state: State, *_: Any) -> Any:
     return {"runs": [asdict(progress) for progress in state.journals.all()]}
 
 
+# fmt: off
 ENDPOINTS = (
-    Endpoint(
-        path="/test_suites",
-        answer="TestSuites",
-        summary="The suites: made by name, gold folders that runs name, and those of a Bench folder",
-        handle=_list_suites,
-        sorts=SUITE_SORTS,
-        default_sort="-last_run_time",
-        filters=("name", "scoring_method", "q"),
-        repeatable=("scoring_method",),
-        is_paged=True,
-    ),
-    Endpoint(
-        path="/test_suites/{suite_id}", answer="TestSuite", summary="One suite with a page of its cases", handle=_show_suite, is_paged=True
-    ),
-    Endpoint(
-        path="/test_suites/{suite_id}/runs",
-        answer="TestRuns",
-        summary="The finished runs of a suite",
-        handle=_list_runs,
-        sorts=RUN_SORTS,
-        default_sort="-created_at",
-        filters=("q",),
-        is_paged=True,
-    ),
-    Endpoint(
-        path="/test_suites/{suite_id}/runs/summary",
-        answer="TestSuiteSummary",
-        summary="Average and distribution of the scores of a suite's runs, or of those that run_ids names",
-        handle=_summarise_runs,
-        filters=("run_ids",),
-        repeatable=("run_ids",),
-        is_paged=True,
-    ),
-    Endpoint(
-        path="/test_suites/{suite_id}/runs/{run_id}",
-        answer="TestRun",
-        summary="One run: its summary, and a page of its results in gold order or sorted",
-        handle=_show_run,
-        sorts=RESULT_SORTS,
-        filters=("status", "scorer", "group", "flip", "field", "q"),
-        repeatable=("status", "scorer", "group", "flip", "field"),
-        is_paged=True,
-    ),
-    Endpoint(
-        path="/test_suites/{suite_id}/runs/{run_id}/cases/{case_id}",
-        answer="TestCaseDetails",
-        summary="One result with its checks and everything the scorer noted",
-        handle=_show_case,
-    ),
-    Endpoint(
-        path="/test_suites/{suite_id}/leaderboard",
-        answer="Leaderboard",
-        summary="The suite's runs of one signature ranked, with intervals of their ranks",
-        handle=_rank_runs,
-        filters=("signature",),
-    ),
-    Endpoint(
-        path="/compare",
-        answer="Comparison",
-        summary="2 to 4 runs, the first as baseline: differences, intervals, p-values and flips",
-        handle=_compare_runs,
-        filters=("run_ids",),
-        repeatable=("run_ids",),
-    ),
-    Endpoint(path="/progress", answer="Progress", summary="The runs that were begun and have not ended", handle=_show_progress),
+    Endpoint("/test_suites", "TestSuites", "The suites: made by name, gold folders that runs name, and those of a Bench folder",
+             _list_suites, True, ("name", "scoring_method", "q"), SUITE_SORTS, "-last_run_time"),
+    Endpoint("/test_suites/{suite_id}", "TestSuite", "One suite with a page of its cases", _show_suite, True),
+    Endpoint("/test_suites/{suite_id}/runs", "TestRuns", "The finished runs of a suite", _list_runs, True, ("q",), RUN_SORTS,
+             "-created_at"),
+    Endpoint("/test_suites/{suite_id}/runs/summary", "TestSuiteSummary",
+             "Average and distribution of the scores of a suite's runs, or of those that run_ids names",
+             _summarise_runs, True, ("run_ids",)),
+    Endpoint("/test_suites/{suite_id}/runs/{run_id}", "TestRun", "One run: its summary, and a page of its results in gold order or sorted",
+             _show_run, True, pages.RESULT_FILTERS, RESULT_SORTS),
+    Endpoint("/test_suites/{suite_id}/runs/{run_id}/cases/{case_id}", "TestCaseDetails",
+             "One result with its checks and everything the scorer noted", _show_case),
+    Endpoint("/test_suites/{suite_id}/leaderboard", "Leaderboard",
+             "The suite's runs of one signature ranked, with intervals of their ranks", _rank_runs, filters=("signature",)),
+    Endpoint("/compare", "Comparison", "2 to 4 runs, the first as baseline: differences, intervals, p-values and flips", _compare_runs,
+             filters=("run_ids",)),
+    Endpoint("/progress", "Progress", "The unfinished runs", _show_progress),
 )
-BY_PATH = {endpoint.path: endpoint for endpoint in ENDPOINTS}
+# fmt: on
 
 
 def routes(state: State) -> list[Any]:
@@ -242,22 +189,15 @@ def routes(state: State) -> list[Any]:
     from starlette.responses import StreamingResponse
     from starlette.routing import Route
 
-    def answering(endpoint: Endpoint) -> Callable[["Request"], "Response"]:
-        def answer(request: "Request") -> "Response":
-            return json_response(endpoint.handle(state, request))
-
-        return answer
-
     def events(_: "Request") -> "Response":
         return StreamingResponse(progress_events(state.journals), media_type="text/event-stream")
 
+    def answering(endpoint: Endpoint) -> Callable[["Request"], "Response"]:
+        return lambda request: endpoint.response(state, request)
+
     # A case id may contain slashes; "summary" cannot be a run id, because the fixed path comes first.
-    found = [
-        Route(prefix + endpoint.path.replace("{case_id}", "{case_id:path}"), answering(endpoint))
-        for prefix in PREFIXES
-        for endpoint in ENDPOINTS
-    ]
-    return [*found, Route("/events", events)]
+    paths = [(prefix + endpoint.path.replace("{case_id}", "{case_id:path}"), endpoint) for prefix in PREFIXES for endpoint in ENDPOINTS]
+    return [*(Route(path, answering(endpoint)) for path, endpoint in paths), Route("/events", events)]
 
 
 def json_response(value: Any, status: int = 200) -> "Response":
@@ -358,15 +298,15 @@ _MEANINGS = {
     "q": "a part of a name, an id or a reason, in any case",
     "scoring_method": "the name of a scorer",
     "status": "an outcome (right, wrong, partial, missing, submission_fault, ...) or a status",
-    "flip": "why both rules differ, as the report says it",
-    "field": "only results in which the field of this path is not whole",
+    "flip": "why the rules differ, as in the report",
+    "field": "only results in which the field with this path is not completely right",
     "scorer": "the name of a scorer",
     "group": "a group of instances",
     "run_ids": "the id of a run",
     "signature": "rank the runs of this signature instead of the newest run's",
     "suite_id": "the id of a suite",
     "run_id": "the id of a run",
-    "case_id": "the id of an instance; it may hold slashes",
+    "case_id": "the id of an instance; it may contain slashes",
 }
 
 
@@ -389,35 +329,30 @@ def openapi_document() -> Schema:
 def _operation(endpoint: Endpoint) -> Schema:
     in_path = [part.strip("{}") for part in endpoint.path.split("/") if part.startswith("{")]
     parameters = [{"name": name, "in": "path", "required": True, "schema": TEXT, "description": _MEANINGS[name]} for name in in_path]
-    parameters += [_filter(name, repeatable=name in endpoint.repeatable) for name in endpoint.filters]
+    parameters += [
+        {"name": name, "in": "query", "schema": list_of(TEXT), "description": _MEANINGS[name], "explode": True}
+        if name in REPEATABLE
+        else {"name": name, "in": "query", "schema": TEXT, "description": _MEANINGS[name]}
+        for name in endpoint.filters
+    ]
     if endpoint.sorts:
-        words = [sign + word for word in endpoint.sorts for sign in ("", "-")]
-        sort: dict[str, Any] = {"type": "string", "enum": words}
-        if endpoint.default_sort:
-            sort["default"] = endpoint.default_sort
-        parameters.append({"name": "sort", "in": "query", "schema": sort, "description": "a minus turns the order round"})
+        sort: Schema = {"type": "string", "enum": [sign + word for word in endpoint.sorts for sign in ("", "-")]}
+        sort |= {"default": endpoint.default_sort} if endpoint.default_sort else {}
+        parameters.append({"name": "sort", "in": "query", "schema": sort, "description": "a minus reverses the order"})
     if endpoint.is_paged:
-        size = {"type": "integer", "minimum": 1, "maximum": MOST_PER_PAGE, "default": endpoint.page_size}
+        size = {"type": "integer", "minimum": 1, "maximum": MOST_PER_PAGE, "default": PAGE_SIZE}
         parameters.append({"name": "page", "in": "query", "schema": {"type": "integer", "minimum": 1, "default": 1}})
         parameters.append({"name": "page_size", "in": "query", "schema": size})
-    answers: Schema = {"200": {"description": "the answer", "content": {"application/json": {"schema": _ref(endpoint.answer)}}}}
-    faults = {
-        "422": "a parameter that cannot be meant",
-        **({"404": "there is none of that id"} if in_path or "run_ids" in endpoint.filters else {}),
-    }
-    for code, said in faults.items():
-        answers[code] = {"description": said, "content": {"application/json": {"schema": _ref("Error")}}}
+    answers = {"200": ("the answer", endpoint.answer), "422": ("an invalid parameter", "Error")}
+    answers |= {"404": ("no object has this id", "Error")} if in_path or "run_ids" in endpoint.filters else {}
     return {
         "operationId": endpoint.answer[0].lower() + endpoint.answer[1:],
         "summary": endpoint.summary,
         "parameters": parameters,
-        "responses": answers,
+        "responses": {
+            code: {"description": words, "content": {"application/json": {"schema": _ref(name)}}} for code, (words, name) in answers.items()
+        },
     }
-
-
-def _filter(name: str, *, repeatable: bool) -> Schema:
-    schema = list_of(TEXT) if repeatable else TEXT
-    return {"name": name, "in": "query", "schema": schema, "description": _MEANINGS[name], **({"explode": True} if repeatable else {})}
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -487,13 +422,13 @@ def _missing() -> MissingExtraError:
 
 
 class HostCheck:
-    """Refuses a Host header that names another machine (DNS rebinding), and sets the headers that keep a page to itself."""
+    """Refuses a Host header that names another machine (DNS rebinding), and adds the security headers."""
 
     def __init__(self, app: "ASGIApp", hosts: frozenset[str]) -> None:
         self._app, self._hosts = app, hosts
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        """Answer 421 to a foreign host, else pass on."""
+        """Answer 421 for an unknown host; else call the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -504,25 +439,19 @@ class HostCheck:
             await send(message)
 
         given = [value.decode("latin-1") for key, value in scope["headers"] if key == b"host"]
+        app = self._app
         if len(given) != 1 or not self._is_ours(given[0]):
-            refused = json_response(
-                _error(421, "this viewer does not answer to that host name", "open the address that `evalsuite view` printed"), 421
-            )
-            await refused(scope, receive, with_headers)
-            return
-        await self._app(scope, receive, with_headers)
+            error = _error(421, "this viewer does not answer to that host name", "open the address that `evalsuite view` printed")
+            app = json_response(error, 421)
+        await app(scope, receive, with_headers)
 
     def _is_ours(self, header: str) -> bool:
-        """Whether it is a name of ours or a plain address: a page of another site can only come by a name."""
+        """Return whether it is an own name or a plain address: a page of another site can only use a name."""
         name = header.rpartition(":")[0] if header.rpartition(":")[2].isdecimal() and not header.endswith("]") else header
         name = name.strip("[]").lower()
-        if name in self._hosts:
-            return True
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
+        with suppress(ValueError):
+            return name in self._hosts or bool(ipaddress.ip_address(name))
+        return False
 
 
 def _refusal_of_error(request: "Request", error: Exception) -> "Response":
@@ -535,8 +464,8 @@ def _refusal_of_error(request: "Request", error: Exception) -> "Response":
 
 def _http_fault(request: "Request", error: Exception) -> "Response":
     status = int(getattr(error, "status_code", 500))
-    words = {404: "there is no such page", 405: "this page is only read: GET and HEAD"}.get(status, "the viewer failed on this page")
-    return _refusal(request, status, words, "" if status == 404 else "the terminal that runs the viewer says more" if status >= 500 else "")
+    words = {404: "there is no such page", 405: "this page is read only: GET and HEAD"}.get(status, "the viewer failed on this page")
+    return _refusal(request, status, words, "the terminal that runs the viewer shows more" if status >= 500 else "")
 
 
 def _refusal(request: "Request", status: int, message: str, hint: str) -> "Response":
@@ -546,6 +475,4 @@ def _refusal(request: "Request", status: int, message: str, hint: str) -> "Respo
 
 
 def _error(status: int, message: str, hint: str) -> dict[str, Any]:
-    from evalsuite.compare.characters import clean
-
     return {"error": {"status": status, "message": clean(message), "hint": clean(hint)}}

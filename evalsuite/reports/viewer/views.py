@@ -50,8 +50,6 @@ Item = TypeVar("Item")
 SUITE_SORTS = ("name", "created_at", "score", "last_run_time")
 RUN_SORTS = ("name", "created_at", "score", "last_run_time")
 RESULT_SORTS = ("name", "score")
-# Arthur Bench's name, for its clients.
-ALIASES = {"avg_score": "score"}
 MOST_PER_PAGE = 500
 
 
@@ -83,27 +81,23 @@ def read_query(
     is_paged: bool = True,
 ) -> Query:
     """Parse the query of (key, value) pairs. Raises `BadQueryError` for an unknown key, a bad number, or an unknown sort key."""
-    given: dict[str, list[str]] = {}
-    for key, value in pairs:
-        given.setdefault(key, []).append(value)
+    values: dict[str, list[str]] = {}
     known = (*filters, *(("page", "page_size") if is_paged else ()), *(("sort",) if sorts else ()))
-    for key in given:
+    for key, value in pairs:
         if key not in known:
             raise BadQueryError(f"no parameter {key!r}", hint=did_you_mean(key, known))
-    word = given.get("sort", [""])[-1] or default
+        values.setdefault(key, []).append(value)
+    word = values.get("sort", [""])[-1] or default
     minus, bare = ("-", word[1:]) if word.startswith("-") else ("", word)
-    bare = ALIASES.get(bare, bare)
+    # Arthur Bench's name of the score, for its clients.
+    bare = "score" if bare == "avg_score" else bare
     if word and bare not in sorts:
         raise BadQueryError(f"cannot sort by {word!r}", hint="known: " + ", ".join(f"{name}, -{name}" for name in sorts))
-    return Query(
-        page=_number_given(given, "page", 1, 10**9),
-        page_size=_number_given(given, "page_size", page_size, MOST_PER_PAGE),
-        sort=minus + bare,
-        chosen={key: tuple(values) for key, values in given.items() if key in filters},
-    )
+    page, size = (_number_in_query(values, *what) for what in (("page", 1, 10**9), ("page_size", page_size, MOST_PER_PAGE)))
+    return Query(page=page, page_size=size, sort=minus + bare, chosen={key: tuple(values[key]) for key in values if key in filters})
 
 
-def _number_given(given: Mapping[str, Sequence[str]], key: str, default: int, most: int) -> int:
+def _number_in_query(given: Mapping[str, Sequence[str]], key: str, default: int, most: int) -> int:
     text = given.get(key, [""])[-1]
     if not text:
         return default
@@ -304,6 +298,7 @@ def _run_scores(run: RunView) -> RunScores:
     """Return a run in columns; raw values of an unbounded metric replace its scores for ranking."""
     record = run.record()
     results = record.results
+    columns: dict[str, Any] = {name: [getattr(one, name) for one in results] for name in ("official", "strict", "status", "scorer")}
     return RunScores(
         folder=str(run.folder),
         signature=str(run.run.get("signature", "")),
@@ -318,10 +313,7 @@ def _run_scores(run: RunView) -> RunScores:
         clusters=record.run["gold"].get("clusters") or (),
         ids=[result.instance_id for result in results],
         score=[result.score if run.is_bounded else value_of(result) for result in results],
-        official=[result.official for result in results],
-        strict=[result.strict for result in results],
-        status=[result.status for result in results],
-        scorer=[result.scorer for result in results],
+        **columns,
     )
 
 
@@ -345,7 +337,6 @@ def unique_labels(runs: Sequence[RunView]) -> Mapping[str, str]:
 
 
 N_BINS = 20
-_NO_CASE = CaseView(id="")
 MODEL_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
 
@@ -390,20 +381,13 @@ def find_results(suite: SuiteView, record: Record, query: Query) -> Page[Result]
 
     `q` is searched in id, reason, question, reference (unless gold is hidden) and answer.
     """
-    statuses, scorers, groups, flips = (set(query.many(key)) for key in ("status", "scorer", "group", "flip"))
-    fields = set(query.many("field"))
+    statuses, scorers, groups, flips, fields = (set(query.many(key)) for key in ("status", "scorer", "group", "flip", "field"))
     text, tags = query.last("q").casefold(), record.groups
     cases, answers = (case_by_id(suite), submitted_texts(record)) if text else ({}, {})
 
-    def says_it(result: Result) -> bool:
-        case = cases.get(result.instance_id, _NO_CASE)
-        texts = (
-            result.instance_id,
-            result.reason,
-            case.input,
-            answers.get(result.instance_id),
-            None if suite.hidden else case.reference_output,
-        )
+    def contains_text(result: Result) -> bool:
+        id_, case = result.instance_id, cases.get(result.instance_id, CaseView(id=""))
+        texts = (id_, result.reason, case.input, answers.get(id_), None if suite.hidden else case.reference_output)
         return any(text in one.casefold() for one in texts if one)
 
     found = [
@@ -414,7 +398,7 @@ def find_results(suite: SuiteView, record: Record, query: Query) -> Page[Result]
         and (not groups or groups & set(tags.get(result.instance_id, ())))
         and (not flips or result.details.get("flip") in flips)
         and (not fields or any(path in fields and f1 < 1 for path, (_, _, f1) in fields_of(result).items()))
-        and (not text or says_it(result))
+        and (not text or contains_text(result))
     ]
     return paginate(in_order(found, query.sort, result_key), page=query.page, page_size=query.page_size)
 
@@ -431,18 +415,8 @@ def page_object(page: Page[Any]) -> dict[str, int]:
 
 def suite_object(suite: SuiteView) -> dict[str, Any]:
     """Return a suite in a list."""
-    return {
-        "id": suite.id,
-        "name": suite.name,
-        "kind": suite.kind,
-        "description": suite.description,
-        "scoring_method": method_object(suite),
-        "scorers": list(suite.scorers),
-        "created_at": suite.created_at,
-        "updated_at": suite.updated_at,
-        "last_run_time": suite.last_run_time,
-        "num_runs": len(suite.runs),
-    }
+    own = {key: getattr(suite, key) for key in ("id", "name", "kind", "description", "created_at", "updated_at", "last_run_time")}
+    return {**own, "scoring_method": method_object(suite), "scorers": list(suite.scorers), "num_runs": len(suite.runs)}
 
 
 def method_object(suite: SuiteView) -> dict[str, Any]:
@@ -466,19 +440,14 @@ def case_object(case: CaseView, *, hidden: bool) -> dict[str, Any]:
 
 def run_object(run: RunView) -> dict[str, Any]:
     """Return a run in a list."""
-    summary = run.summary
     return {
-        "id": run.id,
-        "name": run.name,
+        **{key: getattr(run, key) for key in ("id", "name", "created_at")},
         "test_suite_id": run.suite_id,
-        "created_at": run.created_at,
         "updated_at": run.created_at,
         "avg_score": run.average(),
-        "interval_95": summary.get("interval_95") if run.is_bounded else None,
-        "score_high": summary.get("score_high") if run.is_bounded else None,
-        "n_cases": summary.get("n_gold"),
-        "n_judged": summary.get("n_judged"),
-        "n_submitted": summary.get("n_submitted"),
+        **{key: run.summary.get(key) if run.is_bounded else None for key in ("interval_95", "score_high")},
+        "n_cases": run.summary.get("n_gold"),
+        **{key: run.summary.get(key) for key in ("n_judged", "n_submitted")},
         "rules": run.run["options"].get("rules"),
         "tags": list(run.tags),
         **{key: run.metadata.get(key) for key in MODEL_KEYS},
@@ -500,23 +469,17 @@ def result_object(
     result: Result, case: CaseView | None, groups: Sequence[str], *, hidden: bool, output: str | None = None
 ) -> dict[str, Any]:
     """Return a result with its known input, reference and output; `score_result` is {score, category} as in Bench."""
-    category = result.details.get("category")
+    category, score = result.details.get("category"), value_of(result)
     return {
         "id": result.instance_id,
-        "status": result.status,
         "outcome": kind_of(result).name,
         "input": case.input if case is not None else None,
         "reference_output": case.reference_output if case is not None and not hidden else None,
         "output": output,
-        "score": value_of(result),
-        "score_result": {"score": value_of(result), "category": None if category is None else {"name": str(category)}},
-        "official": result.official,
-        "strict": result.strict,
-        "scorer": result.scorer,
+        "score": score,
+        "score_result": {"score": score, "category": None if category is None else {"name": str(category)}},
         "groups": list(groups),
-        "reason": result.reason,
-        "fault": result.fault,
-        "seconds": result.seconds,
+        **{key: getattr(result, key) for key in ("status", "official", "strict", "scorer", "reason", "fault", "seconds")},
     }
 
 
