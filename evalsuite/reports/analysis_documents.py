@@ -71,7 +71,7 @@ def gold_check_document(check: "GoldCheck", name: str) -> Document:
             answered = [f"   {id_}: {place}" for id_, place in check.excused.items()]
             yield Section(look="lines", title="answered for", lines=answered)
         if check.by_the_day:
-            title = "gold that asks the time: its verdicts move by the day, --frozen-clock DAY stops the clock"
+            title = "gold that depends on the current date: its verdicts change from day to day; --frozen-clock DAY fixes the date"
             more = len(check.by_the_day) - MOST_REFUSED
             named = [f"   {id_}" for id_ in check.by_the_day[:MOST_REFUSED]]
             yield Section(look="lines", title=title, lines=named, below=[f"   ... {more} more (--json lists all)"] if more > 0 else ())
@@ -201,7 +201,7 @@ def contamination_document(contamination: "Contamination", name: str) -> Documen
         said = [f"{n_hit} of {contamination.n_instances} instances share n-grams of {contamination.n_words} words with the files"]
         if contamination.n_too_short:
             few = f"{contamination.n_too_short} of {contamination.n_texts} texts of gold"
-            said.append(f"{few} are too short to tell (--words asks for shorter n-grams)")
+            said.append(f"{few} are too short to check (--words sets shorter n-grams)")
         yield Section(look="lines", lines=said)
 
     every = Table(columns=columns, rows=contamination.overlaps)
@@ -274,7 +274,7 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
         Column(name="weakness", type="DOUBLE", value=lambda one: one.weakness(rules), forms=MACHINES),
         Column(
             name="holes",
-            title="what closes it",
+            title="suggested fix",
             role="why",
             value=lambda one: "; ".join(_hole_lines(one, rules)) or None,
             words=lambda one: "; ".join(_hole_lines(one, rules)),
@@ -292,7 +292,9 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
         if sizes := audit.sizes():
             sized = [(size, *_shares_of_kind(by_rule, right=False)) for size, by_rule in sizes.items()]
             yield _kinds_section("numbers changed by, caught", sized, form)
-        said = f"{len(weakest)} of {len(audit.checks)} checks have a hole under {rules} rules" + (", the weakest first" if weakest else "")
+        said = f"{len(weakest)} of {len(audit.checks)} checks misjudge answers under {rules} rules" + (
+            ", the weakest first" if weakest else ""
+        )
         more = len(weakest) - most
         yield Section(
             look="part",
@@ -334,11 +336,7 @@ def _kinds_section(title: str, rows: Sequence[KindRow], form: Form) -> Section:
 
 def _kind_rows(audit: "Audit", *, right: bool) -> list[KindRow]:
     """Yield one row per kind: its name, how many were made, and by rule how many were caught (wrong) or refused (right)."""
-    rows = []
-    for (kind, is_right), by_rule in audit.kinds().items():
-        if is_right is right:
-            rows.append((kind, *_shares_of_kind(by_rule, right=right)))
-    return rows
+    return [(kind, *_shares_of_kind(by_rule, right=right)) for (kind, is_right), by_rule in audit.kinds().items() if is_right is right]
 
 
 def _shares_of_kind(by_rule: Mapping[Rule, tuple[int, int]], *, right: bool) -> tuple[str, str, str]:
@@ -369,7 +367,7 @@ def _hole_lines(check: "Audited", rules: Rule) -> Iterator[str]:
     """Yield each kind of accepted wrong answer with the verified fix."""
     holes = {(one.kind, one.right): one for one in reversed(check.holes(rules))}
     for kind, right in dict.fromkeys((one.kind, one.right) for one in check.holes(rules)):
-        yield f"{'refuses' if right else 'takes'} {kind} -> {check.advice(holes[kind, right], rules)}"
+        yield f"{'refuses' if right else 'accepts'} {kind} -> {check.advice(holes[kind, right], rules)}"
 
 
 def _weak_lines(check: "Audited", rules: Rule) -> list[str]:
@@ -398,7 +396,7 @@ def _audit_notes(audit: "Audit") -> Iterator[str]:
     for why, n in audit.reasons().items():
         yield f"{n} check{'s' if n > 1 else ''} not audited: {why}"
     if audit.n_left:
-        yield f"{audit.n_left} check{'s' if audit.n_left > 1 else ''} left when the time was over: --seconds"
+        yield f"{audit.n_left} check{'s' if audit.n_left > 1 else ''} not audited within the time limit: --seconds"
 
 
 _MOST = 10
@@ -414,32 +412,28 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
         Column(name="changed", title="what changed since", value=lambda one: ", ".join(one.components)),
         Column(name="problem", value=lambda one: one.problem),
     ]
-    matrix: list[Column[Component]] = [
-        Column(name="component", title="changed since", role="name", value=lambda one: one[0]),
-        Column(name="runs", value=lambda one: one[1], is_number=True, type="BIGINT"),
-        Column(name="verdicts", value=lambda one: one[2], is_number=True, type="BIGINT"),
-        Column(name="moved", value=lambda one: one[3], is_number=True, type="BIGINT"),
-    ]
+
+    def count(name: str, at: int) -> Column[Component]:
+        return Column(name=name, value=lambda one: one[at], is_number=True, type="BIGINT")
+
+    changed: Column[Component] = Column(name="component", title="changed since", role="name", value=lambda one: one[0])
+    every = Table(columns=runs, rows=drifts, lines=_drift_lines)
+    matrix = Table(columns=[changed, count("runs", 1), count("verdicts", 2), count("moved", 3)], rows=components, lines=_component_row)
 
     def sections(form: Form) -> Iterator[Section]:
-        told = Table(columns=runs, rows=drifts, lines=_drift_lines)
-        yield Section(look="part", title=" runs scored again", table=told) if form == "text" else Section(title="Runs", table=told)
+        look, titles = ("part", (" runs scored again", " by what changed")) if form == "text" else ("", ("Runs", "By what changed"))
+        yield Section(look=look, title=titles[0], table=every)
         if components:
-            matrix_table = Table(columns=matrix, rows=components, lines=_component_row)
-            plain = Section(title="By what changed", table=matrix_table)
-            yield Section(look="part", title=" by what changed", table=matrix_table) if form == "text" else plain
+            yield Section(look=look, title=titles[1], table=matrix)
 
-    every = Table(columns=runs, rows=drifts)
+    keys = ("component", "n_runs", "n", "n_moved")
     return Document(
         name="drift",
         heading="Drift",
         sections=sections,
         tables={"csv": every, "parquet": every},
-        whole={"runs": [one.to_json() for one in drifts], "components": [dict(zip(_KEYS, row, strict=True)) for row in components]},
+        whole={"runs": [one.to_json() for one in drifts], "components": [dict(zip(keys, row, strict=True)) for row in components]},
     )
-
-
-_KEYS = ("component", "n_runs", "n", "n_moved")
 
 
 def _drift_lines(drift: "Drift") -> list[str]:
@@ -477,7 +471,7 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
     near = margins.near if names_instances else ()
 
     def sections(form: Form) -> Iterator[Section]:
-        hang = f"{len(margins.near)} of {margins.n} verdicts hang on a tolerance"
+        hang = f"{len(margins.near)} of {margins.n} verdicts depend on a tolerance"
         yield Section(look="lines", prose=[f"{clean(margins.name)} · rules {margins.rules} · {hang}"])
         if form == "text":
             yield Section(look="part", title=" score against tolerance", lines=[_margin_line(*step) for step in margins.shown()])
@@ -490,9 +484,9 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
             more = [f"   ... {len(near) - _MOST} more"] if len(near) > _MOST else []
             yield Section(
                 look="part",
-                title=" nearest to another verdict",
+                title=" closest to another verdict",
                 table=Table(
-                    columns=columns, rows=near[:_MOST], lines=lambda one: [f"   {clean(one[0])}  {one[1]:g}, turns at {one[2]:.6g}"]
+                    columns=columns, rows=near[:_MOST], lines=lambda one: [f"   {clean(one[0])}  {one[1]:g}, changes at {one[2]:.6g}"]
                 ),
                 below=more,
             )
@@ -524,7 +518,7 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
     pairs = [("raw agreement", ratio), *values.items()]
     if (said := agreement.corrected) is not None:
         told = f"{said.estimate:.3f}   95 % CI [{said.low:.3f}, {said.high:.3f}]"
-        pairs.append((f"mean, corrected by {said.dear}", f"{told}; {said.cheap} says {said.plain:.3f} over {said.n + said.n_others}"))
+        pairs.append((f"mean, corrected by {said.dear}", f"{told}; {said.cheap} alone {said.plain:.3f} over {said.n + said.n_others}"))
     columns: list[Column[Disagreement]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
         Column(name="label_a", title="A", value=lambda one: label_words(one.labels[0])),
@@ -767,9 +761,9 @@ def verification_verdict(verified: "Verified") -> str:
     wrong = [finding.name for finding in verified.findings if not finding.good]
     verdict = f"no: {', '.join(wrong)} (exit 1)" if wrong else "yes"
     if verified.exit_code == EXIT_UNSCORABLE:
-        verdict = f"as far as that goes, {len(verified.left_out)} not verified (exit 4)"
+        verdict = f"in part, {len(verified.left_out)} not verified (exit 4)"
     count_words = f"verified {verified.n_verified} of {verified.n_gold}: " if verified.n_gold else ""
-    return f"{count_words}{verified.name} is what it says: {verdict}"
+    return f"{count_words}{verified.name} matches its claims: {verdict}"
 
 
 def _finding_sign(finding: "Finding") -> str:

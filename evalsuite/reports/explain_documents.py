@@ -92,9 +92,9 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
         share = max(cause.get("chance", 0.0) for cause in found["causes"])
         counted = f"{tries}; unrelated values fit in {share:.1%} of draws" if share else tries
         if found["proved"]:
-            yield "proved", f"{found['cause']}: undone, the scorer accepts the answer ({counted})"
+            yield "proved", f"{found['cause']}: without this error the scorer accepts the answer ({counted})"
         else:
-            yield "fits", f"{found['cause']}: with it put right the scorer accepts the answer, which is no proof ({counted})"
+            yield "fits", f"{found['cause']}: without this error the scorer accepts the answer, but this is no proof ({counted})"
         for cause in found["causes"]:
             yield "", f"- {cause.get('says') or cause['general']}"
             if cause.get("where"):
@@ -208,14 +208,14 @@ def _text_lines(data: Data) -> Iterator[str]:
     for item in data["gold"][:MOST_ROWS]:
         yield f" gold        {clean(item['text'])}  ({'found' if item['found'] else 'not found'})"
     for text in data["excluded"][:MOST_ROWS]:
-        yield f" excluded    {clean(text)}  (stands in the answer)"
+        yield f" excluded    {clean(text)}  (is in the answer)"
     yield f" answer      {clean(data['answer'][:400])}"
-    for label, key in (("missing", "missing"), ("too much", "extra")):
+    for label, key in (("missing", "missing"), ("extra", "extra")):
         if data.get(key):
             yield f" {label:<11} {clean(', '.join(data[key])[:400])}"
     for item in data.get("nearest", ())[:MOST_ROWS]:
         if item["similarity"] > 0:
-            yield f" nearest     {clean(item['phrase'])}  ({item['similarity']:.0%} like {clean(item['gold'])})"
+            yield f" closest     {clean(item['phrase'])}  ({item['similarity']:.0%} like {clean(item['gold'])})"
     if data.get("segments"):
         yield f" words       {clean(''.join(map(_marked, data['segments'])))}"
 
@@ -308,7 +308,7 @@ def _command_section(files: "Sequence[File]", case: str) -> Section:
     """Build the section of the one command that writes and scores the files, or of the alternative if a character cannot be pasted."""
     texts = "".join(file.text for file in files)
     if any(clean(line) != line for line in texts.split("\n")):
-        text = "The files hold characters that cannot be pasted: `evalsuite bundle ... -o FOLDER` writes them."
+        text = "The files contain characters that cannot be pasted: `evalsuite bundle ... -o FOLDER` writes them."
         return Section(prose=[Own(text)])
     end = "END"
     while end in texts:

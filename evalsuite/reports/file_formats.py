@@ -47,7 +47,7 @@ def as_markdown(document: Document) -> str:
     """Return the document in less than 60 kB; what is left out is counted."""
     sections = list(document.parts("markdown"))
     head = f"### {render_words(document.heading or document.title)}"
-    whole = {at: _opened_section(section) for at, section in enumerate(sections) if _stands_whole(section)}
+    whole = {at: _opened_section(section) for at, section in enumerate(sections) if _is_never_cut(section)}
     room = MOST_BYTES - sum(len(part.encode()) + 2 for part in (head, *whole.values()))
     share = max(0, room) // max(1, len(sections) - len(whole))
     cut = {at: (_folded_section if one.is_folded else _opened_section)(one, share) for at, one in enumerate(sections) if at not in whole}
@@ -93,7 +93,7 @@ def plain_html(text: str) -> str:
     return escaped.replace("@", "@\u200b").replace("://", ":\u200b//").replace("www.", "www\u200b.")
 
 
-def _stands_whole(section: Section) -> bool:
+def _is_never_cut(section: Section) -> bool:
     """Return whether the section must not be cut if space is short."""
     return section.look == "block" or not (section.is_folded or (section.table is not None and section.table.is_long))
 
@@ -208,16 +208,13 @@ def _case_counts(cases: Sequence[Case]) -> str:
     counts = {"tests": len(cases), **{name: sum(case.kind == kind for case in cases) for name, kind in _JUNIT_COUNTS.items()}}
     # Rounded like the times of the cases and of a saved run.
     timed = [round(case.seconds, 6) for case in cases if case.seconds is not None]
-    total = _time_attribute(sum(timed) if len(timed) == len(cases) else None)
+    total = f' time="{sum(timed):.6f}"' if len(timed) == len(cases) else ""
     return "".join(f' {name}="{count}"' for name, count in counts.items()) + total
 
 
-def _time_attribute(seconds: float | None) -> str:
-    return "" if seconds is None else f' time="{seconds:.6f}"'
-
-
 def _case_element(case: Case) -> str:
-    head = f"    <testcase classname={_xml_attribute(case.classname)} name={_xml_attribute(case.name)}{_time_attribute(case.seconds)}"
+    head = f"    <testcase classname={_xml_attribute(case.classname)} name={_xml_attribute(case.name)}"
+    head += "" if case.seconds is None else f' time="{case.seconds:.6f}"'
     inside = _properties_element(case.properties, "      ") if case.properties else ""
     if case.kind != "passed":
         # `skipped` has no type in the schemas of CI systems.
@@ -276,8 +273,8 @@ def _annotation(case: Case) -> str:
 
 def workflow_command(name: str, message: str, **properties: str) -> str:
     """Format one workflow command. Empty properties are left out; escaping keeps texts from ending the command or starting another."""
-    said = ",".join(f"{key}={_github_escaped(clean(value), ':,')}" for key, value in properties.items() if value)
-    return f"::{name}{' ' if said else ''}{said}::{_github_escaped(clean(message))}"
+    pairs = ",".join(f"{key}={_github_escaped(clean(value), ':,')}" for key, value in properties.items() if value)
+    return f"::{name}{' ' if pairs else ''}{pairs}::{_github_escaped(clean(message))}"
 
 
 def _github_escaped(text: str, more: str = "") -> str:
@@ -300,12 +297,11 @@ def fence_commands(stream: TextIO) -> Iterator[None]:
 
 def submission_lines(run: "Run") -> dict[str, str]:
     """Map each instance to `file:line` in the submission, or in gold if gold is at fault; paths are relative to the workspace."""
-    metadata = _seen_from_here(run.submission.folder)
-    found = {name: f"{metadata}/{answer.where}" for name, answer in run.submission.answers.items() if answer.where}
-    spec = _seen_from_here(run.gold.spec_file)
-    asked = {instance.instance_id: f"{spec}:{instance.where.rpartition(':')[2]}" for instance in run.gold.instances}
+    metadata, spec = _seen_from_here(run.submission.folder), _seen_from_here(run.gold.spec_file)
+    lines = {instance.instance_id: f"{spec}:{instance.where.rpartition(':')[2]}" for instance in run.gold.instances}
     blamed = {result.instance_id for result in run.results if result.status == "gold_fault"}
-    return {name: asked[name] if name in blamed or name not in found else found[name] for name in asked}
+    own = {name: f"{metadata}/{answer.where}" for name, answer in run.submission.answers.items() if answer.where and name not in blamed}
+    return lines | {name: place for name, place in own.items() if name in lines}
 
 
 def add_to_summary(record: "Record") -> bool:
@@ -415,11 +411,12 @@ def as_parquet(document: Document) -> bytes:
             for values in table.values("parquet"):
                 row = {column.name: _for_duckdb(value, column.type) for column, value in zip(columns, values, strict=True)}
                 longest = max(longest, file.write(json.dumps(row) + "\n"))
+        quoted = str(out).replace("'", "''")
         with duckdb.connect(config={"threads": "2"}) as connection:
             connection.execute("SET preserve_insertion_order = true")
             typed = ", ".join(f"'{column.name}': '{column.type.replace('JSON', 'VARCHAR')}'" for column in columns)
             source = f"read_json(?, format = 'newline_delimited', columns = {{{typed}}}, maximum_object_size = {longest})"
-            connection.execute(f"COPY (SELECT * FROM {source}) TO '{_path_in_sql(out)}' (FORMAT parquet, COMPRESSION zstd)", [str(lines)])
+            connection.execute(f"COPY (SELECT * FROM {source}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)", [str(lines)])
         return out.read_bytes()
 
 
@@ -436,24 +433,21 @@ def _for_duckdb(value: Any, type_: str) -> Any:
     return value
 
 
-def _path_in_sql(path: Path) -> str:
-    return str(path).replace("'", "''")
-
-
 LOG = "log.txt"
 _TO_SNOWFLAKE = ("bq", "ga", "local")
 
 
 def write_reference_files(record: "Record", result_dir: Path) -> list[Path]:
     """Write the ids next to the submission folder and the log to the working directory; return both paths. Raises `OutputError`."""
-    handed_in = sorted((result for result in record.results if result.status != "missing"), key=lambda result: result.instance_id)
-    texts = ids_text(handed_in, record.layout), log_text(handed_in, record.summary.n_gold)
-    for path, text in zip(reference_places(result_dir), texts, strict=True):
+    submitted = sorted((result for result in record.results if result.status != "missing"), key=lambda result: result.instance_id)
+    texts = ids_text(submitted, record.layout), log_text(submitted, record.summary.n_gold)
+    places = reference_places(result_dir)
+    for path, text in zip(places, texts, strict=True):
         try:
             path.write_text(text, encoding="utf-8", newline="\n")
         except OSError as error:
-            raise write_error(path, error, hint="leave --reference-files out, or make room for it") from None
-    return list(reference_places(result_dir))
+            raise write_error(path, error, hint="omit --reference-files, or free some space") from None
+    return list(places)
 
 
 def reference_places(result_dir: Path) -> tuple[Path, Path]:
@@ -462,18 +456,18 @@ def reference_places(result_dir: Path) -> tuple[Path, Path]:
     return whole.with_name(f"{whole.name}-ids.csv"), Path(LOG)
 
 
-def ids_text(handed_in: Sequence["Result"], layout: str) -> str:
+def ids_text(submitted: Sequence["Result"], layout: str) -> str:
     """Return the CSV of the ids that are right under the official rules, with the header `instance_id`."""
-    right = [result.instance_id for result in handed_in if result.official == 1]
+    right = [result.instance_id for result in submitted if result.official == 1]
     named = [f"sf_{name}" if layout == "lite" and name.startswith(_TO_SNOWFLAKE) else name for name in right]
     return "".join(f"{name}\n" for name in ("instance_id", *map(clean, named)))
 
 
-def log_text(handed_in: Sequence["Result"], n_gold: int) -> str:
+def log_text(submitted: Sequence["Result"], n_gold: int) -> str:
     """Return the log: the reason of each wrong answer, the scores by id, and the ratios over submitted and over gold instances."""
-    scores = {result.instance_id: int(result.official == 1) for result in handed_in}
+    scores = {result.instance_id: int(result.official == 1) for result in submitted}
     n_right, n = sum(scores.values()), len(scores)
-    lines = [f"{result.instance_id}: {result.reason}" for result in handed_in if result.official != 1]
+    lines = [f"{result.instance_id}: {result.reason}" for result in submitted if result.official != 1]
     lines.append(str(scores))
     lines.append(f"Final score: {n_right / n if n else 0.0}, Correct examples: {n_right}, Total examples: {n}")
     lines.append(f"Real score: {n_right / n_gold if n_gold else 0.0}, Correct examples: {n_right}, Total examples: {n_gold}")

@@ -128,9 +128,9 @@ def difference_html(difference: Mapping[str, Any]) -> "Markup":
     values = {
         "d": difference,
         "cell": cell_text,
-        "is_null": is_null,
+        "is_null": lambda value: value is None,
         "times": times_beyond,
-        "counted": with_noun,
+        "counted": lambda n, noun: f"{n:,} {noun}{'' if n == 1 else 's'}",
         "by_word": by_word,
     }
     return Markup(environment().get_template("difference.html").render(values))
@@ -145,11 +145,6 @@ def cell_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:.15g}" if isinstance(value, float) else str(value)
-
-
-def is_null(value: object) -> bool:
-    """Return whether the cell is NULL or empty."""
-    return value is None
 
 
 def times_beyond(number: Mapping[str, Any], tolerance: float) -> str:
@@ -179,8 +174,3 @@ def by_word(segments: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
             continue
         pairs += [(side, "".join(part)) for side, part in (("gold", a[i:j]), ("answer", b[k:m])) if part]
     return pairs if 2 * shared >= min(len(gold), len(answer)) > 0 else []
-
-
-def with_noun(n: int, noun: str) -> str:
-    """`1 row`, `2 rows`."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

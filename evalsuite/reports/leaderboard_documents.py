@@ -118,7 +118,7 @@ def _notes_on_totals(comparison: "Comparison", candidate: "Candidate") -> Iterat
         yield f"{label}: as people would score it {points(said.estimate)} {_interval_in_words(said.low, said.high)} points, {by}"
     yield from (f"{label}: {text}" for text in _power(comparison, candidate))
     if candidate.unjudged:
-        span = f": the difference over all lies in {_interval_in_words(*candidate.bounds)}" if candidate.bounds else ""
+        span = f": the difference over all instances is in {_interval_in_words(*candidate.bounds)}" if candidate.bounds else ""
         unjudged = count_words(len(candidate.unjudged), "instance")
         yield f"{label}: {unjudged} not judged on both sides, left out ({_some_ids(candidate.unjudged)}){span}"
     for ids, owner in ((candidate.only_baseline, base), (candidate.only_candidate, label)):
@@ -133,7 +133,7 @@ def _power(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
     among = f" of {n_tests} comparisons" if n_tests > 1 else ""
     n_units, flipped = (total.n, unit) if total.n_clusters is None else (total.n_clusters, "cluster")
     if n_units and not can_show(n_units, comparison.alpha / n_tests):
-        yield f"with {count_words(n_units, flipped)} this test{among} can show nothing"
+        yield f"with {count_words(n_units, flipped)} this test{among} cannot show any difference"
     elif least is not None:
         shown = f"{least:.4g}" if total.is_raw else f"{least * 100:.1f} points"
         more = f"; {own_points(total)} would take about {count_words(candidate.n_needed, unit)}" if candidate.n_needed else ""
@@ -142,19 +142,16 @@ def _power(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
 
 def _flip_sections(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Iterator[Section]:
     base, label = clean(comparison.baseline), clean(candidate.label)
-    for word, flips in (
-        ("lost", [flip for flip in candidate.flips if (flip.gain or 0) < 0]),
-        ("won", [flip for flip in candidate.flips if (flip.gain or 0) > 0]),
-    ):
+    for word, sign in (("lost", -1), ("won", 1)):
+        flips = [flip for flip in candidate.flips if (flip.gain or 0) * sign > 0]
         shown = flips if everything else flips[:MOST_FLIPS]
         if shown:
+            columns = _flip_columns(base, label, shown)
             yield Section(
                 title=f"{label} against {base}: {count_words(len(flips), 'instance')} {word}",
                 kind=word,
                 of=candidate.label,
-                table=Table(
-                    columns=_flip_columns(base, label, shown), rows=shown, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"
-                ),
+                table=Table(columns=columns, rows=shown, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"),
                 below=_and_more(len(flips) - len(shown), word),
                 is_folded=True,
             )
@@ -223,7 +220,7 @@ def _shift_section(comparison: "Comparison", candidate: "Candidate", everything:
         Column(name="p_adjusted", title=f"p (Holm, {family})", words=lambda s: p_value(s.p_adjusted), is_number=True),
     ]
     return Section(
-        title=f"{clean(candidate.label)}: have the scores moved?",
+        title=f"{clean(candidate.label)}: have the scores changed?",
         kind="shift",
         of=candidate.label,
         table=Table(columns=columns, rows=shown),
@@ -240,7 +237,7 @@ def method_facts(comparison: "Comparison") -> Iterator[tuple[str, str]]:
     if tests:
         yield "tests", f"two-sided, {tests}; intervals {intervals}, not adjusted; Holm over the rows of a part"
     drawn = any(shift.seed is not None for one in comparison.candidates for shift in one.shift)
-    how = f"{comparison.n_resamples} resamples" if drawn else "nothing was drawn"
+    how = f"{comparison.n_resamples} resamples" if drawn else "no random numbers used"
     yield "seed", f"{comparison.seed}, {how}"
     if comparison.n_unapplied:
         yield "errata", f"{comparison.n_unapplied} stale or expired, not applied to the corrected scores"
@@ -249,7 +246,7 @@ def method_facts(comparison: "Comparison") -> Iterator[tuple[str, str]]:
     if comparison.signature:
         yield "signature", clean(comparison.signature)
     if comparison.level != "cells":
-        yield "reveal", f"gold's values are not shown here (level: {comparison.level})"
+        yield "reveal", f"gold's values are hidden (reveal level: {comparison.level})"
     for label, source in ((comparison.baseline, comparison.source), *((one.label, one.source) for one in comparison.candidates)):
         if source and source != label:
             yield clean(label), clean(source)
@@ -467,7 +464,7 @@ def comparison_page_sections(comparison: "Comparison", sections: Sequence[Sectio
 
 
 def candidate_tiles(candidate: "Candidate") -> list[Tile]:
-    """Return the counts of lost, won and tied instances."""
+    """Return the counts of lost, won, tied and unjudged instances."""
     total = candidate.total
     found = (Tile(total.losses, "lost", "wrong"), Tile(total.wins, "won", "right"), Tile(total.ties, "tied"))
     return [tile for tile in (*found, Tile(len(candidate.unjudged), "not judged", "unscored")) if tile.n]
@@ -516,7 +513,7 @@ def _at_most_a_thousand(section: Section) -> Section:
     rest = len(rows) - MOST_ROWS
     if rest <= 0:
         return section
-    more = f"... {rest} more, not shown to keep this file small; a .parquet or .csv file holds all"
+    more = f"... {rest} more, not shown to keep this file small; a .parquet or .csv file contains all"
     return replace(section, table=replace(section.table, rows=rows[:MOST_ROWS]), below=(*section.below, more))
 
 
@@ -593,16 +590,14 @@ def _sample_columns(board: "Leaderboard") -> "list[Column[RankedRow]]":
 
 
 def _rank_words(row: "RankedRow") -> str:
-    """`2 (1-4)`: the rank by score, and the range of ranks that the tests leave open if it has more than one."""
+    """`2 (1-4)`: the rank by score, and the range of ranks that the tests do not exclude if it has more than one."""
     first, last = row.shared_ranks or (row.rank, row.rank)
     return f"{row.rank}" if first == last else f"{row.rank} ({first}-{last})"
 
 
 def _own_places(row: "RankedRow") -> str:
     """`2-5`: the 95 % interval of the rank."""
-    if row.rank_interval is None:
-        return _ABSENT
-    return "-".join(str(place) for place in dict.fromkeys(row.rank_interval))
+    return "-".join(map(str, dict.fromkeys(row.rank_interval))) if row.rank_interval is not None else _ABSENT
 
 
 def _score_words(board: "Leaderboard", row: "RankedRow") -> str:
@@ -763,9 +758,9 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
     if board.family:
         over = f"{board.correction.title()} over {count_words(board.family, 'pair')}"
         pairs = f"{board.test} on paired instances, {over}, alpha {1 - board.confidence:.2g}"
-        yield "ranks", f"by {board.score_title}; in brackets the places that tests leave open ({pairs})"
+        yield "ranks", f"by {board.score_title}; in brackets the ranks that the tests do not exclude ({pairs})"
         own = f"{board.correction.title()} over its {count_words(len([row for row in board.rows if row.rank]) - 1, 'pair')}"
-        yield "rank interval", f"the places that the tests of one submission against the others leave open ({own})"
+        yield "rank interval", f"the ranks that the tests of one submission against the others do not exclude ({own})"
         yield "stability", _stability_words(board)
     for row in board.rows:
         if row.fault:
@@ -820,7 +815,7 @@ def _submission_case(board: "Leaderboard", row: "RankedRow") -> Case:
     if not row.fault:
         if row.rank is not None:
             return Case(name=row.name, classname=classname)
-        message = "the grader's side left instances unjudged"
+        message = "some instances have no verdict, for a reason on the grader's side"
         return Case(name=row.name, classname=classname, kind="skipped", type="unjudged", message=message)
     code = next((word for word in re.findall("[A-Z_]+", row.fault) if word in FAULTS), "UNREADABLE")
     return Case(name=row.name, classname=classname, kind="error", type=code, message=row.fault)

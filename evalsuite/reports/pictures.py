@@ -308,7 +308,7 @@ def draw_steps(points: Sequence[tuple[float, float]], *, title: str) -> "Markup"
     """Return an SVG of a score in [0, 1] at n tolerances (tolerance, score), the first at 0, on a log scale."""
     positive = [tolerance for tolerance, _ in points if tolerance > 0]
     if not positive:
-        return picture([], height=0, title=title, description="no verdict hangs on a tolerance", kind="steps")
+        return picture([], height=0, title=title, description="no verdict depends on a tolerance", kind="steps")
     low, high = math.log10(min(positive)) - 0.5, math.log10(max(positive)) + 0.5
     places = [2 + 96 * ((math.log10(tolerance) if tolerance > 0 else low) - low) / (high - low) for tolerance, _ in points]
     marks, bottom = [line(2, STEPS_PLOT + 10, 98, STEPS_PLOT + 10)], STEPS_PLOT + 10

@@ -190,9 +190,7 @@ def share(mean: "Mean") -> str:
         return f"nothing judged (0 of {mean.n})"
     if mean.n_ungraded:
         return f"judged {mean.n_judged}/{mean.n}: {percent(mean.value)}"
-    points = mean.points
-    shown = f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
-    return f"{shown}/{mean.n} = {percent(mean.low)}"
+    return f"{_points_of(mean.points)}/{mean.n} = {percent(mean.low)}"
 
 
 def count_words(n: int, noun: str) -> str:
@@ -217,7 +215,7 @@ def flip_of(result: "Result") -> str:
 
 
 def counts_line(summary: "Summary") -> str:
-    """`17 right · 4 wrong · 1 missing ...`: every instance once; statuses nobody has are left out."""
+    """`17 right · 4 wrong · 1 missing ...`: every instance once; statuses without instances are left out."""
     n_measured = sum(row.get("n_measured", 0) for name, row in summary.by_scorer.items() if name not in summary.scorers[1:])
     partial = summary.counts["scored"] - summary.n_right - summary.n_wrong - n_measured
     parts = [f"{summary.n_right} right", f"{summary.n_wrong} wrong"] if summary.chosen.n else []
@@ -269,9 +267,8 @@ def flips_line(summary: "Summary") -> str:
     if not summary.flips:
         return "no flips" if summary.strict is not None else ""
     down = sum(flip["strict"] < flip["official"] for flip in summary.flips)
-    up = len(summary.flips) - down
-    parts = [f"{count} {way}" for count, way in ((down, "down"), (up, "up")) if count]
-    return f"{len(summary.flips)} flip{'s' if len(summary.flips) != 1 else ''}: {', '.join(parts)}"
+    parts = [f"{n} {way}" for n, way in ((down, "down"), (len(summary.flips) - down, "up")) if n]
+    return f"{count_words(len(summary.flips), 'flip')}: {', '.join(parts)}"
 
 
 def flips_by_kind(summary: "Summary", *, down: bool) -> str:
@@ -300,18 +297,22 @@ def corrected_words(record: "Record") -> str:
     found = record.run.get("corrections")
     if not found:
         return ""
-    changes = [f"{found[key]} {word}" for key, word in (("n_waived", "waived"), ("n_patched", "patched")) if found[key]]
-    left = [f"{len(found[state])} {state}" for state in ("stale", "expired") if found[state]]
-    parts = [", ".join(changes) or "nothing applied", *([", ".join(left) + ", not applied"] if left and changes else [", ".join(left)])]
-    if not found["n_gold"]:
-        return f"no instance left  ({'; '.join(filter(None, parts))})"
-    if found["score"] is None:
-        return f"nothing judged (0 of {found['n_gold']})  ({'; '.join(filter(None, parts))})"
-    if (judged := found.get("n_judged", found["n_gold"])) < found["n_gold"]:
-        return f"judged {judged}/{found['n_gold']}: {percent(found['score'])}  ({'; '.join(filter(None, parts))})"
-    points = found["score"] * found["n_gold"]
-    shown = f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
-    return f"{shown}/{found['n_gold']} = {percent(found['score'])}  ({'; '.join(filter(None, parts))})"
+    changes = ", ".join(f"{found[f'n_{word}']} {word}" for word in ("waived", "patched") if found[f"n_{word}"])
+    left = ", ".join(f"{len(found[state])} {state}" for state in ("stale", "expired") if found[state])
+    notes = "; ".join(filter(None, (changes or "nothing applied", f"{left}, not applied" if left and changes else left)))
+    n, score = found["n_gold"], found["score"]
+    if not n:
+        return f"no instance left  ({notes})"
+    if score is None:
+        return f"nothing judged (0 of {n})  ({notes})"
+    if (judged := found.get("n_judged", n)) < n:
+        return f"judged {judged}/{n}: {percent(score)}  ({notes})"
+    return f"{_points_of(score * n)}/{n} = {percent(score)}  ({notes})"
+
+
+def _points_of(points: float) -> str:
+    """Format points: whole ones without decimals, others with two."""
+    return f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
 
 
 def people_words(record: "Record") -> str:
@@ -411,11 +412,8 @@ def score_words(summary: "Summary") -> str:
 
 def coverage(summary: "Summary") -> str:
     """`40 instances`, or `27 of 40 instances` for a part of gold."""
-    return (
-        f"{summary.n_gold} of {count_words(summary.n_instances, 'instance')}"
-        if summary.is_part
-        else count_words(summary.n_gold, "instance")
-    )
+    part = f"{summary.n_gold} of " if summary.is_part else ""
+    return part + count_words(summary.n_instances if summary.is_part else summary.n_gold, "instance")
 
 
 def judge_words(judge: Mapping[str, Any]) -> str:

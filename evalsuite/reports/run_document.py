@@ -283,7 +283,7 @@ def _texts_below(row: ReportRow) -> list[tuple[str, str, str]]:
     _, reference, answer = row.exchange
     # No word of a right answer is marked: it may contain more than gold.
     other = ("", "", "") if row.result.score == 1 else ("", answer, reference)
-    found = zip(("asked", "gold", "answer"), row.exchange, other, strict=True)
+    found = zip(("question", "gold", "answer"), row.exchange, other, strict=True)
     return [(label, text, against) for label, text, against in found if text]
 
 

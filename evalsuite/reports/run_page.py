@@ -51,7 +51,7 @@ LONGEST_WHY = 240
 LONGEST_DETAILS = 6_000
 # Shown elsewhere on the page, so raw details leave them out.
 _SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge", "units", "beside"})
-# What the rows hold that tell of a judge.
+# Types of the fields of a judge's details.
 _VERDICT = {"model": str, "value": SHARE, "label": str}
 _MESSAGE = {"role": str, "content": str}
 _SAID = ("unreadable", "why", "reply")
@@ -173,7 +173,7 @@ def closed_row(result: "Result", *, groups: Sequence[str] = (), reason: str = ""
 def opened_facts(result: "Result") -> list[tuple[str, str]]:
     """Yield (label, text) of an opened row: both rules' reasons, the flip, the fault and its hint, further scorers."""
     reasons: Mapping[str, Any] = result.details.get("reasons", {})
-    rows = [(f"{rule} says", str(text)) for rule, text in reasons.items()] or [("why", result.reason)]
+    rows = [(f"{rule} why", str(text)) for rule, text in reasons.items()] or [("why", result.reason)]
     flip, fault = str(result.details.get("flip", "")), str(result.details.get("fault", ""))
     if flip:
         said = any(str(text) and str(text) in flip for text in reasons.values())
@@ -296,7 +296,7 @@ def run_page_sections(
     )
     yield Section(tiles=outcome_tiles(record))
     flips = [(way, text) for way, down in (("lost", True), ("gained", False)) if (text := flips_by_kind(s, down=down))]
-    about_flips = {"title": "Flips", "note": "Where the reference's verdict and a careful judge's part."} if flips else {}
+    about_flips = {"title": "Flips", "note": "Instances with different verdicts under official and strict rules."} if flips else {}
     yield Section(look="cards", pictures=list(run_figures(record)), pairs=flips, values=about_flips)
     yield from fields
     yield Section(look="card", title="Faults", pairs=[(Code(code), words) for code, words in faults_by_hint(record.results)])
@@ -325,7 +325,7 @@ def score_sentences(record: "Record") -> list[str]:
         return ["There was nothing to score."]
     part = [f"A part of gold: {coverage(s)}"] * s.is_part
     if not s.chosen.n:
-        return [*part, raw_words(s.raw) if s.raw else "Measured on scales without a fixed range, of which no score is made"]
+        return [*part, raw_words(s.raw) if s.raw else "Measured on scales without a fixed range, so there is no score"]
     if s.score is None:
         return [*part, f"None of {s.n_gold} judged: {unjudged_words(s)}"]
     mean = s.chosen
@@ -388,7 +388,7 @@ def run_figures(record: "Record") -> Iterator[Picture]:
     for title, table in (("By scorer", s.by_scorer), ("By group", s.by_group)):
         if table:
             rest = len(table) - MOST_ROWS_DRAWN
-            note = f"{rest} more not drawn; run.json holds all" if rest > 0 else ""
+            note = f"{rest} more not drawn; run.json contains all" if rest > 0 else ""
             yield Picture(title, _rows_picture(title, table), note)
     if s.by_field:
         fields = [(path or "(root)", {name: row[name] for name in ("precision", "recall", "f1")}) for path, row in s.by_field.items()]

@@ -182,7 +182,7 @@ N_FIELDS = 30
 N_RECORDS = 10
 BAR = 8
 LONGEST_CELL = 40
-# What rows of several checks, of records and of what differs hold.
+# Types of the fields of checks, records and differences.
 _CHECK = {"scorer": str, "official": SHARE, "strict": SHARE, "reason": str}
 _RECORD = {"record": object, **dict.fromkeys(SHARES, SHARE)}
 _DIFFERENCE = {"record": object, "path": str, "status": str, "expected": object, "got": object}
@@ -203,7 +203,7 @@ def score_text(name: str, score: Score, *, rules: Rule = "official", warnings: S
     """Return the same lines for a score without an instance, the verdict under `rules` first."""
     rows = [("scorer", name), *_verdicts(score.official, score.strict, strict_first=rules == "strict")]
     if score.strict_reason and score.strict_reason != score.reason:
-        rows += [("official says", score.reason), ("strict says", score.strict_reason)]
+        rows += [("official why", score.reason), ("strict why", score.strict_reason)]
     else:
         rows.append(("why", score.reason))
     if score.flip:
@@ -258,7 +258,7 @@ def _why_pairs(result: Result) -> Iterable[tuple[str, str]]:
     yield "why", result.reason
     reasons = result.details.get("reasons")
     for rule, text in (reasons or {}).items():
-        yield f"{rule} says", text
+        yield f"{rule} why", text
     for label in ("flip", "fault", "hint"):
         if result.details.get(label) and result.details[label] != result.reason:
             yield label, str(result.details[label])

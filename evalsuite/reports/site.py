@@ -148,9 +148,9 @@ _INDEX: Final = "index.html"
 def check_site(folder: Path) -> None:
     """Raise `UsageError` if a folder (absolute, without links) contains anything other than a site."""
     if (folder.exists() and not folder.is_dir()) or Path.cwd().is_relative_to(folder):
-        raise UsageError(f"{folder} cannot be a site", hint="a site is a folder of its own, below or beside the current one")
+        raise UsageError(f"{folder} cannot be a site", hint="a site is a folder of its own, below or next to the current one")
     if (folder / _INDEX).exists() and not (folder / BOARD).exists():
-        raise UsageError(f"{folder} holds pages of somebody else", hint="name a folder of its own for the site")
+        raise UsageError(f"{folder} contains pages that evalsuite did not write", hint="name a folder of its own for the site")
 
 
 @contextmanager
@@ -197,7 +197,7 @@ def build_lock(folder: Path) -> Iterator[None]:
         try:
             lock(held)
         except BlockingIOError:
-            raise UsageError(f"another build goes on with {folder}", hint="wait for its end") from None
+            raise UsageError(f"another build uses {folder}", hint="wait until it ends") from None
         except OSError as error:
             raise UsageError(f"{folder} cannot be locked: {reason_of(error)}", hint="name a local folder by --private") from None
         yield
@@ -488,6 +488,3 @@ def _list_of_days(site: Path, today: Mapping[str, Any]) -> list[Mapping[str, Any
         days.append(day)
     write_atomically(file, json.dumps(days, ensure_ascii=False, indent=1) + "\n")
     return days
-
-
-__all__ = ["Built", "SiteOrder", "board_before", "build_site", "check_site"]

@@ -267,20 +267,20 @@ class TestSuite:
     """A suite of test cases under a name.
 
     Args:
-        name: any text; it is kept, and its slug is the folder.
+        name: any text; the folder is named after it.
         scoring_method: the name of a scorer, or a scorer of your own: an object with `run_batch` (as in Arthur Bench) or a function
             `(answer, reference) -> number in [0, 1]`. May be left out when a suite with a named scorer is reloaded. A list of several
             gives a column for each; the first makes the score.
-        description: kept and shown.
+        description: saved with the suite and shown.
         reference_data: a data frame.
         reference_data_path: a CSV, TSV, JSONL, JSON, Parquet or Excel file; its column `id`, where it has one, names the cases.
         input_text_list: n inputs, with `reference_output_list` of n references.
         input_column, reference_column: their names in a frame or file.
-        client: only None: there is no service, suites lie below `root`.
+        client: only None, for Arthur Bench code: suites are files below `root`.
         config: further parameters of the scorer, the same for each case; of several scorers by their names.
         judge: the `judge` section of suite.yaml for scorers that ask a model: base_url, model, key_env, ...
         allow_empty: blank cells of a frame or file are empty texts and no error.
-        root: where suites and runs are kept (`.evalsuite`).
+        root: the folder of suites and runs (`.evalsuite`).
 
     Raises:
         UnknownScorerError: no such scorer.
@@ -309,7 +309,7 @@ class TestSuite:
         root: Path = ROOT,
     ) -> None:
         if client is not None:
-            raise UsageError("there is no client: suites are kept in files", hint="leave `client` out; `root` says where they lie")
+            raise UsageError("suites have no client, they are stored in files", hint="leave `client` out; `root` is their folder")
         check_name(name)
         self._root = root
         scorers, config = given_scorers(scoring_method, config)
@@ -336,7 +336,7 @@ class TestSuite:
 
     @property
     def description(self) -> str:
-        """What the suite's maker said of it."""
+        """The description given when the suite was made."""
         return self._suite.description
 
     @property
@@ -361,11 +361,11 @@ class TestSuite:
 
     @property
     def scorer(self) -> Scorer:
-        """The scorer of the score. Raises `UnknownScorerError` where one of the maker's own is not here."""
+        """The scorer of the score. Raises `UnknownScorerError` for a user-defined scorer that is not loaded."""
         return SCORERS.load(self._suite.scorer)
 
     async def arun(self, run_name: str, *data: Any, **options: Any) -> TestRun:
-        """`run` in a thread of its own, so that a loop goes on meanwhile; it takes what `run` takes."""
+        """Call `run` in a thread, so that the event loop continues; takes the arguments of `run`."""
         return await asyncio.to_thread(self.run, run_name, *data, **options)
 
     def run(
@@ -399,19 +399,19 @@ class TestSuite:
                 the column `id`, else by the column of inputs, else by their places.
             candidate_output_list: n texts.
             candidate_column: the column's name in a frame or file.
-            context_column: the column of contexts of a frame or file. Scorers that take a `context` get it, and it is kept with the run.
+            context_column: the column of contexts of a frame or file. Scorers with a `context` parameter get it; it is saved.
             input_column: the column of inputs to join by, by default the suite's.
-            context_list: n contexts beside `candidate_output_list`. Runs with other contexts have another signature.
-            save: whether the run goes to the history; `TestRun.save()` does it later.
-            batch_size: at least 1. Judges are asked as many at once as their settings say, whatever it is; it moves no score.
-            model_name, model_version, foundation_model, prompt_template, description: kept and shown.
-            allow_programs: whether candidates that are programs may be run, with nothing to jail them (python_unit_testing, pass_at_k).
-            invalid_as: "zero" counts a candidate that the judge gave no verdict on as wrong; else its score is None.
-            progress: called with how many cases are done, and of how many.
+            context_list: n contexts for `candidate_output_list`. Runs with other contexts have another signature.
+            save: whether to save the run in the history; `TestRun.save()` does it later.
+            batch_size: at least 1; has no effect, because the judge settings limit the number of parallel requests.
+            model_name, model_version, foundation_model, prompt_template, description: saved with the run and shown.
+            allow_programs: whether candidates that are programs may run without a sandbox (python_unit_testing, pass_at_k).
+            invalid_as: "zero" counts a candidate without a verdict of the judge as wrong; by default its score is None.
+            progress: called with the number of cases done and their total number.
 
         Raises:
             UsageError: no candidates, another number of them than of cases, a context that is missing.
-            SuiteError: the run name is taken, or the suite's own scorer was not given.
+            SuiteError: the run name is taken, or the suite's user-defined scorer is not loaded.
         """
         check_name(run_name, "run")
         if not (batch_size is None or (hasattr(batch_size, "__index__") and batch_size is not True and batch_size >= 1)):
@@ -430,7 +430,7 @@ class TestSuite:
         own = [entry for entry in find_runs(self._root / "runs") if entry.metadata.get("suite_id") == self._suite.id]
         if taken := next((entry.name for entry in own if slug(str(entry.metadata.get("run_name", ""))) == slug(run_name)), None):
             hint = f"choose another run name, or `evalsuite runs rm {shlex.quote(taken)}`"
-            raise SuiteError(f"the suite {self._suite.name!r} has a run {run_name!r} already", hint=hint)
+            raise SuiteError(f"the suite {self._suite.name!r} already has a run {run_name!r}", hint=hint)
         gold = self._gold_for(run_name, contexts)
         submission = self._write_submission(run_name, outputs, contexts)
         from evalsuite.runs.run_options import RunOptions
@@ -449,8 +449,8 @@ class TestSuite:
             try:
                 takes |= "context" in SCORERS.load(name).parameters
             except UnknownScorerError:
-                hint = f"TestSuite({self._suite.name!r}, your_scorer), or --plugin where a file brings it"
-                raise SuiteError(f"the suite's scorer {name!r} is not here", hint=hint) from None
+                hint = f"TestSuite({self._suite.name!r}, your_scorer), or --plugin with the file that defines it"
+                raise SuiteError(f"the suite's scorer {name!r} is not loaded", hint=hint) from None
         own = gold_of(self._suite.name, self._root)
         if contexts is None and (without := next((name for name in scorers if needs(name, "context")), None)):
             raise UsageError(f"{without} needs a context", hint="context_column or context_list; --context-column")
@@ -481,9 +481,9 @@ class TestSuite:
             raise SuiteError(f"the suite {name!r} is scored by {', '.join(stored.scorers)}, not {', '.join(scorers)}", hint=way_out)
         if absent := next((one for one in scorers if one not in brought and stored.method(one).get("type") == "custom"), None):
             hint = "give the scorer itself, not its name"
-            raise SuiteError(f"the suite {name!r} is scored by a scorer of its maker, {absent}", hint=hint)
+            raise SuiteError(f"the suite {name!r} uses the user-defined scorer {absent}", hint=hint)
         if given is not None and data_hash(given.inputs, given.references) != stored.data_hash:
-            raise SuiteError(f"the suite {name!r} holds other data", hint=f"leave the data out to reload it, or {way_out}")
+            raise SuiteError(f"the suite {name!r} contains other data", hint=f"leave the data out to reload it, or {way_out}")
         asked = {} if config is None else configs_of(stored.scorers, config)
         named = stored.scorers if len(stored.scorers) == 1 else config or ()
         if any(dict(stored.method(one).get("config", {})) != asked[one] for one in named if asked):
@@ -501,7 +501,7 @@ class TestSuite:
         extra: Mapping[str, Any],
     ) -> StoredSuite:
         if not scorers:
-            raise UsageError(f"no suite {name!r}, and no scoring method to make one with", hint="`evalsuite scorers` lists them")
+            raise UsageError(f"no suite {name!r}, and no scoring method for a new one", hint="`evalsuite scorers` lists them")
         if given is None:
             raise UsageError("no reference data given", hint="reference_data, reference_data_path or input_text_list")
         read_settings(judge or {})

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import METADATA, Result
-from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_runs
+from evalsuite.runs.history import RUNS_FOLDER, find_runs
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import RUN, SCHEMA_VERSION, RunFolder, new_folder
 from evalsuite.runs.summary import summarise
@@ -88,14 +88,13 @@ class ForeignLog:
 
     def to_json(self) -> dict[str, Any]:
         """Return the log as `import --json` prints it."""
-        return {"format": self.format, "suite": self.suite, "runs": [_logged_run_json(run) for run in self.runs]}
-
-
-def _logged_run_json(run: LoggedRun) -> dict[str, Any]:
-    keys = ("source_id", "input", "reference", "output", "theirs")
-    cases = [{key: getattr(one, key) for key in keys} for one in run.cases]
-    judged = [one.theirs for one in run.cases if one.theirs is not None]
-    return {"name": run.name, "n": len(run.cases), "theirs": sum(judged) / len(judged) if judged else None, "cases": cases}
+        runs = []
+        for run in self.runs:
+            cases = [{key: getattr(one, key) for key in ("source_id", "input", "reference", "output", "theirs")} for one in run.cases]
+            judged = [one.theirs for one in run.cases if one.theirs is not None]
+            mean = sum(judged) / len(judged) if judged else None
+            runs.append({"name": run.name, "n": len(cases), "theirs": mean, "cases": cases})
+        return {"format": self.format, "suite": self.suite, "runs": runs}
 
 
 def text_or_json(value: Any) -> str:
@@ -104,12 +103,11 @@ def text_or_json(value: Any) -> str:
 
 
 def save_log(log: ForeignLog, scorer: str, root: Path = ROOT, *, name: str | None = None) -> tuple[ForeignLog, list[Path]]:
-    """Save the log: its suite, made once, and each run that does not exist yet. Returns (the log with the names of its runs, the new
-    folders).
+    """Save the log: its suite, made once, and each run that does not exist yet.
 
-    A log is recognised by its bytes, whatever its file name: existing runs of it keep their names, in the suite of the first import, or
-    that of
-    `name`. A run of another log keeps its name if that is free, else the file's name is added.
+    Returns (the log with the names of its runs, the new folders). A log is recognised by its bytes, whatever its file name: existing runs
+    of it keep their names, in the suite of the first import, or that of `name`. A run of another log keeps its name if that is free, else
+    the file's name is added.
 
     Raises:
         SuiteError: a suite of that name has other cases.
@@ -118,8 +116,10 @@ def save_log(log: ForeignLog, scorer: str, root: Path = ROOT, *, name: str | Non
     same = [one for one in entries if log.digest and one.metadata.get("imported_digest") == log.digest]
     log = replace(log, suite=name or next((one.suite for one in same), log.suite))
     suite = _suite_of(log, scorer, root)
-    known = {str(one.metadata.get("imported_number")): one.metadata.get("run_name") for one in same if _is_of(one, suite)}
-    taken = {str(one.metadata.get("run_name")) for one in entries if _is_of(one, suite)}
+    own = [one.metadata for one in entries if one.metadata.get("suite_id") == suite.id]
+    numbered = [one for one in own if log.digest and one.get("imported_digest") == log.digest]
+    known = {str(one.get("imported_number")): one.get("run_name") for one in numbered}
+    taken = {str(one.get("run_name")) for one in own}
     runs, folders = [], []
     for at, run in enumerate(log.runs):
         runs.append(replace(run, name=str(known.get(str(at)) or _free_name(run.name, log.file, taken))))
@@ -127,10 +127,6 @@ def save_log(log: ForeignLog, scorer: str, root: Path = ROOT, *, name: str | Non
             taken.add(runs[-1].name)
             folders.append(_save_run(log, runs[-1], at, suite, root))
     return replace(log, runs=tuple(runs)), folders
-
-
-def _is_of(entry: RunEntry, suite: StoredSuite) -> bool:
-    return bool(entry.metadata.get("suite_id") == suite.id)
 
 
 def _free_name(name: str, file: str, taken: Set[str]) -> str:
@@ -144,11 +140,11 @@ def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
     cases: dict[str, Logged] = {}
     for one in (one for run in log.runs for one in run.cases):
         cases.setdefault(one.key, one)
-    inputs, references = [one.input for one in cases.values()], [one.reference for one in cases.values()]
+    references = [one.reference for one in cases.values()]
     made = new_suite(
         log.suite,
         scorer,
-        inputs=inputs,
+        inputs=[one.input for one in cases.values()],
         references=references if any(text is not None for text in references) else None,
         case_ids=list(cases),
         description=f"imported from {log.format}",
@@ -159,13 +155,9 @@ def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
         return made
     suite = load_suite(log.suite, root)
     # In any order: requests to several models at once are logged as they finish.
-    if _by_id(suite) != _by_id(made):
+    if {case.id: case for case in suite.test_cases} != {case.id: case for case in made.test_cases}:
         raise SuiteError(f"the suite {log.suite!r} exists and has other cases", hint="give the import another name by --name")
     return suite
-
-
-def _by_id(suite: StoredSuite) -> dict[str, tuple[str, str | None]]:
-    return {case.id: (case.input, case.reference_output) for case in suite.test_cases}
 
 
 def _save_run(log: ForeignLog, run: LoggedRun, at: int, suite: StoredSuite, root: Path) -> Path:
@@ -199,7 +191,7 @@ def _verdict_as_result(log: ForeignLog, case_id: str, logged: Logged | None, sco
     value = 0.0 if logged is None else logged.theirs
     status: Any = "missing" if logged is None else "unscored" if value is None else "scored"
     shown = "no verdict" if value is None else f"{value:g}"
-    reason = "not in the log" if logged is None else f"{log.format} says {shown}"
+    reason = "not in the log" if logged is None else f"verdict of {log.format}: {shown}"
     details = {} if logged is None else {"source_id": logged.source_id, "output": logged.output}
     return Result(
         instance_id=case_id,
@@ -246,7 +238,9 @@ def read_samples(path: Path, text: str) -> ForeignLog:
 
 
 def _logged(row: Mapping[str, Any]) -> Logged:
-    calls = [list(call.values()) if isinstance(call, Mapping) else list(call) for call in _calls_of_sample(row["arguments"])]
+    # Newer files name the calls of a sample (`gen_args_0`), older ones list them.
+    arguments = row["arguments"].values() if isinstance(row["arguments"], Mapping) else row["arguments"]
+    calls = [list(call.values()) if isinstance(call, Mapping) else list(call) for call in arguments]
     given = row["filtered_resps"] if "filtered_resps" in row else row["resps"]
     options = [str(call[1]) for call in calls if len(call) > 1 and isinstance(call[1], str)]
     target = row.get("target")
@@ -269,11 +263,6 @@ def _logged(row: Mapping[str, Any]) -> Logged:
         output=text_or_json(output),
         theirs=_first_metric(row),
     )
-
-
-def _calls_of_sample(arguments: Any) -> Sequence[Any]:
-    """Return the calls of a sample: newer files name them (`gen_args_0`), older ones list them."""
-    return list(arguments.values()) if isinstance(arguments, Mapping) else list(arguments)
 
 
 def _first_metric(row: Mapping[str, Any]) -> float | None:
@@ -299,20 +288,18 @@ def read_log(path: Path) -> ForeignLog:
             raise UsageError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}", hint=_KNOWN)
         with path.open("rb") as handle:
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
-        return replace(_log_in(path), digest=digest, file=path.stem)
+        if zipfile.is_zipfile(path):
+            log = _inspect_archive(path)
+        elif path.suffix == ".eval":
+            raise UsageError(f"{path}: not a complete Inspect log: it is cut, or not an archive", hint="copy it again")
+        else:
+            text = path.read_text(encoding="utf-8-sig")
+            log = read_samples(path, text) if path.suffix == ".jsonl" else _log_of_json(path, text)
+        return replace(log, digest=digest, file=path.stem)
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8", hint=_KNOWN) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or 'cannot be read'}", hint=_KNOWN) from None
-
-
-def _log_in(path: Path) -> ForeignLog:
-    if zipfile.is_zipfile(path):
-        return _inspect_archive(path)
-    if path.suffix == ".eval":
-        raise UsageError(f"{path}: not a complete Inspect log: it is cut, or not an archive", hint="copy it again")
-    text = path.read_text(encoding="utf-8-sig")
-    return read_samples(path, text) if path.suffix == ".jsonl" else _log_of_json(path, text)
 
 
 def _log_of_json(path: Path, text: str) -> ForeignLog:
@@ -347,7 +334,9 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
     for at, row in enumerate(rows):
         try:
             label = _provider_of(row)
-            test, prompt = row.get("testIdx", _number_of(row, at, tests)), row["prompt"]
+            # In a log without numbers tests are distinguished by their variables; without any each row is one.
+            number = tests.setdefault(json.dumps(row.get("vars") or at, sort_keys=True), len(tests))
+            test, prompt = row.get("testIdx", number), row["prompt"]
             response = row.get("response") or {}
             raw = prompt["raw"] if isinstance(prompt, Mapping) else prompt
             key = f"{test}.{numbers[prompts[label][row.get('promptIdx', 0)]]}" if several else str(test)
@@ -367,12 +356,6 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
     config = value.get("config")
     name = str(config.get("description") or "") if isinstance(config, Mapping) else ""
     return ForeignLog.of("promptfoo", name or path.stem, [LoggedRun(label, tuple(found)) for label, found in runs.items()], lost, path)
-
-
-def _number_of(row: Mapping[str, Any], at: int, tests: dict[str, int]) -> int:
-    """Return the test's number in a log without numbers: tests are distinguished by their variables; without any each row is one."""
-    variables = row.get("vars")
-    return tests.setdefault(json.dumps(variables or at, sort_keys=True), len(tests))
 
 
 def _provider_of(row: Mapping[str, Any]) -> str:
@@ -496,12 +479,10 @@ def _text_of_content(value: Any, kept: Mapping[str, str]) -> str:
     return "\n\n".join(filter(None, (_text_of_content(part, kept) for part in value)))
 
 
-def text_samples(record: "Record") -> "Iterator[tuple[Result, Exchange]]":
+def text_samples(record: "Record") -> "list[tuple[Result, Exchange]]":
     """Return the results whose question and answer are texts, in gold order: logs of other tools have no files."""
-    for result in record.results:
-        exchange = record.exchange(result.instance_id)
-        if exchange.question and result.status != "missing":
-            yield result, exchange
+    pairs = [(result, record.exchange(result.instance_id)) for result in record.results if result.status != "missing"]
+    return [(result, exchange) for result, exchange in pairs if exchange.question]
 
 
 def inspect_log(record: "Record") -> str:
@@ -514,39 +495,23 @@ def inspect_log(record: "Record") -> str:
     written = (record.folder / RUN).stat().st_mtime if record.folder is not None else time.time()
     begun = datetime.fromtimestamp(written, tz=UTC).isoformat(timespec="seconds")
     samples = [_inspect_sample(result, exchange, model) for result, exchange in text_samples(record)]
-    scorers = sorted({name for sample in samples for name in sample["scores"]})
-    values = {name: [sample["scores"][name]["value"] for sample in samples if name in sample["scores"]] for name in scorers}
-    scores = [
-        {
-            "name": name,
-            "scorer": name,
-            "params": {},
-            "scored_samples": len(values[name]),
-            "unscored_samples": len(samples) - len(values[name]),
-            "metrics": {"mean": {"name": "mean", "value": sum(values[name]) / len(values[name]), "params": {}}},
-        }
-        for name in scorers
-    ]
+    scores = []
+    for name in sorted({name for sample in samples for name in sample["scores"]}):
+        values = [sample["scores"][name]["value"] for sample in samples if name in sample["scores"]]
+        counts = {"scored_samples": len(values), "unscored_samples": len(samples) - len(values)}
+        mean = {"name": "mean", "value": sum(values) / len(values), "params": {}}
+        scores.append({"name": name, "scorer": name, "params": {}, **counts, "metrics": {"mean": mean}})
     about = {
-        "eval_id": _id_of(record.name),
-        "run_id": _id_of(record.name),
+        **dict.fromkeys(("eval_id", "run_id"), _id_of(record.name)),
         "created": begun,
-        "task": task,
-        "task_id": _id_of(task),
-        "task_version": 0,
-        "task_args": {},
+        **{"task": task, "task_id": _id_of(task), "task_version": 0, "task_args": {}},
         "dataset": {"name": task, "samples": len(samples), "sample_ids": [sample["id"] for sample in samples], "shuffled": False},
-        "model": model,
-        "model_args": {},
-        "config": {},
+        **{"model": model, "model_args": {}, "config": {}},
         "packages": {"evalsuite": run["signature"].partition("|")[0].removeprefix("evalsuite:")},
         "metadata": {"signature": run["signature"]},
     }
     log = {
-        "version": 2,
-        "status": "success",
-        "eval": about,
-        "plan": {"name": "plan", "steps": [], "config": {}},
+        **{"version": 2, "status": "success", "eval": about, "plan": {"name": "plan", "steps": [], "config": {}}},
         "results": {"total_samples": len(samples), "completed_samples": len(samples), "scores": scores},
         "stats": {"started_at": begun, "completed_at": begun, "model_usage": {}},
         "samples": samples,
@@ -556,12 +521,8 @@ def inspect_log(record: "Record") -> str:
 
 def _inspect_sample(result: "Result", exchange: "Exchange", model: str) -> dict[str, Any]:
     own = {"rules": {"official": result.official, "strict": result.strict}, "status": result.status, "fault": result.fault}
-    score = {
-        "value": result.score,
-        "answer": exchange.answer,
-        "explanation": exchange.full_reason(result.reason) or result.status,
-        "metadata": own,
-    }
+    reason = exchange.full_reason(result.reason) or result.status
+    score = {"value": result.score, "answer": exchange.answer, "explanation": reason, "metadata": own}
     message = {"role": "assistant", "content": exchange.answer, "source": "generate", "model": model}
     return {
         "id": result.instance_id,
@@ -571,22 +532,14 @@ def _inspect_sample(result: "Result", exchange: "Exchange", model: str) -> dict[
         "messages": [{"role": "user", "content": exchange.question, "source": "input"}, message],
         "output": {"model": model, "choices": [{"message": message, "stop_reason": "stop"}], "completion": exchange.answer},
         "scores": {} if result.score is None else {result.scorer or "score": score},
-        "metadata": {},
-        "store": {},
-        "events": [],
-        "model_usage": {},
-        "attachments": {},
+        **{"metadata": {}, "store": {}, "events": [], "model_usage": {}, "attachments": {}},
     }
 
 
 def lm_eval_samples(record: "Record") -> str:
-    """Return the run as a samples file of lm-eval, one line per instance: `doc_id` counts from 0, `doc.id` is our id, the metric our
-    scorer.
-    """
-    return "".join(
-        json.dumps(_lm_eval_sample(at, result, exchange), ensure_ascii=False) + "\n"
-        for at, (result, exchange) in enumerate(text_samples(record))
-    )
+    """Return the run as a samples file of lm-eval: `doc_id` counts from 0, `doc.id` is our id, the metric our scorer."""
+    samples = (_lm_eval_sample(at, result, exchange) for at, (result, exchange) in enumerate(text_samples(record)))
+    return "".join(json.dumps(sample, ensure_ascii=False) + "\n" for sample in samples)
 
 
 def _lm_eval_sample(at: int, result: "Result", exchange: "Exchange") -> dict[str, Any]:

@@ -31,7 +31,7 @@ from evalsuite.suites.stored_suites import (
     slug,
 )
 
-# Scorers whose Bench value is larger the worse it is; it is kept so.
+# Scorers for which a larger Bench value is worse; the value is not inverted.
 LOWER_IS_BETTER = frozenset({"hedging_language"})
 # Bench's placeholder score if there is no verdict.
 _NO_VERDICT = -1
@@ -234,33 +234,38 @@ def _is_unbounded(scorer: str) -> bool:
 def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | None) -> Result:
     """Return a recorded score as a result; Bench's -1 for "no verdict" is unscored, not a number."""
     if case is None:
-        return _recorded(suite, case_id, None, status="missing", details={})
+        return Result(
+            instance_id=case_id,
+            status="missing",
+            score=0.0,
+            official=0.0,
+            strict=0.0,
+            scorer=suite.scorer,
+            reason="missing",
+            fault="MISSING_INSTANCE",
+        )
     found = case.get("score_result") or {}
     score = found.get("score") if found.get("score") is not None else case.get("score")
     category = (found.get("category") or {}).get("name") if isinstance(found.get("category"), dict) else found.get("category")
+    is_inverse = suite.scorer in LOWER_IS_BETTER
     details = {
         "output": case.get("output", ""),
         **({"category": category} if category else {}),
         **({"raw": score} if score is not None else {}),
-        **({"better": "lower"} if suite.scorer in LOWER_IS_BETTER else {}),
+        **({"better": "lower"} if is_inverse else {}),
     }
-    inside = score is not None and 0 <= score <= 1
-    return _recorded(suite, case_id, score if inside else None, status="scored" if inside else "unscored", details=details)
-
-
-def _recorded(suite: StoredSuite, case_id: str, score: float | None, *, status: Any, details: Mapping[str, Any]) -> Result:
-    value = 0.0 if status == "missing" else score
+    value = score if score is not None and 0 <= score <= 1 else None
     return Result(
-        instance_id=case_id, status=status, score=value, official=value, strict=value, scorer=suite.scorer,
-        reason=_bench_reason(suite, status),
-        fault="MISSING_INSTANCE" if status == "missing" else None, details=details,
-    )  # fmt: skip
-
-
-def _bench_reason(suite: StoredSuite, status: str) -> str:
-    if status == "missing":
-        return "missing"
-    return "recorded by Bench: 1 is hedging, less is better" if suite.scorer in LOWER_IS_BETTER else "recorded by Bench"
+        instance_id=case_id,
+        status="unscored" if value is None else "scored",
+        score=value,
+        official=value,
+        strict=value,
+        scorer=suite.scorer,
+        reason="recorded by Bench: 1 is hedging, less is better" if is_inverse else "recorded by Bench",
+        fault=None,
+        details=details,
+    )
 
 
 def _write_run(run: Mapping[str, Any], results: list[Result], root: Path, *, name: str = "", now: datetime | None = None) -> Path:

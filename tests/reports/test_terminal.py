@@ -114,7 +114,7 @@ def test_only_failures() -> None:
     stream = StringIO()
     show(run_document(record, failures=True, verbose=True, durations=2), Console(file=stream, width=150))
     table, _, rest = stream.getvalue().partition("more, right under every rule")
-    rows = [line.split()[0] for line in table.splitlines()[3:] if line.strip() and not line.startswith("   asked ")]
+    rows = [line.split()[0] for line in table.splitlines()[3:] if line.strip() and not line.startswith("   question ")]
     both_right = {r.instance_id for r in record.results if r.official == 1 and r.strict == 1}
     assert set(rows) - {"..."} == {r.instance_id for r in record.results} - both_right
     assert f"{len(both_right)} " in table.splitlines()[-1]

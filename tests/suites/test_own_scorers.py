@@ -26,7 +26,7 @@ def test_a_scorer_of_ones_own(tmp_path: Path) -> None:
     assert made.scores == [1, 0.5, 0.25]
     assert scorer.seen == [(["Paris", "R#me", "#sl#"], REFERENCES, INPUTS, ["x", "y", "z"])]
     assert suite.suite.scoring_method == {"name": "typos", "type": "custom", "config": {"base": 0.5}}
-    for other, message in (("typos", "by a scorer of its maker"), (Typos(0.9), "another configuration"), (_equal, "not _equal")):
+    for other, message in (("typos", "uses the user-defined scorer"), (Typos(0.9), "another configuration"), (_equal, "not _equal")):
         with pytest.raises(SuiteError, match=message):
             TestSuite("own", other, root=tmp_path)
     with pytest.raises(UsageError, match="typos compares with a reference output"):
@@ -48,7 +48,7 @@ def test_a_suite_without_its_own_scorer_says_so(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(SCORERS, "objects", {})
     monkeypatch.setattr(SCORERS, "_known", {})
     suite = TestSuite("own", root=tmp_path)
-    with pytest.raises(SuiteError, match="the suite's scorer 'typos' is not here"):
+    with pytest.raises(SuiteError, match="the suite's scorer 'typos' is not loaded"):
         suite.run("r", candidate_output_list=["a", "b", "c"])
 
 

@@ -50,7 +50,7 @@ def test_a_suite_is_reloaded_by_name_alone(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"scoring_method": "number_match"}, "is scored by string_match, not number_match"),
-        ({"input_text_list": ["x"], "reference_output_list": ["y"]}, "holds other data"),
+        ({"input_text_list": ["x"], "reference_output_list": ["y"]}, "contains other data"),
         ({"config": {"conj": "and"}}, "has another configuration"),
     ],
 )
@@ -167,7 +167,7 @@ def test_runs_are_refused_with_both_numbers(tmp_path: Path) -> None:
         suite.run("r", candidate_output_list=["a", "b"])
     suite.run("r", candidate_output_list=["a", "b", "c"])
     for name in ("r", "R"):  # one folder
-        with pytest.raises(SuiteError, match=f"has a run '{name}' already"):
+        with pytest.raises(SuiteError, match=f"already has a run '{name}'"):
             suite.run(name, candidate_output_list=["a", "b", "c"])
     with pytest.raises(UsageError, match="no candidate data given"):
         suite.run("q")

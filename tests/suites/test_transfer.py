@@ -82,5 +82,5 @@ def test_a_bench_suite_of_a_scorer_that_is_not_here(tmp_path: Path) -> None:
     assert import_suites(tmp_path / "suite.json", tmp_path) == ["own"]
     stored = load_suite("own", tmp_path)
     assert (stored.scorer, stored.extra["bench_config"]) == ("trigrams", {"n": 3})
-    with pytest.raises(SuiteError, match="'trigrams' is not here"):
+    with pytest.raises(SuiteError, match="'trigrams' is not loaded"):
         TestSuite("own", root=tmp_path).run("r", candidate_output_list=["a"])

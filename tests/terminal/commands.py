@@ -100,7 +100,7 @@ COMMANDS = (
         "suite try docs/example/questions.csv --input input --reference reference_output --candidate reference_output --keep tried",
         writes=True,
     ),
-    Command("verify first", last="verified 5 of 5: first is what it says: yes"),
+    Command("verify first", last="verified 5 of 5: first matches its claims: yes"),
     Command(f"bundle {RIGHT} --run first"),
     Command(f"bundle {RIGHT} --run first -o case", writes=True),
     Command("runs", whole=("model-a",)),

@@ -183,7 +183,7 @@ Stamp = tuple[int, ...]
 
 
 class DamagedRunError(NotThereError):
-    """A run that cannot be read; `run` is its name, `suite_id` that of its suite, empty where nobody knows it."""
+    """A run that cannot be read; `run` is its name, `suite_id` that of its suite, empty if unknown."""
 
     def __init__(self, run: str, why: str, suite_id: str = "") -> None:
         super().__init__(f"run {run!r} is damaged: {why}", hint="copy it again, or score the submission again")

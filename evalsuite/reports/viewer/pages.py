@@ -235,14 +235,12 @@ def result_row(record: "Record", result: "Result") -> dict[str, Any]:
 
 def exchange_texts(suite: SuiteView, record: "Record", results: Sequence["Result"]) -> dict[str, list[tuple[str, str]]]:
     """Map instance ids to labelled question, reference (unless gold is hidden) and answer; for gold with questions."""
-    cases, answers = views.case_by_id(suite), submitted_texts(record)
-    found = {}
-    for result in results:
-        case = cases.get(result.instance_id)
-        if case is not None and case.input:
+    cases, answers, found = views.case_by_id(suite), submitted_texts(record), {}
+    for id_ in (result.instance_id for result in results):
+        if (case := cases.get(id_)) is not None and case.input:
             reference = None if suite.hidden else case.reference_output
-            texts = (("asked", case.input), ("gold", reference), ("answer", answers.get(result.instance_id)))
-            found[result.instance_id] = [(label, text) for label, text in texts if text]
+            texts = (("question", case.input), ("gold", reference), ("answer", answers.get(id_)))
+            found[id_] = [(label, text) for label, text in texts if text]
     return found
 
 
@@ -381,7 +379,7 @@ def routes(state: "State") -> list[Any]:
             except DamagedRunError as error:
                 if not error.suite_id:
                     raise
-                # The other runs, with the one line that tells why this one is not shown.
+                # Show the other runs, and why this one is not shown.
                 suite = state.library.suite(error.suite_id)
                 return _runs_page(state, None, suite, read_query((), **_RUN_LIST), status=404, said=_said_of_damage(error))
 
@@ -424,7 +422,7 @@ def show_suites(state: "State", request: "Request") -> "Response":
 
 
 def show_suite_runs(state: "State", request: "Request") -> "Response":
-    """A suite's runs: how their scores lie, their averages, and the list to choose from."""
+    """Show a suite's runs: their distributions, averages, and the list to choose from."""
     return _runs_page(state, request, state.library.suite(request.path_params["suite_id"]), _query_of(request, **_RUN_LIST))
 
 

@@ -196,7 +196,7 @@ def test_the_honest_run_is_verified(honest: Path) -> None:
     forge(honest / "forged", *contents(honest / "run"))
     code, out = verified(honest)
     assert code == 0
-    assert out.splitlines()[-1] == "verified 7 of 7: forged is what it says: yes"
+    assert out.splitlines()[-1] == "verified 7 of 7: forged matches its claims: yes"
     for name in ("receipt.isolation", "receipt.python", "metadata.model_name", "seconds"):
         assert any("not verified" in line and name in line for line in out.splitlines())
 

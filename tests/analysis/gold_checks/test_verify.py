@@ -185,7 +185,7 @@ def test_the_command_answers_yes_or_no(made: Path, capsys: pytest.CaptureFixture
     """Exit 0 and `yes`, exit 1 and `no` with what differs; `--json` says the same."""
     run = str(made / "run")
     assert main(["verify", run, "--jobs", "1"]) == 0
-    assert capsys.readouterr().out.rstrip().endswith("run is what it says: yes")
+    assert capsys.readouterr().out.rstrip().endswith("run matches its claims: yes")
     (made / "sub" / "table" / "answer.csv").write_text("id\n1\n")
     assert main(["verify", run, "--isolation", "none"]) == 1
     out = capsys.readouterr().out

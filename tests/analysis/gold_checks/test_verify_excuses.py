@@ -54,7 +54,7 @@ def test_a_judged_row_is_named(tmp_path: Path) -> None:
     code, out = verified(place, "run")
     assert code == 4
     assert left_out(out) == {"why": "it needs a judge"}
-    assert out.splitlines()[-1] == "verified 4 of 5: run is what it says: as far as that goes, 1 not verified (exit 4)"
+    assert out.splitlines()[-1] == "verified 4 of 5: run matches its claims: in part, 1 not verified (exit 4)"
     said, rows = contents(place / "run")
     rows[1].update(score=1, official=1, strict=1)
     refit(place / "forged", said, rows)

@@ -197,7 +197,7 @@ def test_what_can_be_detected_is_near_the_formula_for_many_instances() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "others", "says"), [(4, 1, "with 4 instances this test can show nothing"), (6, 2, "of 2 comparisons can show")]
+    ("n", "others", "says"), [(4, 1, "with 4 instances this test cannot show any difference"), (6, 2, "of 2 comparisons cannot show")]
 )
 def test_too_few_instances_can_show_nothing(n: int, others: int, says: str) -> None:
     """Where no p-value reaches alpha whatever comes out, the plan is null and the report says so; one more comparison costs one more."""
@@ -213,7 +213,7 @@ def test_few_clusters_can_show_nothing() -> None:
     found = compare([side("a", [0.0] * 40, groups=groups), side("b", [1.0, 0.0] * 20)], cluster="c:")
     assert (found.candidates[0].detectable, found.candidates[0].n_needed) == (None, None)
     lines = "\n".join(line for section in comparison_sections(found) for line in section.lines)
-    assert "with 4 clusters this test can show nothing" in lines
+    assert "with 4 clusters this test cannot show any difference" in lines
 
 
 def test_an_interval_that_leaves_0_out_beside_no_difference_has_its_half_sentence() -> None:

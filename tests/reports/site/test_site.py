@@ -132,7 +132,7 @@ def test_movement_since_a_day_a_file_and_last(place: Path, build: Callable[..., 
         (["--board", "none.yaml"], "none.yaml: the file cannot be read"),
         (["--site", "."], "cannot be a site"),
         (["--site", "gold/toy_eval.jsonl"], "cannot be a site"),
-        (["--site", "pages"], "holds pages of somebody else"),
+        (["--site", "pages"], "contains pages that evalsuite did not write"),
     ],
 )
 def test_what_cannot_be_meant_is_said_before_anything_is_scored(more: list[str], said: str, place: Path, build: Callable[..., str]) -> None:
@@ -241,7 +241,7 @@ def test_two_builds_at_once(place: Path, build: Callable[..., str]) -> None:
     from evalsuite.reports.site import build_lock
 
     with build_lock(place / "site.private"):
-        assert "another build goes on" in build("2026-11-21", code=2)
+        assert "another build uses" in build("2026-11-21", code=2)
     with build_lock(place / "site.private"), pytest.raises(UsageError), build_lock(place / "site.private"):
         pass
 

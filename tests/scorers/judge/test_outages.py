@@ -173,7 +173,7 @@ def test_an_answer_without_a_verdict_is_wrong_where_that_is_said(place: Path, se
     null, zero = (json.loads(Path(name, "run.json").read_text()) for name in ("null", "zero"))
     assert (null["summary"]["n_judged"], zero["summary"]["n_judged"]) == (N_TEXTS, N_TEXTS + 1)
     assert zero["signature"].replace("|invalid:zero", "") == null["signature"] != zero["signature"]
-    assert "is what it says: as far as that goes, 4 not verified (exit 4)" in _called(capsys, "verify zero", 4)[-1]
+    assert "matches its claims: in part, 4 not verified (exit 4)" in _called(capsys, "verify zero", 4)[-1]
     _called(capsys, "compare null zero", 2)
 
 

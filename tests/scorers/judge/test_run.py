@@ -104,7 +104,7 @@ def test_pages_show_what_the_judge_was_asked_and_replied(serve: Serve, folders: 
     where = folders(section(server.base_url, repeats=2), [judged(gold="Paris or so"), mixed], ["a city", "a town"])
     record = record_of_run(scored(*where))
     page = b"".join(encoded(run_document(record), ".html")).decode()
-    assert page.count("What the judge was asked and replied") >= 1
+    assert page.count("Prompts and replies of the judge") >= 1
     assert all(text in page for text in ("Question 0?", "Paris or so", "&lt;b&gt;near&lt;/b&gt;", "Read as m: 0.8 (4)"))
     assert "<b>near" not in page
     account = record.results[0].details["judge"]
