@@ -115,10 +115,10 @@ def score(
         FaultError: a file that cannot be read, or a scorer of your own that fails.
     """
     entry = checked_scorer(name, parameters)
-    asked = _judge(judge)
+    own_judge = _judge(judge)
     with allowing_programs(allow_programs):
         if entry.marker.reads == "batch":
-            return entry.score(prediction, asked if SCORERS.plugin_batch(name) is None else None, **parameters)
+            return entry.score(prediction, own_judge if SCORERS.plugin_batch(name) is None else None, **parameters)
         if entry.marker.reads == "query":
             from evalsuite.sql.query_pairs import both_tables
 
@@ -128,8 +128,8 @@ def score(
 
             prediction, read = read_pair(entry.marker.reads, prediction, parameters)
             parameters |= read
-        if asked is not None and entry.asks_judge(parameters):
-            parameters["judge"] = asked
+        if own_judge is not None and entry.asks_judge(parameters):
+            parameters["judge"] = own_judge
         return entry.score(prediction, **parameters)
 
 

@@ -351,16 +351,16 @@ def _part_of(part: int, n: int) -> str:
 
 def _verdict_words(check: "Audited") -> str:
     """Describe what the check catches and refuses, by rule."""
-    said = []
+    words = []
     for rule in RULES:
         if rule in check.unfit:
-            said.append(f"{rule}: refuses gold itself")
+            words.append(f"{rule}: refuses gold itself")
             continue
         wrong, right = check.counted(rule, right=False), check.counted(rule, right=True)
         parts = [f"catches {sum(not one.fails(rule) for one in wrong)}/{len(wrong)}"] if wrong else []
         parts += [f"refuses {sum(one.fails(rule) for one in right)}/{len(right)} right ones"] if right else []
-        said.append(f"{rule}: {', '.join(parts) or 'nothing counts'}")
-    return " · ".join(said)
+        words.append(f"{rule}: {', '.join(parts) or 'nothing counts'}")
+    return " · ".join(words)
 
 
 def _hole_lines(check: "Audited", rules: Rule) -> Iterator[str]:
@@ -517,8 +517,8 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
     values = {one.method: f"{one.value:.3f}" if one.value is not None else f"undefined: {one.note}" for one in agreement.coefficients}
     pairs = [("raw agreement", ratio), *values.items()]
     if (said := agreement.corrected) is not None:
-        told = f"{said.estimate:.3f}   95 % CI [{said.low:.3f}, {said.high:.3f}]"
-        pairs.append((f"mean, corrected by {said.dear}", f"{told}; {said.cheap} alone {said.plain:.3f} over {said.n + said.n_others}"))
+        estimate = f"{said.estimate:.3f}   95 % CI [{said.low:.3f}, {said.high:.3f}]"
+        pairs.append((f"mean, corrected by {said.dear}", f"{estimate}; {said.cheap} alone {said.plain:.3f} over {said.n + said.n_others}"))
     columns: list[Column[Disagreement]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
         Column(name="label_a", title="A", value=lambda one: label_words(one.labels[0])),
@@ -579,10 +579,10 @@ def _confusion_section(table: "Confusion", form: Form) -> Section:
 
 
 def _disagreement_lines(disagreement: "Disagreement") -> list[str]:
-    said = zip("AB", disagreement.labels, disagreement.reasons, strict=True)
+    sides = zip("AB", disagreement.labels, disagreement.reasons, strict=True)
     return [
         f"   {disagreement.instance_id}",
-        *(f"     {side} {label_words(label)}" + (f"  {reason}" if reason else "") for side, label, reason in said),
+        *(f"     {side} {label_words(label)}" + (f"  {reason}" if reason else "") for side, label, reason in sides),
     ]
 
 
@@ -683,10 +683,10 @@ def noise_words(samples: "ModelSamples", *, with_bar: bool = False) -> Iterator[
         yield f"{label}: no variance to split"
         return
     part = numbers.question_share
-    whose = "questions" if part >= 0.5 else "samples"
+    source = "questions" if part >= 0.5 else "samples"
     if with_bar:
         yield f"{label}  questions {percent(part)} {share_bar(part, _BAR)} {percent(1 - part)} samples"
-    yield f"{label}: most of the width comes from the {whose} ({percent(max(part, 1 - part))} of the variance)"
+    yield f"{label}: most of the width comes from the {source} ({percent(max(part, 1 - part))} of the variance)"
     halved = f"{count_words(numbers.questions_to_halve, 'more question')} halve the width"
     if numbers.samples_to_halve is None:
         yield f"{label}: {halved}; no number of samples does"

@@ -112,10 +112,10 @@ def _draw_differences(rows: "Iterable[PairedDifference]") -> tuple[str, ...]:
 
 
 def _notes_on_totals(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
-    label, base, said = clean(candidate.label), clean(comparison.baseline), candidate.people
-    if said is not None:
-        by = f"by {count_words(said.n, 'instance')} labelled on both sides and {said.n_others} without"
-        yield f"{label}: as people would score it {points(said.estimate)} {_interval_in_words(said.low, said.high)} points, {by}"
+    label, base, people = clean(candidate.label), clean(comparison.baseline), candidate.people
+    if people is not None:
+        by = f"by {count_words(people.n, 'instance')} labelled on both sides and {people.n_others} without"
+        yield f"{label}: as people would score it {points(people.estimate)} {_interval_in_words(people.low, people.high)} points, {by}"
     yield from (f"{label}: {text}" for text in _power(comparison, candidate))
     if candidate.unjudged:
         span = f": the difference over all instances is in {_interval_in_words(*candidate.bounds)}" if candidate.bounds else ""

@@ -122,17 +122,17 @@ def draw_intervals(
     rows: Sequence[IntervalRow], *, title: str, span: tuple[float, float] = (0.0, 1.0), mark: float | None = None, confidence: float = 0.95
 ) -> "Markup":
     """Return an SVG of n rows over `span`, with a dashed line at `mark`, for example at 0 for differences."""
-    held = f"{confidence * 100:g} % interval"
-    marks = [part for number, row in enumerate(rows) for part in _interval_marks(row, number * INTERVAL_ROW, span, held)]
+    tip = f"{confidence * 100:g} % interval"
+    marks = [part for number, row in enumerate(rows) for part in _interval_marks(row, number * INTERVAL_ROW, span, tip)]
     height = INTERVAL_ROW * len(rows)
     if mark is not None and rows:
         at = _across(mark, span)
         marks.append(inner([line(at, 0, at, height, dash="3 3", mark=mark)], x=1, y=0, width=98, height=height))
-    said = "; ".join(f"{row.label}: {_value_words(row)}{_ends_words(row)}" for row in rows)
-    return picture(marks, height=height, title=title, description=said or "nothing to show", kind="intervals")
+    alt = "; ".join(f"{row.label}: {_value_words(row)}{_ends_words(row)}" for row in rows)
+    return picture(marks, height=height, title=title, description=alt or "nothing to show", kind="intervals")
 
 
-def _interval_marks(row: IntervalRow, top: float, span: tuple[float, float], held: str) -> list[str]:
+def _interval_marks(row: IntervalRow, top: float, span: tuple[float, float], interval: str) -> list[str]:
     marks = [text(0, top + INTERVAL_LABEL, row.label), text(100, top + INTERVAL_LABEL, _value_words(row), anchor="end", bold=True)]
     bars = [box(0, 9, 100, 3, colour="track", opacity=0.22)]
     if row.value is not None and row.bound is not None and row.bound > row.value:
@@ -140,7 +140,7 @@ def _interval_marks(row: IntervalRow, top: float, span: tuple[float, float], hel
         tip = f"up to {row.bound * 100:.1f} % if every unjudged instance were right"
         bars.append(box(left, 6, _across(row.bound, span) - left, 9, colour="two", opacity=0.45, tip=tip, bound=row.bound))
     if row.low is not None and row.high is not None:
-        left, tip = _across(row.low, span), f"{held}{_ends_words(row)}"
+        left, tip = _across(row.low, span), f"{interval}{_ends_words(row)}"
         bars.append(box(left, 7.5, _across(row.high, span) - left, 6, colour="soft", opacity=0.75, tip=tip, low=row.low, high=row.high))
     if row.value is not None:
         tip = f"{row.label}: {_value_words(row)}"
@@ -181,8 +181,8 @@ def draw_histogram(bins: Sequence[tuple[float, float, int]], *, title: str) -> "
         anchor = "start" if edge == first else "end" if edge == last else "middle"
         marks.append(text(1 + 98 * (edge - first) / span, BIN_TOP + BIN_PLOT + 18, _edge(edge), anchor=anchor, quiet=True, size=12))
     total = sum(count for _, _, count in bins)
-    said = "; ".join(f"{_edge(low)} to {_edge(high)}: {count}" for low, high, count in bins if count)
-    return picture(marks, height=BIN_TOP + BIN_PLOT + 26, title=title, description=f"{total} scores. {said}", kind="histogram")
+    alt = "; ".join(f"{_edge(low)} to {_edge(high)}: {count}" for low, high, count in bins if count)
+    return picture(marks, height=BIN_TOP + BIN_PLOT + 26, title=title, description=f"{total} scores. {alt}", kind="histogram")
 
 
 def _edge(value: float) -> str:
@@ -229,8 +229,8 @@ def draw_flips(flips: FlipCounts, *, title: str, first: str = "official", second
         marks.append(text(x + 17.5, y + 30, count, anchor="middle", size=20, bold=True))
         marks.append(text(x + 17.5, y + 49, words, anchor="middle", quiet=True, size=12))
     only = f"{flips.first_only} by {first} only, {flips.second_only} by {second} only"
-    said = f"of {flips.n} instances {flips.both} right by both, {only}, {flips.neither} by neither"
-    return picture(marks, height=FLIP_HEAD + 2 * FLIP_CELL + 6, title=title, description=said, kind="flips")
+    alt = f"of {flips.n} instances {flips.both} right by both, {only}, {flips.neither} by neither"
+    return picture(marks, height=FLIP_HEAD + 2 * FLIP_CELL + 6, title=title, description=alt, kind="flips")
 
 
 BAR_HEAD, BAR_LINE, BAR_GAP = 20.0, 17.0, 12.0
@@ -246,8 +246,8 @@ def draw_bars(rows: Sequence[tuple[str, Mapping[str, float | None]]], *, title: 
         for number, (name, value) in enumerate(values.items()):
             marks += _measure_bar(label, name, value, top + BAR_HEAD + BAR_LINE * number, _ORDER[names.index(name) % len(_ORDER)])
         top += BAR_HEAD + BAR_LINE * len(values) + BAR_GAP
-    said = "; ".join(f"{label}: " + ", ".join(f"{name} {_three_digits(value)}" for name, value in values.items()) for label, values in rows)
-    return picture(marks, height=top, title=title, description=said or "nothing to show", kind="bars")
+    alt = "; ".join(f"{label}: " + ", ".join(f"{name} {_three_digits(value)}" for name, value in values.items()) for label, values in rows)
+    return picture(marks, height=top, title=title, description=alt or "nothing to show", kind="bars")
 
 
 def _measure_bar(label: str, name: str, value: float | None, top: float, colour: str) -> list[str]:
@@ -285,8 +285,8 @@ def draw_strips(strips: Sequence[Strip], *, title: str, ends: tuple[str, str] = 
     bottom = STRIP_ROW * len(strips)
     if strips:
         marks += [text(0, bottom + 10, ends[0], quiet=True, size=12), text(100, bottom + 10, ends[1], anchor="end", quiet=True, size=12)]
-    said = "; ".join(f"{s.label}: " + ", ".join(f"{words}: {count}" for words, count in s.bars if count) for s in strips)
-    return picture(marks, height=bottom + 20, title=title, description=said or "nothing to show", kind="strips")
+    alt = "; ".join(f"{s.label}: " + ", ".join(f"{words}: {count}" for words, count in s.bars if count) for s in strips)
+    return picture(marks, height=bottom + 20, title=title, description=alt or "nothing to show", kind="strips")
 
 
 def _strip_marks(strip: Strip, top: float, most: float) -> list[str]:
@@ -323,8 +323,8 @@ def draw_steps(points: Sequence[tuple[float, float]], *, title: str) -> "Markup"
         marks.append(text(x, bottom + 18, _edge(tolerance), anchor="middle", quiet=True, size=12))
     marks += [text(2, bottom - STEPS_PLOT * score - 5, _three_digits(score), size=12) for _, score in points[:1]]
     marks.append(text(98, bottom - STEPS_PLOT * points[-1][1] - 5, _three_digits(points[-1][1]), anchor="end", size=12))
-    said = "; ".join(f"{_edge(tolerance)}: {_three_digits(score)}" for tolerance, score in points)
-    return picture(marks, height=bottom + 26, title=title, description=said, kind="steps")
+    alt = "; ".join(f"{_edge(tolerance)}: {_three_digits(score)}" for tolerance, score in points)
+    return picture(marks, height=bottom + 26, title=title, description=alt, kind="steps")
 
 
 def share_bar(share: float, width: int) -> str:

@@ -113,9 +113,9 @@ def _with_people(record: Record, labels: Path | None) -> Record:
         return record
     from evalsuite.runs.corrected_scores import human_score, known_labels, labels_of
 
-    given, told = (labels_of(labels), "") if labels is not None else known_labels(record.folder)
-    if told:
-        return replace(record, run={**record.run, "warnings": [*record.run.get("warnings", ()), told]})
+    given, warning = (labels_of(labels), "") if labels is not None else known_labels(record.folder)
+    if warning:
+        return replace(record, run={**record.run, "warnings": [*record.run.get("warnings", ()), warning]})
     found = human_score(record.results, given) if given or labels is not None else None
     if found is None and labels is not None:
         raise UsageError(f"{labels} labels less than two answers that were scored", hint="a row for each: instance_id,label")
@@ -317,11 +317,11 @@ def _points_of(points: float) -> str:
 
 def people_words(record: "Record") -> str:
     """The score estimated from human labels: `71.2 %, 95 % CI 62.0-80.4, by 100 labels and 300 without; uncorrected 78.0 %`, or empty."""
-    said = record.run.get("people")
-    if not said:
+    people = record.run.get("people")
+    if not people:
         return ""
-    by = f"by {count_words(said['n'], 'label')} and {said['n_others']} without; uncorrected {percent(said['plain'])}"
-    return f"{percent(said['estimate'])}, 95 % CI {range_words((said['low'], said['high']))}, {by}"
+    by = f"by {count_words(people['n'], 'label')} and {people['n_others']} without; uncorrected {percent(people['plain'])}"
+    return f"{percent(people['estimate'])}, 95 % CI {range_words((people['low'], people['high']))}, {by}"
 
 
 def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
@@ -376,8 +376,8 @@ def raw_words(raw: Mapping[str, Any]) -> str:
 def right_words(row: Mapping[str, Any], rules: "Rule") -> str:
     """`10/15 (strict 9/15)`: the right answers, and those of the other rules in brackets."""
     other = "strict" if rules == "official" else "official"
-    beside = row[f"n_right_{other}"]
-    return f"{row['n_right']}/{row['n']}" + (f" ({other} {beside}/{row['n']})" if beside is not None else "")
+    others = row[f"n_right_{other}"]
+    return f"{row['n_right']}/{row['n']}" + (f" ({other} {others}/{row['n']})" if others is not None else "")
 
 
 def id_list(ids: Sequence[str]) -> str:

@@ -176,8 +176,8 @@ def opened_facts(result: "Result") -> list[tuple[str, str]]:
     rows = [(f"{rule} why", str(text)) for rule, text in reasons.items()] or [("why", result.reason)]
     flip, fault = str(result.details.get("flip", "")), str(result.details.get("fault", ""))
     if flip:
-        said = any(str(text) and str(text) in flip for text in reasons.values())
-        rows.append(("flip", flip.partition(":")[0] if said else flip))
+        is_reason = any(str(text) and str(text) in flip for text in reasons.values())
+        rows.append(("flip", flip.partition(":")[0] if is_reason else flip))
     rows += [(name, f"{sign_under(one, one.score)}  {one.reason}") for name, one in further_results(result).items()]
     if fault and fault != result.reason:
         rows.append(("fault", fault))
@@ -213,14 +213,14 @@ def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, g
 def judge_exchanges(details: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the prompts, replies and readings of judges as lines, of the score, its parts and further scorers."""
     found: list[dict[str, Any]] = []
-    asked: Sequence[Mapping[str, str]] = ()
+    messages: Sequence[Mapping[str, str]] = ()
     verdicts, transcript = details.get("verdicts"), details.get("transcript")
     if not are_rows(verdicts, _VERDICT) or not are_rows(transcript, {}) or not all(map(_is_exchange, transcript)):
         verdicts, transcript = [], []
-    for verdict, said in zip(verdicts, transcript, strict=False):
-        asked = said.get("asked", asked)
-        texts = [*((message["role"], message["content"]) for message in asked)]
-        texts += [(name, said[name]) for name in _SAID if name in said]
+    for verdict, exchange in zip(verdicts, transcript, strict=False):
+        messages = exchange.get("asked", messages)
+        texts = [*((message["role"], message["content"]) for message in messages)]
+        texts += [(name, exchange[name]) for name in _SAID if name in exchange]
         read = "no verdict" if verdict["value"] is None else f"{verdict['value']:.4g}"
         found.append({
             "texts": [(name, text[:LONGEST_DETAILS].splitlines()) for name, text in texts],
@@ -231,8 +231,8 @@ def judge_exchanges(details: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _is_exchange(said: Mapping[str, Any]) -> bool:
-    return are_rows(said.get("asked", []), _MESSAGE) and all(isinstance(said.get(name, ""), str) for name in _SAID)
+def _is_exchange(exchange: Mapping[str, Any]) -> bool:
+    return are_rows(exchange.get("asked", []), _MESSAGE) and all(isinstance(exchange.get(name, ""), str) for name in _SAID)
 
 
 def proofs(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -275,8 +275,8 @@ def run_page_sections(
     """
     order = sorted(range(len(record.results)), key=lambda at: (RANKS[kind_of(record.results[at]).name], at))
     worth = [record.results[at] for at in order if failing_rule(record.results[at], record.rules) is not None]
-    asked = [result.instance_id for result in worth if result.status == "scored"]
-    evidence = find_evidence(record, asked) if find_evidence is not None else None
+    ids = [result.instance_id for result in worth if result.status == "scored"]
+    evidence = find_evidence(record, ids) if find_evidence is not None else None
     s, headline = record.summary, score_headline(record)
     part = f" · {coverage(s)}" if s.is_part else ""
     clock = clock_in(str(record.run.get("signature", "")))

@@ -55,20 +55,12 @@ class Help:
 
     def to_json(self) -> dict[str, Any]:
         """Return the help as a JSON object."""
-        return {
-            "name": self.name,
-            "summary": self.summary,
-            "reads": self.reads,
-            "answer_type": self.answer_type,
-            "says": self.says,
-            "notes": self.notes,
-            "rules": self.rules,
-            "parameters": [
-                {"name": p.name, "type": p.type, "needed": not p.default, "default": json.loads(p.default or "null"), "meaning": p.meaning}
-                for p in self.parameters
-            ],
-            "example": self.example,
-        }
+        texts = {key: getattr(self, key) for key in ("name", "summary", "reads", "answer_type", "says", "notes", "rules")}
+        parameters = [
+            {"name": p.name, "type": p.type, "needed": not p.default, "default": json.loads(p.default or "null"), "meaning": p.meaning}
+            for p in self.parameters
+        ]
+        return {**texts, "parameters": parameters, "example": self.example}
 
 
 def help_of(entry: Scorer) -> Help:

@@ -101,12 +101,12 @@ def board_before(site: Path, since: str | None, today: str) -> Before | None:
 
 
 def _read(file: Path, day: str) -> Before:
-    said = read_json(file)
-    rows = said.get("rows") if isinstance(said, dict) else None
+    board = read_json(file)
+    rows = board.get("rows") if isinstance(board, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in rows):
         raise UsageError(f"{file}: no board that `evalsuite leaderboard` wrote as JSON", hint="leave --since out, or name another")
     ranks = {row["name"]: rank if isinstance(rank := row.get("rank"), int) else None for row in rows}
-    about = said.get("site")
+    about = board.get("site")
     return Before(day=day or str(about.get("day", "before") if isinstance(about, dict) else "before"), ranks=ranks)
 
 
@@ -351,20 +351,20 @@ def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrde
         pages.drop_others()
         link = {row.name: f"{SUBMISSIONS}/{slug_of(row.name)}.html" for _, row in shown}
         about = _about(order)
-        told = {"title": title, "day": day, "news": news(board, before)}
+        today = {"title": title, "day": day, "news": news(board, before)}
         rows = {
             name: {**move, "page": link.get(name), "received": pages.received.get(name)}
             for name, move in {**{row.name: {} for row in board.rows}, **moves_of(board, before)}.items()
         }
         since = before.day if before is not None else None
-        whole = {**board.to_json(), "site": {**told, "made": order.now.isoformat(), "since": since, "rows": rows}}
+        whole = {**board.to_json(), "site": {**today, "made": order.now.isoformat(), "since": since, "rows": rows}}
         text = json.dumps(whole, ensure_ascii=False, default=json_safe) + "\n"
         (site / ARCHIVE).mkdir(exist_ok=True)
         for is_archived, name in ((False, "index"), (True, f"{ARCHIVE}/{day}")):
             how: dict[str, Any] = {"title": title, "day": day, "about": about, "link": lambda row: link.get(row.name, "")}
             write_atomically(site / f"{name}.html", as_html(board_document(board, before, is_archived=is_archived, **how)))
             write_atomically(site / (f"{name}.json" if is_archived else BOARD), text)
-        days = _list_of_days(site, {"day": day, "n": len(board.rows), "news": told["news"]})
+        days = _list_of_days(site, {"day": day, "n": len(board.rows), "news": today["news"]})
         write_atomically(site / ARCHIVE / "index.html", as_html(archive_document(days, title=title)))
         write_atomically(site / "feed.xml", feed_text(title, days, url=order.rules.url and order.rules.url.rstrip("/") + "/"))
     pages.remember()
@@ -418,7 +418,7 @@ class _Pages:
                 found = (run / RUN).stat()
             except FileNotFoundError:
                 continue
-            asked = [
+            inputs = [
                 str(self._order.folder),
                 str(run.resolve()),
                 found.st_mtime_ns,
@@ -428,8 +428,8 @@ class _Pages:
                 dict(row.metadata),
                 self._stamp,
             ]
-            asked.append(self.received[row.name])
-            key = hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()
+            inputs.append(self.received[row.name])
+            key = hashlib.sha256(json.dumps(inputs, default=str).encode()).hexdigest()
             if self._made.get(name) != key or not page.exists():
                 document = submission_document(entry, row, level, places=places)
                 if document is None:
@@ -443,15 +443,15 @@ class _Pages:
     def _receipt(self, run: Path, row: "RankedRow") -> dict[str, Any]:
         """Return a submitter's receipt: the submission, its time, the scoring signature, and the digests of the run."""
         entry = read_run(run)
-        said = entry.run if entry is not None else {}
+        saved = entry.run if entry is not None else {}
         return {
             "submission": row.name,
             "received": self.received[row.name] or None,
-            "submission_hash": said.get("submission", {}).get("hash"),
-            "score": said.get("summary", {}).get("score"),
-            "n_instances": said.get("summary", {}).get("n_gold"),
-            "signature": said.get("signature"),
-            "root": said.get("root"),
+            "submission_hash": saved.get("submission", {}).get("hash"),
+            "score": saved.get("summary", {}).get("score"),
+            "n_instances": saved.get("summary", {}).get("n_gold"),
+            "signature": saved.get("signature"),
+            "root": saved.get("root"),
             "seal": seal_of((run / RUN).read_bytes()),
             "signed": read_json(run / SIGNATURE),
         }
@@ -474,9 +474,9 @@ class _Pages:
 def _list_of_days(site: Path, today: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the news of each archived day, oldest first, cached in one file so that old boards are not read again."""
     file = site / ARCHIVE / "index.json"
-    said = read_json(file)
+    cached = read_json(file)
     known: dict[str, Mapping[str, Any]] = (
-        {str(day.get("day")): day for day in said if isinstance(day, dict)} if isinstance(said, list) else {}
+        {str(day.get("day")): day for day in cached if isinstance(day, dict)} if isinstance(cached, list) else {}
     )
     known[str(today["day"])] = today
     days: list[Mapping[str, Any]] = []

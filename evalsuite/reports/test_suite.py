@@ -316,8 +316,8 @@ class TestSuite:
         given = reference_data_of(
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
         )
-        brought = frozenset(scorers).intersection(SCORERS.objects) if not isinstance(scoring_method, str) else frozenset()
-        self._suite = self._reload(name, scorers, given, config, brought) or self._create(
+        objects = frozenset(scorers).intersection(SCORERS.objects) if not isinstance(scoring_method, str) else frozenset()
+        self._suite = self._reload(name, scorers, given, config, objects) or self._create(
             name, scorers, description or "", given, config, judge, {} if input_column == INPUT_COLUMN else {"input_column": input_column}
         )
 
@@ -467,11 +467,11 @@ class TestSuite:
         scorers: tuple[str, ...],
         given: CaseData | None,
         config: Mapping[str, Any] | None,
-        brought: frozenset[str],
+        objects: frozenset[str],
     ) -> StoredSuite | None:
         """The stored suite of that name, or None; data or a scorer that differ from what is stored are an error, never ignored.
 
-        `brought` are the scorers that were given as objects.
+        `objects` are the scorers that were given as objects.
         """
         if not folder_of(name, self._root).exists():
             return None
@@ -479,14 +479,14 @@ class TestSuite:
         way_out = "take another name, or delete the suite first"
         if scorers and scorers != stored.scorers:
             raise SuiteError(f"the suite {name!r} is scored by {', '.join(stored.scorers)}, not {', '.join(scorers)}", hint=way_out)
-        if absent := next((one for one in scorers if one not in brought and stored.method(one).get("type") == "custom"), None):
+        if absent := next((one for one in scorers if one not in objects and stored.method(one).get("type") == "custom"), None):
             hint = "give the scorer itself, not its name"
             raise SuiteError(f"the suite {name!r} uses the user-defined scorer {absent}", hint=hint)
         if given is not None and data_hash(given.inputs, given.references) != stored.data_hash:
             raise SuiteError(f"the suite {name!r} contains other data", hint=f"leave the data out to reload it, or {way_out}")
-        asked = {} if config is None else configs_of(stored.scorers, config)
+        configs = {} if config is None else configs_of(stored.scorers, config)
         named = stored.scorers if len(stored.scorers) == 1 else config or ()
-        if any(dict(stored.method(one).get("config", {})) != asked[one] for one in named if asked):
+        if any(dict(stored.method(one).get("config", {})) != configs[one] for one in named if configs):
             raise SuiteError(f"the suite {name!r} has another configuration", hint=way_out)
         return stored
 

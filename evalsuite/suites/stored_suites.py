@@ -212,8 +212,8 @@ def kind_of(scorer: str) -> str:
 
 def needs_reference(scorer: str) -> bool:
     """Whether a scorer needs a reference: it says so by `requires_reference` (Arthur Bench's way), or its `gold` has no default."""
-    asked = getattr(SCORERS.objects.get(scorer), "requires_reference", None)
-    return bool(asked()) if callable(asked) else needs(scorer, "gold")
+    requires_reference = getattr(SCORERS.objects.get(scorer), "requires_reference", None)
+    return bool(requires_reference()) if callable(requires_reference) else needs(scorer, "gold")
 
 
 def needs(scorer: str, parameter: str) -> bool:
@@ -309,8 +309,8 @@ def _write_suite(suite: StoredSuite, folder: Path) -> None:
 def write_gold(suite: StoredSuite, folder: Path, contexts: Sequence[str] | None = None) -> None:
     """Write the gold entries of a suite, one per case: the input as an extra key, a run's contexts as parameters."""
     rows = []
-    told: Sequence[str | None] = contexts if contexts is not None else [None] * len(suite.test_cases)
-    for case, context in zip(suite.test_cases, told, strict=True):
+    context_texts: Sequence[str | None] = contexts if contexts is not None else [None] * len(suite.test_cases)
+    for case, context in zip(suite.test_cases, context_texts, strict=True):
         checks = [
             {"func": scorer, "parameters": {**suite.config_of(scorer), **_own_parameters(scorer, case, context)}}
             for scorer in suite.scorers
@@ -554,9 +554,9 @@ def candidates_of(
         raise UsageError("a list of contexts goes with a list of candidates", hint="name the context column of the data instead")
     data = read_columns(source)
     answers = column(data, candidate_column, what="candidate", allow_empty=True)
-    told = column(data, context_column, what="context", allow_empty=True) if context_column is not None else None
+    context_texts = column(data, context_column, what="context", allow_empty=True) if context_column is not None else None
     rows = rows_of_cases(data, suite, input_column or suite.extra.get("input_column") or INPUT_COLUMN)
-    return [answers[row] for row in rows], None if told is None else [told[row] for row in rows]
+    return [answers[row] for row in rows], None if context_texts is None else [context_texts[row] for row in rows]
 
 
 def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[int]:

@@ -65,7 +65,7 @@ def test_filters(every: str, browser: Browser) -> None:
     assert sorted(ids(browser)) == ["table", "table_right"]
     choose(browser, "scorer", "rouge")
     assert ids(browser) == []
-    assert "No instance fits" in browser.one("#es-list").text
+    assert "No instance matches" in browser.one("#es-list").text
     assert browser.complaints() == []
 
 

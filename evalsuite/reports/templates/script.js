@@ -95,7 +95,7 @@
     if (!part.length) {
       const nothing = document.createElement("p");
       nothing.className = "empty";
-      nothing.textContent = "No instance fits.";
+      nothing.textContent = "No instance matches.";
       list.append(nothing);
     }
     const of = found.length === rows.length ? `${rows.length} instances` : `${found.length} of ${rows.length} instances`;

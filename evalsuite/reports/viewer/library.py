@@ -114,14 +114,12 @@ class RunView:
     @property
     def summary(self) -> Mapping[str, Any]:
         """The `summary` object of `run.json`."""
-        found: Mapping[str, Any] = self.run.get("summary") or {}
-        return found
+        return dict(self.run.get("summary") or {})
 
     @property
     def metadata(self) -> Mapping[str, Any]:
         """The metadata of the model."""
-        found: Mapping[str, Any] = self.run.get("metadata") or {}
-        return found
+        return dict(self.run.get("metadata") or {})
 
     @property
     def is_bounded(self) -> bool:
