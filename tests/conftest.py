@@ -1,4 +1,4 @@
-"""Shared fixtures: the recorded cases where they stand, and the project's own folders."""
+"""Shared fixtures: the recorded cases and the project's own folders."""
 
 import compileall
 import contextlib
@@ -63,7 +63,7 @@ def pytest_sessionfinish() -> None:
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """The folder that `make` was told to fill, once for all processes of a parallel test run; nobody may change it."""
+    """The folder that `make` fills, once for all processes of a parallel test run; tests must not change it."""
     import fcntl
 
     base = factory.getbasetemp()
@@ -131,7 +131,7 @@ def session_fork_server() -> Iterator[ForkServer | None]:
 
 @pytest.fixture
 def shared_fork_server(session_fork_server: ForkServer | None) -> Iterator[None]:
-    """Runs of the test fork their workers from one server. For tests whose subject is neither the start of workers nor their end."""
+    """Runs of the test fork their workers from one server. For tests that test neither the start nor the end of workers."""
     with shared(session_fork_server), forked_fork_servers():
         yield
 

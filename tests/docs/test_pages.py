@@ -37,7 +37,7 @@ def test_the_pages_of_trees_are_there() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT / "docs")))
 def test_page_runs(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The blocks run, each `print` says what stands beside it, and a traceback names the page and its line."""
+    """The blocks run, each `print` prints its comment, and a traceback names the page and its line."""
     text = page.read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": "__page__"}
     blocks = list(BLOCK.finditer(text))

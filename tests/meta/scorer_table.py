@@ -36,7 +36,7 @@ def source_of(name: str) -> str:
 
 
 def page() -> str:
-    """The page as it should stand."""
+    """The expected page."""
     rows = []
     for name in SCORERS.bundled:
         entry = SCORERS.load(name)
@@ -54,7 +54,7 @@ SHOWN_BELOW = ("specificity", "python_unit_testing", "pass_at_k", "llm_judge", "
 
 
 def metric_page() -> str:
-    """docs/metrics.md as it should stand: the table is made anew, the rest is the page's own."""
+    """The expected docs/metrics.md: a new table, the rest of the page unchanged."""
     text = METRIC_PAGE.read_text(encoding="utf-8")
     begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
     rows = ["| metric | what it measures | range | better | options (default) | example |", "|---|---|---|---|---|---|"]

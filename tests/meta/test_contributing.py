@@ -130,7 +130,7 @@ def carries_out(wanted: str) -> Callable[[Callable[[Copy, Row], None]], Callable
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """The copy, one for all rows: what they add lies apart."""
+    """One copy for all rows; each row adds its own files."""
     root = tmp_path_factory.mktemp("project")
     for name in COPIED:
         shutil.copytree(ROOT / name, root / name)
@@ -336,7 +336,7 @@ def _engine(copy: Copy, row: Row) -> None:
     copy.write(
         file,
         '''
-        """A database that holds one number."""
+        """A database with one number."""
 
         from evalsuite.sql.session import Stream
 
@@ -607,7 +607,7 @@ def test_the_row_is_true(wanted: str, copy: Copy) -> None:
 
 
 def test_every_row_is_carried_out() -> None:
-    """No row stands in the table that nothing here carries out, and nothing is carried out that is no row."""
+    """Each row has a function here, and each function here a row."""
     assert list(CARRIED_OUT) == list(ROWS)
 
 

@@ -1,4 +1,4 @@
-"""What a person may use stands in a document, in code that runs: public names, keys of the judge, scorers, calls of other tools."""
+"""Every public feature is in the documentation, in code that runs: public names, keys of the judge, scorers, calls of other tools."""
 
 import re
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ def fenced() -> str:
     ],
 )
 def test_every_public_name_stands_in_a_document(whose: str, names: list[str]) -> None:
-    """A name that nobody can find is not there."""
+    """Each public name is on a page."""
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     assert [name for name in names if not re.search(rf"\b{name}\b", text)] == [], whose
 
@@ -74,5 +74,5 @@ def test_calls_and_keys_stand_in_code(names: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_what_other_tools_write_stands_in_code(phrase: str) -> None:
-    """The forms that somebody who comes from another tool looks for."""
+    """The calls and keys of other tools are in a code block."""
     assert re.search(phrase, fenced())

@@ -1,4 +1,4 @@
-"""A failing piece of somebody else's code is planted wherever one can stand: it is a fault there, never a number, and exit 4 says so."""
+"""Failing plugin code at every place that accepts plugins is a fault there, never a number, and the exit code is 4."""
 
 import ast
 import inspect
@@ -121,7 +121,7 @@ register("wild_item", lambda items: [ComparatorResult(misbehave(item.params["kin
 
 
 def tree(**leaf: Any) -> dict[str, Any]:
-    """A `tree_match` check of one wild field beside one that is right."""
+    """A `tree_match` check of one failing field and one right field."""
     leaf = {"type": "string", **{f"x-eval-{key}": value for key, value in leaf.items()}}
     schema = {"type": "object", "properties": {"x": leaf, "y": {"type": "string"}}}
     return {"func": "tree_match", "parameters": {"gold": {"x": "1", "y": "2"}, "schema": schema}}
@@ -159,7 +159,7 @@ def planted() -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Path:
-    """Gold and a submission with every planted place, beside the plugin."""
+    """Gold and a submission with every place, next to the plugin."""
     (tmp_path / "my.py").write_text(PLUGIN, encoding="utf-8")
     (tmp_path / "gold").mkdir()
     (tmp_path / "sub").mkdir()
@@ -202,7 +202,7 @@ def test_every_place_in_a_run(folders: Path, isolation: str) -> None:
 
 
 def test_a_fault_beside_a_verdict(folders: Path) -> None:
-    """What was judged keeps its number, the place of the failure is told, and without the flag the exit code is 0."""
+    """Judged instances keep their numbers, the place of the failure is reported, and without the flag the exit code is 0."""
     gold = [
         {"instance_id": "right", "evaluation": {"func": "string_match", "parameters": {"gold": "x"}}},
         {"instance_id": "failing", "evaluation": tree(compare={"wild": {"kind": "value"}})},
@@ -231,7 +231,7 @@ Bad = Callable[[], Any]
 
 
 def in_trees(schema: Any = OBJECT, gold: Any = GOLD, found: Any = FOUND, **options: Any) -> float | None:
-    """The mean F1 of one record; a run that says one beside a fault is asked for neither."""
+    """The mean F1 of one record; None if the run has a fault."""
     result = evaluate([gold], [found], schema, **options)
     return None if result.faults else result.mean_f1
 
@@ -258,7 +258,7 @@ def judging(bad: Bad) -> dict[str, Any]:
 
 
 def scoring(bad: Bad) -> Scorer:
-    """A plain function of somebody's as a scorer, and the same as its own check and question."""
+    """A plain foreign function as a scorer, and as its own check and question."""
     function = as_scorer(lambda *_: bad(), "mine")
     marker = Marker(reads="text", asks=lambda _: bad(), validate=lambda _: bad())
     return Scorer(name="mine", function=function, marker=marker, summary="", is_foreign=True)
@@ -380,7 +380,7 @@ BROAD = {
 
 
 def test_no_broad_except_makes_a_number() -> None:
-    """A handler for `Exception`, `BaseException` or everything ends in `raise`, or its file stands in the table with what it makes."""
+    """A handler for `Exception`, `BaseException` or everything ends in `raise`, or its file is in the table with its result."""
     found = set()
     for path in sorted((ROOT / "evalsuite").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

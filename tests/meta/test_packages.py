@@ -43,7 +43,7 @@ _PLACE = re.compile(r"evalsuite(\.\w+)+(:[\w.]+)?")
 
 
 def packages_in_order() -> list[str]:
-    """The packages in the order of the table in CONTRIBUTING.md; `api` stands before `cli`, which alone imports it."""
+    """The packages in the order of the table in CONTRIBUTING.md; `api` comes before `cli`, its only importer."""
     table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Packages")[2].partition("\n## ")[0]
     return re.findall(r"^\| `(\w+)/`", table, re.M)
 
@@ -57,7 +57,7 @@ def package(module: str) -> str:
 
 
 def _file_of(dotted: str) -> str | None:
-    """The module that holds a dotted name: itself, or the one it is an attribute of."""
+    """The module of a dotted name: itself, or the one it is an attribute of."""
     return dotted if dotted in FILES else parent if (parent := dotted.rpartition(".")[0]) in FILES else None
 
 
@@ -94,7 +94,7 @@ def at_module_level(tree: ast.Module) -> Iterator[ast.stmt]:
 
 
 def test_contributing_names_every_package() -> None:
-    """The table in CONTRIBUTING.md names the fourteen packages, and nothing else stands next to them but the API."""
+    """The table in CONTRIBUTING.md names the fourteen packages; the only other modules are the API."""
     assert len(packages_in_order()) == 14
     assert {package(module) for module in FILES} - {""} == set(ORDER)
 

@@ -24,7 +24,7 @@ SET_UP = re.compile(r"^(python3 -m venv|EVALSUITE_LIVE=|\.venv/bin/(pip|ruff|myp
 
 
 def blocks(kind: str = "bash") -> list[tuple[str, ...]]:
-    """The lines of each block of that kind of README and docs, without the set-up parts; what stands in two pages once.
+    """The lines of each block of that kind of README and docs, without the set-up parts; a block of two pages only once.
 
     A block of no kind (`""`) is a session, and its commands are the lines after `$ `.
     """
@@ -69,7 +69,7 @@ def test_readme_shows_commands() -> None:
 
 
 def test_readme_code_runs_and_prints_what_it_says(workplace: Path) -> None:
-    """The README's Python runs from top to bottom, and each `print` says what stands beside it."""
+    """The README's Python runs from top to bottom, and each `print` prints its comment."""
     code = "".join(CODE.findall((ROOT / "README.md").read_text(encoding="utf-8")))
     expected = PRINTED.findall(code)
     done = finished([sys.executable, "-c", code], cwd=workplace)
@@ -78,7 +78,7 @@ def test_readme_code_runs_and_prints_what_it_says(workplace: Path) -> None:
 
 
 def test_the_picture_is_what_a_terminal_shows_now() -> None:
-    """The README's picture holds the lines of today's report of the example, but for those that tell of this machine and of versions."""
+    """The README's picture has the lines of today's report of the example, except those about this machine and versions."""
     shown = as_text(run_document(example_record()), width=150).splitlines()
     pictured = words_of(TERMINAL.read_text(encoding="utf-8"))
     assert all(line.startswith("evalsuite") for line in (shown[0], pictured[0]))

@@ -1,4 +1,4 @@
-"""A column of the run's report is a change of one table: added there, it stands in every format."""
+"""A column of the run's report is a change of one table: added there, it appears in every format."""
 
 import json
 from pathlib import Path

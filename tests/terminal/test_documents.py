@@ -1,4 +1,4 @@
-"""Every command that README and docs show, as it stands there, on the project's own example."""
+"""Every command of README and docs, unchanged, on the project's own example."""
 
 import os
 import re
