@@ -169,13 +169,13 @@ def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
 
 def _columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
     """Return the columns of a run with these results."""
-    raw = [own_value(result) for result in results]
-    is_sample = str(entry.run.get("options", {}).get("mode", "")).startswith("sample ")
     run, options, gold = entry.run, entry.run.get("options", {}), entry.run.get("gold", {})
-    submission, corrections = run.get("submission", {}), run.get("corrections") or {}
-    summary = run.get("summary") or {}
-    beside = {name: (summary.get("by_scorer") or {}).get(name) or {} for name in (summary.get("scorers") or ())[1:]}
-    is_raw = [name for name, row in beside.items() if row.get("score") is None and row.get("raw") is not None]
+    submission = run.get("submission", {})
+    # All samples of one submission have the same files.
+    is_sample = str(options.get("mode", "")).startswith("sample ")
+    part = part_asked_for(options)
+    asks_databases = bool(run.get("sql")) or any(r.scorer == "sql_match" for r in results)
+    columns: dict[str, Any] = {name: [getattr(r, name) for r in results] for name in ("score", "official", "strict", "status", "scorer")}
     return RunScores(
         folder=str(entry.folder),
         signature=str(run.get("signature", "")),
@@ -183,28 +183,42 @@ def _columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
         submission=str(submission.get("folder", "")),
         suite=entry.suite,
         rules=str(options.get("rules", "")),
-        # All samples of one submission have the same files.
-        is_whole=not (part := part_asked_for(options)) and not is_sample,
+        is_whole=not part and not is_sample,
         only=digest_of_ids(part["only"]) if list(part) == ["only"] and not is_sample else "",
         metadata=dict(entry.metadata),
         groups={tag: list(ids) for tag, ids in run.get("groups", {}).items()},
         clusters=list(gold.get("clusters", ())),
         ids=[r.instance_id for r in results],
-        score=[r.score for r in results],
-        official=[r.official for r in results],
-        strict=[r.strict for r in results],
-        status=[r.status for r in results],
-        scorer=[r.scorer for r in results],
-        further={name: row.get("raw" if name in is_raw else "score") for name, row in beside.items()},
-        further_raw=is_raw,
+        **columns,
+        **_further_columns(run.get("summary") or {}),
+        **_errata_columns(run.get("corrections") or {}),
         n_instances=int(gold.get("n_instances") or 0),
         units={r.instance_id: units for r in results if (units := units_of(r)) is not None},
-        corrected=corrections.get("score"),
-        n_unapplied={state: n for state in ("stale", "expired") if (n := len(corrections.get(state, ())))},
-        errata=errata_line(corrections.get("hash", ""), (row["instance_id"] for row in corrections.get("applied", ()))),
-        databases=run.get("databases", {"": ""} if run.get("sql") or any(r.scorer == "sql_match" for r in results) else {}),
-        raw=raw if any(value is not None for value in raw) else (),
+        databases=run.get("databases", {"": ""} if asks_databases else {}),
+        raw=_raw_column(results),
     )
+
+
+def _further_columns(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the means of the scorers that do not make the score, and the names of those on their own scales."""
+    rows = {name: (summary.get("by_scorer") or {}).get(name) or {} for name in (summary.get("scorers") or ())[1:]}
+    on_own_scale = [name for name, row in rows.items() if row.get("score") is None and row.get("raw") is not None]
+    further = {name: row.get("raw" if name in on_own_scale else "score") for name, row in rows.items()}
+    return {"further": further, "further_raw": on_own_scale}
+
+
+def _errata_columns(corrections: Mapping[str, Any]) -> dict[str, Any]:
+    applied = (row["instance_id"] for row in corrections.get("applied", ()))
+    return {
+        "corrected": corrections.get("score"),
+        "n_unapplied": {state: n for state in ("stale", "expired") if (n := len(corrections.get(state, ())))},
+        "errata": errata_line(corrections.get("hash", ""), applied),
+    }
+
+
+def _raw_column(results: Sequence[Result]) -> Sequence[float | None]:
+    values = [own_value(result) for result in results]
+    return values if any(value is not None for value in values) else ()
 
 
 # Which fields of each result of a run with hidden gold are visible; None for all.

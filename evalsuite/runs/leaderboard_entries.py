@@ -27,8 +27,8 @@ from evalsuite.gold.suite_yaml import judge_line_in
 from evalsuite.readers.archives import OTHER_ENDINGS, ArchiveChecks, is_archive, stream_files, without_ending
 from evalsuite.readers.duckdb_connections import private_copy, unnamed_copy
 from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, is_alone
-from evalsuite.readers.limits import moved_limits, resolve_limits
-from evalsuite.readers.paths import content_digest, metadata_like, open_confined, why_no_folder
+from evalsuite.readers.limits import Limits, moved_limits, resolve_limits
+from evalsuite.readers.paths import Inode, content_digest, metadata_like, open_confined, why_no_folder
 from evalsuite.readers.submission_files import cached_hash, submission_hash
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.history_index import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
@@ -200,21 +200,31 @@ def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) ->
         return [_broken(folder, why)]
     if (place := _place(folder, by_files=by_files)) is not None:
         return [place]
-    gold = gold.parent if gold.is_file() else gold
-    seen = [item for item in sorted(folder.iterdir()) if not item.name.startswith(".")]
-    inner = [item for item in seen if (item.is_dir() and not _same(item, gold)) or is_archive(item.name)]
-    notes += [f"{item.name} left out: an archive is .zip, .tar, .tar.gz or .tgz" for item in seen if _is_other_archive(item)]
-    found = {item: _place(item, by_files=by_files) for item in inner}
-    if not any(place is not None and not place.fault for place in found.values()):
-        return [place for place in found.values() if place is not None]
-    unfinished = [item for item in inner if found[item] is None and (item / STARTED).exists()]
+    return _places_below(folder, gold.parent if gold.is_file() else gold, notes, by_files=by_files)
+
+
+def _places_below(folder: Path, gold: Path, notes: list[str], *, by_files: bool) -> list[Place]:
+    """Return the places in a folder that contains several; if a submission is among them, every folder counts as one."""
+    found = {item: _place(item, by_files=by_files) for item in _candidates(folder, gold, notes)}
+    places = [place for place in found.values() if place is not None]
+    if all(place.fault for place in places):
+        return places
+    unfinished = [item for item, place in found.items() if place is None and (item / STARTED).exists()]
     if unfinished:
         notes.append(f"unfinished runs left out: {len(unfinished)}")
-    if all(place is None or place.is_run or place.fault for place in found.values()):
-        return [place for place in found.values() if place is not None]
-    runs = [item for item, place in found.items() if place is not None and place.is_run]
+    if all(place.is_run or place.fault for place in places):
+        return places
+    runs = [place.folder for place in places if place.is_run]
     notes += [f"{item.name} is a run among submissions, and not taken at its word: name it by itself" for item in runs]
-    return [replace(found[item] or Place(name=item.name, folder=item), is_run=False) for item in inner if item not in unfinished]
+    scored = [place or Place(name=item.name, folder=item) for item, place in found.items() if item not in unfinished]
+    return [replace(place, is_run=False) for place in scored]
+
+
+def _candidates(folder: Path, gold: Path, notes: list[str]) -> list[Path]:
+    """Return the subfolders and archives that may be places; gold, hidden items and other files are left out."""
+    seen = [item for item in sorted(folder.iterdir()) if not item.name.startswith(".")]
+    notes += [f"{item.name} left out: an archive is .zip, .tar, .tar.gz or .tgz" for item in seen if _is_other_archive(item)]
+    return [item for item in seen if (item.is_dir() and not _same(item, gold)) or is_archive(item.name)]
 
 
 def _place(folder: Path, *, by_files: bool) -> Place | None:
@@ -352,7 +362,7 @@ class _Scoring:
         self._fork_server: ForkServer | None = None
         self._judges: ForkServer | None = None
         spec = find_spec(gold_dir)
-        content, inodes = gold_hash(spec.parent, spec), gold_inodes(spec.parent)
+        content = gold_hash(spec.parent, spec)
         facts = _gold_facts(gold_dir, content, memo)
         limits = resolve_limits(facts["limits"], settings.limits)
         chosen: Rule | None = settings.rules or facts["rules"]
@@ -366,34 +376,44 @@ class _Scoring:
         self._faults: dict[str, str] = {}
         self._places = self._unpacked(places, limits)
         self._folders = [place.folder for place in self._places.values()]
-        hashes: dict[str, str] = {}
-        reading = SubmissionReader(gold_dir, self._folders, limits, settings.isolation)
-        with closing(reading):
-            for name, place in self._places.items():
-                try:
-                    if layout == "original":
-                        read = partial(reading.read, place.folder)
-                        hashes[name] = cached_hash(place.folder, memo, limits=limits, gold_inodes=inodes, gold_hash=content, read=read)
-                    else:
-                        # Without metadata a new file is a new answer, which no stamp of known files would show.
-                        hashes[name] = submission_hash(reading.read(place.folder), inodes)
-                except (SubmissionError, UsageError) as error:
-                    # No option gives the file types of one submission among many.
-                    self._faults[name] = error.message.replace(str(place.folder), name)
+        hashes = self._hashes(limits, layout, gold_inodes=gold_inodes(spec.parent), gold_hash=content)
         self.turned_away = frozenset(admit(hashes) if admit is not None else ())
         only = digest_of_ids(settings.only)
         self._keys = {name: key_of(line, corrected, own, only=only) for name, own in hashes.items() if name not in self.turned_away}
         wanted = set() if anew or not facts["is_bundled"] else set(self._keys.values())
-        scored = find_scored(settings.runs_folder, wanted, memo)
-        # An entry whose results cannot be read gives no result.
-        self._scores = {folder: scores for folder in scored.values() if (scores := run_scores(folder, memo)) is not None}
-        found = {key: folder for key, folder in scored.items() if folder in self._scores}
-        if facts["defaults"]:
-            rules = {name: chosen or default for name, default in facts["defaults"].items()}
-            found = {key: folder for key, folder in found.items() if _follows(self._scores[folder], rules)}
-        self._known, self._asked = self._on_todays_databases(found), set[str]()
+        self._scores: dict[Path, RunScores] = {}
+        self._known = self._find_known(wanted, {name: chosen or default for name, default in facts["defaults"].items()})
+        self._asked = set[str]()
         self._n_new = len({key for key in self._keys.values() if key not in self._known})
         self._n_done = 0
+
+    def _hashes(self, limits: Limits, layout: str, *, gold_inodes: frozenset[Inode], gold_hash: str) -> dict[str, str]:
+        """Return the submission hash of each readable place by name; an unreadable one gets its fault."""
+        hashes: dict[str, str] = {}
+        with closing(SubmissionReader(self._gold_dir, self._folders, limits, self._settings.isolation)) as reader:
+            for name, place in self._places.items():
+                try:
+                    if layout == "original":
+                        read = partial(reader.read, place.folder)
+                        hashes[name] = cached_hash(
+                            place.folder, self._memo, limits=limits, gold_inodes=gold_inodes, gold_hash=gold_hash, read=read
+                        )
+                    else:
+                        # Without metadata a new file is a new answer, which no stamp of known files would show.
+                        hashes[name] = submission_hash(reader.read(place.folder), gold_inodes)
+                except (SubmissionError, UsageError) as error:
+                    # No option gives the file types of one submission among many.
+                    self._faults[name] = error.message.replace(str(place.folder), name)
+        return hashes
+
+    def _find_known(self, wanted: set[str], rules: Mapping[str, Rule]) -> dict[str, Path]:
+        """Return the finished runs with a `wanted` key whose results are readable, follow `rules` and used today's databases."""
+        scored = find_scored(self._settings.runs_folder, wanted, self._memo)
+        self._scores = {folder: scores for folder in scored.values() if (scores := run_scores(folder, self._memo)) is not None}
+        found = {key: folder for key, folder in scored.items() if folder in self._scores}
+        if rules:
+            found = {key: folder for key, folder in found.items() if _follows(self._scores[folder], rules)}
+        return self._on_todays_databases(found)
 
     def _on_todays_databases(self, found: Mapping[str, Path]) -> dict[str, Path]:
         """Return the runs whose databases have not changed; the state of a server is unknown, so its answers stay."""

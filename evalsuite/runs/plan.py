@@ -194,16 +194,8 @@ def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_serv
         result_dir, gold, limits, mode=options.mode, isolation=options.isolation, fork_server=fork_server, modules=early
     )
     chosen = options.rules or gold.suite.rules
-    wanted = plan(
-        gold,
-        submission,
-        rules=chosen,
-        limits=limits,
-        only=options.only,
-        pattern=options.pattern,
-        group=options.group,
-        allow_programs=options.allow_programs,
-    )
+    selection: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
+    wanted = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **selection)
     jobs = _jobs(options, wanted, limits)
     if ahead is not None:
         ahead.load(modules_of([task for task in wanted if skip_unscorable(task) is None and not is_batch(task)]))

@@ -266,42 +266,44 @@ def rescore(
         _check_content(entry, "submission", handed_in, said["hash"], now)
     else:
         notes.append("the run does not record the content of its submission: the current content was scored")
-    old, before = entry.run.get("options", {}), entry.results()
-    label = _STAMPED.fullmatch(entry.name)
-    done = run(
-        handed_in,
-        gold_folder,
-        RunOptions(
-            rules=rules or chosen_rules(old.get("rules"), before),
-            only=tuple(old.get("only") or ()),
-            pattern=old.get("filter"),
-            group=old.get("group"),
-            shard=parse_shard(old.get("shard")),
-            save=options.save,
-            limits=own_limits,
-            live_gold=old.get("live_gold", False),
-            as_of=old.get("as_of"),
-            layout=old.get("layout"),
-            mode=mode,
-            runs_folder=options.runs_folder,
-            isolation=options.isolation,
-            jobs=options.jobs,
-            cache=options.cache,
-            databases=options.databases,
-            questions=questions_of(entry, options.questions),
-            allow_programs=options.allow_programs,
-            invalid_as=options.invalid_as or old.get("invalid_as"),
-            judge=options.judge,
-            metadata={**entry.metadata, FROM: entry.name},
-            label=label[1] if label else entry.name,
-        ),
-        progress=progress,
-    )
+    before = entry.results()
+    done = run(handed_in, gold_folder, _options_again(entry, before, rules, options, own_limits), progress=progress)
     return Rescored(
         run=done,
         changed=tuple(_changed(before, done.results)),
         signature_changes=tuple(_moved(str(entry.run.get("signature", "")), done.signature)),
         notes=tuple(notes),
+    )
+
+
+def _options_again(
+    entry: RunEntry, before: Sequence[Result], rules: Rule | None, options: RunOptions, limits: Mapping[str, int | float]
+) -> RunOptions:
+    """Return the options of the new run: what was scored and how is that of the old one, the rest is from `options`."""
+    old, label = entry.run.get("options", {}), _STAMPED.fullmatch(entry.name)
+    return RunOptions(
+        rules=rules or chosen_rules(old.get("rules"), before),
+        only=tuple(old.get("only") or ()),
+        pattern=old.get("filter"),
+        group=old.get("group"),
+        shard=parse_shard(old.get("shard")),
+        save=options.save,
+        limits=limits,
+        live_gold=old.get("live_gold", False),
+        as_of=old.get("as_of"),
+        layout=old.get("layout"),
+        mode=old.get("mode"),
+        runs_folder=options.runs_folder,
+        isolation=options.isolation,
+        jobs=options.jobs,
+        cache=options.cache,
+        databases=options.databases,
+        questions=questions_of(entry, options.questions),
+        allow_programs=options.allow_programs,
+        invalid_as=options.invalid_as or old.get("invalid_as"),
+        judge=options.judge,
+        metadata={**entry.metadata, FROM: entry.name},
+        label=label[1] if label else entry.name,
     )
 
 

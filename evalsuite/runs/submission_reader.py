@@ -3,9 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -55,24 +56,13 @@ def read_submission_in_worker(
     own = {name: name for name in wanted} if wanted is not None else None
     known = frozenset(own) if own is not None else None
     layout, hidden = (gold.layout, [gold.folder]) if gold is not None else (layout, hidden)
-    here, there = folder.resolve(), [place.resolve() for place in hidden]
-    inside = any(here.is_relative_to(place) for place in there)
-    around = any(place.is_relative_to(here) for place in there)
-    if (inside or around) and not metadata_like(folder) and folder.is_dir():
-        # A path that is no submission at all is reported as such; a worker could not see one of the sides.
-        read_submission(folder, limits, layout=layout, mode=mode, ids=known)
-    if inside:
-        # Its files would be gold's own. The reverse is prevented by the sandbox.
-        raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
+    _check_apart(folder, hidden, partial(read_submission, folder, limits, layout=layout, mode=mode, ids=known))
     if isolation == "none":
         if fork_server is not None:
             fork_server.load(modules)
         return _as_gold_has_it(read_submission(folder, limits, layout=layout, mode=mode, ids=known), gold)
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
-    try:
-        n_bytes = min((place / metadata_name(place) if folder.is_dir() else place).stat().st_size, int(limits["metadata_bytes"]))
-    except OSError:
-        n_bytes = 0
+    n_bytes = _metadata_bytes(place, int(limits["metadata_bytes"]))
     names = None if known is None else sorted(known)
     try:
         with RpcClient(readable=[place], hidden=hidden, hostile=place, limits=limits, fork_server=fork_server, modules=modules) as calls:
@@ -83,14 +73,40 @@ def read_submission_in_worker(
                     of = [row[0] if own is None else own.get(row[0]) for row in told]
                     answers.update((name, _answer(name, row)) for name, row in zip(of, told, strict=True) if name is not None)
     except FaultError as error:
-        raises_it = "--limit NAME=VALUE, or `limits` in suite.yaml, raises it"
-        hint = raises_it if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
-        raise SubmissionError(
-            f"{folder.name}{'/' + metadata_name(folder) if folder.is_dir() else ''}: {describe(error.fault)}", hint=hint
-        ) from None
+        raise _unreadable(folder, error) from None
     except SubmissionError as error:
         raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
     return _as_gold_has_it(Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest), gold)
+
+
+def _check_apart(folder: Path, hidden: Sequence[Path], read: Callable[[], object]) -> None:
+    """Raise `UsageError` if the submission is in a hidden folder. The reverse is prevented by the sandbox.
+
+    A path that is no submission at all is reported by `read` as such; a worker could not see one of the sides.
+    """
+    here, places = folder.resolve(), [place.resolve() for place in hidden]
+    is_inside = any(here.is_relative_to(place) for place in places)
+    contains_it = any(place.is_relative_to(here) for place in places)
+    if (is_inside or contains_it) and not metadata_like(folder) and folder.is_dir():
+        read()
+    if is_inside:
+        # Its files would be gold's own.
+        raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
+
+
+def _metadata_bytes(place: Path, most: int) -> int:
+    """Return the size of the metadata file, at most `most`; 0 if it cannot be read."""
+    try:
+        return min((place / metadata_name(place) if place.is_dir() else place).stat().st_size, most)
+    except OSError:
+        return 0
+
+
+def _unreadable(folder: Path, error: FaultError) -> SubmissionError:
+    raises_it = "--limit NAME=VALUE, or `limits` in suite.yaml, raises it"
+    hint = raises_it if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
+    file = f"{folder.name}/{metadata_name(folder)}" if folder.is_dir() else folder.name
+    return SubmissionError(f"{file}: {describe(error.fault)}", hint=hint)
 
 
 def _as_gold_has_it(submission: Submission, gold: Gold | None) -> Submission:

@@ -1,7 +1,7 @@
 """Summary of results: every number of every report is computed here, once."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,34 +128,29 @@ def summarise(
     `submitted` are the gold instances with an answer (default: all that are not missing). `clusters` are the tags that divide the instances
     into clusters: every instance has exactly one of them. Raises `GoldError` for one that has not.
     """
-    handed_in = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
+    answered = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
     all_results, results = results, _with_range(results)
     scorers = scorers_of(all_results)
     chosen = mean_under(results, "score")
-    strict_known = any(r.strict is not None and r.status == "scored" for r in results) or not results
-    reference = [r for r in results if r.instance_id in handed_in and not is_ungraded(r)]
     se, interval, method = _spread(results)
     return Summary(
         rules=rules,
         n_gold=len(all_results),
         n_instances=len(all_results) if n_instances is None else n_instances,
-        n_submitted=len(handed_in),
+        n_submitted=len(answered),
         counts=_counts(all_results),
-        n_right=sum(r.status == "scored" and r.score == 1 for r in results),
-        n_wrong=sum(r.status == "scored" and r.score == 0 for r in results),
+        n_right=_n_scored(results, 1),
+        n_wrong=_n_scored(results, 0),
         chosen=chosen,
         official=mean_under(results, "official"),
-        strict=mean_under(results, "strict") if strict_known else None,
+        strict=_strict_mean(results),
         se=se,
         interval=interval,
         interval_method=method,
         n_units=n_units(results),
         clusters=_clustered(results, groups or {}, clusters),
         histogram=_histogram([r.score for r in results if r.score is not None]),
-        reference_ratio=sum(r.official == 1 for r in reference) / len(reference)
-        if any(r.official is not None for r in reference)
-        else None,
-        n_reference=len(reference),
+        **_reference(results, answered),
         flips=tuple(_flips(results)),
         by_scorer=_by(all_results, lambda r: (r.scorer,) if r.scorer else ()) | _by_further(all_results, scorers),
         by_group=_by(all_results, lambda r: (groups or {}).get(r.instance_id, ())),
@@ -165,6 +160,23 @@ def summarise(
         raw=_raw(all_results) if not results else None,
         scorers=scorers,
     )
+
+
+def _n_scored(results: Sequence[Result], score: int) -> int:
+    return sum(r.status == "scored" and r.score == score for r in results)
+
+
+def _strict_mean(results: Sequence[Result]) -> Mean | None:
+    """Return the mean under the strict rules; None if they scored none of the results."""
+    is_known = any(r.strict is not None and r.status == "scored" for r in results) or not results
+    return mean_under(results, "strict") if is_known else None
+
+
+def _reference(results: Sequence[Result], answered: Collection[str]) -> dict[str, Any]:
+    """Return the ratio of the reference, over submitted answers only, and their number."""
+    graded = [r for r in results if r.instance_id in answered and not is_ungraded(r)]
+    is_known = any(r.official is not None for r in graded)
+    return {"reference_ratio": sum(r.official == 1 for r in graded) / len(graded) if is_known else None, "n_reference": len(graded)}
 
 
 def _with_range(results: Sequence[Result]) -> Sequence[Result]:
@@ -203,12 +215,7 @@ def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], c
         return None
     from evalsuite.stats.intervals import clustered_score_interval, few_clusters_note
 
-    names = [[tag for tag in groups.get(r.instance_id, ()) if tag in clusters] for r in results]
-    for result, found in zip(results, names, strict=True):
-        if len(found) != 1:
-            said = " and ".join(found) or "none"
-            raise GoldError(f"suite.yaml: instance {result.instance_id!r} is in {said} of the clusters", hint="each must be in exactly one")
-    tags = [found[0] for found in names]
+    tags = [_cluster(r.instance_id, groups, clusters) for r in results]
     if all(r.score is None for r in results):
         return {"n_clusters": len(set(tags)), "se": None, "interval_95": None, "note": ""}
     judged = [(r.score or 0.0, tag) for r, tag in zip(results, tags, strict=True) if not is_ungraded(r)]
@@ -216,6 +223,15 @@ def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], c
     ends = None if interval.low is None or interval.high is None else [interval.low, interval.high]
     n_clusters = len({tag for _, tag in judged})
     return {"n_clusters": n_clusters, "se": interval.se, "interval_95": ends, "note": interval.note or few_clusters_note(n_clusters)}
+
+
+def _cluster(instance_id: str, groups: Mapping[str, Sequence[str]], clusters: Sequence[str]) -> str:
+    """Return the cluster of an instance. Raises `GoldError` unless there is exactly one."""
+    found = [tag for tag in groups.get(instance_id, ()) if tag in clusters]
+    if len(found) != 1:
+        which = " and ".join(found) or "none"
+        raise GoldError(f"suite.yaml: instance {instance_id!r} is in {which} of the clusters", hint="each must be in exactly one")
+    return found[0]
 
 
 def _histogram(scores: Sequence[float]) -> tuple[int, ...] | None:

@@ -25,7 +25,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -497,19 +497,11 @@ class Pool:
         self._pairs = [self._open() for _ in range(min(self.jobs, len(waiting)))]
         while waiting or any(pair.tasks for pair in self._pairs):
             if not budget.seconds:
-                yield from [out_of_budget(task, budget) for task in (*(task for pair in self._pairs for task in pair.tasks), *waiting)]
+                under_way = [task for pair in self._pairs for task in pair.tasks]
+                yield from [out_of_budget(task, budget) for task in (*under_way, *waiting)]
                 return
             for pair in [self._usable(pair, waiting) for pair in self._pairs if waiting and not pair.tasks]:
-                ready: list[Task] = []
-                for task in self._next_tasks(waiting, sizes):
-                    if is_first and not budget.spend(sizes.get(task.instance.instance_id) or size_of(task)):
-                        yield out_of_budget(task, budget)
-                    elif (faulty_one := self._copy_database(task, pair)) is not None:
-                        yield faulty_one
-                    else:
-                        ready.append(task)
-                if ready:
-                    pair.take(ready, order)
+                yield from self._dispatch(pair, self._next_tasks(waiting, sizes), budget if is_first else None, order)
             if not (busy := [pair for pair in self._pairs if pair.tasks]):
                 continue
             heard = _wait(busy, min([budget.seconds, *(pair.clock.wait(seconds_of(pair, sizes)) for pair in busy)]))
@@ -517,18 +509,36 @@ class Pool:
                 yield from pair.receive_results()
             for pair in busy:
                 over = "" if pair in heard else is_over(pair, sizes)
-                # If a pair is full before it did anything, it can do nothing with the first task.
-                if pair.tasks and (over or pair.is_gone or (pair.is_full and not pair.n_done)):
-                    by_system = not over and pair.was_killed()
-                    if by_system and is_first:
-                        self._again.append((pair.pop_task(), order))
-                    elif over == "late" and pair.n_official and order == JUDGE:
-                        # The strict verdict is late; the official one must not be lost with it.
-                        self._again.append((pair.pop_task(), JUDGE_OFFICIAL))
-                    else:
-                        yield lost(pair, over, by_system=by_system)
+                yield from self._lose_task(pair, over, order, is_first=is_first)
                 if over or pair.is_gone or pair.is_full:
                     self._replace(pair, waiting)
+
+    def _dispatch(self, pair: WorkerPair, tasks: Iterable[Task], budget: Budget | None, order: str) -> Iterator[Result]:
+        """Send tasks to a pair, counted against the budget if there is one; yield the results of those that cannot be sent."""
+        ready: list[Task] = []
+        for task in tasks:
+            if budget is not None and not budget.spend(size_of(task)):
+                yield out_of_budget(task, budget)
+            elif (result := self._copy_database(task, pair)) is not None:
+                yield result
+            else:
+                ready.append(task)
+        if ready:
+            pair.take(ready, order)
+
+    def _lose_task(self, pair: WorkerPair, over: Verdict, order: str, *, is_first: bool) -> Iterator[Result]:
+        """Remove the first task of a pair that is late or dead: yield its result, or put it among those to be tried again."""
+        # If a pair is full before it did anything, it can do nothing with the first task.
+        if not (pair.tasks and (over or pair.is_gone or (pair.is_full and not pair.n_done))):
+            return
+        by_system = not over and pair.was_killed()
+        if by_system and is_first:
+            self._again.append((pair.pop_task(), order))
+        elif over == "late" and pair.n_official and order == JUDGE:
+            # The strict verdict is late; the official one must not be lost with it.
+            self._again.append((pair.pop_task(), JUDGE_OFFICIAL))
+        else:
+            yield lost(pair, over, by_system=by_system)
 
     def _open(self) -> WorkerPair:
         """Start a worker pair and wait for it; no interruption can occur before it is on the list of those to kill."""

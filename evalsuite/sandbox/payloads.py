@@ -60,20 +60,8 @@ def decode_payloads(data: bytes, unread: Callable[[tuple[str, ...], str], Table 
 def _encode(value: Any) -> Any:
     if isinstance(value, UnreadTable):
         return ["unread", list(value.header), value.name]
-    if isinstance(value, DigestedTable) and value.known is not None:
-        known = value.known
-        # msgpack has no integers of 128 bits.
-        numbers = [str(number) for number in (known.salt, known.n_rows, known.ordered, known.bag)]
-        return ["digested", list(value.header), list(value.types or ()), value.name, numbers, list(known.sample)]
-    if isinstance(value, Table) and (arrays := array_columns(value)) is not None:
-        return ["arrays", list(value.header), list(value.types or ()), value.name, value.n_rows, list(map(_encode_array, arrays))]
-    if isinstance(value, Table):
-        plain = value.types is None
-        held = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
-        # msgpack represents all cells of SQLite.
-        columns = held if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple(map(_column_to_msgpack, held))
-        types = None if plain else list(value.types or ())
-        return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name, value.is_view]
+    if isinstance(value, DigestedTable | Table) and (table := _encode_table(value)) is not None:
+        return table
     if isinstance(value, Fault):
         return ["fault", value.code, value.detail, value.where, value.side]
     if isinstance(value, Mapping):
@@ -88,6 +76,24 @@ def _encode(value: Any) -> Any:
     return ["text", _to_msgpack(value)]
 
 
+def _encode_table(value: DigestedTable | Table) -> list[Any] | None:
+    """Return a table as its digest, its arrays or its cells; None for a digest that is not known."""
+    if isinstance(value, DigestedTable):
+        if (known := value.known) is None:
+            return None
+        # msgpack has no integers of 128 bits.
+        numbers = [str(number) for number in (known.salt, known.n_rows, known.ordered, known.bag)]
+        return ["digested", list(value.header), list(value.types or ()), value.name, numbers, list(known.sample)]
+    if (arrays := array_columns(value)) is not None:
+        return ["arrays", list(value.header), list(value.types or ()), value.name, value.n_rows, list(map(_encode_array, arrays))]
+    plain = value.types is None
+    cells = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
+    # msgpack represents all cells of SQLite.
+    columns = cells if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple(map(_column_to_msgpack, cells))
+    types = None if plain else list(value.types or ())
+    return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name, value.is_view]
+
+
 _OF_MSGPACK = {str, float, bool, bytes}
 
 
@@ -95,6 +101,21 @@ def _decode(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] 
     kind = value[0]
     if kind == "unread" and unread is not None:
         return unread(tuple(map(str, value[1])), str(value[2]))
+    if kind in ("table", "digested", "arrays"):
+        return _decode_table(kind, value)
+    if kind == "fault":
+        return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]), side="setup" if value[4] == "setup" else "")
+    if kind == "named":
+        return {str(name): _decode(item, None) for name, item in value[1]}
+    if kind == "list":
+        distinct = [_decode(item, unread) for item in value[1]]
+        return [distinct[at] for at in value[2]]
+    if kind != "text":
+        raise ValueError(f"a form of unknown kind {kind!r}")
+    return value[1]
+
+
+def _decode_table(kind: str, value: Any) -> Table | DigestedTable:
     if kind == "table":
         _, header, columns, n_rows, types, ragged, name, is_view = value
         if any(len(column) != n_rows for column in columns) or len(columns) != len(header):
@@ -113,22 +134,11 @@ def _decode(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] 
         salt, n_rows, ordered, bag = map(int, numbers)
         known = Digest(salt=salt & _SALT_MASK, n_rows=n_rows, ordered=ordered, bag=bag, sample=tuple(map(str, sample)))
         return DigestedTable(header=tuple(map(str, header)), types=tuple(map(str, types)), name=str(name), known=known)
-    if kind == "arrays":
-        _, header, types, name, n_rows, columns = value
-        if not len(header) == len(types) == len(columns):
-            raise ValueError("a table whose columns differ in number")
-        arrays = tuple(_decode_array(column, n_rows) for column in columns)
-        return Table(header=tuple(map(str, header)), columns=arrays, n_rows=n_rows, types=tuple(map(str, types)), name=str(name))
-    if kind == "fault":
-        return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]), side="setup" if value[4] == "setup" else "")
-    if kind == "named":
-        return {str(name): _decode(item, None) for name, item in value[1]}
-    if kind == "list":
-        distinct = [_decode(item, unread) for item in value[1]]
-        return [distinct[at] for at in value[2]]
-    if kind != "text":
-        raise ValueError(f"a form of unknown kind {kind!r}")
-    return value[1]
+    _, header, types, name, n_rows, columns = value
+    if not len(header) == len(types) == len(columns):
+        raise ValueError("a table whose columns differ in number")
+    arrays = tuple(_decode_array(column, n_rows) for column in columns)
+    return Table(header=tuple(map(str, header)), columns=arrays, n_rows=n_rows, types=tuple(map(str, types)), name=str(name))
 
 
 def _encode_array(column: ArrayColumn) -> list[Any]:
