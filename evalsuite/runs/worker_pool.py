@@ -149,9 +149,14 @@ class WorkerPair:
     _is_deaf: bool = False
 
     @property
+    def can_go_on(self) -> bool:
+        """Whether its workers have neither ended nor sent something malformed, as far as their messages show."""
+        return not (self.is_full or self.is_gone)
+
+    @property
     def alive(self) -> bool:
         """Whether every worker of this pair runs and can take answers."""
-        return not (self.is_full or self.is_gone) and all(worker.alive for worker in self.workers.values())
+        return self.can_go_on and all(worker.alive for worker in self.workers.values())
 
     @property
     def is_ready(self) -> bool:
@@ -495,23 +500,26 @@ class Pool:
         sizes = {task.instance.instance_id: size for task in tasks if (size := size_of(task)) > _SMALL}
         waiting = deque(sorted(tasks, key=lambda task: sizes.get(task.instance.instance_id, 0), reverse=True))
         self._pairs = [self._open() for _ in range(min(self.jobs, len(waiting)))]
-        while waiting or any(pair.tasks for pair in self._pairs):
+        while waiting or self._busy():
             if not budget.seconds:
-                under_way = [task for pair in self._pairs for task in pair.tasks]
-                yield from [out_of_budget(task, budget) for task in (*under_way, *waiting)]
+                left = [*(task for pair in self._pairs for task in pair.tasks), *waiting]
+                yield from [out_of_budget(task, budget) for task in left]
                 return
             for pair in [self._usable(pair, waiting) for pair in self._pairs if waiting and not pair.tasks]:
                 yield from self._dispatch(pair, self._next_tasks(waiting, sizes), budget if is_first else None, order)
-            if not (busy := [pair for pair in self._pairs if pair.tasks]):
+            if not (busy := self._busy()):
                 continue
-            heard = _wait(busy, min([budget.seconds, *(pair.clock.wait(seconds_of(pair, sizes)) for pair in busy)]))
+            heard = _wait(busy, budget.seconds, sizes)
             for pair in heard:
                 yield from pair.receive_results()
             for pair in busy:
                 over = "" if pair in heard else is_over(pair, sizes)
                 yield from self._lose_task(pair, over, order, is_first=is_first)
-                if over or pair.is_gone or pair.is_full:
+                if over or not pair.can_go_on:
                     self._replace(pair, waiting)
+
+    def _busy(self) -> list[WorkerPair]:
+        return [pair for pair in self._pairs if pair.tasks]
 
     def _dispatch(self, pair: WorkerPair, tasks: Iterable[Task], budget: Budget | None, order: str) -> Iterator[Result]:
         """Send tasks to a pair, counted against the budget if there is one; yield the results of those that cannot be sent."""
@@ -610,8 +618,9 @@ class Pool:
         return None
 
 
-def _wait(pairs: Sequence[WorkerPair], seconds: float) -> list[WorkerPair]:
-    """Return the pairs whose judge has sent something or is gone; empty if none has in this time."""
+def _wait(pairs: Sequence[WorkerPair], seconds: float, sizes: Mapping[str, int]) -> list[WorkerPair]:
+    """Return the pairs whose judge has sent something or is gone; empty if none has in `seconds`, or until the first task is late."""
+    seconds = min([seconds, *(pair.clock.wait(seconds_of(pair, sizes)) for pair in pairs)])
     poll, by_number = select.poll(), {pair.judge.control.fileno(): pair for pair in pairs}
     for number in by_number:
         poll.register(number, select.POLLIN)
