@@ -506,7 +506,7 @@ class Pool:
                 yield from [out_of_budget(task, budget) for task in left]
                 return
             for pair in [self._usable(pair, waiting) for pair in self._pairs if waiting and not pair.tasks]:
-                yield from self._dispatch(pair, self._next_tasks(waiting, sizes), budget if is_first else None, order)
+                yield from self._dispatch(pair, self._next_tasks(waiting, sizes), budget, order, is_first=is_first)
             if not (busy := self._busy()):
                 continue
             heard = _wait(busy, budget.seconds, sizes)
@@ -521,11 +521,11 @@ class Pool:
     def _busy(self) -> list[WorkerPair]:
         return [pair for pair in self._pairs if pair.tasks]
 
-    def _dispatch(self, pair: WorkerPair, tasks: Iterable[Task], budget: Budget | None, order: str) -> Iterator[Result]:
-        """Send tasks to a pair, counted against the budget if there is one; yield the results of those that cannot be sent."""
+    def _dispatch(self, pair: WorkerPair, tasks: Iterable[Task], budget: Budget, order: str, *, is_first: bool) -> Iterator[Result]:
+        """Send tasks to a pair, counted against the budget on their first try; yield the results of those that cannot be sent."""
         ready: list[Task] = []
         for task in tasks:
-            if budget is not None and not budget.spend(size_of(task)):
+            if is_first and not budget.spend(size_of(task)):
                 yield out_of_budget(task, budget)
             elif (result := self._copy_database(task, pair)) is not None:
                 yield result
