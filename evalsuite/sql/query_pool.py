@@ -18,9 +18,8 @@ from evalsuite.core.types import Fault
 from evalsuite.sandbox.fork_server import ForkServer, Worker, now, signals_blocked, start_error
 from evalsuite.sandbox.framing import send
 from evalsuite.sandbox.linux_layers import library_paths, parts_without
-from evalsuite.sandbox.rpc_client import KilledError
+from evalsuite.sandbox.rpc_client import KilledError, ReportedError, WorkerSession
 from evalsuite.sandbox.worker_sandbox import can_fork
-from evalsuite.sandbox.worker_session import ReportedError, WorkerSession
 from evalsuite.sql import ENGINES, is_embedded, open_session
 from evalsuite.sql.execution import ResultCache, write_result
 from evalsuite.sql.query_worker import FINGERPRINT, GO, HEADER, PART, SKIP, STATEMENT, TIME_RATIO

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.sandbox.worker_session import WorkerSession
+from evalsuite.sandbox.rpc_client import WorkerSession
 from evalsuite.sql.query_worker import GO, HEADER, PART
 from tests.processes import side_by_side
 from tests.sql import postgres_server
