@@ -788,7 +788,7 @@ def serve() -> None:
     """Score what the parent sends until it closes the pipe. The frames come from the trusted side."""
     from evalsuite.runs.run_files import whole_line
     from evalsuite.runs.task_execution import score_task
-    from evalsuite.sandbox.windows_job import limit_by_job
+    from evalsuite.sandbox.machine_limits import limit_by_job
 
     stream = _Pipes(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
     OFFICIAL_CALLBACK.set(lambda _: send(stream, OFFICIAL))

@@ -3,6 +3,7 @@
 While a side waits for a reply it serves incoming requests, so a callback runs in the middle of a call.
 """
 
+import collections.abc
 import struct
 import sys
 import threading
@@ -10,9 +11,435 @@ import types
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, NoReturn, Protocol
+from weakref import WeakValueDictionary
 
-from evalsuite.sandbox.program_proxies import Proxies
-from evalsuite.sandbox.program_values import STANDARD, MessageError, Values, arguments_of, is_known, new_exception, without_frames
+from evalsuite.sandbox.program_values import (
+    ATOMS,
+    BINARY,
+    CONTAINERS,
+    FORMS,
+    FORWARDED,
+    ORDERING,
+    PLAIN_NAMES,
+    PREDICATES,
+    REBUILT,
+    SAFE_CLASSES,
+    STANDARD,
+    ByIdentity,
+    MessageError,
+    Values,
+    arguments_of,
+    is_known,
+    known_exception,
+    native_name,
+    new_exception,
+    without_frames,
+)
+
+_PLAIN: Final = frozenset({*ATOMS, *CONTAINERS.values(), *REBUILT, tuple})
+
+
+class Owner(Protocol):
+    """Owner of the proxies of one side."""
+
+    strict: bool
+    released: list[tuple[int, int]]
+    ask: Callable[..., Any]
+    refuse: Callable[[str], NoReturn]
+    give_up: Callable[[str], NoReturn]
+
+
+class Reference:
+    """Object of the other side that a proxy represents.
+
+    It has the object's number, how often the number was sent, and whether the strict side knows that it is an object.
+    """
+
+    __slots__ = ("count", "known", "number", "proxies")
+
+    def __init__(self, proxies: Owner, number: int) -> None:
+        self.proxies, self.number, self.count, self.known = proxies, number, 1, not proxies.strict
+
+    def ask(self, operation: str, *parts: Any) -> Any:
+        """Request an operation on the object and return its value."""
+        return self.proxies.ask(operation, self.number, *parts)
+
+    def __del__(self) -> None:
+        self.proxies.released.append((self.number, self.count))
+
+
+def reference_of(value: Any) -> Reference:
+    """Return the reference of a proxy."""
+    found: Reference = object.__getattribute__(value, "_reference_")
+    return found
+
+
+class RemoteClass(type):
+    """Metaclass of the proxy classes."""
+
+    _class_: Reference
+    _operations_: frozenset[str]
+
+    def __new__(mcs, _: str, bases: tuple[Any, ...], *__: Any, **___: Any) -> "RemoteClass":
+        """Called only by a class statement: a local class cannot derive from a class of the other side."""
+        parent = next(base for base in bases if isinstance(base, RemoteClass))
+        parent._class_.proxies.give_up("derives a class from one of the program's")
+
+    def __call__(cls, *arguments: Any, **named: Any) -> Any:
+        made = cls._class_.ask("call", arguments, tuple(named.items()))
+        if cls._class_.known and is_remote(made):
+            reference_of(made).known = True
+        return made
+
+    def __getattr__(cls, name: str) -> Any:
+        _refuse_numpy(cls._class_, name)
+        found = cls._class_.ask("get", name)
+        return _fields(found) if name == "__dataclass_fields__" else found
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        cls._class_.ask("set", name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        cls._class_.ask("delete", name)
+
+    def __iter__(cls) -> Any:
+        return iter(cls._class_.ask("operate", "__iter__", ()))
+
+    def __len__(cls) -> int:
+        return int(cls._class_.ask("operate", "__len__", ()))
+
+    def __getitem__(cls, key: Any) -> Any:
+        return cls._class_.ask("operate", "__getitem__", (key,))
+
+    def __contains__(cls, item: Any) -> bool:
+        return is_remote(item) and bool(cls._class_.ask("operate", "__contains__", (item,)))
+
+    def __bool__(cls) -> bool:
+        return True
+
+
+class Remote:
+    """Base of every proxy. The other methods come from the represented class."""
+
+    __dict__ = property(lambda self: reference_of(self).ask("get", "__dict__"))
+
+    def __getattr__(self, name: str) -> Any:
+        reference = reference_of(self)
+        _refuse_numpy(reference, name)
+        if name == "__dataclass_fields__":
+            return getattr(type(self), name)
+        if name in PREDICATES and not reference.known:
+            reference.proxies.refuse(f"calls {name} of an object of the program's own class")
+        elif name not in PLAIN_NAMES and not name.startswith("__"):
+            # A test that reads a name that no plain value has knows that this is an object.
+            reference.known = True
+        return reference.ask("get", name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_reference_" or (name.startswith("__") and name.endswith("__")):
+            super().__setattr__(name, value)
+        else:
+            reference_of(self).ask("set", name, value)
+
+    def __delattr__(self, name: str) -> None:
+        reference_of(self).ask("delete", name)
+
+    def __eq__(self, other: object) -> Any:
+        return True if self is other else _equal(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        equal = True if self is other else _equal(self, other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self) -> int:
+        reference = reference_of(self)
+        return int(reference.ask("operate", "__hash__", ())) if "__eq__" in type(self)._operations_ else hash(reference.number)  # type: ignore[attr-defined]
+
+    def __copy__(self) -> Any:
+        return reference_of(self).ask("copy", False)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return reference_of(self).ask("copy", True)
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        # A pickle is a copy: one is made now, and one of that at each load.
+        _PICKLED.append(self.__deepcopy__(None))
+        return _unpickled, (len(_PICKLED) - 1,)
+
+
+def _refuse_numpy(reference: Reference, name: str) -> None:
+    """Raise `AttributeError` for the attributes that would let numpy do the comparison itself."""
+    if reference.proxies.strict and name.startswith("__array"):
+        raise AttributeError(name)
+
+
+def _fields(names: Any) -> Any:
+    """Return the fields of a dataclass in the form of the local `dataclasses`."""
+    import dataclasses
+
+    made = {name: dataclasses.field() for name in names}
+    for name, field in made.items():
+        vars_of = {"name": name, "_field_type": dataclasses._FIELD}  # type: ignore[attr-defined]
+        for one, value in vars_of.items():
+            setattr(field, one, value)
+    return made
+
+
+_PICKLED: Final[list[Any]] = []
+
+
+def _unpickled(place: int) -> Any:
+    return _PICKLED[place].__deepcopy__(None)
+
+
+def is_remote(value: Any) -> bool:
+    """Return whether a value is a proxy."""
+    return isinstance(type(value), RemoteClass)
+
+
+def _equal(proxy: Any, other: Any) -> Any:
+    """Compare a proxy: with another proxy where the objects are; with a plain value never on the strict side."""
+    reference = reference_of(proxy)
+    if is_remote(other) or isinstance(other, RemoteClass):
+        return "__eq__" in type(proxy)._operations_ and bool(reference.ask("operate", "__eq__", (other,)))
+    if not reference.proxies.strict:
+        return bool(reference.ask("operate", "__eq__", (other,)))
+    if type(other) not in _PLAIN:
+        return NotImplemented
+    if other is not None and not reference.known:
+        reference.proxies.refuse("compares an object of the program's own class with a plain value")
+    return False
+
+
+def forward(name: str) -> Callable[..., Any]:
+    """Return a proxy method that runs where the object is."""
+
+    def method(self: Any, *arguments: Any, **named: Any) -> Any:
+        if name == "__call__":
+            return reference_of(self).ask("call", arguments, tuple(named.items()))
+        return reference_of(self).ask("operate", name, arguments)
+
+    def ordering(self: Any, other: Any) -> Any:
+        reference = reference_of(self)
+        if reference.proxies.strict and not is_remote(other):
+            if type(other) in _PLAIN:
+                reference.proxies.refuse("compares an object of the program's own class with a plain value")
+            return NotImplemented
+        return reference.ask("operate", name, (other,))
+
+    def binary(self: Any, other: Any, *rest: Any) -> Any:
+        reference = reference_of(self)
+        found = reference.ask("operate", name, (other, *rest))
+        if reference.proxies.strict and not is_remote(other) and not is_remote(found):
+            # The answer's own class would decide the value of `abs(answer - 3)`.
+            reference.proxies.refuse("computes with an object of the program's own class and a plain value")
+        return found
+
+    def contains(self: Any, item: Any) -> Any:
+        if is_remote(item) or reference_of(self).known:
+            return bool(reference_of(self).ask("operate", name, (item,)))
+        return any(one is item or one == item for one in self)
+
+    if name == "__contains__":
+        return contains
+    return ordering if name in ORDERING else binary if name in BINARY else method
+
+
+def wait_for(self: Any) -> Any:
+    """`__await__` of a proxy: the other side awaits to the end."""
+    yield from ()
+    return reference_of(self).ask("await")
+
+
+def send_to(self: Any, _: Any) -> NoReturn:
+    """`send` of a coroutine's proxy."""
+    raise StopIteration(reference_of(self).ask("await"))
+
+
+def reads(name: str) -> Callable[[Any], Any]:
+    """Return the getter of a property that is read where the object is."""
+    return lambda self: reference_of(self).ask("get", name)
+
+
+# Subclasses of these keep their data on both sides, unless they define their own comparisons.
+_READ: Final[dict[type, Callable[[Any], Any]]] = {
+    int: int.__pos__,
+    float: float.__pos__,
+    complex: complex.__pos__,
+    str: str.__str__,
+    bytes: lambda value: bytes.__getitem__(value, slice(None)),
+    tuple: lambda value: tuple.__getitem__(value, slice(None)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+}
+_DATA: Final = tuple(_READ)
+_DECIDES: Final = (*ORDERING, "__eq__", "__ne__", "__hash__", "__contains__", "__getitem__", "__iter__", "__len__")
+
+
+def _data_class(kind: type) -> type | None:
+    """Return the plain-data class that a class derives from without changing its comparisons; else None."""
+    data = next((base for base in _DATA if issubclass(kind, base)), None)
+    return data if data is not None and all(_method(kind, name) is _method(data, name) for name in _DECIDES) else None
+
+
+def _method(kind: type, name: str) -> Any:
+    """Return what a class defines under that name for its instances, not what its metaclass defines."""
+    return next((vars(one)[name] for one in kind.__mro__ if name in vars(one)), None)
+
+
+class Proxies:
+    """Objects that one side has sent, and proxies for those that it received.
+
+    Args:
+        first: 0 or 1, so that the two sides use different numbers.
+        strict: Whether this side has the asserts.
+        ask: Requests an operation on an object of the other side and returns its value.
+        refuse: Ends the test as failed.
+        give_up: Ends the test as unknown.
+    """
+
+    def __init__(
+        self, first: int, *, strict: bool, ask: Callable[..., Any], refuse: Callable[[str], NoReturn], give_up: Callable[[str], NoReturn]
+    ) -> None:
+        self.strict, self.ask, self.refuse, self.give_up = strict, ask, refuse, give_up
+        self.released: list[tuple[int, int]] = []
+        self._next = first
+        # number -> [object, how often it was sent].
+        self._own: dict[int, list[Any]] = {}
+        self._numbers = ByIdentity()
+        self._proxies: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._kept: dict[int, Any] = {}
+        # Local values that represent an object of the other side and are sent back as that object.
+        self._borrowed = ByIdentity()
+
+    def number(self, value: Any) -> int:
+        """Return the number of a local object and count that it is sent once more."""
+        number: int | None = self._numbers.get(value)
+        if number is None:
+            number, self._next = self._next, self._next + 2
+            self._own[number] = [value, 0]
+            self._numbers.put(value, number)
+        self._own[number][1] += 1
+        return number
+
+    def release(self, counts: list[Any]) -> None:
+        """Forget objects whose proxies on the other side are gone."""
+        for number, count in counts:
+            entry = self._own.get(number)
+            if entry is not None and not isinstance(entry[0], type):
+                entry[1] -= count
+                if entry[1] <= 0:
+                    self._numbers.drop(entry[0])
+                    del self._own[number]
+
+    def own(self, number: int) -> Any:
+        """Return the local object with a number that was sent."""
+        return self._own[number][0]
+
+    def borrow(self, number: int, value: Any) -> Any:
+        """Register a local value that represents an object of the other side, and return it."""
+        self._borrowed.put(value, number)
+        return value
+
+    def wire_of_known(self, value: Any) -> list[Any] | None:
+        """Encode a value that the other side already has: its own object, or one with a borrowed local value; else None."""
+        if is_remote(value):
+            return ["yours", reference_of(value).number]
+        if isinstance(value, RemoteClass):
+            return ["yours", value._class_.number]
+        borrowed = self._borrowed.get(value)
+        return None if borrowed is None else ["yours", borrowed]
+
+    def data_of(self, value: Any) -> Any:
+        """Return the plain data of an object whose class keeps some, else None."""
+        data = _data_class(type(value))
+        return None if data is None else _READ[data](value)
+
+    def class_wire(self, kind: type) -> list[Any]:
+        """Encode a class: by name if both sides have it, else by number, with its description the first time."""
+        if SAFE_CLASSES.get(kind.__name__) is kind:
+            return ["safe", kind.__name__]
+        known = self.wire_of_known(kind)
+        if known is not None:
+            return known
+        if is_known(kind):
+            return ["exception", kind.__module__, kind.__qualname__, native_name(kind)]
+        was_sent = self._numbers.get(kind) is not None
+        number = self.number(kind)
+        if was_sent:
+            return ["class", number]
+        names = {name for one in kind.__mro__ if one not in (object, BaseException, Exception) for name in vars(one)}
+        keeps = _data_class(kind) is not None
+        bases = [self.class_wire(base) for base in kind.__bases__ if base is not object and (keeps or not issubclass(base, _DATA))]
+        doc = kind.__doc__ if isinstance(kind.__doc__, str) else None
+        return ["class", number, [kind.__name__, kind.__qualname__, kind.__module__, doc], bases, sorted(names & FORWARDED)]
+
+    def class_of(self, wire: list[Any]) -> Any:
+        """Decode what `class_wire` encoded on the other side."""
+        tag, number, *description = wire
+        if tag == "safe":
+            return SAFE_CLASSES[number]
+        if tag == "yours":
+            return self.own(number)
+        if tag == "exception":
+            return known_exception(number, *description)
+        if description and number not in self._kept:
+            self._kept[number] = self._new_class(number, *description)
+        return self._kept[number]
+
+    def _new_class(self, number: int, words: list[Any], bases: list[Any], operations: list[str]) -> type:
+        """Create a class from its description: built-in bases and forwarding methods. Its plain data decides comparisons itself."""
+        parents, keeps = self._parents(bases)
+        native = {one for base in parents if keeps for one in dir(base) if getattr(base, one) is not getattr(object, one, None)}
+        wanted = FORWARDED.intersection(operations) - (native - {"__str__", "__repr__"}) - {"__eq__", "__ne__", "__hash__"}
+        space: dict[str, Any] = {one: wait_for if one == "__await__" else forward(one) for one in wanted}
+        name, qualname, module, doc = words
+        space |= {"__module__": module, "__qualname__": qualname, "__doc__": doc, "_operations_": frozenset(operations)}
+        if module in ("builtins", "re") and name in FORMS:
+            space["__class__"] = property(_always(FORMS[name]))
+            space |= {one: property(reads(one)) for one in ("__doc__", "__module__")}
+            space |= {"send": send_to} if name == "coroutine" else {}
+        made = type.__new__(RemoteClass, name, tuple(parents), space)
+        if module == "collections.abc" and hasattr(collections.abc, name):
+            getattr(collections.abc, name).register(made)
+        type.__setattr__(made, "_class_", Reference(self, number))
+        return made
+
+    def _parents(self, bases: list[Any]) -> tuple[list[type], bool]:
+        """Return the base classes that exist here, and whether one of them is plain data."""
+        parents = [base for base in map(self.class_of, bases) if isinstance(base, RemoteClass) or issubclass(base, (BaseException, *_DATA))]
+        keeps = any(issubclass(base, _DATA) for base in parents)
+        if not any(isinstance(base, RemoteClass) for base in parents):
+            parents.insert(0 if any(issubclass(base, BaseException) for base in parents) else len(parents), Remote)
+        return parents, keeps
+
+    def proxy(self, number: int, kind: Any, data: Any) -> Any:
+        """Return the proxy for an object of the other side; there is at most one at a time."""
+        found = self._kept.get(number)
+        found = self._proxies.get(number) if found is None else found
+        if found is not None:
+            reference_of(found).count += 1
+            return found
+        if not isinstance(kind, RemoteClass):
+            raise MessageError("an object whose class is not the other side's")
+        native: Any = next((one for one in kind.__mro__ if not isinstance(one, RemoteClass) and one is not Remote), object)
+        if native is object:
+            made: Any = object.__new__(kind)  # type: ignore[arg-type]
+        elif issubclass(native, BaseException):
+            made = new_exception(native, kind, data)  # type: ignore[arg-type]
+        else:
+            made = native.__new__(kind, data)
+        made._reference_ = Reference(self, number)
+        if issubclass(native, _DATA):
+            # These do not support weak references.
+            self._kept[number] = made
+        else:
+            self._proxies[number] = made
+        return made
+
+
+def _always(value: Any) -> Callable[[Any], Any]:
+    return lambda _: value
+
 
 _LENGTH: Final = struct.Struct("=I")
 _CHUNK: Final = 1 << 20

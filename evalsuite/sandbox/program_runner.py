@@ -11,7 +11,7 @@ import types
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
-from evalsuite.sandbox.special_methods import perform
+from evalsuite.sandbox.program_values import perform
 
 # Modules of this project that a program would not find in a new interpreter.
 _OURS: Final = ("evalsuite", "msgspec", "ctypes", "_ctypes", "typing_extensions")

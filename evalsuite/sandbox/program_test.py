@@ -22,10 +22,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
-from evalsuite.sandbox.program_channel import Channel
-from evalsuite.sandbox.program_proxies import RemoteClass
-from evalsuite.sandbox.program_values import STANDARD
-from evalsuite.sandbox.special_methods import FORWARDED, perform
+from evalsuite.sandbox.program_channel import Channel, RemoteClass
+from evalsuite.sandbox.program_values import FORWARDED, STANDARD, perform
 
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _ANY_NAME: Final = re.compile(r"\b(?:globals|vars|locals|dir|getmembers|__main__|__dict__)\b")

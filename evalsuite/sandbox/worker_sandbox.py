@@ -21,7 +21,7 @@ from evalsuite.sandbox.linux_layers import (
     restrict_calls,
     restrict_files,
 )
-from evalsuite.sandbox.windows_job import can_limit_by_job
+from evalsuite.sandbox.machine_limits import can_limit_by_job
 
 MAX_OPEN_FILES: Final = 64
 # Threads count as processes in Linux.
