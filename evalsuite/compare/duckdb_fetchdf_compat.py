@@ -10,10 +10,9 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
-from evalsuite.compare.official_cells import NA, NAT, Column, Items
-from evalsuite.compare.pandas_typing import NAN
+from evalsuite.compare.official_cells import NA, NAN, NAT, Column, Items
 from evalsuite.compare.string_columns import ArrayColumn
-from evalsuite.compare.table_digests import AnyTable
+from evalsuite.compare.table_hashes import AnyTable
 from evalsuite.core.types import Table
 
 Group = Literal["integer", "masked", "float", "boolean", "text", "moment", "duration", "object"]

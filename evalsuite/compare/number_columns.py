@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_FLOOR, NOISE_REL, Tolerance
-from evalsuite.compare.official_cells import ABS_TOL
-from evalsuite.compare.pandas_typing import NA_WORDS, NUMERIC, typed_column
-from evalsuite.compare.row_hashes import ArrayCache
+from evalsuite.compare.official_cells import ABS_TOL, NA_WORDS, NUMERIC, typed_column
 from evalsuite.compare.string_columns import WORD, Block, Packed, masks, side_by_side
+from evalsuite.compare.table_hashes import ArrayCache
 from evalsuite.core.types import Table
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from evalsuite.compare.messages import shorten, unsupported
 from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.official_tables import all_of, match_pair
 from evalsuite.compare.table_diff import Comparisons
-from evalsuite.compare.table_digests import AnyTable
+from evalsuite.compare.table_hashes import AnyTable
 from evalsuite.compare.table_parameters import list_problem, needs_quotes
 from evalsuite.core.types import Fault, Score
 

@@ -35,11 +35,23 @@ from evalsuite.compare.messages import (
 )
 from evalsuite.compare.number_columns import in_order, in_parts, is_surely_text, officially_equal, surely_unequal
 from evalsuite.compare.numbers import Tolerance
-from evalsuite.compare.official_cells import ABS_TOL, RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows
-from evalsuite.compare.pandas_typing import NA_WORDS, Typed, official_frame, raw_column, typed_column
+from evalsuite.compare.official_cells import (
+    ABS_TOL,
+    NA_WORDS,
+    RESULT_SUITES,
+    Column,
+    Reference,
+    Typed,
+    Uncomparable,
+    columns_equal,
+    differing_rows,
+    official_frame,
+    raw_column,
+    typed_column,
+)
 from evalsuite.compare.string_columns import Packed, array_columns, first_rows, packed_of
 from evalsuite.compare.table_diff import Comparisons, TableDiff
-from evalsuite.compare.table_digests import AnyTable, equal_digest, exact_table
+from evalsuite.compare.table_hashes import AnyTable, equal_digest, exact_table
 from evalsuite.core.errors import describe
 from evalsuite.core.types import Fault, Score, Table
 

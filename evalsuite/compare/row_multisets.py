@@ -15,21 +15,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from evalsuite.compare.bipartite_matching import saturating_flow
-from evalsuite.compare.column_profiles import (
-    Column,
-    ColumnProfile,
-    Matching,
-    in_likely_order,
-    likely_columns,
-    matched_as,
-    place,
-    verdict_of_candidates,
-)
 from evalsuite.compare.number_columns import SAFE_WHOLE, Numbers, Summary, in_order, in_parts, is_surely_text, surely_strictly_equal
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
-from evalsuite.compare.strict_cells import Cell, equal, key
+from evalsuite.compare.strict_columns import (
+    Cell,
+    Column,
+    ColumnPair,
+    ColumnProfile,
+    Matching,
+    equal,
+    in_likely_order,
+    key,
+    likely_columns,
+    matched_as,
+    pair_columns,
+    place,
+    verdict_of_candidates,
+    windows_of,
+)
 from evalsuite.compare.table_diff import TableDiff
-from evalsuite.compare.tolerance_groups import ColumnPair, pair_columns, windows_of
 
 # With more remaining rows than this, the exact search has to compare the whole tables.
 MOST_LEFT: Final = 20_000

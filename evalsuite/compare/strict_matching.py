@@ -6,7 +6,7 @@ deterministic. Work is counted, never timed: at a limit the answer is `limit` an
 1. Columns of the same name or place are tried first: a correct answer needs one comparison of each column.
 2. Ordered: a predicted column is a candidate for a needed gold column when every cell is equal; Kuhn matching of the columns.
 3. Unordered: a candidate has the same multiset of keys. Numbers near each other share a key: chains of overlap between gold points and
-   the intervals the predictions accept (`tolerance_groups`). The rest is `row_multisets`. If only some rows are tied, only they may
+   the intervals the predictions accept (`strict_columns`). The rest is `row_multisets`. If only some rows are tied, only they may
    change places.
 4. If the table agrees only with columns whose labels contradict each other, it does not match.
 
@@ -21,18 +21,6 @@ from itertools import islice
 from typing import Any, Final
 
 from evalsuite.compare.bipartite_matching import largest_flow
-from evalsuite.compare.column_profiles import (
-    Cells,
-    Column,
-    ColumnIndex,
-    ColumnProfile,
-    Matching,
-    in_likely_order,
-    likely_columns,
-    matched_as,
-    place,
-    verdict_of_candidates,
-)
 from evalsuite.compare.messages import (
     FEW_RANKED_CELLS,
     RANKED_CELLS,
@@ -51,9 +39,30 @@ from evalsuite.compare.messages import (
 )
 from evalsuite.compare.numbers import Number, Tolerance
 from evalsuite.compare.row_multisets import CapReachedError, RowSearch, Work, cells_of, match_bags, remainder
-from evalsuite.compare.strict_cells import Cell, Percent, equal, is_written_form, key, readings, show
+from evalsuite.compare.strict_columns import (
+    Cell,
+    Cells,
+    Column,
+    ColumnIndex,
+    ColumnPair,
+    ColumnProfile,
+    Matching,
+    Percent,
+    cannot_pair,
+    equal,
+    in_likely_order,
+    is_written_form,
+    key,
+    likely_columns,
+    matched_as,
+    pair_columns,
+    place,
+    readings,
+    show,
+    verdict_of_candidates,
+    windows_of,
+)
 from evalsuite.compare.table_diff import TableDiff
-from evalsuite.compare.tolerance_groups import ColumnPair, cannot_pair, pair_columns, windows_of
 from evalsuite.compare.verdict import Strict, TableCause
 from evalsuite.core.types import Fault
 

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evalsuite.compare.column_profiles import PLAIN_TERMS, Column, Matching, Terms, labels, read_columns
 from evalsuite.compare.messages import ignored_columns, kitchen_sink, ragged, rows_match, shorten, table_count
-from evalsuite.compare.strict_cells import key
+from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Matching, Terms, key, labels, read_columns
 from evalsuite.compare.strict_matching import cause_of_acceptance, explain, match_columns
 from evalsuite.compare.table_diff import Comparisons
-from evalsuite.compare.table_digests import AnyTable, DigestedTable, equal_digest, exact_table
+from evalsuite.compare.table_hashes import AnyTable, DigestedTable, equal_digest, exact_table
 from evalsuite.compare.table_parameters import is_bare
 from evalsuite.compare.verdict import Strict, join
 from evalsuite.core.errors import describe

@@ -16,7 +16,7 @@ from itertools import chain, islice
 from os import urandom
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, overload
 
-from evalsuite.compare.pandas_typing import raw_column
+from evalsuite.compare.official_cells import raw_column
 from evalsuite.core.types import Table
 
 if TYPE_CHECKING:

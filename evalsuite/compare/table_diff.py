@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from evalsuite.compare.column_profiles import with_cache
 from evalsuite.compare.number_columns import NumberColumns, doubtful_rows, officially_equal, surely_strictly_equal
 from evalsuite.compare.numbers import Tolerance
-from evalsuite.compare.pandas_typing import raw_column
-from evalsuite.compare.row_hashes import ArrayCache, HashedRows, left
+from evalsuite.compare.official_cells import raw_column
+from evalsuite.compare.strict_columns import with_cache
 from evalsuite.compare.string_columns import (
     Packed,
     array_columns,
@@ -25,6 +24,7 @@ from evalsuite.compare.string_columns import (
     unlike_arrays,
     unpacked,
 )
+from evalsuite.compare.table_hashes import ArrayCache, HashedRows, left
 from evalsuite.core.types import Table
 
 # From this many cells of one side on, packed text is worth the import of numpy.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import FaultError, UsageError, describe
 from evalsuite.core.types import Gold
-from evalsuite.readers.jsonl import read_objects
+from evalsuite.readers.json_text import read_objects
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted
 

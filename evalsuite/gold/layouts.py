@@ -31,8 +31,7 @@ from evalsuite.gold.checkout import with_questions
 from evalsuite.gold.spec import GOLD_QUERY, MakeInstance, ReadEntries, check_of, groups_of, id_of, instance_of, read_spec
 from evalsuite.gold.suite_yaml import JUDGE_FILE, with_judge
 from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_alone, read_gold_pairs, read_predictions, read_questions
-from evalsuite.readers.json_text import Obj
-from evalsuite.readers.jsonl import read_objects
+from evalsuite.readers.json_text import Obj, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import FromRoot, inside, metadata_like, open_trusted, why_no_folder
 

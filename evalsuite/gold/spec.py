@@ -16,8 +16,7 @@ from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, GoldError,
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.types import Check, Gold, GoldInstance, Problem, Submission, Suite
 from evalsuite.gold.suite_yaml import read_suite
-from evalsuite.readers.json_text import Obj
-from evalsuite.readers.jsonl import Entry, Layout, read_objects
+from evalsuite.readers.json_text import Entry, Layout, Obj, read_objects
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SPEC_PATTERN, open_trusted
 from evalsuite.scorers import SCORERS

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from evalsuite.compare.string_columns import ArrayColumn, fits_calendar, text_block
-from evalsuite.compare.table_digests import AnyTable, Digest, DigestedTable
+from evalsuite.compare.table_hashes import AnyTable, Digest, DigestedTable
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_connections import attach_answer, attach_gold

@@ -18,12 +18,10 @@ from typing import Any, BinaryIO
 
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, SubmissionError, describe
 from evalsuite.core.types import METADATA, Answer, Fault, Submission
-from evalsuite.readers.answer_files import FileDigest, digesting
-from evalsuite.readers.json_text import parse_tree, read_text
-from evalsuite.readers.jsonl import Entry
-from evalsuite.readers.jsonl import Layout as Met
+from evalsuite.readers.json_text import Entry, parse_tree, read_text
+from evalsuite.readers.json_text import Layout as Met
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import SPEC_PATTERN, Inode, content_digest, open_trusted, why_no_folder
+from evalsuite.readers.paths import SPEC_PATTERN, FileDigest, Inode, content_digest, digesting, open_trusted, why_no_folder
 
 SUITE_FILE = "suite.yaml"
 # Keys of suite.yaml that name a plugin, and the folders of gold in layouts without one folder per instance.

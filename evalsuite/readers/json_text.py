@@ -4,8 +4,13 @@
   Numbers are values, or with `numbers="text"` their characters, because an answer `17.50` is scored as it was written.
 - *whole*, `parse_tree` and `read_tree`: the one value of a text or a file, a JSONL as the list of its records, because trees
   are compared whole; `read_named_json` the same for a file that a person names, because a fault in it is then the command's error.
-- *records*, `jsonl.read_objects`: one object after another in any layout, because a broken one must not affect the others;
-  `PlainLines` reads runs of plain ones at once with the same result.
+- *records*, `read_objects`: one object after another in any layout, because a broken one must not affect the others. One object per line
+  is the fast path. A JSON array, objects over several lines and objects joined by commas are read too, with a note, because the reference's
+  own README shows its example that way. An unreadable object is an entry with a fault, and the rest still counts.
+
+Plain metadata lines (the three keys once each, in one order, on one line) are read many at a time by `PlainLines`: one regular expression
+matches a block of text. A line that matches is strict JSON without a duplicate key; the general reader reads all others. Records are kept
+as joined text with the end of each, a tenth of the memory of objects.
 
 `runs.run_files` reads what this program wrote itself, the judge's own parser reads replies of models.
 """
@@ -13,12 +18,17 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain
+from json import JSONDecoder
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final, overload
 
 from evalsuite.core.errors import FAULTS, FaultError, UsageError, describe
+from evalsuite.core.types import METADATA, Answer, Fault
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import open_trusted
 
@@ -215,3 +225,477 @@ def shown(value: object, width: int = 60) -> str:
     """A submitted value for use in a message: quoted, unprintable characters escaped, cut at `width`."""
     text = value if isinstance(value, str) else str(value)
     return repr(text if len(text) <= width else text[: width - 1] + "…")
+
+
+# Small enough that the records of a block take little memory, large enough that the cost per block does not matter.
+BLOCK_BYTES: Final = 1 << 18
+_KEYS: Final = ("instance_id", "answer_type", "answer_or_path")
+_TEXT: Final = r'[^"\\\x00-\x1f]'
+_VALUES: Final = {
+    "instance_id": rf'"({_TEXT}+)"',
+    "answer_type": '"(answer|file)"',
+    # An absolute path needs a closer check.
+    "answer_or_path": rf'"(?!\\?/|\\u002[fF])({_TEXT}*(?:\\["\\/bfnrtu]{_TEXT}*)*)"',
+}
+_KINDS: Final = "(answer|file)"
+# Control characters except the line end, which is counted; and the character that begins an escape.
+_NEVER_IN_TEXT: Final = bytes(range(32)) + b"\\"
+_KEY: Final = re.compile(r'"(instance_id|answer_type|answer_or_path)"[ \t]*:')
+# (id, type, value) of a plain line; three empty texts for any other line.
+Row = tuple[str, str, str]
+_OTHER: Final[Row] = ("", "", "")
+_STRING: Final = JSONDecoder().raw_decode
+_VALUE: Final = itemgetter(2)
+Find = Callable[[str], list[Row]]
+
+
+class PlainLines:
+    """Match plain lines; the order of their keys is that of the first line that has all three."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.is_usable = limits["line_bytes"] >= BLOCK_BYTES and limits["json_depth"] >= 1
+        # A character takes at most four bytes: up to this length, no answer can be too large.
+        self._longest = int(limits["answer_bytes"]) // 4
+        self._order: tuple[str, ...] = ()
+        self._find = _finder(_KEYS)
+        self._find_alike: Find | None = None
+        self._n_between = 0
+
+    def rows(self, raw: bytes, text: str) -> tuple[list[Row], list[int]]:
+        """(one row per line, the indices of the lines that are not plain) of a text that ends with a line end; `raw` are its bytes."""
+        if not self._order:
+            self._learn(text)
+        alike = self._alike(raw, text)
+        rows = alike or self._find(text)
+        if self._order != _KEYS:
+            first, second, third = map(self._order.index, _KEYS)
+            rows = [(row[first], row[second], row[third]) for row in rows]
+        if max(map(len, map(_VALUE, rows)), default=0) > self._longest:
+            rows = list(map(self._checked, rows))
+        elif not alike and b"\\" in raw:
+            rows = self._unescaped(rows)
+        elif alike:
+            return rows, []
+        return rows, [at for at, row in enumerate(rows) if not row[0]]
+
+    def _alike(self, raw: bytes, text: str) -> list[Row]:
+        """The rows of a text if all lines have the spacing of the first line of the file, else an empty list.
+
+        Takes half the time of the general expression: strings end at the next quote here, which is right without backslashes. The sum of
+        the lengths proves that no line was left out and none ran into the next.
+        """
+        n_lines = raw.count(b"\n")
+        if self._find_alike is None or len(raw.translate(None, _NEVER_IN_TEXT)) != len(raw) - n_lines:
+            return []
+        rows = self._find_alike(text)
+        n_inside = len("".join(map("".join, rows)))
+        return rows if len(rows) == n_lines and n_inside + n_lines * self._n_between == len(text) else []
+
+    def _learn(self, text: str) -> None:
+        """Take the order of keys, and the spaces between them, from the first line."""
+        line = text[: text.index("\n") + 1]
+        keys = tuple(dict.fromkeys(_KEY.findall(line)))
+        self._order = keys if len(keys) == len(_KEYS) else _KEYS
+        self._find = _finder(self._order)
+        if (match := re.fullmatch(_pattern(self._order), line)) is not None:
+            ends = [0, *chain.from_iterable(match.span(group) for group in (1, 2, 3)), len(line)]
+            between = [line[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)]
+            inside = [_KINDS if key == "answer_type" else '([^"]++)' if key == "instance_id" else '(?!/)([^"]*+)' for key in self._order]
+            self._n_between = sum(map(len, between))
+            self._find_alike = re.compile("".join(chain(*zip(map(re.escape, between), [*inside, ""], strict=True)))).findall
+
+    def _unescaped(self, rows: list[Row]) -> list[Row]:
+        """The rows with the escapes in their values decoded, all at once if every one is valid."""
+        try:
+            values = _STRING('["' + '","'.join(map(_VALUE, rows)) + '"]')[0]
+        except ValueError:
+            return list(map(self._checked, rows))
+        return [(row[0], row[1], value) for row, value in zip(rows, values, strict=True)]
+
+    def _checked(self, row: Row) -> Row:
+        """The row with its escapes decoded; the empty row if the line needs a closer check."""
+        name, kind, value = row
+        if len(value) > self._longest:
+            return _OTHER
+        try:
+            return name, kind, _STRING(f'"{value}"')[0] if "\\" in value else value
+        except ValueError:
+            return _OTHER
+
+
+def _pattern(order: Sequence[str]) -> str:
+    """A plain line with its keys in this order: one group a key."""
+    pairs = r",[ \t]*".join(rf'"{key}"[ \t]*:[ \t]*{_VALUES[key]}[ \t]*' for key in order)
+    return rf"\{{[ \t]*{pairs}\}}[ \t\r]*\n"
+
+
+def _finder(order: Sequence[str]) -> Find:
+    """`findall` of lines: one group per key in the given order, all empty for a line that is not plain."""
+    return re.compile(rf"^(?:{_pattern(order)}|[^\n]*\n)", re.MULTILINE).findall
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """n records of n consecutive lines: joined texts with the end of each, a letter for its type, and the hash of each id."""
+
+    first_line: int
+    ids: str
+    values: str
+    id_ends: "array[int]"
+    value_ends: "array[int]"
+    kinds: bytes
+    hashes: "array[int]"
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def instance_id(self, at: int) -> str:
+        """The id of one record."""
+        return self.ids[self.id_ends[at - 1] if at else 0 : self.id_ends[at]]
+
+    def line(self, at: int) -> int:
+        """The line of one record, from 1."""
+        return self.first_line + at
+
+    def answer(self, at: int) -> Answer:
+        """One record as an answer."""
+        kind = "answer" if self.kinds[at] == _ANSWER else "file"
+        value = self.values[self.value_ends[at - 1] if at else 0 : self.value_ends[at]]
+        return Answer(instance_id=self.instance_id(at), answer_type=kind, value=value, where=place(self.line(at)))
+
+
+_ANSWER: Final = ord("a")
+
+
+def block_of(first_line: int, rows: Sequence[Row]) -> Block:
+    """The records of plain rows."""
+    ids, kinds, values = zip(*rows, strict=True)
+    return Block(
+        first_line=first_line,
+        ids="".join(ids),
+        values="".join(values),
+        id_ends=array("I", accumulate(map(len, ids))),
+        value_ends=array("I", accumulate(map(len, values))),
+        kinds="".join([kind[0] for kind in kinds]).encode() if kinds.count(kinds[0]) < len(kinds) else kinds[0][:1].encode() * len(kinds),
+        hashes=array("q", map(hash, ids)),
+    )
+
+
+def place(line: int) -> str:
+    """The position `file:line` in the metadata file."""
+    return f"{METADATA}:{line}"
+
+
+def line_of(where: str) -> int:
+    """The line of a `place`."""
+    return int(where.rpartition(":")[2])
+
+
+MAX_BROKEN = 100
+_SEPARATORS = re.compile(r"[\s,]*")
+# Possessive: a normal repetition would store a position for each character, a gigabyte for seven megabytes.
+_ID = re.compile(r'"instance_id"\s*:\s*("[^"\\]*+(?:\\.[^"\\]*+)*+")')
+_UNQUOTED = re.compile(r'"\w+"\s*:\s*([^\s"\[{][^\s",}\]]*)(?=[\s,}\]]|$)')
+# Many lines of only `{}`, of only `{`, or empty: each alone would cost as much as a whole answer.
+_ALIKE = re.compile(r"^(?:((?:[ \t]*\{[ \t]*\}[ \t\r]*\n){8,}+)|(?:[ \t]*\{[ \t\r]*\n){8,}+|(?:[ \t\r]*\n){8,}+)", re.MULTILINE)
+_JSON_WORD = re.compile(r"(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One object of the file: its first line (1-based) and its value, or the fault instead of it.
+
+    `instance_id` and `hint` belong to a fault: the id if it could still be read, and what to change.
+    """
+
+    line: int
+    value: Obj | None = None
+    fault: Fault | None = None
+    hint: str = ""
+    instance_id: str | None = None
+
+
+class _EmptyObjects(str):
+    """Lines of only `{}` while no other object is open."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Layout:
+    """Deviations from one object per line; each becomes one note."""
+
+    notes: dict[str, int] = field(default_factory=dict)
+    array: bool = False
+    begun: bool = False
+
+    def note(self, text: str, line: int) -> None:
+        """Keep the first line to which `text` applies."""
+        self.notes.setdefault(text, line)
+
+
+@overload
+def read_objects(handle: BinaryIO, *, limits: Limits, numbers: str = ..., layout: Layout | None = ...) -> Iterator[Entry]: ...
+@overload
+def read_objects(
+    handle: BinaryIO, *, limits: Limits, numbers: str = ..., layout: Layout | None = ..., plain: PlainLines
+) -> Iterator[Entry | Block]: ...
+def read_objects(
+    handle: BinaryIO, *, limits: Limits, numbers: str = "value", layout: Layout | None = None, plain: PlainLines | None = None
+) -> Iterator[Entry | Block]:
+    """The objects of an open file in file order, streaming; at most one object's lines are in memory at a time.
+
+    `numbers` is "value" (int and float) or "text": then a number is a `json_text.Number`, the characters in the file. `layout` collects
+    notes on the layout; read it after the last entry. With `plain`, runs of plain lines come as one block.
+    """
+    layout = layout if layout is not None else Layout()
+    pending = _Pending()
+    for line, text, fault in _lines(handle, int(limits["line_bytes"]), plain, lambda: not pending.lines):
+        if isinstance(text, Block):
+            layout.begun = True
+            yield text
+            continue
+        if isinstance(text, _EmptyObjects):
+            layout.begun = True
+            _note_empty({}, line, layout)
+            continue
+        if not pending.lines and fault is None:
+            if not text.strip():
+                continue
+            entry = _whole_line(line, text, numbers, limits, layout)
+            if entry is not None:
+                if entry.value != {}:
+                    yield entry
+                continue
+        if fault is not None and fault.code == "TOO_LARGE":
+            yield from _scan(pending.take(), numbers, limits, layout)
+            yield Entry(line=line, fault=fault, hint="one object a line", instance_id=_recover_id(text))
+            continue
+        if pending.restarts_at(text):
+            yield from _scan(pending.take(), numbers, limits, layout)
+        pending.add(line, text, fault, layout)
+        if pending.depth <= 0 or pending.size > limits["line_bytes"]:
+            yield from _scan(pending.take(), numbers, limits, layout)
+    yield from _scan(pending.take(), numbers, limits, layout)
+
+
+def read_array(text: str, *, limits: Limits, numbers: str, layout: Layout) -> Iterator[Entry]:
+    """The objects of a text that is one JSON array, wherever its lines break."""
+    layout.array = layout.begun = True
+    yield from _scan(_Pending(lines=[text.replace("[", " ", 1)], first=1), numbers, limits, layout)
+
+
+def _lines(
+    handle: BinaryIO, cap: int, plain: PlainLines | None, is_between: Callable[[], bool]
+) -> Iterator[tuple[int, str | Block, Fault | None]]:
+    """(number, text, fault) of each line; one longer than `cap` bytes is cut there and the rest of it skipped.
+
+    A block of plain lines replaces their texts, but only while `is_between` objects.
+    """
+    number = 0
+    while True:
+        if plain is not None and plain.is_usable and (block := _whole_lines(handle, first=number == 0)):
+            try:
+                text = block.decode()
+            except UnicodeDecodeError:
+                yield from (_decoded(number + at, line + b"\n") for at, line in enumerate(block.split(b"\n")[:-1], start=1))
+            else:
+                yield from ((line, found, None) for line, found in _in_parts(block, text, number + 1, plain, is_between))
+            number += block.count(b"\n")
+            continue
+        raw = handle.readline(cap + 1)
+        if not raw:
+            return
+        number += 1
+        if number == 1:
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+        if len(raw) > cap:
+            piece = raw
+            while piece and not piece.endswith(b"\n"):
+                piece = handle.readline(1 << 20)
+            detail = f"the line is longer than {cap} bytes"
+            yield number, raw[:4096].decode("utf-8", "replace"), Fault(code="TOO_LARGE", detail=detail)
+            continue
+        yield _decoded(number, raw)
+
+
+def _decoded(number: int, raw: bytes) -> tuple[int, str, Fault | None]:
+    """A line with its text, and the fault of one that is not UTF-8."""
+    try:
+        return number, raw.decode(), None
+    except UnicodeDecodeError as error:
+        fault = Fault(code="BAD_ENCODING", detail=f"byte {error.start + 1} of line {number} is not UTF-8")
+        return number, raw.decode("utf-8", "replace"), fault
+
+
+def _whole_lines(handle: BinaryIO, *, first: bool) -> bytes:
+    """The complete lines in the next block of an open file; empty, with the file's position unchanged, if none is complete."""
+    start = handle.tell()
+    raw = handle.read(BLOCK_BYTES)
+    end = raw.rfind(b"\n") + 1
+    handle.seek(start + end)
+    return raw[:end].removeprefix(b"\xef\xbb\xbf") if first else raw[:end]
+
+
+def _in_parts(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Callable[[], bool]) -> Iterator[tuple[int, str | Block]]:
+    """The result of `_parted`, but with long runs of equal lines joined: those of `{` as one text, those of `{}` as `_EmptyObjects`."""
+    at = 0
+    for match in _ALIKE.finditer(text):
+        if between := text[at : match.start()]:
+            yield from _parted(between.encode(), between, first, plain, is_between)
+        run, first = match[0], first + between.count("\n")
+        at = match.end()
+        while match[1] and run and not is_between():
+            line, _, run = run.partition("\n")
+            yield first, line + "\n"
+            first += 1
+        if run:
+            yield first, _EmptyObjects(run) if match[1] else run
+        first += run.count("\n")
+    if not at:
+        yield from _parted(raw, text, first, plain, is_between)
+    elif rest := text[at:]:
+        yield from _parted(rest.encode(), rest, first, plain, is_between)
+
+
+def _parted(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Callable[[], bool]) -> Iterator[tuple[int, str | Block]]:
+    """(number, block) of each run of plain lines that begins between objects, (number, text) of each other line; `first` is the first
+    number.
+    """
+    rows, others = plain.rows(raw, text)
+    if not others and is_between():
+        yield first, block_of(first, rows)
+        return
+    lines = text.split("\n")
+    at = n_passed = 0
+    while at < len(rows):
+        if rows[at][0] and is_between():
+            while n_passed < len(others) and others[n_passed] < at:
+                n_passed += 1
+            end = others[n_passed] if n_passed < len(others) else len(rows)
+            yield first + at, block_of(first + at, rows[at:end])
+            at = end
+        else:
+            yield first + at, lines[at] + "\n"
+            at += 1
+
+
+def _whole_line(line: int, text: str, numbers: str, limits: Limits, layout: Layout) -> Entry | None:
+    """The entry of a line that is one whole object, or None if it needs a closer look."""
+    try:
+        value, end = decode_object(text, text.index("{"), numbers=numbers, limits=limits)
+    except ValueError:
+        return None
+    if text[end:].strip() or not text.startswith("{"):
+        return None
+    layout.begun = True
+    _note_empty(value, line, layout)
+    return Entry(line=line, value=value)
+
+
+def _note_empty(value: Obj, line: int, layout: Layout) -> None:
+    if not value:
+        layout.note("an empty object {} is skipped", line)
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Lines that belong together until their brackets close."""
+
+    lines: list[str] = field(default_factory=list)
+    first: int = 0
+    depth: int = 0
+    size: int = 0
+    fault: Fault | None = None
+
+    def add(self, line: int, text: str, fault: Fault | None, layout: Layout) -> None:
+        """Add one more line; the bracket that opens a JSON array around everything is not counted."""
+        if not self.lines:
+            self.first = line
+            if not layout.begun and text.lstrip().startswith("["):
+                layout.array = True
+                layout.note("a JSON array is read as one object per element", line)
+                text = text.replace("[", " ", 1)
+        if self.lines or "\n" in text[:-1]:
+            layout.note("an object over several lines is read as one", self.first)
+        layout.begun = True
+        self.lines.append(text)
+        self.size += len(text)
+        self.fault = self.fault or fault
+        self.depth += depth_change(text)
+
+    def restarts_at(self, text: str) -> bool:
+        """Whether a line opens a new object although the pending lines are not closed: they are broken, the new one may be whole."""
+        bare = text.lstrip()
+        if not self.lines or not bare.startswith("{"):
+            return False
+        before = self.lines[0].lstrip()
+        if len(text) - len(bare) > len(self.lines[0]) - len(before):
+            return False
+        return '"instance_id"' in bare or not self.lines[-1].rstrip().endswith((",", ":", "[", "{"))
+
+    def take(self) -> "_Pending":
+        """Return the pending lines and clear them."""
+        taken = _Pending(lines=self.lines, first=self.first, depth=self.depth, size=self.size, fault=self.fault)
+        self.lines, self.depth, self.size, self.fault = [], 0, 0, None
+        return taken
+
+
+def _scan(pending: _Pending, numbers: str, limits: Limits, layout: Layout) -> Iterator[Entry]:
+    """Each object of lines that belong together; a broken one becomes an entry with a fault, at most `MAX_BROKEN` of them."""
+    text, line, position, n_broken = "".join(pending.lines), pending.first, 0, 0
+    while n_broken <= MAX_BROKEN:
+        start = _skip_separators(text, position, layout)
+        line += text.count("\n", position, start)
+        if "," in text[position:start]:
+            layout.note("commas between objects are skipped", line)
+        if start >= len(text):
+            return
+        if pending.fault is not None:
+            yield Entry(line=line, fault=pending.fault, hint="save the file as UTF-8", instance_id=_recover_id(text))
+            return
+        try:
+            value, position = decode_object(text, start, numbers=numbers, limits=limits)
+        except JsonError as error:
+            n_broken += 1
+            position = skip_broken(text, start)
+            yield _broken(text[start:position], line, error)
+        else:
+            _note_empty(value, line, layout)
+            if value:
+                yield Entry(line=line, value=value)
+        line += text.count("\n", start, position)
+    yield Entry(line=line, fault=Fault(code="BAD_JSON", detail=f"more than {MAX_BROKEN} broken objects; the rest is skipped"))
+
+
+def _skip_separators(text: str, position: int, layout: Layout) -> int:
+    """The start of the next object: after white space, commas and the bracket that closes an array around everything."""
+    while True:
+        match = _SEPARATORS.match(text, position)
+        position = match.end() if match else position
+        if not (layout.array and text.startswith("]", position)):
+            return position
+        layout.array = False
+        position += 1
+
+
+def _broken(text: str, line: int, error: JsonError) -> Entry:
+    """The entry of an object that is not valid JSON, with its id if that can still be read."""
+    hint = error.hint
+    unquoted = next((m.group(1) for m in _UNQUOTED.finditer(text) if not _JSON_WORD.match(m.group(1))), None)
+    if error.code == "BAD_JSON" and not hint and unquoted:
+        hint = f'put quotes around the value: "{unquoted[:60]}"'
+    return Entry(line=line, fault=Fault(code=error.code, detail=error.detail), hint=hint, instance_id=_recover_id(text))
+
+
+def _recover_id(text: str) -> str | None:
+    """The last instance_id in a broken object's text, or None."""
+    found = _ID.findall(text)
+    if not found:
+        return None
+    try:
+        value, _ = decode_object('{"id":' + found[-1] + "}", 0, numbers="value", limits={"json_depth": 2})
+    except ValueError:
+        return None
+    # A replacement character means that the id is not certain.
+    return None if "\ufffd" in value["id"] else str(value["id"])

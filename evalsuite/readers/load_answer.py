@@ -23,15 +23,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, overload
 
 from evalsuite.compare.string_columns import array_columns, packed_of
-from evalsuite.compare.table_digests import DigestedTable
+from evalsuite.compare.table_hashes import DigestedTable
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.types import BROKEN_RECORD, Fault, Table
-from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_text import Obj, parse_tree, read_text, read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import FromRoot, inside, open_trusted, reopen
+from evalsuite.readers.paths import AnswerFiles, FromRoot, inside, open_trusted, reopen
 
 # A comma before a closing bracket, or a string, in which commas stay.
 _TRAILING_COMMA = re.compile(r',\s*([}\]])|"(?:[^"\\]|\\.)*"')

@@ -17,12 +17,19 @@ from typing import Any, BinaryIO, Final
 
 from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, describe, listed
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Submission
-from evalsuite.readers.answer_files import FileDigest, digesting
-from evalsuite.readers.json_text import Number, Obj, shown
-from evalsuite.readers.jsonl import Block, Entry, Layout, PlainLines, line_of, read_array, read_objects
-from evalsuite.readers.jsonl import place as _where
+from evalsuite.readers.json_text import Block, Entry, Layout, Number, Obj, PlainLines, line_of, read_array, read_objects, shown
+from evalsuite.readers.json_text import place as _where
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import SPEC_PATTERN, metadata_like, metadata_name, open_confined, relative_to_instance, why_no_folder
+from evalsuite.readers.paths import (
+    SPEC_PATTERN,
+    FileDigest,
+    digesting,
+    metadata_like,
+    metadata_name,
+    open_confined,
+    relative_to_instance,
+    why_no_folder,
+)
 
 # From this many answers on, a dict would take half a kilobyte each.
 COMPACT_FROM: Final = 50_000

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.compare.string_columns import BLOCK, OddError, UnreadTable, packed_table
-from evalsuite.compare.table_digests import Digest, DigestedTable, bound, digested_tables
+from evalsuite.compare.table_hashes import Digest, DigestedTable, bound, digested_tables
 from evalsuite.core.errors import FaultError
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
 from evalsuite.core.types import Answer, Fault, Result, Table, Task

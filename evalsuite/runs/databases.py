@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, side_of
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Result, Task
-from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.limits import CLOCK
-from evalsuite.readers.paths import file_name
+from evalsuite.readers.paths import AnswerFiles, file_name
 from evalsuite.runs import gold_queries
 from evalsuite.runs.batch_scoring import Execute
 from evalsuite.runs.gold_queries import ComputedGold, GoldQueryRunner, check_as_of, is_scored_by, is_temporal, lacks_gold, query_files

@@ -13,9 +13,8 @@ from typing import Any
 from evalsuite.core.errors import FAULTS, FaultError, Side, describe, hint_of, side_of
 from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_row
 from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Result, Rule, Score, Status, Task
-from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.limits import BIG_BYTES
-from evalsuite.readers.paths import Inode
+from evalsuite.readers.paths import AnswerFiles, Inode
 from evalsuite.sandbox.budget import Budget, size_of
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import runs_programs

@@ -166,8 +166,7 @@ def _golds_in(text: str, golds: Golds, task: Task) -> int:
 
 def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int]], gold_digests: Mapping[str, str]) -> str:
     """Return the name of the gold file that an answer's file equals byte for byte; empty if there is none."""
-    from evalsuite.readers.answer_files import AnswerFiles
-    from evalsuite.readers.paths import inside, open_trusted
+    from evalsuite.readers.paths import AnswerFiles, inside, open_trusted
 
     answer = task.answer
     if answer is None or answer.answer_type == "answer" or not answer.value:

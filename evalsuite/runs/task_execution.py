@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.compare.string_columns import UnreadTable
-from evalsuite.compare.table_digests import as_values
+from evalsuite.compare.table_hashes import as_values
 from evalsuite.core.errors import FAULTS, FaultError, describe, machine_fault, reason_of, side_of
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK, OfficialError, allowing_programs, failure, late_strict, official_only
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Check, Fault, Problem, Result, Score, Table, Task
-from evalsuite.readers.answer_files import AnswerFiles
-from evalsuite.readers.paths import OF_MACHINE, Inode
+from evalsuite.readers.paths import OF_MACHINE, AnswerFiles, Inode
 from evalsuite.runs.instance_checks import (
     JUDGE,
     JUDGE_OFFICIAL,

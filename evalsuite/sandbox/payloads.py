@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from evalsuite.compare.string_columns import ArrayColumn, Block, UnreadTable, array_columns, block_of, packed_of
-from evalsuite.compare.table_digests import Digest, DigestedTable
+from evalsuite.compare.table_hashes import Digest, DigestedTable
 from evalsuite.core.types import SQLITE_CELLS, Fault, Table
 
 _INT64 = 1 << 63

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.messages import shorten
 from evalsuite.compare.official_cells import Reference
-from evalsuite.compare.table_digests import AnyTable, DigestedTable, equal_digest, with_rows
+from evalsuite.compare.table_hashes import AnyTable, DigestedTable, equal_digest, with_rows
 from evalsuite.compare.table_parameters import Labels, list_problem, needs_quotes
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
@@ -13,7 +13,7 @@ from evalsuite.core.types import Fault, Problem, Score, Table
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 
 if TYPE_CHECKING:
-    from evalsuite.compare.column_profiles import Terms
+    from evalsuite.compare.strict_columns import Terms
 
 
 _A_VIEW = Fault(code="NOT_A_TABLE", detail="found a view, expected a table: the reference of today (dbt) and strict read it")
@@ -70,7 +70,7 @@ def duckdb_match(
     Example:
         `{"func": "duckdb_match", "parameters": {"gold": "gold.duckdb", "condition_tabs": ["orders"], "ignore_orders": [true]}}`
     """
-    from evalsuite.compare.column_profiles import Terms
+    from evalsuite.compare.strict_columns import Terms
 
     names = list(gold) if condition_tabs is None else condition_tabs
     # Tables that the digests do not decide are fetched together, before the comparison.

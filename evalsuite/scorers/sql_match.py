@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from evalsuite.compare.column_profiles import PLAIN_TERMS
 from evalsuite.compare.messages import count
 from evalsuite.compare.result_sets import equal_as_bags, equal_as_sets, soft_f1
+from evalsuite.compare.strict_columns import PLAIN_TERMS
 from evalsuite.compare.strict_tables import join_verdicts, judge_table
 from evalsuite.compare.verdict import Strict
 from evalsuite.core.plugin_calls import report_official

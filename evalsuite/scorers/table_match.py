@@ -98,9 +98,9 @@ def table_match(
     Example:
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
     """
-    from evalsuite.compare.column_profiles import Terms
     from evalsuite.compare.margins import with_margin
     from evalsuite.compare.official_tables import match_any_table
+    from evalsuite.compare.strict_columns import Terms
     from evalsuite.compare.strict_tables import join_verdicts, judge_any
     from evalsuite.compare.table_diff import Comparisons
 
@@ -162,9 +162,9 @@ def tables_match(
     Example:
         `{"func": "tables_match", "parameters": {"gold": ["a.csv", "b.csv"], "condition_cols": [[], [0]], "ignore_orders": [true, false]}}`
     """
-    from evalsuite.compare.column_profiles import Terms
     from evalsuite.compare.margins import with_margin
     from evalsuite.compare.official_tables import match_table_list
+    from evalsuite.compare.strict_columns import Terms
     from evalsuite.compare.strict_tables import join_verdicts, judge_each
     from evalsuite.compare.table_diff import Comparisons
 

@@ -5,8 +5,15 @@ from functools import partial
 from typing import Any, Literal
 
 from evalsuite.compare.answer_messages import EXCLUDED
-from evalsuite.compare.number_rules import gold_numbers, match_number, match_number_strictly, number_margin
-from evalsuite.compare.text_rules import excluded_text, match_text, match_text_strictly
+from evalsuite.compare.answer_rules import (
+    excluded_text,
+    gold_numbers,
+    match_number,
+    match_number_strictly,
+    match_text,
+    match_text_strictly,
+    number_margin,
+)
 from evalsuite.compare.verdict import Cause, Official, Strict, join
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Problem, Score

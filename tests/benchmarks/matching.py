@@ -4,8 +4,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from evalsuite.compare.number_rules import match_number
-from evalsuite.compare.text_rules import match_text
+from evalsuite.compare.answer_rules import match_number, match_text
 from tests.benchmarks.measure import cpu_seconds
 from tests.models.official_number import score_number
 from tests.models.official_text import score_text

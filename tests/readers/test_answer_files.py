@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core.errors import FaultError
-from evalsuite.readers import answer_files, csv_table
-from evalsuite.readers.answer_files import UNKNOWN, AnswerFiles
+from evalsuite.readers import csv_table, paths
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_answer
+from evalsuite.readers.paths import UNKNOWN, AnswerFiles
 
 LIMITS = resolve_limits()
 A, B = b"n\n1\n2\n", b"n\n1\n3\n"
@@ -50,7 +50,7 @@ def test_the_digest_is_of_what_was_read(place: Path, how: str) -> None:
 @pytest.mark.parametrize("piece", [1, 2, 3, len(A), 1 << 20])
 def test_two_readings_that_differ_have_no_digest(place: Path, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one form was read of is not what the other was: nobody can say what the verdict is about."""
-    monkeypatch.setattr(answer_files, "PIECE", piece)
+    monkeypatch.setattr(paths, "PIECE", piece)
     opened = files(place)
     for data, digest in ((A, sha(A)), (A, sha(A)), (B, UNKNOWN), (A, UNKNOWN)):
         (place / "r.csv").write_bytes(data)
@@ -62,7 +62,7 @@ def test_two_readings_that_differ_have_no_digest(place: Path, piece: int, monkey
 @pytest.mark.parametrize("now", [A[:-1], A + b"4\n", b""])
 def test_a_file_that_shrank_or_grew_has_no_digest(place: Path, now: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second reading ends elsewhere."""
-    monkeypatch.setattr(answer_files, "PIECE", 3)
+    monkeypatch.setattr(paths, "PIECE", 3)
     opened = files(place)
     with opened.open("r.csv") as handle:
         handle.read()
@@ -90,8 +90,8 @@ def test_every_reading_is_of_the_file_that_was_opened(place: Path, how: str) -> 
 
 def test_readers_of_one_file_do_not_disturb_each_other(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two handles on a file that share its place, and more files than may be open at once: everybody reads what is in the files."""
-    monkeypatch.setattr(answer_files, "PIECE", 2)
-    opened, names = files(place), [f"{i}.csv" for i in range(3 * answer_files.MOST_OPEN)]
+    monkeypatch.setattr(paths, "PIECE", 2)
+    opened, names = files(place), [f"{i}.csv" for i in range(3 * paths.MOST_OPEN)]
     for name in names:
         (place / name).write_bytes(name.encode())
     first, again = opened.open(names[0]), opened.open(names[0])
@@ -106,7 +106,7 @@ def test_readers_of_one_file_do_not_disturb_each_other(place: Path, monkeypatch:
 
 def test_what_nobody_needed_is_read_for_the_digest(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A header, or a text that is too long, leaves the rest unread: the digest is of the whole file, of which the beginning was that."""
-    monkeypatch.setattr(answer_files, "PIECE", 2)
+    monkeypatch.setattr(paths, "PIECE", 2)
     opened = files(place)
     with opened.open("r.csv") as handle:
         assert handle.read(1) == b"n"
@@ -121,7 +121,7 @@ def test_what_nobody_needed_is_read_for_the_digest(place: Path, monkeypatch: pyt
 
 def test_a_file_can_be_read_again_from_any_place(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines, seeks and short readings give the file's bytes and its digest."""
-    monkeypatch.setattr(answer_files, "PIECE", 4)
+    monkeypatch.setattr(paths, "PIECE", 4)
     opened, data = files(place), bytes(range(256)) * 3
     (place / "r.csv").write_bytes(data)
     with opened.open("r.csv") as handle:
@@ -172,7 +172,7 @@ def test_every_form_is_digested(place: Path, form: str) -> None:
 
 def test_a_table_in_blocks_is_digested_as_its_blocks_are_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A big table is read as often as it is asked for: what nobody has read yet may change, what was read may not."""
-    monkeypatch.setattr(answer_files, "PIECE", 1 << 16)
+    monkeypatch.setattr(paths, "PIECE", 1 << 16)
     monkeypatch.setattr(csv_table, "_CHUNK", 1 << 16)
     data = b"a,b\n" + b"1,2\n" * 100_000
     (place / "r.csv").write_bytes(data)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.readers.json_text import Number
-from evalsuite.readers.jsonl import MAX_BROKEN, Entry, Layout, PlainLines, read_objects
+from evalsuite.readers.json_text import MAX_BROKEN, Entry, Layout, Number, PlainLines, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 
 README_EXAMPLE = """{

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evalsuite.core.types import Submission
 from evalsuite.gold.layouts import read_submission
 from evalsuite.readers import submission
-from evalsuite.readers.jsonl import BLOCK_BYTES
+from evalsuite.readers.json_text import BLOCK_BYTES
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from tests.properties import examples
 

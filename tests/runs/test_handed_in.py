@@ -150,8 +150,8 @@ def test_what_ran_out_stands_in_the_headline(tmp_path: Path) -> None:
 
 def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     """Thirty names of one file cost what one costs, and the list keeps its order and repeats; more names than `files` are refused."""
-    from evalsuite.readers.answer_files import AnswerFiles
     from evalsuite.readers.load_answer import read_answer
+    from evalsuite.readers.paths import AnswerFiles
     from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
 
     (tmp_path / "a").mkdir()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.table_digests import Digest, DigestedTable, bound, digested_tables, with_rows
+from evalsuite.compare.table_hashes import Digest, DigestedTable, bound, digested_tables, with_rows
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables

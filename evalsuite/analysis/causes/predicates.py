@@ -16,8 +16,7 @@ from math import exp, lgamma, log
 from typing import Any, Final, NamedTuple
 
 from evalsuite.analysis.causes.values import plain
-from evalsuite.compare.column_profiles import place, read_columns
-from evalsuite.compare.strict_cells import Cell, key
+from evalsuite.compare.strict_columns import Cell, key, place, read_columns
 from evalsuite.core.types import Table
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -14,9 +14,8 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from evalsuite.analysis.causes.values import Pair, decorated_number, instants
-from evalsuite.compare.column_profiles import PLAIN_TERMS, Column, Terms, place, read_columns
 from evalsuite.compare.official_cells import ABS_TOL
-from evalsuite.compare.strict_cells import Cell, equal, key
+from evalsuite.compare.strict_columns import PLAIN_TERMS, Cell, Column, Terms, equal, key, place, read_columns
 from evalsuite.compare.strict_tables import columns_for, order_for
 from evalsuite.core.types import Fault, Rule, Table
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from evalsuite.compare.numbers import Number
-from evalsuite.compare.strict_cells import Cell, is_written_form, read_native, read_text
+from evalsuite.compare.strict_columns import Cell, is_written_form, read_native, read_text
 
 DAY: Final = 86_400 * 10**9
 _EPOCH: Final = datetime(1970, 1, 1)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, table_pairs
 from evalsuite.analysis.explain.search_trees import differing, shown_path
-from evalsuite.compare.column_profiles import place
+from evalsuite.compare.strict_columns import place
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Fault, Result, Rule, Table
 from evalsuite.readers.duckdb_tables import quoted_name

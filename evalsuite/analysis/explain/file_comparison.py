@@ -14,7 +14,7 @@ from evalsuite.analysis.explain.instance_evidence import explanation
 from evalsuite.analysis.explain.search import Budget, Cause, Judge, plural, show
 from evalsuite.analysis.explain.search_tables import search_pair
 from evalsuite.analysis.explain.search_trees import differing, explain_tree
-from evalsuite.compare.column_profiles import Terms, place
+from evalsuite.compare.strict_columns import Terms, place
 from evalsuite.core.errors import UsageError, did_you_mean
 from evalsuite.core.types import Table
 from evalsuite.readers.limits import DEFAULT_LIMITS

@@ -21,7 +21,7 @@ from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, truth
 from evalsuite.analysis.causes.table_alignment import Alignment
 from evalsuite.analysis.causes.values import DAY, Pair, cell, decimals, write_number
 from evalsuite.compare.messages import verdicts_only
-from evalsuite.compare.strict_cells import key
+from evalsuite.compare.strict_columns import key
 from evalsuite.core.errors import FaultError
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Rule, Table

@@ -38,8 +38,8 @@ from evalsuite.analysis.gold_checks.generated_answers import (
     tree_mutants,
     tree_variants,
 )
-from evalsuite.compare.column_profiles import with_cache
 from evalsuite.compare.messages import verdicts_only
+from evalsuite.compare.strict_columns import with_cache
 from evalsuite.compare.string_columns import unpacked
 from evalsuite.core.errors import UNSCORED, EvalsuiteError, FaultError
 from evalsuite.core.registry import Scorer

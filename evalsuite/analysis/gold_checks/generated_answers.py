@@ -26,8 +26,8 @@ from evalsuite.analysis.causes.error_injection import NOTHING
 from evalsuite.analysis.causes.table_alignment import TablePair
 from evalsuite.analysis.causes.table_repairs import pick, with_column
 from evalsuite.analysis.causes.values import cell, decimals, is_null, number, plain, write_number
-from evalsuite.compare.column_profiles import labels
 from evalsuite.compare.numbers import Number
+from evalsuite.compare.strict_columns import labels
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Answer, Check, Fault, Gold, GoldInstance, Table
 from evalsuite.readers.csv_table import csv_rows

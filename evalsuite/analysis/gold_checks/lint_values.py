@@ -15,10 +15,10 @@ from itertools import combinations, groupby, pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from evalsuite.compare.number_rules import gold_numbers
+from evalsuite.compare.answer_rules import gold_numbers
 from evalsuite.compare.numbers import Number
 from evalsuite.compare.official_cells import ABS_TOL
-from evalsuite.compare.strict_cells import is_written_form, read_native, read_text
+from evalsuite.compare.strict_columns import is_written_form, read_native, read_text
 from evalsuite.compare.table_parameters import is_bare, needs_quotes
 from evalsuite.core.errors import EvalsuiteError, FaultError, GoldError, describe
 from evalsuite.core.types import Check, Fault, GoldInstance, Suite, Table
@@ -26,8 +26,7 @@ from evalsuite.gold import spec as gold_reader
 from evalsuite.gold.layouts import entries_of, layout_named, layout_of
 from evalsuite.gold.suite_yaml import read_suite
 from evalsuite.readers.gold_files import find_spec, is_alone
-from evalsuite.readers.json_text import Obj
-from evalsuite.readers.jsonl import Layout
+from evalsuite.readers.json_text import Layout, Obj
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_gold_files
 from evalsuite.readers.paths import inside, open_trusted
@@ -575,7 +574,7 @@ def _values(table: GoldTable, index: int) -> list[Any]:
     """Return the numbers of a column."""
     if table.is_csv:
         return _numbers(_texts(table, index))
-    from evalsuite.compare.strict_cells import read_native
+    from evalsuite.compare.strict_columns import read_native
 
     cells = [cell for cell in table.table.columns[index] if not isinstance(cell, bool)]
     return [value for value in map(read_native, cells) if isinstance(value, int | Number)]

@@ -44,12 +44,11 @@ from evalsuite.gold.connection_files import Connections, read_connections
 from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import names_queries
-from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
-from evalsuite.readers.paths import FromRoot
+from evalsuite.readers.paths import AnswerFiles, FromRoot
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import Execute
 from evalsuite.runs.databases import Databases

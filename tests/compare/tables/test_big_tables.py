@@ -13,12 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.compare import table_diff
-from evalsuite.compare.column_profiles import read_columns
 from evalsuite.compare.number_columns import doubtful_rows
 from evalsuite.compare.numbers import Number, Tolerance, exact_of
 from evalsuite.compare.official_tables import OfficialColumns, is_safe_text, partners_of
 from evalsuite.compare.row_multisets import match_bags
-from evalsuite.compare.strict_cells import equal, read_text
+from evalsuite.compare.strict_columns import equal, read_columns, read_text
 from evalsuite.compare.string_columns import OddError, pack, packed_block, packed_table
 from evalsuite.core.types import Score, Table
 from evalsuite.readers import csv_table

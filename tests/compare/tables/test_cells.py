@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.pandas_typing import NAN, official_frame, typed_column
+from evalsuite.compare.official_cells import NAN, official_frame, typed_column
 from evalsuite.core.types import Table
 from tests.models.official_table import frame_of, lists_of
 from tests.properties import examples

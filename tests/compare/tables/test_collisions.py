@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from evalsuite.compare.official_tables import match_table
-from evalsuite.compare.row_hashes import HashedRows
 from evalsuite.compare.strict_tables import judge_table
 from evalsuite.compare.string_columns import Block, Keys, pack
 from evalsuite.compare.table_diff import Comparisons
+from evalsuite.compare.table_hashes import HashedRows
 from evalsuite.core.types import Table
 from evalsuite.readers.duckdb_tables import read_digest
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.column_profiles import Terms
+from evalsuite.compare.strict_columns import Terms
 from evalsuite.compare.strict_tables import judge_table
 from evalsuite.core.types import Table
 from tests.models import strict_table

@@ -9,9 +9,8 @@ import pytest
 
 from evalsuite.compare import row_multisets
 from evalsuite.compare.bipartite_matching import bipartite_matching, largest_flow, saturating_flow
-from evalsuite.compare.column_profiles import Column
 from evalsuite.compare.row_multisets import CELL_CAP, EDGE_CAP, FLOW_CAP, Work
-from evalsuite.compare.strict_cells import read_text
+from evalsuite.compare.strict_columns import Column, read_text
 from evalsuite.compare.strict_matching import match_columns
 from evalsuite.compare.strict_tables import judge_table
 from evalsuite.compare.verdict import Strict

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.number_rules import find_official_numbers, gold_numbers, match_number
+from evalsuite.compare.answer_rules import find_official_numbers, gold_numbers, match_number
 from tests.models.official_number import score_number
 from tests.properties import examples
 

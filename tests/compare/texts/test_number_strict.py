@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.number_rules import match_number_strictly
+from evalsuite.compare.answer_rules import match_number_strictly
 from evalsuite.compare.numbers import exact_of, find_numbers
 from evalsuite.scorers import SCORERS
 from tests.models import strict_number

@@ -6,12 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.column_profiles import ColumnProfile
 from evalsuite.compare.number_columns import numbers_of, surely_strictly_equal
 from evalsuite.compare.numbers import Number, Tolerance, numbers_equal, reach
-from evalsuite.compare.strict_cells import read_text
+from evalsuite.compare.strict_columns import ColumnProfile, pair_columns, read_text, windows_of
 from evalsuite.compare.string_columns import Block
-from evalsuite.compare.tolerance_groups import pair_columns, windows_of
 from tests.models import strict_table
 from tests.properties import examples
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.text_rules import match_text
+from evalsuite.compare.answer_rules import match_text
 from tests.models.official_text import score_text
 from tests.properties import examples
 

@@ -12,8 +12,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.compare.answer_rules import excluded_token, fold, holds, match_text_strictly
 from evalsuite.compare.characters import visible
-from evalsuite.compare.text_rules import excluded_token, fold, holds, match_text_strictly
 from evalsuite.scorers import SCORERS
 from tests.properties import examples
 

@@ -6,8 +6,7 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.number_rules import NUMBER, find_official_numbers, match_number
-from evalsuite.compare.text_rules import match_text
+from evalsuite.compare.answer_rules import NUMBER, find_official_numbers, match_number, match_text
 from tests.models.official_number import score_number
 from tests.models.official_text import score_text
 from tests.properties import examples

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite.compare.number_rules import match_number_strictly
+from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
 from evalsuite.compare.numbers import Tolerance
-from evalsuite.compare.strict_cells import equal, read_text
-from evalsuite.compare.text_rules import match_text_strictly
+from evalsuite.compare.strict_columns import equal, read_text
 from tests.compare.texts.written_numbers import ANSWERS, CELLS
 
 TEXTS = [(gold, text, value) for gold, sides in ANSWERS.items() for value, texts in zip((1, 0), sides, strict=True) for text in texts]

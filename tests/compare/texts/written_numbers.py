@@ -1,4 +1,4 @@
-"""Texts beside golds, each with what a careful judge would say: the forms that `number_reading` and `strict_cells` know."""
+"""Texts beside golds, each with what a careful judge would say: the forms that `numbers` and `strict_columns` know."""
 
 from typing import Any
 

@@ -1,0 +1,774 @@
+"""Cells and columns under the strict rules: parsed cells and their equality, columns with tolerance and label, pairs of columns.
+
+The equality of two cells is `equal`; `key` gives a hashable form for the cells whose equality is plain (everything but decimals).
+- null words in any case are null; null equals only null.
+- `true` and `false` are the integers 1 and 0.
+- numbers are equal by the rules of `numbers`. Groups of thousands (by commas, apostrophes, spaces) and one currency sign are removed,
+  brackets and dashes before a number are a minus; 007 is text. `%` is text, unless the check says `percentage`: then a cell may be a
+  percent figure or a share, with one reading for the whole column (`in_reading`).
+- infinities equal themselves. ISO dates and timestamps are instants (naive = UTC). Text is stripped and NFC; its case counts.
+
+Each value derived from a column is computed at most once, because matching compares the same columns many times. Two columns are paired as
+multisets: equal cells share a key, and numbers within a tolerance of each other form a group with one key.
+"""
+
+import heapq
+import math
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from functools import cached_property, lru_cache, partial
+from typing import Any, Final, Literal, NamedTuple, overload
+
+from evalsuite.compare.bipartite_matching import bipartite_matching
+from evalsuite.compare.numbers import (
+    FIRST_INEXACT,
+    SLACK,
+    ZERO_TOL,
+    Number,
+    Tolerance,
+    exact_of,
+    float_of,
+    is_whole,
+    number_of,
+    numbers_equal,
+    reach,
+    within,
+)
+from evalsuite.compare.table_hashes import AnyTable
+from evalsuite.core.types import Table
+
+_NA_AS_WRITTEN: Final = frozenset({"NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "<NA>"})
+_ANY_CASE: Final = frozenset({"null", "none", "nan", "-nan", "1.#ind", "1.#qnan", "-1.#ind", "-1.#qnan", ""})
+_SHORT: Final = 40
+_INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)")
+_DECIMAL: Final = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_INFINITY: Final = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf}
+_INSTANT: Final = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s?(Z|UTC|[+-]\d{2}(?::?\d{2})?)?", re.ASCII
+)
+_LONGEST_NUMBER = 400
+_CURRENCY: Final = "$€£¥"
+_MINUS: Final = "-\u2012\u2013\u2212"
+_SPACES: Final = " \u00a0\u2009\u202f"
+_GROUPED: Final = rf"[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})+|(?:['\u2019][0-9]{{3}})+|(?:[{_SPACES}][0-9]{{3}})+)"
+_AMOUNT: Final = rf"((?:{_GROUPED}|0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)"
+_WRITTEN: Final = re.compile(rf"([{_MINUS}+]?)[{_CURRENCY}]?{_AMOUNT}")
+# The accounting notation of a negative amount.
+_IN_BRACKETS: Final = re.compile(rf"(\()[{_CURRENCY}]?{_AMOUNT}\)")
+_PARTING: Final = re.compile(rf"[,'\u2019{_SPACES}]")
+
+Reading = Literal["figure", "share"]
+
+
+class Percent(NamedTuple):
+    """A number with a percent sign: `12.5%` as the figure 12.5 and as the share 0.125."""
+
+    figure: int | Number
+    share: Number
+
+
+Cell = Any
+"""A parsed cell: None, int, `Number`, `Percent`, or a tuple (kind, value) for infinities, instants, texts and other values."""
+
+
+def read_text(text: str | None, *, percentage: bool = False) -> Cell:
+    """Parse a CSV field; with `percentage` a number with a percent sign becomes a `Percent`."""
+    if text is None:
+        return None
+    # Both sides of a comparison, and all answers to one gold, contain the same texts; caching long ones would fill the memory.
+    return _known(text, percentage) if len(text) <= _SHORT else _cell_of(text, percentage)
+
+
+def _cell_of(text: str, percentage: bool) -> Cell:
+    text = text.strip()
+    if text in _NA_AS_WRITTEN or text.lower() in _ANY_CASE:
+        return None
+    first = text[0]
+    if percentage and text[-1] == "%" and (figure := _finite(_number_or_text(text[:-1].rstrip()))) is not None:
+        return Percent(figure, number_of(exact_of(figure).scaleb(-2)))
+    if (first.isascii() and (first.isdigit() or first in "+-.(")) or first in _CURRENCY or first in _MINUS:
+        return _number_or_text(text)
+    lowered = text.lower()
+    if lowered == "true" or lowered == "false":
+        return int(lowered == "true")
+    if lowered in _INFINITY:
+        return ("inf", _INFINITY[lowered])
+    return ("text", text if text.isascii() else unicodedata.normalize("NFC", text))
+
+
+_known: Final = lru_cache(maxsize=1 << 14)(_cell_of)
+
+
+def is_written_form(text: str) -> bool:
+    """Whether the text of a number contains groups of thousands, a currency sign, brackets or a sign other than a hyphen."""
+    return _PARTING.search(text) is not None or text.lstrip("+-")[:1] in tuple(_CURRENCY + "(" + _MINUS)
+
+
+def read_native(value: Any) -> Cell:
+    """Parse a database value: its type decides, so the text '1' is not the number 1."""
+    if value is None or isinstance(value, int):
+        return None if value is None else int(value)
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return ("inf", value) if math.isinf(value) else _number(Decimal(repr(value)))
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            return ("inf", float(value))
+        # A DECIMAL without decimals is written like an integer.
+        return int(value) if value.as_tuple().exponent == 0 else _number(value)
+    if isinstance(value, str):
+        return ("text", value if value.isascii() else unicodedata.normalize("NFC", value))
+    if isinstance(value, datetime):
+        return ("instant", _nanoseconds(value))
+    if isinstance(value, date):
+        return ("instant", _nanoseconds(datetime(value.year, value.month, value.day)))
+    # Times, intervals, blobs, lists and structs are compared as values of their type, recursively, in a hashable form.
+    if isinstance(value, dict):
+        return ("struct", tuple((str(k), key(read_native(v))) for k, v in sorted(value.items(), key=lambda item: str(item[0]))))
+    if isinstance(value, list | tuple):
+        return ("list", tuple(key(read_native(item)) for item in value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return ("bytes", bytes(value))
+    if isinstance(value, time | timedelta):
+        return (type(value).__name__, value)
+    return (type(value).__name__, str(value))
+
+
+def key(cell: Cell) -> Any:
+    """A hashable value that is equal for cells that are plainly equal; a whole decimal has the key of its integer."""
+    if isinstance(cell, Number):
+        return int(cell.exact) if cell.exact == cell.exact.to_integral_value() else ("decimal", cell.exact)
+    return cell
+
+
+def equal(gold: Cell, predicted: Cell, tolerance: Tolerance) -> bool:
+    """Whether the predicted cell equals the gold cell under the rules of this module."""
+    if isinstance(gold, int | Number) and isinstance(predicted, int | Number):
+        return numbers_equal(gold, predicted, tolerance)
+    return bool(gold == predicted) and type(gold) is type(predicted)
+
+
+def in_reading(cells: Sequence[Cell], reading: Reading) -> list[Cell]:
+    """The cells of a column with all percent signs read in one way."""
+    return [getattr(cell, reading) if isinstance(cell, Percent) else cell for cell in cells]
+
+
+def readings(gold: Sequence[Cell], predicted: Sequence[Cell]) -> list[tuple[Sequence[Cell], Sequence[Cell]]]:
+    """The possible readings of two columns: with all percent signs as figures, then with all as shares."""
+    return [(in_reading(gold, reading), in_reading(predicted, reading)) for reading in ("figure", "share")]
+
+
+def show(cell: Cell) -> str:
+    """The text of a cell in a reason."""
+    if cell is None:
+        return "null"
+    if isinstance(cell, Number):
+        return str(cell.exact)
+    if isinstance(cell, Percent):
+        return f"{show(cell.figure)}%"
+    if isinstance(cell, int):
+        return str(cell) if cell.bit_length() < 1000 else "a huge integer"
+    kind, value = cell[0], cell[1]
+    if kind == "instant":
+        try:
+            return str(datetime(1970, 1, 1) + timedelta(microseconds=value // 1000))
+        except OverflowError:  # an offset moved it out of the years 1 to 9999
+            return f"{value} ns"
+    if kind == "list":
+        return f"[{', '.join(map(show, value))}]"
+    if kind == "struct":
+        return "{" + ", ".join(f"{name}: {show(item)}" for name, item in value) + "}"
+    return repr(value) if kind == "text" else str(value)
+
+
+def _number_or_text(text: str) -> Cell:
+    if len(text) <= _LONGEST_NUMBER:
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        if _DECIMAL.fullmatch(text):
+            return _number(Decimal(text))
+        if (written := _WRITTEN.fullmatch(text) or _IN_BRACKETS.fullmatch(text)) is not None:
+            sign = written[1] if written[1] in ("", "+") else "-"
+            return _number_or_text(sign + _PARTING.sub("", written[2]))
+    if text.lower() in _INFINITY:
+        return ("inf", _INFINITY[text.lower()])
+    instant = _INSTANT.fullmatch(text)
+    if instant is not None:
+        found = _instant(instant)
+        if found is not None:
+            return ("instant", found)
+    return ("text", text if text.isascii() else unicodedata.normalize("NFC", text))
+
+
+def _finite(cell: Cell) -> int | Number | None:
+    return cell if isinstance(cell, int | Number) else None
+
+
+def _number(exact: Decimal) -> Cell:
+    number = number_of(exact)
+    return ("huge", exact) if math.isinf(number.value) else number  # no infinity: it equals itself only
+
+
+def _instant(match: re.Match[str]) -> int | None:
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    if zone and zone[0] in "+-" and hour is None:
+        return None
+    try:
+        moment = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC)
+    except ValueError:
+        return None
+    nanoseconds = _nanoseconds(moment) + (int(fraction.ljust(9, "0")) if fraction else 0)
+    if zone and zone[0] in "+-":
+        digits = zone[1:].replace(":", "").ljust(4, "0")
+        offset = (int(digits[:2]) * 60 + int(digits[2:])) * 60 * 10**9
+        nanoseconds += -offset if zone[0] == "+" else offset
+    return nanoseconds
+
+
+def _nanoseconds(moment: datetime) -> int:
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return ((since.days * 86_400 + since.seconds) * 10**6 + since.microseconds) * 1000
+
+
+Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shape", "limit"]
+
+
+class CachedColumn(list[Any]):
+    """The cells of a column that is compared several times, with a cache of derived values by name. The cells must not be changed."""
+
+    def __init__(self, cells: Iterable[Any]) -> None:
+        super().__init__(cells)
+        self.known: dict[Any, Any] = {}
+
+
+def with_cache(table: Table) -> Table:
+    """The table with columns that cache derived values; a table whose columns are not lists is returned unchanged."""
+    if not all(isinstance(column, list | tuple) for column in table.columns):
+        return table
+    return replace(table, columns=tuple(column if isinstance(column, CachedColumn) else CachedColumn(column) for column in table.columns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column as cells; `name` is its header, `position` its index in its own table (from 0), `label` its folded name if that identifies
+    it.
+
+    `has_percent` is true if cells contain percent signs that can be read in two ways; `read` parses a written cell.
+    """
+
+    cells: Sequence[Cell]
+    name: str
+    position: int
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    label: str | None = None
+    has_percent: bool = False
+    read: Callable[[Any], Cell] = read_text
+
+    def contradicts(self, other: "Column") -> bool:
+        """Whether the labels show that a gold and a predicted column are different columns."""
+        return None not in (self.label, other.label) and self.label != other.label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """The verdict on two tables, with what explains it.
+
+    `assignment[i]` is the predicted column (index into the predicted list) of needed gold column i, if one was found or tried;
+    `candidates[i]` are all predicted columns that match it alone. `moved` means that tied rows changed places.
+    """
+
+    verdict: Verdict
+    assignment: tuple[int | None, ...] = ()
+    candidates: tuple[tuple[int, ...], ...] = ()
+    n_tried: int = 0
+    moved: bool = False
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether the table is the gold table."""
+        return self.verdict == "equal"
+
+
+def matched_as(assignment: Iterable[int]) -> Matching:
+    """The verdict that the table equals the gold table under this assignment."""
+    chosen = tuple(assignment)
+    return Matching(verdict="equal", assignment=chosen, candidates=tuple((k,) for k in chosen))
+
+
+def likely_columns(gold: Sequence[Column], predicted: Sequence[Column]) -> list[int] | None:
+    """For each gold column the predicted column of the same name; for repeated or missing names the one in the same place. None if already
+    taken.
+    """
+    by_name: dict[str, list[int]] = {}
+    for k, column in enumerate(predicted):
+        by_name.setdefault(column.name, []).append(k)
+    found: dict[int, None] = {}
+    for column in gold:
+        named = [k for k in by_name.get(column.name, ()) if k not in found]
+        k = min(named, key=lambda k: (predicted[k].position != column.position, k)) if named else column.position
+        if k >= len(predicted) or k in found:
+            return None
+        found[k] = None
+    return list(found)
+
+
+def in_likely_order(gold: Column, predicted: Sequence[Column], chosen: Iterable[int]) -> list[int]:
+    """Columns with an equal header first, then the one in the same place, then the rest in order."""
+    return sorted(chosen, key=lambda k: (predicted[k].name != gold.name, predicted[k].position != gold.position, k))
+
+
+def verdict_of_candidates(candidates: Sequence[Sequence[int]], otherwise: Verdict) -> Matching:
+    """The verdict if the candidates alone decide it, else `otherwise`."""
+    assignment = tuple(bipartite_matching(candidates))
+    verdict: Verdict = "no column" if not all(candidates) else "not injective" if None in assignment else otherwise
+    return Matching(verdict=verdict, candidates=tuple(map(tuple, candidates)), assignment=assignment)
+
+
+class ColumnProfile:
+    """Derived values of a column of n_rows cells that pairing needs, each computed at most once."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.cells = cells
+        self._reach: dict[tuple[Tolerance, int | None], float] = {}
+
+    @cached_property
+    def keys(self) -> list[Any]:
+        """The key of each cell."""
+        return [key(cell) for cell in self.cells]
+
+    @cached_property
+    def bag(self) -> Counter[Any]:
+        """The number of occurrences of each key."""
+        return Counter(self.keys)
+
+    @cached_property
+    def bag_hash(self) -> int:
+        """A hash that is equal for equal bags, so that most unequal bags are recognised with one comparison."""
+        return hash(frozenset(self.bag.items()))
+
+    @cached_property
+    def distinct(self) -> Counter[Cell]:
+        """The number of occurrences of each cell."""
+        return Counter(self.cells)
+
+    @cached_property
+    def readings(self) -> tuple["ColumnProfile", ...]:
+        """The possible readings of the column: one, or two with its percent signs read as figures and as shares."""
+        if not any(isinstance(cell, Percent) for cell in self.distinct):
+            return (self,)
+        return ColumnProfile(in_reading(self.cells, "figure")), ColumnProfile(in_reading(self.cells, "share"))
+
+    @cached_property
+    def coarsest(self) -> int | None:
+        """The fewest decimals that its decimal numbers show, None if it has no decimal numbers."""
+        return min((cell.decimals for cell in self.distinct if isinstance(cell, Number)), default=None)
+
+    @cached_property
+    def has_loose(self) -> bool:
+        """Whether a decimal may equal an integer with another key."""
+        return any(isinstance(cell, Number) and (abs(cell.value) >= FIRST_INEXACT or not is_whole(cell)) for cell in self.distinct)
+
+    @cached_property
+    def has_integers(self) -> bool:
+        """Whether a cell is an integer."""
+        return any(isinstance(cell, int) for cell in self.distinct)
+
+    @cached_property
+    def line(self) -> list[float]:
+        """The finite numbers in ascending order, repeated as often as they occur."""
+        places = ((place(cell), n) for cell, n in self.distinct.items())
+        return sorted(value for value, n in places if value is not None for _ in range(n))
+
+    @cached_property
+    def others(self) -> dict[Cell, int]:
+        """The number of occurrences of each cell that is not a finite number."""
+        return {cell: n for cell, n in self.distinct.items() if place(cell) is None}
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Equal for columns that can be paired at all: how many numbers there are, and what the other cells are."""
+        return len(self.line), hash(frozenset(self.others.items()))
+
+    def distance(self, other: "ColumnProfile") -> float:
+        """The summed distance of the numbers of two columns after sorting both."""
+        return sum(abs(a - b) for a, b in zip(self.line, other.line, strict=True))
+
+    def reach(self, tolerance: Tolerance, coarsest: int | None) -> float:
+        """The largest distance at which a number of a gold column with such decimals may match a prediction of this column."""
+        name = (tolerance, coarsest)
+        if name not in self._reach:
+            numbers = (cell for cell in self.distinct if isinstance(cell, int | Number))
+            self._reach[name] = max((reach(cell, tolerance, coarsest) or 0.0 for cell in numbers), default=0.0)
+        return self._reach[name]
+
+
+class ColumnIndex:
+    """Columns sorted by shape and smallest number, so that few are compared with each gold column."""
+
+    def __init__(self, outlines: Sequence[ColumnProfile]) -> None:
+        self._outlines = outlines
+        self._shelves: dict[tuple[int, int], list[tuple[float, int]]] = {}
+        for k, outline in enumerate(outlines):
+            self._shelves.setdefault(outline.shape, []).append((outline.line[0] if outline.line else 0.0, k))
+        for shelf in self._shelves.values():
+            shelf.sort()
+        self._reach: dict[tuple[tuple[int, int], Tolerance, int | None], float] = {}
+
+    def near(self, gold: ColumnProfile, tolerance: Tolerance) -> list[int]:
+        """The columns whose smallest number is near gold's; they include all that can be paired with it."""
+        shelf = self._shelves.get(gold.shape, [])
+        name = (gold.shape, tolerance, gold.coarsest)
+        if name not in self._reach:
+            self._reach[name] = max((self._outlines[k].reach(tolerance, gold.coarsest) for _, k in shelf), default=0.0)
+        first = gold.line[0] if gold.line else 0.0
+        start, stop = (
+            bisect_left(shelf, (first - self._reach[name],)),
+            bisect_right(shelf, (first + self._reach[name], len(self._outlines))),
+        )
+        return sorted(k for _, k in shelf[start:stop])
+
+
+def place(cell: Cell) -> float | None:
+    """The value of a finite number as a float, None for every other cell."""
+    return float_of(cell) if isinstance(cell, int | Number) else None
+
+
+PerColumn = float | Mapping[str, float] | None
+
+# Names that engines and data frames generate: `f0_`, `_c1`, `col2`, `?column?`, `Unnamed: 3`, digits; folded as below.
+_MADE: Final = re.compile(r"|\?column\?|(?:[cfvx]|col|column|field|var|expr\$?|unnamed:|\$)?[0-9]+")
+_BETWEEN: Final = re.compile(r"[\s_-]")
+
+
+def labels(header: Sequence[str], other: Sequence[str]) -> list[str | None]:
+    """The folded name of each column if it names one column of either table and is not generated, else None.
+
+    Two columns with different labels contradict each other: each name belongs to another column of the other table.
+    """
+    mine, theirs = list(map(_folded, header)), list(map(_folded, other))
+    n_mine, n_theirs = Counter(mine), Counter(theirs)
+    return [name if n_mine[name] == n_theirs[name] == 1 and not _MADE.fullmatch(name) else None for name in mine]
+
+
+def _folded(name: str) -> str:
+    return name.casefold() if name.isalnum() else _BETWEEN.sub("", name.casefold())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How strictly a check compares cells: its own tolerances (for all columns, or by header or position), whether a number may be a
+    percentage, and whether labels that contradict the values count.
+    """
+
+    abs_tol: PerColumn = None
+    rel_tol: PerColumn = None
+    percentage: bool = False
+    heeds_labels: bool = True
+
+    def tolerance(self, table: AnyTable, index: int) -> Tolerance:
+        """The tolerance of a gold column."""
+        absolute, relative = _of_column(self.abs_tol, table, index), _of_column(self.rel_tol, table, index)
+        if absolute is None and relative is None:
+            return Tolerance()
+        return Tolerance(rel=relative or 0.0, abs=absolute or 0.0, own=True)
+
+
+PLAIN_TERMS: Final = Terms()
+
+
+class Cells(Sequence[Cell]):
+    """The cells of a column, each parsed on first access and at most once; equal texts share one object."""
+
+    def __init__(self, written: Sequence[Any], read: Callable[[Any], Cell]) -> None:
+        self._written, self.read = written, read
+        self._all: list[Cell] | None = None
+        self._outline: ColumnProfile | None = None
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    def __iter__(self) -> Iterator[Cell]:
+        if self._all is None:
+            self._all = self._read_all(self._written)
+        return iter(self._all)
+
+    @overload
+    def __getitem__(self, at: int) -> Cell: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Cell]: ...
+    def __getitem__(self, at: int | slice) -> Cell | list[Cell]:
+        if self._all is not None:
+            return self._all[at]
+        return self._read_all(self._written[at]) if isinstance(at, slice) else self.read(self._written[at])
+
+    def outline(self) -> ColumnProfile:
+        """The profile that pairing needs; cached if the column caches derived values."""
+        if not isinstance(self._written, CachedColumn):
+            return ColumnProfile(self)
+        self._outline = self._outline or ColumnProfile(self)
+        return self._outline
+
+    def _read_all(self, written: Sequence[Any]) -> list[Cell]:
+        if self.read is read_native:
+            return list(map(self.read, written))
+        known: dict[Any, Cell] = {}
+        return [known[text] if text in known else known.setdefault(text, self.read(text)) for text in written]
+
+
+def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()) -> list[Column]:
+    """The chosen columns as cells that are parsed on first access."""
+    read = partial(read_text, percentage=True) if terms.percentage else read_text
+    found = []
+    for index in chosen:
+        own = read if table.types is None else read_native
+        cells = _cells_of(table.columns[index], own, terms.percentage)
+        column = Column(
+            cells=cells,
+            name=table.header[index] if index < len(table.header) else "",
+            position=index,
+            tolerance=terms.tolerance(table, index),
+            label=labelled[index] if index < len(labelled) else None,
+            read=own,
+            has_percent=terms.percentage and any(isinstance(cell, Percent) for cell in cells),
+        )
+        found.append(column)
+    return found
+
+
+def _cells_of(written: Sequence[Any], read: Callable[[Any], Cell], percentage: bool) -> Cells:
+    if not isinstance(written, CachedColumn):
+        return Cells(written, read)
+    found: Cells = written.known.setdefault(percentage, Cells(written, read))
+    return found
+
+
+def _of_column(value: PerColumn, table: AnyTable, index: int) -> float | None:
+    """A tolerance given for the whole check, or per column by header or by position (as text, from 0)."""
+    if value is None or isinstance(value, int | float):
+        return value
+    header = table.header[index] if index < len(table.header) else ""
+    return value.get(header, value.get(str(index)))
+
+
+# A group with more pairs of distinct cells than this is marked incomplete without comparing them: the flow decides.
+_PAIRS_LOOKED_AT: Final = 2_000
+# Numbers that show more decimals than this are searched as if they showed this many: half of that last place is negligible.
+_MOST_DECIMALS: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPair:
+    """A gold and a predicted column, in one reading, whose multisets of keys are equal: n_rows keys each.
+
+    `complete` means that cells with equal keys are always equal, so that the keys alone decide.
+    """
+
+    gold: ColumnProfile
+    predicted: ColumnProfile
+    gold_keys: Sequence[Any]
+    predicted_keys: Sequence[Any]
+    complete: bool
+
+
+def pair_columns(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> ColumnPair | None:
+    """The pair, in the first reading of percent signs that allows one, or None if no order of the rows can make the columns equal."""
+    for g, p in _readings(gold, predicted):
+        if _cannot_pair(g, p, tolerance):
+            continue
+        if not _needs_clusters(g, p, tolerance):
+            return ColumnPair(gold=g, predicted=p, gold_keys=g.keys, predicted_keys=p.keys, complete=True)
+        pair = _pair_by_clusters(g, p, tolerance)
+        if pair is not None:
+            return pair
+    return None
+
+
+def cannot_pair(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
+    """Whether a cheap test rules the pair out.
+
+    If numbers can be paired within a distance at all, then they can in ascending order: the i-th smallest with the i-th smallest.
+    """
+    return all(_cannot_pair(g, p, tolerance) for g, p in _readings(gold, predicted))
+
+
+def _readings(gold: ColumnProfile, predicted: ColumnProfile) -> Sequence[tuple[ColumnProfile, ColumnProfile]]:
+    """The columns in each reading of their percent signs, the same for both."""
+    a, b = gold.readings, predicted.readings
+    n = max(len(a), len(b))
+    return [(a[i if len(a) > 1 else 0], b[i if len(b) > 1 else 0]) for i in range(n)]
+
+
+def _cannot_pair(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
+    if not _needs_clusters(gold, predicted, tolerance):
+        return gold.bag_hash != predicted.bag_hash or gold.bag != predicted.bag
+    a, b = gold.line, predicted.line
+    if len(a) != len(b) or gold.others != predicted.others:
+        return True
+    reach = predicted.reach(tolerance, gold.coarsest)
+    return bool(a) and any(abs(a[k] - b[k]) > reach for k in (0, len(a) // 2, -1))
+
+
+def _needs_clusters(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> bool:
+    return gold.coarsest is not None or predicted.has_loose or (tolerance.own and gold.has_integers)
+
+
+def _pair_by_clusters(gold: ColumnProfile, predicted: ColumnProfile, tolerance: Tolerance) -> ColumnPair | None:
+    # For each predicted number the widest interval (low, high) of gold numbers that it may equal.
+    intervals = {}
+    for cell in predicted.distinct:
+        if isinstance(cell, int | Number) and (span := reach(cell, tolerance, gold.coarsest)) is not None:
+            value = _place_of(cell)
+            intervals[cell] = (value - span, value + span)
+    names, clusters = _clusters(gold.distinct, intervals)
+    gold_keys = [names[0].get(cell, cell) for cell in gold.cells]
+    predicted_keys = [names[1].get(cell, cell) for cell in predicted.cells]
+    if Counter(gold_keys) != Counter(predicted_keys):
+        return None
+    complete, same = True, gold.bag == predicted.bag
+    for points, accepting in clusters:
+        if _all_pairs_equal(points, accepting, tolerance):
+            continue
+        complete = False
+        if len(points) * len(accepting) <= _PAIRS_LOOKED_AT and not _all_have_one(points, accepting, tolerance):
+            return None
+        if not same and not _greedy(points, [(*intervals[p], predicted.distinct[p]) for p in accepting], gold.distinct):
+            return None
+    return ColumnPair(gold=gold, predicted=predicted, gold_keys=gold_keys, predicted_keys=predicted_keys, complete=complete)
+
+
+def _clusters(
+    gold: Counter[Cell], intervals: dict[Cell, tuple[float, float]]
+) -> tuple[tuple[dict[Cell, Any], dict[Cell, Any]], list[tuple[list[Cell], list[Cell]]]]:
+    """Group names for the numbers of either side, and each group's distinct gold and predicted cells.
+
+    A number that no chain reaches from the other side is a group of its own, which the multisets will reject.
+    """
+    events: list[tuple[float, float, bool, Cell]] = [(low, high, False, cell) for cell, (low, high) in intervals.items()]
+    events += [(value, value, True, cell) for cell in gold if (value := place(cell)) is not None]
+    events.sort(key=lambda event: event[:2])
+    names: tuple[dict[Cell, Any], dict[Cell, Any]] = ({}, {})
+    clusters: list[tuple[list[Cell], list[Cell]]] = []
+    reach = float("-inf")
+    for low, high, is_gold, cell in events:
+        if not clusters or low > reach:
+            clusters.append(([], []))
+            reach = high
+        reach = max(reach, high)
+        clusters[-1][0 if is_gold else 1].append(cell)
+        names[0 if is_gold else 1][cell] = ("cluster", len(clusters))
+    return names, clusters
+
+
+def _all_have_one(points: Sequence[Cell], accepting: Sequence[Cell], tolerance: Tolerance) -> bool:
+    """Whether each gold cell of a group equals some predicted one, and the reverse."""
+    pairs = [[equal(point, cell, tolerance) for cell in accepting] for point in points]
+    return all(map(any, pairs)) and all(map(any, zip(*pairs, strict=True)))
+
+
+def _all_pairs_equal(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
+    """Whether every gold cell of a group equals every predicted one."""
+    if not points or not intervals:
+        return True
+    if tolerance.own and _spans(points, intervals, tolerance):
+        return True
+    if len(points) * len(intervals) > _PAIRS_LOOKED_AT:
+        return False
+    return all(equal(g, p, tolerance) for g in points for p in intervals)
+
+
+def _spans(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
+    """Whether a check's own tolerance covers even the two ends of a group, so that all cells between them are equal."""
+    golds, predictions = list(map(exact_of, points)), list(map(exact_of, intervals))
+    low, high = min(golds), max(golds)
+    # The share of gold is smallest for the smallest gold.
+    smallest = min(abs(low), abs(high)) if low * high > 0 else Decimal(0)
+    return all(within(distance, smallest, tolerance) for distance in (abs(max(predictions) - low), abs(high - min(predictions))))
+
+
+def _place_of(cell: Cell) -> float:
+    return place(cell) or 0.0
+
+
+def _greedy(points: Sequence[Cell], accepting: Sequence[tuple[float, float, int]], bag: Counter[Cell]) -> bool:
+    """Whether the points can be covered one to one by the intervals (low, high, how often): always use the open one with the earliest end.
+
+    A necessary condition only, because the intervals are the widest that a prediction may accept; `equal` decides rows.
+    """
+    waiting = sorted(accepting, key=lambda item: item[0])
+    places = sorted((_place_of(g), bag[g]) for g in points)
+    heap: list[list[float]] = []
+    at = 0
+    for value, needed in places:
+        while at < len(waiting) and waiting[at][0] <= value:
+            heapq.heappush(heap, [waiting[at][1], waiting[at][2]])
+            at += 1
+        if heap and heap[0][0] < value:
+            return False
+        while needed:
+            if not heap:
+                return False
+            used = min(needed, int(heap[0][1]))
+            needed -= used
+            heap[0][1] -= used
+            if heap[0][1] == 0:
+                heapq.heappop(heap)
+    return not heap and at == len(waiting)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Windows:
+    """For each gold number the predictions near enough to be compared: ranges (start, stop) of the `orders` by decimals shown."""
+
+    orders: Sequence[Sequence[int]]
+    stretches: Sequence[Sequence[tuple[int, int]]]
+
+    @property
+    def width(self) -> int:
+        """The number of pairs to compare."""
+        return sum(stop - start for row in self.stretches for start, stop in row)
+
+    def __getitem__(self, row: int) -> list[int]:
+        """The indices of the predictions to compare with gold number `row`."""
+        return [k for order, (start, stop) in zip(self.orders, self.stretches[row], strict=True) for k in order[start:stop]]
+
+
+def windows_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Windows | None:
+    """The windows of gold numbers among predicted ones; None if a cell is not a number."""
+    places = [place(cell) for cell in predicted]
+    if any(value is None for value in places) or any(place(cell) is None for cell in gold):
+        return None
+    groups: dict[int, list[int]] = {}
+    for k, cell in enumerate(predicted):
+        groups.setdefault(0 if tolerance.own else _shown(cell), []).append(k)
+    orders = [sorted(group, key=lambda k: places[k] or 0.0) for group in groups.values()]
+    lines = [[places[k] or 0.0 for k in order] for order in orders]
+    stretches = []
+    for cell in gold:
+        value, row = _place_of(cell), []
+        for decimals, line in zip(groups, lines, strict=True):
+            near = _nearness(cell, decimals, tolerance)
+            row.append((bisect_left(line, value - near), bisect_right(line, value + near)))
+        stretches.append(row)
+    return Windows(orders=orders, stretches=stretches)
+
+
+def _shown(cell: Cell) -> int:
+    return min(cell.decimals, _MOST_DECIMALS) if isinstance(cell, Number) else 0
+
+
+def _nearness(gold: Cell, decimals: int, tolerance: Tolerance) -> float:
+    """How far a prediction that shows so many decimals may be from a gold number at most."""
+    if tolerance.own:
+        return max(abs(_place_of(gold)) * tolerance.rel, tolerance.abs, ZERO_TOL) * SLACK
+    # Gold reaches for a prediction as a prediction reaches for gold; a rounding shows the decimals of the coarser side.
+    coarsest = None if isinstance(gold, int) else decimals
+    return (reach(gold, tolerance, coarsest) or 0.0) * SLACK
