@@ -2,7 +2,7 @@
 
 Types are kept (a tuple is no list, True is not 1). A list, dict, set or other mutable container is one object on both sides: each message
 contains the changed contents, so a change in place is visible on the other side. Other objects travel as numbers for which the other side
-has proxies (`program_proxies`). Python's own exceptions arrive as themselves, with their arguments.
+has proxies (`program_channel`). Python's own exceptions arrive as themselves, with their arguments.
 """
 
 import array

@@ -21,8 +21,7 @@ from evalsuite.sandbox.linux_layers import library_paths, parts_without
 from evalsuite.sandbox.rpc_client import KilledError, ReportedError, WorkerSession
 from evalsuite.sandbox.worker_sandbox import can_fork
 from evalsuite.sql import ENGINES, is_embedded, open_session
-from evalsuite.sql.execution import ResultCache, write_result
-from evalsuite.sql.query_worker import FINGERPRINT, GO, HEADER, PART, SKIP, STATEMENT, TIME_RATIO
+from evalsuite.sql.execution import FINGERPRINT, GO, HEADER, PART, SKIP, STATEMENT, TIME_RATIO, ResultCache, write_result
 from evalsuite.sql.result_csv import CsvFile
 from evalsuite.sql.session import Connection, Cost, QueryLimits, Session, Written, read_of
 from evalsuite.sql.statement import only_statement
@@ -75,7 +74,7 @@ class QueryPool:
         embedded = threading.Semaphore(self._jobs)
         try:
             if engines := {query.connection.engine for query in queries if is_embedded(query.connection)}:
-                self._start(["evalsuite.sql.query_worker", *sorted(engines & {"duckdb"})])
+                self._start(["evalsuite.sql.execution", *sorted(engines & {"duckdb"})])
             # A worker reads one database: queries of the same one are grouped.
             ordered = sorted(queries, key=lambda query: (is_embedded(query.connection), query.connection.name))
             killed: list[Query] = []
@@ -98,7 +97,7 @@ class QueryPool:
         times.
         """
         if pairs:
-            self._start(["evalsuite.sql.query_worker"])
+            self._start(["evalsuite.sql.execution"])
         try:
             for query, gold, place, evaluator in pairs:
                 try:
@@ -276,7 +275,7 @@ class QueryPool:
             "sandboxed": sandboxed,
             "limits": limits,
             "readable": {"queries": readable},
-            "serve": {"queries": "evalsuite.sql.query_worker:serve"},
+            "serve": {"queries": "evalsuite.sql.execution:serve"},
         }
         with signals_blocked(), self._lock:
             if self._closed:

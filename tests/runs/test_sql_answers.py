@@ -12,7 +12,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.sandbox.rpc_client import WorkerSession
-from evalsuite.sql.query_worker import GO, HEADER, PART
+from evalsuite.sql.execution import GO, HEADER, PART
 from tests.processes import side_by_side
 from tests.sql import postgres_server
 
