@@ -5,7 +5,6 @@ import gc
 import json
 import os
 import pickle
-import resource
 import signal
 import socket
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,9 @@ from evalsuite.core.runtime import collect_rarely
 from evalsuite.sandbox.framing import ANSWER, CALL, FORK, LOAD, LONGEST_ORDER, ORDER, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
 from evalsuite.sandbox.worker_sandbox import enter_sandbox, reduce_address_space
+
+with contextlib.suppress(ModuleNotFoundError):  # absent on Windows, where this process calls what a worker would
+    import resource
 
 # Pages of address space in use, and how much of the file is read.
 _TAKEN, _LONGEST_STATM = Path("/proc/self/statm"), 256
