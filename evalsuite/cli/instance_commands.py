@@ -16,8 +16,6 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, write_error
 from evalsuite.core.status import check_level, level_for, redact, redact_evidence
 from evalsuite.core.types import EVALUATORS, Rule
-from evalsuite.gold.layouts import read_gold
-from evalsuite.runs.history import one_run, submission_folder
 from evalsuite.runs.run_options import RunOptions
 
 if TYPE_CHECKING:
@@ -130,6 +128,7 @@ def _explain_instance(
     questions: Path | None,
 ) -> tuple[str, dict[str, Any]]:
     """Return (reveal level, why an instance is wrong, as data); its saved result counts, or it is scored now."""
+    from evalsuite.gold.layouts import read_gold
     from evalsuite.runs.rescoring import questions_of
     from evalsuite.runs.scoring import run
 
@@ -223,6 +222,8 @@ def bundle_command(
 
 def _named_run(command: str, instance_id: str, run: str | None, runs: Path, result_dir: Path | None) -> "RunEntry | None":
     """Return the named run, None if none is named. Raises `UsageError` without a submission, or for an unknown run."""
+    from evalsuite.runs.history import one_run
+
     if run is None and result_dir is None:
         hint = f"evalsuite {command} {instance_id} --run RUN, or --result_dir FOLDER"
         raise UsageError("no run and no submission given", hint=hint)
@@ -231,6 +232,7 @@ def _named_run(command: str, instance_id: str, run: str | None, runs: Path, resu
 
 def _sides_to_show(entry: "RunEntry | None", result_dir: Path | None, gold: Path | None, reveal: str | None) -> tuple[Path, Path]:
     """Return the submission and gold folders. Raises `UsageError` if one is gone, or gold's cells must not be shown."""
+    from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.paths import SPEC_PATTERN
     from evalsuite.runs.rescoring import place_of
 
@@ -372,6 +374,8 @@ def _sides_to_check(
     submission: Path | None, run_name: str | None, folders: Sequence[Path], rules: Rule | None, read: dict[str, Any]
 ) -> tuple[Path, Path, Rule | None, dict[str, Any]]:
     """Return (submission, gold, rules, options of reading), those of the named run if none are given. Raises `UsageError`."""
+    from evalsuite.runs.history import one_run, submission_folder
+
     if submission is not None and run_name is not None:
         raise UsageError("--run and --result_dir exclude each other", hint="a run knows its submission")
     if len(folders) > 1:
