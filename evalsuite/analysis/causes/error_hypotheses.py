@@ -353,6 +353,9 @@ def constant_factor(pairs: Sequence[Pair]) -> Fixed | None:
         if nearly(abs(factor), Decimal(1)):
             return None
         return Fixed(golds, "all numbers are off by one factor", f"gold's {_exact_rate(numbers, factor)}")
+    if len({p - g for g, p in numbers}) == 1:
+        # All numbers are off by one difference: no factor made that.
+        return None
     places = max(decimals(p.normalize()) for _, p in numbers)
     rate = _rate(numbers, Decimal("0.5").scaleb(-places))
     if rate is None:

@@ -171,7 +171,7 @@ def duplicated(a: Alignment) -> Iterator[Repaired]:
 
 def repeated_keys(a: Alignment) -> Iterator[Repaired]:
     """Extra rows that repeat a unique value of gold's first key column with other cells, as a join that matches several times."""
-    if a.missing or not a.extra or len(a.pairs) < a.gold.n_rows:
+    if a.missing or not a.extra or len(a.pairs) < a.gold.n_rows or a.gold.n_rows < 2:
         return
     for j, k in enumerate(a.partners):
         bag = a.columns.gold_bags[j]
@@ -219,7 +219,7 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
             f"{n_tied} with gold's last place, and {'other tied rows were taken' if rows[0] else 'there are more rows than gold has'}",
             where,
             puts_gold_in=bool(rows[0]),
-            chance=_chance_of_tie(a, j) ** len(rows[1]),
+            chance=min(1.0, _chance_of_ranking(a, j) * _chance_of_tie(a, j) ** len(rows[1])),
         )
 
 
@@ -232,6 +232,12 @@ def _chance_of_tie(a: Alignment, j: int) -> float:
         return 0.5
     n_steps = (max(numbers) - min(numbers)).scaleb(max(map(decimals, numbers))) + 1
     return max(1 / float(n_steps), 10.0 ** -len(numbers[-1].normalize().as_tuple().digits))
+
+
+def _chance_of_ranking(a: Alignment, j: int) -> float:
+    """Return how likely cells in random order rise or fall throughout: two of all their orders."""
+    bag = a.columns.gold_bags[j]
+    return min(1.0, 2 * exp(sum(lgamma(n + 1) for n in bag.values()) - lgamma(bag.total() + 1)))
 
 
 def _is_ranked_by(a: Alignment, j: int) -> bool:
@@ -414,20 +420,20 @@ def missing_rows(a: Alignment) -> Iterator[Repaired]:
         return
     rows, partner, n = rows_of(a.prediction), dict(a.pairs), len(a.missing)
     whole = with_rows(a.prediction, [rows[partner[row]] if row in partner else as_predicted(a, row) for row in range(a.gold.n_rows)])
-    says, where, name = _why_missing(a)
+    says, where, name, chance = _why_missing(a)
     if not says:
         kind = " at the end, as by a LIMIT" if a.missing[0] == len(a.pairs) and n > 1 else ""
         says = f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing{kind}"
-    yield Repaired(whole, says, where, puts_gold_in=True, name=name)
+    yield Repaired(whole, says, where, puts_gold_in=True, chance=chance, name=name)
 
 
-def _why_missing(a: Alignment) -> tuple[str, str, str]:
-    """Return (sentence, where, the name of a cause of its own) for the missing rows; empty if they have nothing in common."""
+def _why_missing(a: Alignment) -> tuple[str, str, str, float]:
+    """Return (sentence, where, the name of a cause of its own, chance) for the missing rows; empty if they have nothing in common."""
     n, there = len(a.missing), [g for g, _ in a.pairs]
     if (group := _null_group(a.columns.gold_keys, [a.gold.header[i] for i in a.needed], a.missing, there)) is not None:
-        return "one row of gold with a NULL key is missing: a group of NULL, or a total", group, "NULL group"
+        return "one row of gold with a NULL key is missing: a group of NULL, or a total", group, "NULL group", MOST_CHANCE
     if n < 2:
-        return "", "", ""
+        return "", "", "", 0.0
     found = predicate_of(a.gold, a.missing, there)
     if found is not None and found.chance < MOST_CHANCE:
         at = f"column {found.column + 1}"
@@ -436,17 +442,19 @@ def _why_missing(a: Alignment) -> tuple[str, str, str]:
                 f"{n} rows of gold are missing, all that fail one condition on its {at}: an extra filter",
                 f"{found.words} in each row that is present, and in none of them",
                 "",
+                found.chance,
             )
         where = f"{found.words} in each of them and in no row that is present"
         if found.words.endswith(" is NULL"):
-            return f"all {n} rows of gold whose {at} is NULL are missing, as by an inner join instead of a left one", where, "join lost"
+            says = f"all {n} rows of gold whose {at} is NULL are missing, as by an inner join instead of a left one"
+            return says, where, "join lost", found.chance
         what = ", the last ones: an extra filter or LIMIT" if a.missing[0] == len(a.pairs) else ": an extra filter"
-        return f"all {n} rows of gold that meet one condition on its {at} are missing{what}", where, ""
+        return f"all {n} rows of gold that meet one condition on its {at} are missing{what}", where, "", found.chance
     if (lone := _lone_keys(a.columns.gold_keys, a.missing, there)) is not None:
-        j, n_values, _ = lone
+        j, n_values, chance = lone
         says = f"all {n} rows of gold of {n_values} values of its column {a.needed[j] + 1} are missing, as by a join that lacks them"
-        return says, gold_header(a, j), "join lost"
-    return "", "", ""
+        return says, gold_header(a, j), "join lost", chance
+    return "", "", "", 0.0
 
 
 def _null_group(keys: Sequence[Sequence[Any]], header: Sequence[str], rows: Sequence[int], others: Sequence[int]) -> str | None:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from evalsuite.analysis.causes import ERROR_HYPOTHESES, general_sentence
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, truth
 from evalsuite.analysis.causes.table_alignment import Alignment
-from evalsuite.analysis.causes.values import DAY, Pair, cell, decimals, write_number
+from evalsuite.analysis.causes.values import DAY, Pair, cell, decimals, nearly, write_number
 from evalsuite.compare.messages import verdicts_only
 from evalsuite.compare.strict_columns import key
 from evalsuite.core.errors import FaultError
@@ -64,6 +64,11 @@ def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequen
         # A wrong boolean is always the other one: booleans count as inverted only if all of a column are wrong.
         some_right = hypothesis.name == "inverted" and n_wrong < sum(value is not None for value in column)
         return 1.0 if some_right else 0.5**n_wrong
+    if hypothesis.name == "fan-out":
+        # Any whole number is a multiple of 1.
+        pairs = [pair for pair in pairs if abs(pair.gold_number or 0) != 1]
+        if not pairs:
+            return 1.0
     if hypothesis.name == "value lost":
         # The loss is visible, whatever the value was.
         return 0.0
@@ -75,9 +80,7 @@ def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequen
     if hypothesis.name in _NULL_LAWS:
         # A fill value for NULL is a habit of the writer, however many NULLs there are; one or two are no proof.
         return max(min(chance, FITS), PROVED if n_wrong < MOST_OF_ANY else 0.0)
-    fewest = min(_n_digits(pair.predicted_number) for pair in pairs)
-    if hypothesis.name == "constant factor" and len(pairs) <= MOST_OF_ANY and fewest < _FEWEST_OF_FACTOR:
-        # A rate with rounding turns most small numbers into others.
+    if hypothesis.name == "constant factor" and _is_factor_of_small_numbers(pairs):
         return max(chance, PROVED)
     predicted = pairs[0].predicted_number if len(pairs) == 1 else None
     if predicted is not None and (hypothesis.name in _NEVER_OF_ONE or _n_digits(predicted) < FEWEST_DIGITS):
@@ -85,27 +88,38 @@ def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequen
     return chance
 
 
+def _is_factor_of_small_numbers(pairs: Sequence[Pair]) -> bool:
+    """Whether some of up to three numbers have few digits, or all of more without an exact factor: a rounded rate fits most."""
+    sizes = [_n_digits(pair.predicted_number) for pair in pairs]
+    if len(pairs) <= MOST_OF_ANY:
+        return min(sizes) < _FEWEST_OF_FACTOR
+    ratios = [Decimal(pair.predicted_number or 0) / (pair.gold_number or 1) for pair in pairs]
+    return max(sizes) < _FEWEST_OF_FACTOR and not all(nearly(ratio, ratios[0]) for ratio in ratios)
+
+
 def _is_gapless(pairs: Sequence[Pair]) -> bool:
     """Whether gold's values are numbers or days that cover at least half of their range."""
     names = {key(cell(pair.gold, native=pair.native)) for pair in pairs}
-    return len(names) == 1 or _share_by_steps(names) * len(names) > 0.5 * (len(names) - 1) / (len(names) + 1)
+    return len(names) == 1 or _share_by_steps(names) * len(names) > 0.499 * (len(names) - 1) / (len(names) + 1)
 
 
 def _n_digits(number: Decimal | None) -> int:
     return 0 if number is None else len(number.normalize().as_tuple().digits)
 
 
-def chance_of_rows(a: Alignment, *, without_key: bool = False) -> float:
+def chance_of_rows(a: Alignment, *, without_key: bool = False, of_list: bool = False) -> float:
     """Return how likely unrelated tables have as many equal cells in paired rows, 0 to 1.
 
     The product over the pairs of rows of min(1, n * s1 * s2 * ...): n is the larger number of rows, because a row could have met any of
     them,
     and s the share of unrelated values that equal the cell (`_share`). An answer without any value cannot match by accident. `without_key`
     leaves out the most informative column without wrong cells: tables that were grouped by the same key share it. Texts alone are never a
-    proof: they come from lists that both tables may know.
+    proof: they come from lists that both tables may know; `of_list` asks how likely such a list is (`_chance_of_list`).
     """
-    if _is_empty(a) or not a.pairs:
-        return FITS if _is_empty(a) else 1.0
+    if _is_empty(a):
+        return FITS
+    if not a.pairs:
+        return 1.0
     wrong = [set(rows) for rows in a.wrong]
     places = [j for j, k in enumerate(a.partners) if k is not None]
 
@@ -121,7 +135,8 @@ def chance_of_rows(a: Alignment, *, without_key: bool = False) -> float:
         keys = [j for j in places if not wrong[j] and len(a.columns.gold_bags[j]) == a.gold.n_rows]
         if keys:
             places.remove(min(keys, key=lambda j: chance([j], by_letters=True)))
-    return max(chance(places, by_letters=True), min(PROVED, chance(places, by_letters=False)))
+    most = _chance_of_list(a) if of_list else PROVED
+    return max(chance(places, by_letters=True), min(most, chance(places, by_letters=False)))
 
 
 def chance_of_columns(a: Alignment) -> float:
@@ -135,17 +150,35 @@ def chance_of_columns(a: Alignment) -> float:
                 ways = math.lgamma(counts.total() + 1) - sum(math.lgamma(n + 1) for n in counts.values())
                 # Gapless ranks, months or years are the same in all tables.
                 if shares.by_steps * len(counts) <= 0.5:
-                    logarithm += min(0.0, ways + sum(math.log(shares.of(row)) for row in range(a.gold.n_rows)))
+                    drawn = [shares.of(row) for row in range(a.gold.n_rows)]
+                    if len(counts) == len(drawn):
+                        # Values that occur once are drawn without being put back.
+                        drawn = [1 / max(1.0, 1 / share - i) for i, share in enumerate(sorted(drawn))]
+                    logarithm += min(0.0, ways + sum(map(math.log, drawn)))
         return math.exp(logarithm)
 
-    return max(chance(by_letters=True), min(PROVED, chance(by_letters=False)))
+    return max(chance(by_letters=True), min(_chance_of_list(a), chance(by_letters=False)))
+
+
+def _chance_of_list(a: Alignment) -> float:
+    """Return how likely both sides take their texts from one closed list, as weekdays are: 1 in n (n + 1) for n texts.
+
+    These chances add up to 1 over all sizes. Only words make a closed list, and at least two of them; for other texts it is `PROVED`.
+    """
+    n = 1
+    for j, k in enumerate(a.partners):
+        names = {key(cell) for cell in (*a.columns.gold[j].cells, *(() if k is None else a.columns.predicted[k].cells))}
+        texts = [name[1] for name in names if isinstance(name, tuple) and name[0] == "text"]
+        n = max(n, len(texts)) if all(map(str.isalpha, texts)) else n
+    return max(PROVED, 1 / (n * (n + 1))) if n > 1 else PROVED
 
 
 def chance_of_copies(a: Alignment) -> float:
     """Return how likely rows added at random are copies of gold's rows: see `chance_of_rows`."""
     golds = {a.gold_row(row): row for row in range(a.gold.n_rows)}
     columns = [_Shares(a, j, by_letters=False) for j, k in enumerate(a.partners) if k is not None]
-    rows = [golds[name] for p in a.extra if (name := a.predicted_row(p)) in golds]
+    # Copies of the same row say no more than one of them.
+    rows = {golds[name] for p in a.extra if (name := a.predicted_row(p)) in golds}
     return math.exp(sum(min(0.0, sum(math.log(shares.of(g)) for shares in columns) + math.log(len(golds))) for g in rows))
 
 
@@ -156,9 +189,14 @@ def chance_of_headers(a: Alignment) -> float:
 
 
 def _is_empty(a: Alignment) -> bool:
-    """Whether the answer has no value in a column in which gold has some."""
+    """Whether the answer has no value, and gold has one in each of the cells."""
     names = [name for k in a.partners if k is not None for name in a.columns.predicted_keys[k]]
-    return None not in a.partners and a.gold.n_rows > 0 and all(name is None for name in names)
+    golds = (name for keys in a.columns.gold_keys for name in keys)
+    return None not in a.partners and a.gold.n_rows > 0 and (not names or (not any(map(_has_value, names)) and all(map(_has_value, golds))))
+
+
+def _has_value(name: Any) -> bool:
+    return name is not None
 
 
 class _Shares:
@@ -320,7 +358,9 @@ class Cause:
         """Whether unrelated rows show it in at most 0.5 % of tries, values in 2.5 %; or unrelated answers, with all they share, in 0.1
         %.
         """
-        return self.chance <= (FITS if self.hypothesis is None else FITS_VALUES) or self.chance * self.in_common <= PROVED
+        if self.hypothesis is None:
+            return self.chance * self.in_common <= FITS
+        return self.chance <= FITS_VALUES or self.chance * self.in_common <= PROVED
 
     @property
     def standing(self) -> str:

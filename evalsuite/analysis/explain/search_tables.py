@@ -138,8 +138,8 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
         for repair in tried:
             for repaired in repair.repair(start):
                 name, gold_in = repaired.name or repair.name, repaired.puts_gold_in
-                chance = _chance(start, repaired, repair)
-                cause = Cause(name, repaired.says, repaired.where, puts_gold_in=gold_in, chance=chance)
+                chance, in_common = _chances(start, repaired, repair)
+                cause = Cause(name, repaired.says, repaired.where, puts_gold_in=gold_in, chance=chance, in_common=in_common)
                 if passes(repaired.table):
                     return [cause], repaired.table
                 if len(half_way) < MOST_ALTERNATIVES:
@@ -155,28 +155,25 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
     return None
 
 
-def _chance(a: Alignment, repaired: Repaired, cause: TableCause) -> float:
-    """Return how likely unrelated tables show as much.
-
-    A sentence about rows is true, so it is named even if it proves nothing, except for tables that have hardly a row in common.
-    """
+def _chances(a: Alignment, repaired: Repaired, cause: TableCause) -> tuple[float, float]:
+    """Return how likely unrelated tables share as many cells or show the finding, whichever is likelier; and the other one of the two."""
     if cause.phase == "file":
-        return min(repaired.chance, FITS)
+        return min(repaired.chance, FITS), 1.0
     if cause.name == "wrong grouping level":
         # Its rows are none of gold's: only the numbers can prove it.
-        return min(FITS, repaired.chance)
+        return repaired.chance, 1.0
     if cause.name == "rows scrambled":
         shared = chance_of_columns(a)
     else:
-        shared = chance_of_rows(any_order(a) if cause.name == "wrong order" else a)
-    if cause.name == "rows duplicated":
-        shared = max(shared, min(FITS, chance_of_copies(a)))
+        shared = chance_of_rows(any_order(a) if cause.name == "wrong order" else a, of_list=True)
+    finding = repaired.chance or (chance_of_copies(a) if cause.name == "rows duplicated" else 1.0)
     if cause.name == "missing column":
         shared *= chance_of_headers(a)
-    if repaired.where and shared <= MOST_CHANCE:
-        shared = min(FITS, shared)
+        # That a column is missing is visible.
+        shared = min(FITS, shared) if shared <= MOST_CHANCE else shared
     # Extra rows by themselves are not a cause.
-    return max(min(repaired.chance, FITS), shared, PROVED if cause.name == "extra rows" else 0.0)
+    shared = max(shared, PROVED) if cause.name == "extra rows" else shared
+    return (shared, 1.0) if finding == 1.0 else (max(shared, finding), min(shared, finding))
 
 
 def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
