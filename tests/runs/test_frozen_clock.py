@@ -133,7 +133,10 @@ def test_gold_check_says_which_gold_asks_the_time(pairs: Path, living: Path, cap
     for gold, name in (("gold.sql", "0"), ("gold", "q1")):
         words = ["gold", "check", gold, "--databases", ".", "--isolation", "none"]
         assert main(words) == 0
-        assert f"gold that depends on the current date: its verdicts change from day to day; --frozen-clock DAY fixes the date\n   {name}\n" in capsys.readouterr().out
+        assert (
+            f"gold that depends on the current date: its verdicts change from day to day; --frozen-clock DAY fixes the date\n   {name}\n"
+            in capsys.readouterr().out
+        )
         main([*words, "--json", "--no-save"])
         assert json.loads(capsys.readouterr().out)["by_the_day"] == [name]
         main([*words, "--frozen-clock", DAY])
