@@ -100,6 +100,18 @@ def _ways(exact: Sequence[Decimal], shown: Sequence[Decimal], unit: Unit) -> tup
     ratios = [(value / step, result / step) for value, result, step in zip(exact, shown, steps, strict=True)]
     if any(result != result.to_integral_value() for _, result in ratios):
         return None
+    names = ["rounded"] if all(abs(value - result) <= _HALF for value, result in ratios) else []
+    directed = _directed_ways(exact)
+    names += [name for name, way in directed.items() if all(value.to_integral_value(way) == result for value, result in ratios)]
+    if not names:
+        return None
+    if names != ["rounded"]:
+        return " or ".join(names), ""
+    return "rounded", _halves([(value, result) for value, result in ratios if abs(value - result) == _HALF])
+
+
+def _directed_ways(exact: Sequence[Decimal]) -> dict[str, str]:
+    """Return the ways of rounding in one direction by name, those that the signs of the numbers tell apart."""
     below, above = any(value < 0 for value in exact), any(value > 0 for value in exact)
     directed = {"cut off": ROUND_DOWN}
     if above or not below:
@@ -108,13 +120,7 @@ def _ways(exact: Sequence[Decimal], shown: Sequence[Decimal], unit: Unit) -> tup
         directed["rounded down"] = ROUND_FLOOR
     if below and above:
         directed["rounded away from zero"] = ROUND_UP
-    names = ["rounded"] if all(abs(value - result) <= _HALF for value, result in ratios) else []
-    names += [name for name, way in directed.items() if all(value.to_integral_value(way) == result for value, result in ratios)]
-    if not names:
-        return None
-    if names != ["rounded"]:
-        return " or ".join(names), ""
-    return "rounded", _halves([(value, result) for value, result in ratios if abs(value - result) == _HALF])
+    return directed
 
 
 def _halves(ties: Sequence[tuple[Decimal, Decimal]]) -> str:

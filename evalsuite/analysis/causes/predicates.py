@@ -189,15 +189,32 @@ def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Co
     """Yield the tightest conditions of each form on one column that all of `rows` meet."""
     import numpy as np
 
-    name, raw, codes = repr(column.name), column.raw, column.codes
-    values, firsts = np.unique(codes[rows], return_index=True)
-    # A list of values that are unique per row is not a condition.
-    if len(values) == 1 or 2 * len(values) <= min(len(rows), 2 * MOST_VALUES):
-        shown = _listed(raw[row] for row in rows[np.sort(firsts)])
-        words = f"{name} is {shown}" if len(values) == 1 else f"{name} is one of {shown}"
-        yield from _as_it_is(k, 1 if len(values) == 1 else len(values) + 1, np.isin(codes, values), shown and words)
+    values, firsts = np.unique(column.codes[rows], return_index=True)
+    yield from _value_lists(k, column, values, rows[np.sort(firsts)], len(rows))
     if column.null >= 0 and column.null not in values:
-        yield from _as_it_is(k, 2, codes != column.null, f"{name} is not NULL")
+        yield from _as_it_is(k, 2, column.codes != column.null, f"{column.name!r} is not NULL")
+    yield from _exclusions(k, column, values, others)
+    yield from _bounds(k, column, rows)
+    if column.null not in values:
+        yield from _text_conditions(k, column, rows)
+
+
+def _value_lists(k: int, column: _Column, values: Any, firsts: Any, n_rows: int) -> Iterator[_Condition]:
+    """Yield that the column is the value, or one of the few values, of n rows; `firsts` are the rows in which these values occur first."""
+    import numpy as np
+
+    # A list of values that are unique per row is not a condition.
+    if len(values) == 1 or 2 * len(values) <= min(n_rows, 2 * MOST_VALUES):
+        shown = _listed(column.raw[row] for row in firsts)
+        words = f"{column.name!r} is {shown}" if len(values) == 1 else f"{column.name!r} is one of {shown}"
+        yield from _as_it_is(k, 1 if len(values) == 1 else len(values) + 1, np.isin(column.codes, values), shown and words)
+
+
+def _exclusions(k: int, column: _Column, values: Any, others: Any) -> Iterator[_Condition]:
+    """Yield that the column is none of the few values that only the other rows have; if they are many, not one of the most frequent."""
+    import numpy as np
+
+    name, raw, codes = repr(column.name), column.raw, column.codes
     shut_out, first, counts = np.unique(codes[others], return_index=True, return_counts=True)
     absent = ~np.isin(shut_out, values) & (shut_out != column.null)
     if absent.sum() == 1 or 0 < 2 * absent.sum() <= min(counts[absent].sum(), 2 * MOST_VALUES):
@@ -208,9 +225,6 @@ def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Co
         for at in [int(at) for at in np.argsort(-counts) if absent[at]][:_EXCLUDED]:
             shown = _listed([raw[others[first[at]]]])
             yield from _as_it_is(k, 2, codes != shut_out[at], shown and f"{name} is not {shown}")
-    yield from _bounds(k, column, rows)
-    if column.null not in values:
-        yield from _text_conditions(k, column, rows)
 
 
 def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
@@ -259,18 +273,27 @@ def _text_conditions(k: int, column: _Column, rows: Any) -> Iterator[_Condition]
     in_words = column.dated or not all(text.strip()[:1].isdigit() for text in own)
     if len(own) < 2 or not in_words:
         return
-    name, least, most = repr(column.name), min(own), max(own)
-    n = next((i for i, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
-    turned = [text[::-1] for text in own]
-    low, high = min(turned), max(turned)
-    m = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
-    candidates: list[tuple[str, str, Callable[[str, str], bool]]] = [(least[:n], "begins with", str.startswith)] if n else []
-    candidates += [(low[:m][::-1], "ends with", str.endswith)] if m else []
-    words = [word for word in dict.fromkeys(own[0].split()) if all(word in text for text in own)]
-    candidates += [(word, "contains", str.__contains__) for word in words[:MOST_WORDS]]
-    for part, verb, test in candidates:
+    for part, verb, test in _shared_parts(own):
         meets = np.fromiter((test(text, part) for text in texts), dtype=bool, count=len(texts))
-        yield from _as_it_is(k, 3, meets, f"{name} {verb} {part!r}" if len(part) <= LONGEST else "")
+        yield from _as_it_is(k, 3, meets, f"{column.name!r} {verb} {part!r}" if len(part) <= LONGEST else "")
+
+
+def _shared_parts(texts: Sequence[str]) -> Iterator[tuple[str, str, Callable[[str, str], bool]]]:
+    """Yield (part, verb, test) of the beginning, the end and the words that all the texts share."""
+    if start := _shared_start(texts):
+        yield start, "begins with", str.startswith
+    if turned := _shared_start([text[::-1] for text in texts]):
+        yield turned[::-1], "ends with", str.endswith
+    words = [word for word in dict.fromkeys(texts[0].split()) if all(word in text for text in texts)]
+    for word in words[:MOST_WORDS]:
+        yield word, "contains", str.__contains__
+
+
+def _shared_start(texts: Sequence[str]) -> str:
+    """Return the longest text with which all of them begin."""
+    least, most = min(texts), max(texts)
+    n = next((i for i, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
+    return least[:n]
 
 
 def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:

@@ -35,7 +35,7 @@ from evalsuite.sandbox.fork_server import forking
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
-    from evalsuite.analysis.explain.query_proofs import Proof
+    from evalsuite.analysis.explain.query_proofs import Proof, QueryProofs
     from evalsuite.reports.record import Record
 
 
@@ -77,19 +77,18 @@ def explain_results(
 
     Raises what reading the folders raises, `UsageError` for an unknown id.
     """
+    results, limits = results or {}, limits or {}
     with ExitStack() as workers:
         # One fork server for the workers that read the submission and those that compare its answers; it imports while gold is read.
         fork_server = workers.enter_context(forking(result_dir, modules=WORKER_MODULES)) if isolation != "none" else None
         gold = known if known is not None else read_gold(gold_dir)
-        resolved = resolve_limits(gold.suite.limits, limits or {})
+        resolved = resolve_limits(gold.suite.limits, limits)
         # The search calls the scorer many times; its own call budget ends it long before this time limit.
         roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
         submission = read_submission_in_worker(result_dir, gold, resolved, mode=mode, isolation=isolation, fork_server=fork_server)
         tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
         judged = [task for task in tasks if is_batch(task)]
-        for task in judged:
-            name = task.instance.instance_id
-            yield name, _of_judge((results or {}).get(name))
+        yield from ((task.instance.instance_id, _of_judge(results.get(task.instance.instance_id))) for task in judged)
         order = _ORDERS[tuple(word for word in WHAT if word in what)]
         inodes = gold_inodes(gold.folder)
         pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order, fork_server=fork_server)
@@ -100,23 +99,28 @@ def explain_results(
         tasks = [task for task in tasks if task not in judged]
         if edits:
             # Gold from a query costs a query: a report, which explains many instances, uses what the run kept.
-            live = any(result.detail("gold_from") == "query" for result in (results or {}).values())
+            live = any(result.detail("gold_from") == "query" for result in results.values())
             tasks = list(queries.living_gold(tasks, live=live).tasks)
-        answers = queries.sql_answers(pool.results, None, inodes)
-        for result in answers.results(tasks):
-            evidence = result.details.get(_KEY)
-            # A result from elsewhere (missing, timed out) has only its status and reason.
-            plain = {"rules": None, "status": result.status, "reason": result.reason}
-            found = evidence if isinstance(evidence, dict) else plain
-            if edits and (not isinstance(evidence, dict) or evidence["rules"] is not None):
-                from evalsuite.analysis.explain.query_proofs import QueryProofs
+        answers, proofs = queries.sql_answers(pool.results, None, inodes), None
+        if edits:
+            from evalsuite.analysis.explain.query_proofs import QueryProofs
 
-                (task,) = (task for task in tasks if task.instance.instance_id == result.instance_id)
-                proofs = QueryProofs(queries, answers, inodes, isolation, fork_server)
-                found |= {"sql": shown} if (shown := proofs.both_queries(task)) else {}
-                if isinstance(evidence, dict):
-                    found = _with_proof(found, proofs.prove(task, evidence["rules"]))
-            yield result.instance_id, found
+            proofs = QueryProofs(queries, answers, inodes, isolation, fork_server)
+        for result in answers.results(tasks):
+            yield result.instance_id, _evidence_of(result, tasks, proofs)
+
+
+def _evidence_of(result: Result, tasks: Sequence[Task], proofs: "QueryProofs | None") -> Data:
+    """Return the evidence of a result; with `proofs`, also both queries and what edits of them show, unless the answer passes."""
+    evidence = result.details.get(_KEY)
+    # A result from elsewhere (missing, timed out) has only its status and reason.
+    plain = {"rules": None, "status": result.status, "reason": result.reason}
+    found = evidence if isinstance(evidence, dict) else plain
+    if proofs is None or (isinstance(evidence, dict) and evidence["rules"] is None):
+        return found
+    (task,) = (task for task in tasks if task.instance.instance_id == result.instance_id)
+    found |= {"sql": shown} if (shown := proofs.both_queries(task)) else {}
+    return _with_proof(found, proofs.prove(task, evidence["rules"])) if isinstance(evidence, dict) else found
 
 
 def _with_proof(evidence: Data, proof: "Proof | None") -> Data:

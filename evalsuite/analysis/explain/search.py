@@ -56,36 +56,53 @@ def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequen
 
     `column` are gold's values in the column of the pairs. The draws are deterministic: the same pairs have the same share.
     """
-    n_wrong, pairs = len(pairs), pairs[:MOST_PAIRS]
-    if hypothesis.name in _SHIFTS and _is_gapless(pairs):
-        # Consecutive ranks, years and days are all off by one together.
-        pairs = pairs[:1]
     if hypothesis.name in _TRUTH_LAWS:
-        # A wrong boolean is always the other one: booleans count as inverted only if all of a column are wrong.
-        some_right = hypothesis.name == "inverted" and n_wrong < sum(value is not None for value in column)
-        return 1.0 if some_right else 0.5**n_wrong
-    if hypothesis.name == "fan-out":
-        # Any whole number is a multiple of 1.
-        pairs = [pair for pair in pairs if abs(pair.gold_number or 0) != 1]
-        if not pairs:
-            return 1.0
+        return _chance_of_truth(hypothesis, len(pairs), column)
     if hypothesis.name == "value lost":
         # The loss is visible, whatever the value was.
         return 0.0
+    telling = _telling(hypothesis, pairs[:MOST_PAIRS])
+    if hypothesis.name == "fan-out" and not telling:
+        return 1.0
+    chance = _chance_under_any_name(hypothesis, telling, column)
+    if hypothesis.name in _NULL_LAWS:
+        # A fill value for NULL is a habit of the writer, however many NULLs there are; one or two are no proof.
+        return max(min(chance, FITS), PROVED if len(pairs) < MOST_OF_ANY else 0.0)
+    return max(chance, PROVED) if _is_never_proof(hypothesis, telling) else chance
+
+
+def _chance_of_truth(hypothesis: ErrorHypothesis, n_wrong: int, column: Sequence[Any]) -> float:
+    """Return the chance of n wrong booleans: a wrong one is always the other, so only a whole column counts as inverted."""
+    some_right = hypothesis.name == "inverted" and n_wrong < sum(value is not None for value in column)
+    return 1.0 if some_right else 0.5**n_wrong
+
+
+def _telling(hypothesis: ErrorHypothesis, pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """Return the pairs that say something about the hypothesis: the others fit whenever these do, or always."""
+    if hypothesis.name in _SHIFTS and _is_gapless(pairs):
+        # Consecutive ranks, years and days are all off by one together.
+        return pairs[:1]
+    if hypothesis.name == "fan-out":
+        # Any whole number is a multiple of 1.
+        return [pair for pair in pairs if abs(pair.gold_number or 0) != 1]
+    return pairs
+
+
+def _chance_under_any_name(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
+    """Return the share of tries in which the hypothesis fits; for few pairs, any hypothesis that would have been named instead."""
     chance = _chance([hypothesis], pairs, column)
     for family in (_NUMBER_LAWS, _TIME_LAWS):
         if chance <= FITS and len(pairs) <= MOST_OF_ANY and hypothesis.name in family:
-            # It would have been named by any other name too.
             chance = max(chance, _chance([one for one in ERROR_HYPOTHESES if one.name in family], pairs, column))
-    if hypothesis.name in _NULL_LAWS:
-        # A fill value for NULL is a habit of the writer, however many NULLs there are; one or two are no proof.
-        return max(min(chance, FITS), PROVED if n_wrong < MOST_OF_ANY else 0.0)
-    if hypothesis.name == "constant factor" and _is_factor_of_small_numbers(pairs):
-        return max(chance, PROVED)
-    predicted = pairs[0].predicted_number if len(pairs) == 1 else None
-    if predicted is not None and (hypothesis.name in _NEVER_OF_ONE or _n_digits(predicted) < FEWEST_DIGITS):
-        return max(chance, PROVED)
     return chance
+
+
+def _is_never_proof(hypothesis: ErrorHypothesis, pairs: Sequence[Pair]) -> bool:
+    """Whether numbers are too few or too small for a proof by this hypothesis, however rarely it fits others."""
+    if hypothesis.name == "constant factor" and _is_factor_of_small_numbers(pairs):
+        return True
+    predicted = pairs[0].predicted_number if len(pairs) == 1 else None
+    return predicted is not None and (hypothesis.name in _NEVER_OF_ONE or _n_digits(predicted) < FEWEST_DIGITS)
 
 
 def _is_factor_of_small_numbers(pairs: Sequence[Pair]) -> bool:
@@ -252,19 +269,24 @@ def _share_by_steps(names: Collection[Any]) -> float:
 def _chance(hypotheses: Sequence[ErrorHypothesis], pairs: Sequence[Pair], column: Sequence[Any]) -> float:
     """Return the share of tries in which any of the hypotheses fits, for the way of drawing that it fits more often."""
     random_ = random.Random(f"{hypotheses[0].name} {len(pairs)} {pairs[0].gold!r}")
-    shares, n_tries = [0.0], TRIES if len(pairs) <= MOST_OF_ANY else TRIES_OF_MANY
-    others = [[value for value in column if str(value) != str(pair.gold)] for pair in pairs]
+    n_tries = TRIES if len(pairs) <= MOST_OF_ANY else TRIES_OF_MANY
+    share, others = 0.0, [[value for value in column if str(value) != str(pair.gold)] for pair in pairs]
     if all(len(set(map(str, values))) >= FEWEST_VALUES for values in others):
-        shares.append(_share(hypotheses, pairs, ([random_.choice(values) for values in others] for _ in range(n_tries))))
+        share = _share(hypotheses, pairs, ([random_.choice(values) for values in others] for _ in range(n_tries)))
+    return max(share, _share_of_kind(hypotheses, pairs, n_tries, random_))
+
+
+def _share_of_kind(hypotheses: Sequence[ErrorHypothesis], pairs: Sequence[Pair], n_tries: int, random_: random.Random) -> float:
+    """Return the share of tries among generated values of the same kind, 0 if the pairs are neither all numbers nor all times."""
     numbers = [pair.gold_number for pair in pairs]
     if all(number is not None for number in numbers):
         kinds = [list(_of_its_kind(number, random_)) for number in numbers if number is not None]
-        shares.append(_share(hypotheses, pairs, _draws(kinds, pairs, n_tries, random_)))
-    elif all(isinstance(pair.gold, str) and _INSTANT.fullmatch(pair.gold) for pair in pairs):
+        return _share(hypotheses, pairs, _draws(kinds, pairs, n_tries, random_))
+    if all(isinstance(pair.gold, str) and _INSTANT.fullmatch(pair.gold) for pair in pairs):
         n_days = _NEAR if any(hypothesis.name in _TIME_LAWS for hypothesis in hypotheses) else _HALF_A_YEAR
         moments = [list(_moments(pair.gold, n_days, random_)) for pair in pairs]
-        shares.append(_share(hypotheses, pairs, ([random_.choice(kind) for kind in moments] for _ in range(n_tries))))
-    return max(shares)
+        return _share(hypotheses, pairs, ([random_.choice(kind) for kind in moments] for _ in range(n_tries)))
+    return 0.0
 
 
 def _moments(text: str, n_days: int, random_: random.Random) -> Iterator[str]:

@@ -1,11 +1,12 @@
 """Search the causes of wrong text answers: a number or a phrase of the answer, corrected in place."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, alphanumeric
@@ -40,6 +41,7 @@ class _Token:
 
 
 Tries = Iterator[tuple[list[Cause], str]]
+_Correction = TypeVar("_Correction")
 
 
 def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
@@ -137,32 +139,51 @@ class _Mended:
 def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
     """Correct every gold number by the same hypothesis, if all of them are required; numbers that are already right stay."""
     for hypothesis in _hypotheses(_NUMBER_LAWS):
-        mended = []
-        for i, token in enumerate(tokens):
-            # A number in gold's position is more likely to correspond to it than another similar one.
-            likely = numbers[i : i + 1] if len(tokens) == len(numbers) else []
-            golds = (*likely, *numbers)
-            fixed, gold = next(
-                ((f, number) for number in golds if (f := _fix_number(hypothesis, number, token.text)) is not None), (None, None)
-            )
-            if fixed is not None and gold is not None:
-                mended.append(_Mended(token, *fixed, Pair(plain(gold), _readings(hypothesis, token.text)[0])))
+        mended = _mended_by(hypothesis, numbers, tokens)
         if not mended:
             continue
-        if len(mended) > 1 and judge.passes(_with_mended(answer, mended)):
-            for one in tuple(mended):
-                rest = [other for other in mended if other is not one]
-                if rest and judge.passes(_with_mended(answer, rest)):
-                    mended = rest
+        mended = _needed(judge, mended, partial(_with_mended, answer))
         pairs = [one.pair for one in mended]
-        together = hypothesis.fix(pairs)
-        says = mended[0].says if len(mended) == 1 else together.says or hypothesis.says if together is not None else ""
-        if says:
+        if says := _sentence(hypothesis, mended, pairs):
             grouped = [cause for one in mended for cause in _grouped(hypothesis, one.token.text)]
             yield (
                 list(dict.fromkeys([Cause(hypothesis.name, says, hypothesis=hypothesis, pairs=pairs), *grouped])),
                 _with_mended(answer, mended),
             )
+
+
+def _mended_by(hypothesis: ErrorHypothesis, numbers: Sequence[Decimal], tokens: Sequence[_Token]) -> list[_Mended]:
+    """Return each number of the answer that the hypothesis turns into one of gold's."""
+    mended = []
+    for i, token in enumerate(tokens):
+        # A number in gold's position is more likely to correspond to it than another similar one.
+        likely = numbers[i : i + 1] if len(tokens) == len(numbers) else []
+        for gold in (*likely, *numbers):
+            fixed = _fix_number(hypothesis, gold, token.text)
+            if fixed is not None:
+                mended.append(_Mended(token, *fixed, Pair(plain(gold), _readings(hypothesis, token.text)[0])))
+                break
+    return mended
+
+
+def _sentence(hypothesis: ErrorHypothesis, mended: Sequence[_Mended], pairs: Sequence[Pair]) -> str:
+    """Return the sentence for all the corrected numbers, empty if the hypothesis does not hold for them together."""
+    if len(mended) == 1:
+        return mended[0].says
+    together = hypothesis.fix(pairs)
+    return together.says or hypothesis.says if together is not None else ""
+
+
+def _needed(judge: Judge, corrections: list[_Correction], corrected: Callable[[Sequence[_Correction]], str]) -> list[_Correction]:
+    """Return the corrections without those that the scorer does not need, if it accepts the answer with all of several."""
+    if len(corrections) < 2 or not judge.passes(corrected(corrections)):
+        return corrections
+    needed = corrections
+    for one in corrections:
+        rest = [other for other in needed if other is not one]
+        if rest and judge.passes(corrected(rest)):
+            needed = rest
+    return needed
 
 
 def _with_mended(answer: str, mended: Sequence[_Mended]) -> str:
@@ -222,31 +243,33 @@ def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     one_is_enough = judge.parameters.get("conj") != "and"
     found = list[tuple[str, str, Cause]]()
     for gold in texts:
-        bare = alphanumeric(gold)
-        for start, stop in _windows(answer, gold):
-            window = answer[start:stop]
-            if window.isascii() and gold.isascii() and alphanumeric(window) != bare:
-                continue
-            hypothesis, fixed = next(
-                ((hypothesis, f) for hypothesis in _hypotheses(_TEXT_LAWS) if (f := hypothesis.fix([Pair(gold, window)])) is not None),
-                (None, None),
-            )
-            if hypothesis is None or fixed is None:
-                continue
-            where = f"gold {show(gold)}, submitted {show(window)}"
-            cause = Cause(hypothesis.name, fixed.says or hypothesis.says, where, hypothesis=hypothesis, pairs=[Pair(gold, window)])
-            if one_is_enough:
-                yield [cause], answer[:start] + gold + answer[stop:]
-            found.append((window, gold, cause))
-            break
+        phrase = _wrong_phrase(answer, gold)
+        if phrase is None:
+            continue
+        start, stop, cause = phrase
+        if one_is_enough:
+            yield [cause], answer[:start] + gold + answer[stop:]
+        found.append((answer[start:stop], gold, cause))
     if len(found) <= one_is_enough:
         return
-    if len(found) > 1 and judge.passes(_with_phrases(answer, found)):
-        for one in tuple(found):
-            rest = [other for other in found if other is not one]
-            if rest and judge.passes(_with_phrases(answer, rest)):
-                found = rest
+    found = _needed(judge, found, partial(_with_phrases, answer))
     yield [cause for _, _, cause in found], _with_phrases(answer, found)
+
+
+def _wrong_phrase(answer: str, gold: str) -> tuple[int, int, Cause] | None:
+    """Return (start, end, cause) of the first phrase of the answer that equals gold but for one hypothesis."""
+    bare = alphanumeric(gold)
+    for start, stop in _windows(answer, gold):
+        window = answer[start:stop]
+        if window.isascii() and gold.isascii() and alphanumeric(window) != bare:
+            continue
+        pairs = [Pair(gold, window)]
+        for hypothesis in _hypotheses(_TEXT_LAWS):
+            fixed = hypothesis.fix(pairs)
+            if fixed is not None:
+                where = f"gold {show(gold)}, submitted {show(window)}"
+                return start, stop, Cause(hypothesis.name, fixed.says or hypothesis.says, where, hypothesis=hypothesis, pairs=pairs)
+    return None
 
 
 def _with_phrases(answer: str, found: Sequence[tuple[str, str, Cause]]) -> str:
