@@ -504,26 +504,35 @@ _MOST_OF_NUMBERS: Final = 0.005
 def total_rows(a: Alignment) -> Iterator[Repaired]:
     """Extra or missing rows that are sums, means or extremes of the other rows, by the keys that are not NULL in them."""
     if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
-        kept = sorted(p for _, p in a.pairs)
-        # A row that occurs twice is not a total of its copy.
-        if not {a.predicted_row(row) for row in kept}.isdisjoint(map(a.predicted_row, a.extra)):
-            return
-        found = _totals(a.prediction.header, a.prediction.columns, a.extra, kept, native=a.native)
-        if found is not None:
-            n = len(a.extra)
-            yield Repaired(
-                pick(a.prediction, kept), f"{n} extra row{'s' if n > 1 else ''} {found.says(n)}", found.where, chance=found.chance
-            )
+        yield from _extra_totals(a)
     elif a.missing and not a.extra and a.pairs and None not in a.partners:
-        if not {a.gold_row(row) for row, _ in a.pairs}.isdisjoint(map(a.gold_row, a.missing)):
-            return
-        header, columns = [a.gold.header[i] for i in a.needed], [a.gold.columns[i] for i in a.needed]
-        found = _totals(header, columns, a.missing, [g for g, _ in a.pairs], native=a.native)
-        if found is not None:
-            rows, partner, n = rows_of(a.prediction), dict(a.pairs), len(a.missing)
-            cells = [rows[partner[row]] if row in partner else as_predicted(a, row) for row in range(a.gold.n_rows)]
-            says = f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing: {'they' if n > 1 else 'it'} {found.says(n)}"
-            yield Repaired(with_rows(a.prediction, cells), says, found.where, puts_gold_in=True, chance=found.chance)
+        yield from _missing_totals(a)
+
+
+def _extra_totals(a: Alignment) -> Iterator[Repaired]:
+    """Totals that the answer has and gold has not."""
+    kept = sorted(p for _, p in a.pairs)
+    # A row that occurs twice is not a total of its copy.
+    if not {a.predicted_row(row) for row in kept}.isdisjoint(map(a.predicted_row, a.extra)):
+        return
+    found = _totals(a.prediction.header, a.prediction.columns, a.extra, kept, native=a.native)
+    if found is not None:
+        n = len(a.extra)
+        says = f"{n} extra row{'s' if n > 1 else ''} {found.says(n)}"
+        yield Repaired(pick(a.prediction, kept), says, found.where, chance=found.chance)
+
+
+def _missing_totals(a: Alignment) -> Iterator[Repaired]:
+    """Totals that gold has and the answer has not."""
+    if not {a.gold_row(row) for row, _ in a.pairs}.isdisjoint(map(a.gold_row, a.missing)):
+        return
+    header, columns = [a.gold.header[i] for i in a.needed], [a.gold.columns[i] for i in a.needed]
+    found = _totals(header, columns, a.missing, [g for g, _ in a.pairs], native=a.native)
+    if found is not None:
+        rows, partner, n = rows_of(a.prediction), dict(a.pairs), len(a.missing)
+        cells = [rows[partner[row]] if row in partner else as_predicted(a, row) for row in range(a.gold.n_rows)]
+        says = f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing: {'they' if n > 1 else 'it'} {found.says(n)}"
+        yield Repaired(with_rows(a.prediction, cells), says, found.where, puts_gold_in=True, chance=found.chance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -550,16 +559,7 @@ def _totals(
     if len(others) < 2 or len(rows) > MOST_TOTALS:
         return None
     numbers = [[number(value, native=native) for value in column] for column in columns]
-    numeric = [
-        k
-        for k, column in enumerate(columns)
-        if all(numbers[k][row] is not None or is_null(column[row], native=native) for row in (*others, *rows))
-        and any(numbers[k][row] is not None for row in others)
-    ]
-    # A year is both a number and a key.
-    repeated = [k for k in numeric if {numbers[k][row] for row in rows} <= {None, *(numbers[k][row] for row in others)}]
-    for keys_too in ([], repeated) if repeated else ([],):
-        measures = [k for k in numeric if k not in keys_too]
+    for measures in _measures(columns, numbers, rows, others, native=native):
         keys = [k for k in range(len(columns)) if k not in measures]
         groups = [_group(columns, keys, row, others, native=native) for row in rows]
         if measures and all(group is not None and len(group[1]) for group in groups):
@@ -569,6 +569,26 @@ def _totals(
             if found is not None:
                 return found
     return None
+
+
+def _measures(
+    columns: Sequence[Sequence[Any]],
+    numbers: Sequence[Sequence[Decimal | None]],
+    rows: Sequence[int],
+    others: Sequence[int],
+    *,
+    native: bool,
+) -> list[list[int]]:
+    """Return the columns that may be totalled: all with only numbers and NULL, then, if some may be keys, those that are none."""
+    numeric = [
+        k
+        for k, column in enumerate(columns)
+        if all(numbers[k][row] is not None or is_null(column[row], native=native) for row in (*others, *rows))
+        and any(numbers[k][row] is not None for row in others)
+    ]
+    # A year is both a number and a key.
+    repeated = [k for k in numeric if {numbers[k][row] for row in rows} <= {None, *(numbers[k][row] for row in others)}]
+    return [numeric, [k for k in numeric if k not in repeated]] if repeated else [numeric]
 
 
 def _in_places_of_totals(
@@ -635,18 +655,10 @@ def _verified(
         whole = [(value, values) for value, values in sides if value is not None and values]
         if len(whole) < len(rows) or max(len(values) for _, values in whole) < 2:
             continue
-        for name, together in _WAYS.items():
-            if name != "sum" and all_constant(values for _, values in whole):
-                continue
-            if all(nearly(value, together(values)) for value, values in whole):
-                words.append(f"{header[k]!r} is the {name}")
-                chance *= _chance(name, whole)
-            elif name == "sum" and all(abs(value - together(values)) <= _noise(values) for value, values in whole):
-                words.append(f"{header[k]!r} is the sum but for rounding")
-                chance *= _chance(name, whole) * max(len(values) + 1 for _, values in whole)
-            else:
-                continue
-            break
+        told = _aggregate(whole)
+        if told is not None:
+            words.append(f"{header[k]!r} is the {told[0]}")
+            chance *= told[1]
     # With many columns one of them fits by accident more easily.
     chance = max(_LEAST_CHANCE, chance * comb(len(measures), len(words)))
     in_places = all(left_open for left_open, _ in groups)
@@ -655,6 +667,18 @@ def _verified(
     of_all = all(len(group) == n_others for _, group in groups)
     over = "all other rows" if of_all else f"the other rows with the same {_names(header, keys)}, where NULL or a label means all"
     return _Totals(of_all, f"{', '.join(words)} over {over}", chance)
+
+
+def _aggregate(whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> tuple[str, float] | None:
+    """Return the way in which each number aggregates its group, and its chance; None if there is none."""
+    for name, together in _WAYS.items():
+        if name != "sum" and all_constant(values for _, values in whole):
+            continue
+        if all(nearly(value, together(values)) for value, values in whole):
+            return name, _chance(name, whole)
+        if name == "sum" and all(abs(value - together(values)) <= _noise(values) for value, values in whole):
+            return "sum but for rounding", _chance(name, whole) * max(len(values) + 1 for _, values in whole)
+    return None
 
 
 def all_constant(groups: Iterable[Sequence[Decimal]]) -> bool:
@@ -696,47 +720,67 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
     n_gold, n_own = a.gold.n_rows, a.prediction.n_rows
     if not n_gold or not n_own or n_gold == n_own:
         return
-    by = [(j, k) for j, k in enumerate(a.partners) if k is not None and set(a.columns.gold_bags[j]) == set(a.columns.predicted_bags[k])]
-    numbers = [(j, k) for j, k in enumerate(a.partners) if k is not None and (j, k) not in by]
+    by, numbers = _keys_and_numbers(a)
     golds, own = _groups(a.columns.gold_keys, [j for j, _ in by], n_gold), _groups(a.columns.predicted_keys, [k for _, k in by], n_own)
     fine, coarse = (own, golds) if n_own > n_gold else (golds, own)
-    if (
-        not numbers
-        or golds.keys() != own.keys()
-        or any(len(rows) > 1 for rows in coarse.values())
-        or not any(len(r) > 1 for r in fine.values())
-    ):
+    if not numbers or not _is_finer(fine, coarse):
         return
-    cells: dict[int, list[Any]] = {}
-    ways, chance = dict[str, None](), 1.0
-    for j, k in numbers:
-        sides = a.prediction.columns[k], a.gold.columns[a.needed[j]]
-        way = _way(sides if n_own > n_gold else sides[::-1], fine, coarse, native=a.native)
-        if way is None:
-            return
-        ways[way[0]] = None
-        cells[k] = way[1]
-        chance *= way[2]
+    found = _ways(a, numbers, fine, coarse)
     # A single number per group, or one of one digit, matches by accident.
-    if chance > MOST_CHANCE:
+    if found is None or found[2] > MOST_CHANCE:
         return
+    ways, cells, chance = found
     if not by and n_own < n_gold and not ways.keys() - {"maximum", "minimum"}:
         # The answer is one of gold's rows: "missing rows" is the simpler explanation.
         return
     where = f"by {', '.join(gold_header(a, j) for j, _ in by)}" if by else "all rows together"
     words = " and ".join(ways)
     if n_own > n_gold:
-        firsts = [rows[0] for rows in own.values()]
-        table = with_rows(a.prediction, [[column[row] for column in a.prediction.columns] for row in firsts])
-        table = replace(table, columns=tuple(cells.get(k, column) for k, column in enumerate(table.columns)))
-        if a.ordered:
-            order = [list(own).index(name) for name in golds]
-            table = replace(table, columns=tuple([column[at] for at in order] for column in table.columns))
         says = f"{n_own} rows instead of gold's {n_gold}: their {words} by group equals gold's, so they are grouped too finely"
-        yield Repaired(table, says, where, chance=chance)
+        yield Repaired(_one_row_per_group(a, cells, own, golds), says, where, chance=chance)
     else:
         says = f"{n_own} row{'s' if n_own > 1 else ''} instead of gold's {n_gold}: the {words} of gold's by group, grouped too coarsely"
         yield Repaired(replace(a.gold, name=a.prediction.name), says, where, puts_gold_in=True, chance=chance)
+
+
+def _keys_and_numbers(a: Alignment) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the pairs of a gold and a predicted column: (those with the same values, the others)."""
+    pairs = [(j, k) for j, k in enumerate(a.partners) if k is not None]
+    by = [(j, k) for j, k in pairs if set(a.columns.gold_bags[j]) == set(a.columns.predicted_bags[k])]
+    return by, [pair for pair in pairs if pair not in by]
+
+
+def _is_finer(fine: Groups, coarse: Groups) -> bool:
+    """Whether the groups are the same, of one row each in the coarser table and of several rows somewhere in the finer one."""
+    return fine.keys() == coarse.keys() and all(len(rows) <= 1 for rows in coarse.values()) and any(len(rows) > 1 for rows in fine.values())
+
+
+def _ways(
+    a: Alignment, numbers: Sequence[tuple[int, int]], fine: Groups, coarse: Groups
+) -> tuple[dict[str, None], dict[int, list[Any]], float] | None:
+    """Return (ways, the aggregated cells of each predicted column, chance); None if a number column is aggregated in no way."""
+    cells: dict[int, list[Any]] = {}
+    ways, chance = dict[str, None](), 1.0
+    for j, k in numbers:
+        sides = a.prediction.columns[k], a.gold.columns[a.needed[j]]
+        way = _way(sides if a.prediction.n_rows > a.gold.n_rows else sides[::-1], fine, coarse, native=a.native)
+        if way is None:
+            return None
+        ways[way[0]] = None
+        cells[k] = way[1]
+        chance *= way[2]
+    return ways, cells, chance
+
+
+def _one_row_per_group(a: Alignment, cells: dict[int, list[Any]], own: Groups, golds: Groups) -> Table:
+    """Return the prediction with the first row of each group and the aggregated cells in it, in gold's order if that counts."""
+    firsts = [rows[0] for rows in own.values()]
+    table = with_rows(a.prediction, [[column[row] for column in a.prediction.columns] for row in firsts])
+    table = replace(table, columns=tuple(cells.get(k, column) for k, column in enumerate(table.columns)))
+    if a.ordered:
+        order = [list(own).index(name) for name in golds]
+        table = replace(table, columns=tuple([column[at] for at in order] for column in table.columns))
+    return table
 
 
 def _groups(keys: Sequence[Sequence[Any]], by: Sequence[int], n_rows: int) -> Groups:
@@ -760,16 +804,28 @@ def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native
     for name, together in _TOGETHER.items():
         if name != "sum" and all_constant(values for _, values in several):
             continue
-        values = []
-        for group, rows in fine.items():
-            value = together([at for row in rows if (at := numbers[0][row]) is not None])
-            wanted = numbers[1][coarse[group][0]]
-            if wanted is None or not nearly(value, wanted):
-                break
-            values.append(write_number(value, sides[0][rows[0]]))
-        if len(values) == len(fine):
+        values = _aggregated(sides[0], numbers, together, fine, coarse)
+        if values is not None:
             return name, values, _grouping_chance(name, several)
     return None
+
+
+def _aggregated(
+    cells: Sequence[Any],
+    numbers: Sequence[Sequence[Decimal | None]],
+    together: Callable[[Sequence[Decimal]], Decimal],
+    fine: Groups,
+    coarse: Groups,
+) -> list[Any] | None:
+    """Return one value per fine group, written as the group's first cell; None if one is not the coarser column's."""
+    written = []
+    for group, rows in fine.items():
+        value = together([at for row in rows if (at := numbers[0][row]) is not None])
+        wanted = numbers[1][coarse[group][0]]
+        if wanted is None or not nearly(value, wanted):
+            return None
+        written.append(write_number(value, cells[rows[0]]))
+    return written
 
 
 def _grouping_chance(way: str, several: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
