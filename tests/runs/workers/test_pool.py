@@ -250,7 +250,8 @@ class DoomedLane(WorkerPair):
         reader, phase = self.workers["reader"], self.phases[0] if self.phases and len(tasks) > 3 else ""
         stopped = {"reading": reader, "ahead": self.judge}.get(phase)
         if stopped is not None:
-            os.kill(stopped.pid, signal.SIGSTOP)
+            with suppress(ProcessLookupError):
+                os.kill(stopped.pid, signal.SIGSTOP)
         WorkerPair.take(self, tasks, order)
         while phase == "ahead" and reader.alive and len(_peeked(reader)) < 3:
             pass
