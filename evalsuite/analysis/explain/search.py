@@ -42,6 +42,8 @@ _TWO_DAYS: Final = 2 * 24 * 3600
 # A single number of fewer digits is met by accident too often for a proof, and so is one of any digits by these hypotheses.
 FEWEST_DIGITS: Final = 5
 _FEWEST_OF_FACTOR: Final = 3
+# Fewer different rows than this prove no wrong combination of their cells.
+_FEWEST_SCRAMBLED: Final = 6
 _SHIFTS: Final = ("off by one", "off by one day")
 _NEVER_OF_ONE: Final = ("off by one", "unit", "fan-out")
 _NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding", "fan-out", "constant factor",
@@ -183,7 +185,9 @@ def chance_of_columns(a: Alignment) -> float:
                     logarithm += min(0.0, ways + sum(map(math.log, drawn)))
         return math.exp(logarithm)
 
-    return max(chance(by_letters=True), min(_chance_of_list(a), chance(by_letters=False)))
+    # Few rows of small columns can be combined in few ways only.
+    least = PROVED if len(set(map(a.gold_row, range(a.gold.n_rows)))) < _FEWEST_SCRAMBLED else 0.0
+    return max(least, chance(by_letters=True), min(_chance_of_list(a), chance(by_letters=False)))
 
 
 def _chance_of_list(a: Alignment) -> float:
@@ -343,8 +347,10 @@ def _of_its_kind(number: Decimal, random_: random.Random) -> Iterator[Decimal]:
     sign, digits, exponent = number.normalize().as_tuple() if not number.as_tuple().exponent else number.as_tuple()
     n = len(digits)
     lowest, beyond = 10 ** (n - 1), 10**n
-    values = range(lowest, beyond) if beyond - lowest <= TRIES else (random_.randrange(lowest, beyond) for _ in range(TRIES))
-    for value in values:
+    n_values = beyond - lowest
+    # One from each of as many equal parts: independent draws would miss a share of 2 % by half a percent.
+    drawn = (lowest + random_.randrange(n_values * i // TRIES, n_values * (i + 1) // TRIES) for i in range(TRIES))
+    for value in range(lowest, beyond) if n_values <= TRIES else drawn:
         yield (Decimal(value) * (-1 if sign else 1)).scaleb(int(exponent))
 
 
