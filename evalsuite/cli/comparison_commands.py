@@ -302,7 +302,7 @@ def leaderboard_command(
         opened.callback(memo.close)
         with ProgressBar(hidden=json_ or quiet) as progress:
             admit = order.admission if order is not None else None
-            entries = score_places(places, gold, settings, memo, metadata=about, anew=how.no_cache, admit=admit, progress=progress)
+            entries = score_places(places, gold, settings, memo, metadata=about, no_cache=how.no_cache, admit=admit, progress=progress)
         board = _rank(entries, memo, runs, notes=[*notes, *(admit.notes if admit is not None else ())], **shown)
         n_lost, built = _publish(board, entries, order)
     return _print_board(board, output or (), n_lost, built, json_=json_, quiet=quiet, allow_unscored=ranking.allow_unscored)

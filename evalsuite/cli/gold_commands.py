@@ -422,8 +422,8 @@ def _choice_notes(rules: str, found: "Mapping[str, Inferred]") -> Iterator[str]:
     if rules == "strict":
         yield "rules: strict by the examples (suite.yaml says so): official rules have no tolerance but 0.01 and let values change rows"
     for id_, one in found.items():
-        told = ", ".join(f"{key} {str(value).lower() if isinstance(value, bool) else value}" for key, value in one.parameters.items())
-        yield f"{id_}: {told} by {one.n_good} good and {one.n_bad} bad examples"
+        proposed = ", ".join(f"{key} {str(value).lower() if isinstance(value, bool) else value}" for key, value in one.parameters.items())
+        yield f"{id_}: {proposed} by {one.n_good} good and {one.n_bad} bad examples"
         yield from (f"{id_}: open: {text}" for text in one.open)
         yield from (f"{id_}: no parameters accept {name}" for name in one.refused_good)
         yield from (f"{id_}: no parameters refuse {name} and accept the good ones" for name in one.accepted_bad)

@@ -97,9 +97,9 @@ def connections_test(
     chosen = names or list(connections.entries)
     failed = 0
     for name in chosen:
-        works, said = _test_connection(connections, name, seconds, sql)
+        works, outcome = _test_connection(connections, name, seconds, sql)
         failed += not works
-        print(clean(f" {'✓' if works else '✗'} {name:<16} {said}"))
+        print(clean(f" {'✓' if works else '✗'} {name:<16} {outcome}"))
     if not chosen:
         print("no connections; docs/connections.md shows how to configure them")
         return EXIT_OK
@@ -273,8 +273,8 @@ def _try_model(settings: "Settings", model: str) -> dict[str, Any]:
     except FaultError as error:
         found["fault"] = describe(error.fault)
     wire = [{"address": one.address, "headers": dict(one.headers), "body": dict(one.body), "status": one.status} for one in exchanges]
-    said = [{"seconds": round(one.seconds, 3), "said": one.text[:_LONGEST]} for one in exchanges]
-    return found | asking.account.to_json() | {"exchanges": [sent | got for sent, got in zip(wire, said, strict=True)]}
+    replies = [{"seconds": round(one.seconds, 3), "said": one.text[:_LONGEST]} for one in exchanges]
+    return found | asking.account.to_json() | {"exchanges": [sent | got for sent, got in zip(wire, replies, strict=True)]}
 
 
 def _show_try(tried: dict[str, Any]) -> None:

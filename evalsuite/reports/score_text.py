@@ -125,9 +125,9 @@ def _rule_meanings(text: str) -> tuple[str, dict[str, str]]:
     """Return (the text before the rules, the text of each rule)."""
     notes, *parts = _RULE.split(text)
     rules: dict[str, str] = {}
-    for label, said in zip(parts[::2], parts[1::2], strict=True):
+    for label, meaning in zip(parts[::2], parts[1::2], strict=True):
         names = ("official", "strict") if " and " in label else (label.lower(),)
-        rules |= dict.fromkeys(names, said.strip())
+        rules |= dict.fromkeys(names, meaning.strip())
     return notes.strip(), rules
 
 

@@ -396,8 +396,8 @@ class _Pages:
     def __init__(self, site: Path, order: SiteOrder) -> None:
         self._site, self._order = site / SUBMISSIONS, order
         self._site.mkdir(exist_ok=True)
-        said = read_json(order.private / _MADE)
-        self._made: Mapping[str, Any] = said if isinstance(said, dict) else {}
+        saved = read_json(order.private / _MADE)
+        self._made: Mapping[str, Any] = saved if isinstance(saved, dict) else {}
         self._stamp = f"{__version__} {code_stamp()}"
         self._known: dict[str, str] = {}
         self.received: dict[str, str] = {}

@@ -38,11 +38,11 @@ _END, _ODD = b"E", b"O"
 _LONGEST_ORDER = 16
 
 
-def serve_streams(forms: Mapping[str, Any], judge: socket.socket, most: int) -> None:
+def serve_streams(payloads: Mapping[str, Any], judge: socket.socket, most: int) -> None:
     """Send what is not in the payloads: the blocks of unread tables at once, rows of digested ones on request."""
-    for table in unread_tables(forms):
+    for table in unread_tables(payloads):
         _send_table(table, judge, most)
-    digested = digested_tables(forms)
+    digested = digested_tables(payloads)
     while digested and (order := receive(judge, most=_LONGEST_ORDER)) not in (None, _DONE):
         assert order is not None
         send(judge, _rows(digested[int(order.removeprefix(_ROWS))], most))
@@ -157,15 +157,15 @@ def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_in
         _, copies, _, _ = socket.recv_fds(parent, len(COPY), 1)
         request = replace(request, private=str(descriptor_path(copies[0])))
     files = files_of(request, gold_inodes)
-    forms = read_prediction(request, files).forms
-    payload = encode_payloads(forms)
+    payloads = read_prediction(request, files).payloads
+    payload = encode_payloads(payloads)
     if len(payload) > most:
         fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
         payload = encode_payloads(dict.fromkeys(request.wanted, fault))
     parent.sendall(b"r")
     send(judge, payload)
     if len(payload) <= most:
-        serve_streams(forms, judge, most)
+        serve_streams(payloads, judge, most)
     # The tables that came in blocks have been read only now.
     send(judge, _json(files.digests()))
     for copy in copies:
@@ -205,9 +205,9 @@ def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: in
     if payload == FULL:
         return None
     read = partial(receive_table, reader, most=most)
-    forms = bound(decode_payloads(payload, read), lambda place: RemoteTable(reader, place, most))
-    result = second_stage(order)(task, Prediction(forms=forms))
-    if digested_tables(forms):
+    payloads = bound(decode_payloads(payload, read), lambda place: RemoteTable(reader, place, most))
+    result = second_stage(order)(task, Prediction(payloads=payloads))
+    if digested_tables(payloads):
         done(reader)
     return replace(result, digests=_digests(task, reader), seconds=time.monotonic() - started)
 

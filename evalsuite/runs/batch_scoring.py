@@ -51,7 +51,7 @@ class BatchExecutor:
         self._under_way = folder / JUDGE_BATCHES if folder is not None else None
         self._judge: Judge | None = None
 
-    def anew(self) -> "BatchExecutor":
+    def fresh(self) -> "BatchExecutor":
         """Return the same executor with nothing spent."""
         return BatchExecutor(self._others, self._gold, self._gold_inodes, invalid_as=self._invalid_as)
 
@@ -170,7 +170,7 @@ def _whole_batches(read: "Sequence[Read]") -> dict[str, PluginBatch]:
     """Return scorer name -> the values that a plugin's `run_batch` gives all its answers, in gold order; it runs at the first request."""
     found: dict[str, PluginBatch] = {}
     for task, prediction, _ in read:
-        text = prediction.forms.get("batch")
+        text = prediction.payloads.get("batch")
         for check in _checks(task):
             made = SCORERS.plugin_batch(check.scorer)
             if made is None or text is None or isinstance(text, Fault) or check.problems:

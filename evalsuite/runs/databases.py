@@ -317,7 +317,7 @@ class Databases:
         self._opened: list[QueryPool] = []
         self._place: TempDir | None = None
 
-    def living_gold(
+    def gold_queries(
         self,
         tasks: Sequence[Task],
         *,

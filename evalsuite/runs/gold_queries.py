@@ -189,7 +189,7 @@ class GoldQueryRunner:
     """Compute the query gold of tasks into `place`, a temporary folder of this run.
 
     Gold in `cache` or of a `resumed` run is reused if it was computed on the same `clock` (when one is frozen); new gold is added to
-    `cache`. `live` and `submitted` are those of `Databases.living_gold`.
+    `cache`. `live` and `submitted` are those of `Databases.gold_queries`.
     """
 
     def __init__(

@@ -314,20 +314,20 @@ def score_places(
     memo: DiskCache,
     *,
     metadata: Mapping[str, Mapping[str, str]] | None = None,
-    anew: bool = False,
+    no_cache: bool = False,
     progress: Progress | None = None,
     admit: Admit | None = None,
 ) -> list[Entry]:
     """Return one entry per place, in order.
 
     A submission is scored and saved as `run` does, unless a finished run under `settings.runs_folder` has its signature, errata and
-    submission hash; `anew` scores all. `metadata` by name is stored with new runs. A place that `admit` rejects has no entry.
+    submission hash; `no_cache` scores all. `metadata` by name is stored with new runs. A place that `admit` rejects has no entry.
 
     Raises what `run` raises, except for an unreadable submission: that is an entry with its fault.
     """
     about = metadata or {}
     submissions = [place for place in places if not place.is_run and not place.fault]
-    scoring = _Scoring(submissions, gold_dir, settings, memo, about, anew, admit) if submissions else None
+    scoring = _Scoring(submissions, gold_dir, settings, memo, about, no_cache, admit) if submissions else None
     entries = []
     with scoring.workers if scoring is not None else nullcontext():
         for place in places:
@@ -354,7 +354,7 @@ class _Scoring:
         settings: Settings,
         memo: DiskCache,
         metadata: Mapping[str, Mapping[str, str]],
-        anew: bool,
+        no_cache: bool,
         admit: Admit | None,
     ) -> None:
         self._gold_dir, self._settings, self._memo, self._metadata = gold_dir, settings, memo, metadata
@@ -380,7 +380,7 @@ class _Scoring:
         self.turned_away = frozenset(admit(hashes) if admit is not None else ())
         only = digest_of_ids(settings.only)
         self._keys = {name: key_of(line, corrected, own, only=only) for name, own in hashes.items() if name not in self.turned_away}
-        wanted = set() if anew or not facts["is_bundled"] else set(self._keys.values())
+        wanted = set() if no_cache or not facts["is_bundled"] else set(self._keys.values())
         self._scores: dict[Path, RunScores] = {}
         self._known = self._find_known(wanted, {name: chosen or default for name, default in facts["defaults"].items()})
         self._asked = set[str]()

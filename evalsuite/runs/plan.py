@@ -206,7 +206,7 @@ def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_serv
     databases = Databases(gold, result_dir, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache)
     with closing(databases):
         places: dict[str, Any] = {"cache": options.gold_cache, "resumed": options.resume}
-        living = databases.living_gold(wanted, as_of=options.as_of, live=options.live_gold, **places)
+        living = databases.gold_queries(wanted, as_of=options.as_of, live=options.live_gold, **places)
         yield Planned(
             options=replace(options, jobs=jobs),
             gold=gold,

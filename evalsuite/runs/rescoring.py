@@ -254,7 +254,7 @@ def rescore(
     own_limits = {**(entry.run.get("options", {}).get("limits") or {}), **options.limits}
     said, notes = entry.run.get("submission", {}), []
     layout, mode = entry.run.get("gold", {}).get("layout", "original"), entry.run.get("options", {}).get("mode")
-    handed_in = place_of(entry, said.get("folder"), submission, f"{METADATA_ARRAY}*" if layout == "original" else "*", "submission")
+    submission_folder = place_of(entry, said.get("folder"), submission, f"{METADATA_ARRAY}*" if layout == "original" else "*", "submission")
     gold_folder = place_of(entry, entry.run.get("gold", {}).get("folder"), gold, SPEC_PATTERN, "gold")
     spec = find_spec(gold_folder)
     if not as_it_lies:
@@ -262,12 +262,12 @@ def rescore(
     if said.get("hash"):
         read = read_gold(gold_folder, layout=layout)
         limits = resolve_limits(read.suite.limits, own_limits)
-        now = submission_hash(read_submission_in_worker(handed_in, read, limits, mode=mode, isolation=options.isolation))
-        _check_content(entry, "submission", handed_in, said["hash"], now)
+        now = submission_hash(read_submission_in_worker(submission_folder, read, limits, mode=mode, isolation=options.isolation))
+        _check_content(entry, "submission", submission_folder, said["hash"], now)
     else:
         notes.append("the run does not record the content of its submission: the current content was scored")
     before = entry.results()
-    done = run(handed_in, gold_folder, _options_again(entry, before, rules, options, own_limits), progress=progress)
+    done = run(submission_folder, gold_folder, _options_again(entry, before, rules, options, own_limits), progress=progress)
     return Rescored(
         run=done,
         changed=tuple(_changed(before, done.results)),

@@ -371,17 +371,17 @@ def root_of(tasks: Sequence[Task], results: Sequence[Result], gold: Mapping[str,
 def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str]]], contents: Mapping[str, str]) -> bytes:
     name, answer = task.instance.instance_id, task.answer
     checks = [[check.scorer, dict(check.parameters)] for check in task.instance.checks]
-    handed_in: list[object] = [] if answer is None else [answer.answer_type, answer.value]
+    answer_parts: list[object] = [] if answer is None else [answer.answer_type, answer.value]
     if answer is not None and answer.fault is None and answer.answer_type != "answer":
         for path in [answer.value] if isinstance(answer.value, str) else answer.value:
             # A path that is refused is never opened.
             with suppress(FaultError):
                 file = inside(name, path)
-                handed_in.append(result.digests.get(path) or contents.get(file))
+                answer_parts.append(result.digests.get(path) or contents.get(file))
     # A row that was read back has 1 instead of 1.0.
     numbers = [None if value is None else float(value) for value in (result.score, result.official, result.strict)]
     verdict = [result.status, *numbers, result.fault]
-    leaf = [name, _digest([checks, gold.get(name, [])]), _digest(handed_in), verdict]
+    leaf = [name, _digest([checks, gold.get(name, [])]), _digest(answer_parts), verdict]
     return _hash(b"\x00" + _as_leaf(leaf).encode("utf-8", "surrogatepass"))
 
 

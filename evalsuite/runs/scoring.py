@@ -179,10 +179,10 @@ def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int
     limit = task.limits["file_bytes"]
     files = AnswerFiles(task.submission_folder, task.instance.instance_id, task.limits, gold_inodes)
     try:
-        with files.open(name) as handed_in:
+        with files.open(name) as submitted:
             for gold in _gold_names(task):
                 with open_trusted(task.gold_folder / inside(task.instance.instance_id, gold), limit_bytes=limit) as file:
-                    if _size(file) == _size(handed_in) and _same_bytes(file, handed_in):
+                    if _size(file) == _size(submitted) and _same_bytes(file, submitted):
                         return gold
     except (FaultError, OSError):
         return ""
@@ -458,7 +458,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
     options, gold, tasks, folder = planned.options, planned.gold, planned.tasks, opened.folder
     files = planned.gold_files
     results = with_notes(tasks, scored, planned.gold_inodes, among=planned.living.tasks, gold_digests=files.digests)
-    corrections = correct(tasks, results, planned.errata, opened.batches.anew().results, rules=planned.rules)
+    corrections = correct(tasks, results, planned.errata, opened.batches.fresh().results, rules=planned.rules)
     read = read_of(tasks, {result.instance_id: result for result in results})
     contents = file_contents(planned.submission, known=read) if options.save else {}
     made = receipt(isolation=options.isolation, features=opened.pool.features, jobs=opened.pool.jobs, executor=options.executor)

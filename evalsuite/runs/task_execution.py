@@ -50,7 +50,7 @@ _GOLD_TABLES: dict[tuple[str, tuple[str, ...], str], Sequence[Table]] = {}
 class Prediction:
     """What a reader made of an answer: per payload (`text`, `table`, `tables`, `database`) a value, or the fault that prevented it."""
 
-    forms: Mapping[str, Any]
+    payloads: Mapping[str, Any]
     seconds: float = 0.0
 
 
@@ -67,8 +67,8 @@ def score_task(task: Task, gold_inodes: frozenset[Inode] = frozenset(), order: s
     request = read_request(task, table_names=table_names(task))
     files = files_of(request, gold_inodes)
     read = read_prediction(request, files)
-    forms = {name: _read(form) for name, form in read.forms.items()}
-    result = second_stage(order)(task, Prediction(forms=forms, seconds=read.seconds))
+    payloads = {name: _read(form) for name, form in read.payloads.items()}
+    result = second_stage(order)(task, Prediction(payloads=payloads, seconds=read.seconds))
     return replace(result, digests=files.digests()) if opens_files(task) else result
 
 
@@ -86,7 +86,7 @@ def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
         # It scores many variants of the answer: none of their official verdicts is the answer's.
         before = OFFICIAL_CALLBACK.set(None)
         try:
-            return found(task, replace(prediction, forms={name: as_values(form) for name, form in prediction.forms.items()}))
+            return found(task, replace(prediction, payloads={name: as_values(form) for name, form in prediction.payloads.items()}))
         finally:
             OFFICIAL_CALLBACK.reset(before)
 
@@ -110,10 +110,10 @@ def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
     from evalsuite.readers.load_answer import read_answer
 
     started = time.perf_counter()
-    forms: dict[str, Any] = {}
+    payloads: dict[str, Any] = {}
     for form in request.wanted:
         try:
-            forms[form] = read_answer(
+            payloads[form] = read_answer(
                 form,
                 answer_type=request.answer_type,
                 value=request.value,
@@ -125,14 +125,14 @@ def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
                 evaluator=request.evaluator,
             )
         except FaultError as error:
-            forms[form] = error.fault
+            payloads[form] = error.fault
         except (MemoryError, RecursionError):
-            forms[form] = Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")
+            payloads[form] = Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")
         except OSError as error:
             if error.errno not in OF_MACHINE:
                 raise
-            forms[form] = machine_fault(f"this machine cannot read the file: {reason_of(error)}")
-    return Prediction(forms=forms, seconds=time.perf_counter() - started)
+            payloads[form] = machine_fault(f"this machine cannot read the file: {reason_of(error)}")
+    return Prediction(payloads=payloads, seconds=time.perf_counter() - started)
 
 
 def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> Result:
@@ -142,17 +142,17 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> R
     """
     started = time.perf_counter()
     assert task.answer is not None
-    faults = [form for form in prediction.forms.values() if isinstance(form, Fault)]
-    if len(faults) == len(prediction.forms):
+    faults = [form for form in prediction.payloads.values() if isinstance(form, Fault)]
+    if len(faults) == len(prediction.payloads):
         if side_of(faults[0]) == "setup":
             return unjudged(task, faults[0], seconds=prediction.seconds)
         # A query that its engine stopped in time is as late as one whose worker had to be killed.
-        late: dict[str, Any] = {"status": "timeout"} if "query" in prediction.forms and faults[0].code == "TIMEOUT" else {}
+        late: dict[str, Any] = {"status": "timeout"} if "query" in prediction.payloads and faults[0].code == "TIMEOUT" else {}
         return faulty(task, faults[0], seconds=prediction.seconds, **late)
-    outcomes = [_run_check(task, check, prediction.forms, helper) for check in applicable(task.instance, task.answer)]
+    outcomes = [_run_check(task, check, prediction.payloads, helper) for check in applicable(task.instance, task.answer)]
     seconds = prediction.seconds + time.perf_counter() - started
     result = combine(task, outcomes, seconds=seconds)
-    table = prediction.forms.get("table")
+    table = prediction.payloads.get("table")
     return replace(result, details={**result.details, "n_columns": len(table.header)}) if isinstance(table, Table) else result
 
 
@@ -161,7 +161,7 @@ def _judge_official(task: Task, prediction: Prediction) -> Result:
         return judge(task, prediction)
 
 
-def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helper | None = None) -> Outcome:
+def _run_check(task: Task, check: Check, payloads: Mapping[str, Any], helper: Helper | None = None) -> Outcome:
     """Return one check's score; a fault of gold or of the scorer is part of the outcome."""
     blocked: frozenset[str] = frozenset().union(*(problem.blocks for problem in check.problems))
     problem = next((problem for problem in check.problems if problem.blocks), None)
@@ -170,7 +170,7 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
         return Outcome(check=check, score=score, fault=_as_fault(problem), side=FAULTS[problem.code].side)
     entry = SCORERS.load(check.scorer)
     outcome = partial(Outcome, check=check, from_query=check.computed is not None or entry.marker.reads == "query")
-    form = forms[entry.marker.reads]
+    form = payloads[entry.marker.reads]
     if (unread := _unread(form)) is not None:
         return outcome(score=Score(official=None, reason=describe(unread)), fault=unread, side="setup")
     if isinstance(form, Fault):

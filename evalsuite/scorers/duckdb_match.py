@@ -96,10 +96,10 @@ def _apart(
     """Yield the names, without case, of the tables whose digests do not decide both verdicts."""
     from evalsuite.compare.duckdb_fetchdf_compat import turns_into_floats
 
-    handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
+    submitted, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
     fitting = not list_problem(len(names), needed, ignore_orders)
     for index, name in enumerate(map(str.lower, names)):
-        mine, theirs = expected.get(name), handed_in.get(name)
+        mine, theirs = expected.get(name), submitted.get(name)
         if not (fitting and isinstance(mine, DigestedTable) and isinstance(theirs, DigestedTable)):
             yield name
             continue
@@ -136,8 +136,8 @@ def _score(
     if not names:
         return official
     report_official(official)
-    handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
-    mine = [handed_in.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
+    submitted, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
+    mine = [submitted.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
     theirs = [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]
     strict = judge_each(mine, theirs, terms, names=names, needed=needed, ignore_orders=ignore_orders, comparisons=seen)
     score = join(official, strict, up="view") if views and plain is not prediction else join_verdicts(official, strict)

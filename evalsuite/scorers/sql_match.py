@@ -49,10 +49,10 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     """
     predicted, expected = prediction
     rows = [list(zip(*table.columns, strict=True)) for table in expected]
-    handed_in = rows if predicted is expected else [list(zip(*table.columns, strict=True)) for table in predicted]
-    official = report_official(_official(predicted, expected, rows, handed_in, gold=gold, evaluator=evaluator))
-    strict = _strict(predicted, expected, [own == other for own, other in zip(rows, handed_in, strict=True)], gold)
-    details = {"soft_f1": round(soft_f1(rows[0], handed_in[0]), 6), "evaluator": evaluator, "database": database}
+    submitted = rows if predicted is expected else [list(zip(*table.columns, strict=True)) for table in predicted]
+    official = report_official(_official(predicted, expected, rows, submitted, gold=gold, evaluator=evaluator))
+    strict = _strict(predicted, expected, [own == other for own, other in zip(rows, submitted, strict=True)], gold)
+    details = {"soft_f1": round(soft_f1(rows[0], submitted[0]), 6), "evaluator": evaluator, "database": database}
     score = join_verdicts(official, strict)
     return Score(
         official=score.official,
@@ -65,11 +65,11 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
 
 
 def _official(
-    predicted: Sequence[Table], expected: Sequence[Table], rows: Sequence[Rows], handed_in: Sequence[Rows], *, gold: str, evaluator: Name
+    predicted: Sequence[Table], expected: Sequence[Table], rows: Sequence[Rows], submitted: Sequence[Rows], *, gold: str, evaluator: Name
 ) -> Score:
     """Return the evaluator's verdict, with the first database that decides it; each table comes with its rows."""
     ordered = evaluator == "test-suite" and "order by" in gold.lower()
-    for at, (own, others) in enumerate(zip(rows, handed_in, strict=True)):
+    for at, (own, others) in enumerate(zip(rows, submitted, strict=True)):
         is_equal = equal_as_bags(own, others, ordered=ordered) if evaluator == "test-suite" else equal_as_sets(own, others)
         if not is_equal:
             where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
@@ -79,10 +79,10 @@ def _official(
     return Score(official=1.0, reason=f"{how}: {count(expected[0].n_rows, 'row')}{on}")
 
 
-def _difference(gold: Table, predicted: Table, rows: Sequence[Any], handed_in: Sequence[Any], *, ordered: bool) -> str:
+def _difference(gold: Table, predicted: Table, rows: Sequence[Any], submitted: Sequence[Any], *, ordered: bool) -> str:
     if len(gold.header) != len(predicted.header):
         return f"{count(len(predicted.header), 'column')}, gold's query gives {len(gold.header)}"
-    own, others = set(rows), set(handed_in)
+    own, others = set(rows), set(submitted)
     if own != others:
         lost, extra = len(own - others), len(others - own)
         return (

@@ -377,9 +377,9 @@ def table_pairs(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rul
         pairs = [(p, g, i, getattr(g, "name", "")) for i, (p, g) in enumerate(zip(form, golds, strict=False))]
     else:
         names = list(parameters.get("condition_tabs") or gold)
-        handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (form, gold))
+        submitted, expected = ({name.lower(): table for name, table in side.items()} for side in (form, gold))
         golds, order = names, parameters.get("ignore_orders")
-        pairs = [(handed_in.get(name.lower()), expected.get(name.lower()), i, name) for i, name in enumerate(names)]
+        pairs = [(submitted.get(name.lower()), expected.get(name.lower()), i, name) for i, name in enumerate(names)]
     found = []
     for p, g, i, name in pairs:
         if isinstance(p, Table) and isinstance(g, Table):

@@ -563,9 +563,9 @@ def _totals(
         keys = [k for k in range(len(columns)) if k not in measures]
         groups = [_group(columns, keys, row, others, native=native) for row in rows]
         if measures and all(group is not None and len(group[1]) for group in groups):
-            told = [group for group in groups if group is not None]
-            found = _verified(header, numbers, (measures, keys), rows, told, len(others))
-            found = found or _in_places_of_totals(header, columns, keys, rows, told, others)
+            complete = [group for group in groups if group is not None]
+            found = _verified(header, numbers, (measures, keys), rows, complete, len(others))
+            found = found or _in_places_of_totals(header, columns, keys, rows, complete, others)
             if found is not None:
                 return found
     return None
@@ -655,10 +655,10 @@ def _verified(
         whole = [(value, values) for value, values in sides if value is not None and values]
         if len(whole) < len(rows) or max(len(values) for _, values in whole) < 2:
             continue
-        told = _aggregate(whole)
-        if told is not None:
-            words.append(f"{header[k]!r} is the {told[0]}")
-            chance *= told[1]
+        aggregate = _aggregate(whole)
+        if aggregate is not None:
+            words.append(f"{header[k]!r} is the {aggregate[0]}")
+            chance *= aggregate[1]
     # With many columns one of them fits by accident more easily.
     chance = max(_LEAST_CHANCE, chance * comb(len(measures), len(words)))
     in_places = all(left_open for left_open, _ in groups)

@@ -60,8 +60,8 @@ def _tables(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule, m
         return {**best, "n_golds": n_golds}
     tables = [table_difference(pair, rules, most_rows=most_rows) for pair in pairs]
     names = parameters.get("condition_tabs") or parameters["gold"]
-    handed_in = {name.lower() for name, table in form.items() if isinstance(table, Table)} if reads == "database" else set()
-    missing = [name for name in names if name.lower() not in handed_in] if reads == "database" else []
+    submitted = {name.lower() for name, table in form.items() if isinstance(table, Table)} if reads == "database" else set()
+    missing = [name for name in names if name.lower() not in submitted] if reads == "database" else []
     counts = {"gold": len(names), "predicted": len(form)}
     return {"kind": "tables", "tables": tables, "n_tables": counts, "missing": missing}
 

@@ -100,7 +100,7 @@ def explain_results(
         if edits:
             # Gold from a query costs a query: a report, which explains many instances, uses what the run kept.
             live = any(result.detail("gold_from") == "query" for result in results.values())
-            tasks = list(queries.living_gold(tasks, live=live).tasks)
+            tasks = list(queries.gold_queries(tasks, live=live).tasks)
         answers, proofs = queries.sql_answers(pool.results, None, inodes), None
         if edits:
             from evalsuite.analysis.explain.query_proofs import QueryProofs
@@ -173,7 +173,7 @@ def _evidence_of_task(task: Task, prediction: Prediction, result: Result, rules:
     checks = [check for check in applicable(task.instance, task.answer) if not any(problem.blocks for problem in check.problems)]
     for check in sorted(checks, key=lambda check: check.scorer != result.scorer):
         entry = SCORERS.load(check.scorer)
-        form = prediction.forms.get(entry.marker.reads)
+        form = prediction.payloads.get(entry.marker.reads)
         try:
             parameters = usable_parameters(task, check, entry)
         except FaultError:
@@ -219,13 +219,13 @@ def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: 
         return
     gold, value = check.parameters["gold"], task.answer.value
     golds = [gold] if isinstance(gold, str) else list(gold)
-    handed_in = [value] if isinstance(value, str) else list(value)
+    submitted_names = [value] if isinstance(value, str) else list(value)
     for i, pair in enumerate(table_pairs(form, parameters, reads, rules)):
         if reads == "table" and len(golds) > 1:
             # One statement is enough: names alone do not show which gold was the closest.
             i = next((k for k, name in enumerate(golds) if name == pair.gold.name), i)
         gold_file = _place(task.gold_folder, task, golds[i if reads != "database" else 0])
-        prediction_file = _place(task.submission_folder, task, handed_in[i if reads == "tables" else 0])
+        prediction_file = _place(task.submission_folder, task, submitted_names[i if reads == "tables" else 0])
         yield table_sql(pair, gold=gold_file, prediction=prediction_file, rules=rules)
 
 

@@ -49,7 +49,7 @@ def collect_likeness(task: Task, prediction: Prediction) -> Result:
     assert task.answer is not None
     check = applicable(task.instance, task.answer)[0]
     entry = SCORERS.load(check.scorer)
-    form = prediction.forms.get(entry.marker.reads)
+    form = prediction.payloads.get(entry.marker.reads)
     room = 1.0
     if isinstance(form, Table | list | tuple):
         try:

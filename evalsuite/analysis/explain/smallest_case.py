@@ -528,7 +528,7 @@ def collect_smallest_case(task: Task, prediction: Prediction) -> Result:
     checks = [check for check in applicable(task.instance, task.answer) if not any(p.blocks for p in check.problems)] if task.answer else []
     for check in sorted(checks, key=lambda check: check.scorer != result.scorer):
         entry = SCORERS.load(check.scorer)
-        form = prediction.forms.get(entry.marker.reads)
+        form = prediction.payloads.get(entry.marker.reads)
         if form is None or isinstance(form, Fault):
             continue
         try:
@@ -546,10 +546,10 @@ def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, A
     """Return the smallest case of one check as data; None if it cannot be reduced."""
     shrinker, reads = Shrinker(entry, target), entry.marker.reads
     found: Data = {"tables": [], "answer": None, "gold": None, "schema": None}
-    said = {key: value for key, value in check.parameters.items() if key in entry.parameters and key not in _READ}
+    kept = {key: value for key, value in check.parameters.items() if key in entry.parameters and key not in _READ}
     if reads in ("text", "number"):
         found["answer"], cut = shrink_text(str(form), parameters, shrinker)
-        said = cut
+        kept = cut
         sizes = [("words", len(str(form).split()), len(found["answer"].split()))]
     elif reads == "tree":
         found["answer"], found["gold"] = shrink_tree(form, parameters["gold"], parameters, shrinker)
@@ -561,17 +561,17 @@ def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, A
             return None
         case = shrink(whole, shrinker)
         found["tables"] = [[*key, _table_data(table)] for key, table in case.tables.items()]
-        said = {key: value for key, value in case.parameters.items() if key in said or key == "condition_cols"}
-        said |= {"gold": case.parameters["gold"]} if reads == "table" else {}
+        kept = {key: value for key, value in case.parameters.items() if key in kept or key == "condition_cols"}
+        kept |= {"gold": case.parameters["gold"]} if reads == "table" else {}
         sizes = [("rows", whole.n_rows, case.n_rows), ("columns", whole.n_columns, case.n_columns)]
         target = entry.score(case.form(), **case.scored())
     if not found["tables"]:
-        last = {**said, "gold": found["gold"], "schema": found["schema"]} if reads == "tree" else said
+        last = {**kept, "gold": found["gold"], "schema": found["schema"]} if reads == "tree" else kept
         target = entry.score(found["answer"], **{key: value for key, value in last.items() if key != "schema" or value is not None})
     notes = [f"the search ended after {shrinker.calls} calls: a smaller case may exist"] if shrinker.spent else []
     words = {"official": word(target.official), "strict": word(target.strict), "flip": target.flip.partition(":")[0]}
     reasons = {"reason": target.reason, "strict_reason": target.reason_for("strict")}
-    about = {"scorer": entry.name, "reads": reads, "parameters": dict(said), "sizes": sizes, "n_calls": shrinker.calls, "notes": notes}
+    about = {"scorer": entry.name, "reads": reads, "parameters": dict(kept), "sizes": sizes, "n_calls": shrinker.calls, "notes": notes}
     return {**found, **words, **reasons, **about}
 
 

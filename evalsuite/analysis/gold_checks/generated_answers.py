@@ -373,8 +373,8 @@ def small_changes(pair: TablePair, columns: Sequence[int], random_: random.Rando
             yield Edit(kind=kind, cells={k: {row: written}}, size=size_of(value, new))
     header = list(pair.gold.header)
     # A generated name, or one that occurs twice, has no meaning.
-    said = labels(header, header)
-    numeric = [k for k in dict.fromkeys(k for k, _, _ in cells) if said[k] is not None]
+    meanings = labels(header, header)
+    numeric = [k for k in dict.fromkeys(k for k, _, _ in cells) if meanings[k] is not None]
     if len(numeric) > 1:
         a, b = numeric[:2]
         header[a], header[b] = header[b], header[a]

@@ -454,7 +454,7 @@ def check_gold(
     with TempDir() as scratch, closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as sql:
         tasks = [_task(instance, None, gold, scratch, limits) for instance in gold.instances]
         by_the_day = [] if limits[CLOCK] else list(by_the_clock(tasks, sql.connections))
-        trials, untried = _trials(gold, sql.living_gold(tasks, submitted=False).tasks)
+        trials, untried = _trials(gold, sql.gold_queries(tasks, submitted=False).tasks)
         inodes = gold_inodes(gold.folder)
         with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes)) as pool:
             _submit(trials, sql.sql_answers(pool.results, None, inodes).results, gold, scratch, limits, progress)

@@ -476,7 +476,7 @@ def by_record(
 
 def collect_answer(task: Task, prediction: Prediction) -> Result:
     """Return a result whose details contain the digest and the words of an answer. Runs in a worker; gold is not opened."""
-    form = next((form for form in prediction.forms.values() if not isinstance(form, Fault)), None)
+    form = next((form for form in prediction.payloads.values() if not isinstance(form, Fault)), None)
     name = task.instance.instance_id
     bare = Result(instance_id=name, status="scored", score=None, official=None, strict=None, scorer=None, reason="", fault=None)
     if form is None:

@@ -501,8 +501,8 @@ class Admission:
 
     def __init__(self, rules: BoardRules, file: Path, now: datetime, *, teams: Mapping[str, str] | None = None) -> None:
         self._rules, self._file, self._now, self._teams = rules, file, now.astimezone(UTC), teams or {}
-        said = read_json(file)
-        known = said if isinstance(said, dict) else {}
+        saved = read_json(file)
+        known = saved if isinstance(saved, dict) else {}
         # Submission hash -> (when it was accepted, its team).
         self._taken = {str(key): (str(row[0]), str(row[1])) for key, row in known.items() if isinstance(row, list) and len(row) == 2}
         self.notes: list[str] = []

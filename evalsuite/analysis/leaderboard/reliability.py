@@ -312,7 +312,7 @@ def rater_of_run(entry: RunEntry) -> Rater:
     hidden = bool(entry.run.get("gold", {}).get("hidden"))
     for result in entry.results():
         if result.status == "missing":
-            silent[result.instance_id] = "not handed in"
+            silent[result.instance_id] = "missing"
         elif result.score is None:
             silent[result.instance_id] = "not judged"
         else:

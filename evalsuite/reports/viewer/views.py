@@ -186,7 +186,7 @@ def keep_label(record: "Record", instance_id: str, given: OwnLabel) -> None:
 
 
 def _in_file(path: Path) -> dict[str, OwnLabel]:
-    return {name: OwnLabel(*said) for name, said in written_labels(path).items()} if path.is_file() else {}
+    return {name: OwnLabel(*label) for name, label in written_labels(path).items()} if path.is_file() else {}
 
 
 async def label_of_request(request: "Request") -> OwnLabel:

@@ -60,9 +60,11 @@ class Question:
     def again(self, reply: Reply, why: str) -> tuple[Message, ...]:
         """Return the messages of a second request: the question, the unreadable reply, the problem, and the required form."""
         *before, last = self.messages
-        said = reply.text[:_LONGEST_REPLY].strip()
-        mark = hashlib.sha256(f"{last['content']}\0{said}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        quoted = f"Your first reply was:\n<reply {mark}>\n{said}\n</reply {mark}>\n" if said else "Your first reply was empty.\n"
+        first_reply = reply.text[:_LONGEST_REPLY].strip()
+        mark = hashlib.sha256(f"{last['content']}\0{first_reply}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        quoted = (
+            f"Your first reply was:\n<reply {mark}>\n{first_reply}\n</reply {mark}>\n" if first_reply else "Your first reply was empty.\n"
+        )
         required = f"It could not be read as a verdict: {why or 'it holds none'}. Reply with {self.wanted} alone."
         return *before, {**last, "content": f"{last['content']}\n\n{quoted}{required}"}
 

@@ -124,8 +124,11 @@ def probe(judge: Judge, *, cases: Sequence[Case] = CASES) -> Probe:
 
         def to(longer: Callable[[Case], str], shorter: Callable[[Case], str]) -> Callable[[Case], list[float | None]]:
             def values_of(case: Case) -> list[float | None]:
-                said = _preferred(judge, case.text, shorter(case), longer(case)), _preferred(judge, case.text, longer(case), shorter(case))
-                return [said[0], _minus(said[1])]
+                scores = (
+                    _preferred(judge, case.text, shorter(case), longer(case)),
+                    _preferred(judge, case.text, longer(case), shorter(case)),
+                )
+                return [scores[0], _minus(scores[1])]
 
             return values_of
 
@@ -167,7 +170,7 @@ def kept_probe(settings: Settings) -> dict[str, dict[str, float]]:
     """Return stored results of a judge's models, points by name; models that were never probed are left out."""
     known = _known(Path(settings.cache) / FILE) if settings.cache else {}
     by_model = {model: known.get(_name(replace(settings, model=model, models=()))) for model in settings.all_models}
-    return {model: {name: round(said[name]["points"], 1) for name in NAMES} for model, said in by_model.items() if said}
+    return {model: {name: round(scores[name]["points"], 1) for name in NAMES} for model, scores in by_model.items() if scores}
 
 
 def _known(path: Path) -> dict[str, Any]:
