@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.runtime import collect_rarely
-from evalsuite.sandbox.fork_server import ForkServer, forking, shared
+from evalsuite.sandbox.fork_server import ForkServer, fork_server_for, shared
 from tests.command_server import close_command_server, forked_fork_servers
 from tests.properties import load_profile
 
@@ -125,7 +125,7 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def session_fork_server() -> Iterator[ForkServer | None]:
     """One fork server for the whole test process."""
-    with forked_fork_servers(), forking() as server:
+    with forked_fork_servers(), fork_server_for() as server:
         yield server
 
 

@@ -552,10 +552,10 @@ def _start_fork_server(place: Place, saving: Saving) -> Iterator["ForkServer | N
     """Start the fork server of the command's runs while this process imports the rest."""
     from evalsuite.core.runtime import return_freed_memory
     from evalsuite.runs import WORKER_MODULES
-    from evalsuite.sandbox.fork_server import forking
+    from evalsuite.sandbox.fork_server import fork_server_for
 
     return_freed_memory()
-    with forking(Path(place.named_once()), modules=WORKER_MODULES) as fork_server:
+    with fork_server_for(Path(place.named_once()), modules=WORKER_MODULES) as fork_server:
         try:
             import evalsuite.reports.record
             import evalsuite.runs.scoring  # noqa: F401 - each function imports what it needs of them

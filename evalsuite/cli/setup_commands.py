@@ -112,8 +112,7 @@ def _test_connection(connections: "Connections", name: str, seconds: float, sql:
     from evalsuite.gold.checkout import with_login
     from evalsuite.sql import ENGINES, open_session
     from evalsuite.sql.execution import ask
-    from evalsuite.sql.session import QueryLimits
-    from evalsuite.sql.statement import only_statement
+    from evalsuite.sql.session import QueryLimits, only_statement
 
     try:
         connection = with_login(connections.get(name))

@@ -205,9 +205,9 @@ def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: in
     if payload == FULL:
         return None
     read = partial(receive_table, reader, most=most)
-    payloads = bound(decode_payloads(payload, read), lambda place: RemoteTable(reader, place, most))
-    result = second_stage(order)(task, Prediction(payloads=payloads))
-    if digested_tables(payloads):
+    forms = bound(decode_payloads(payload, read), lambda place: RemoteTable(reader, place, most))
+    result = second_stage(order)(task, Prediction(payloads=forms))
+    if digested_tables(forms):
         done(reader)
     return replace(result, digests=_digests(task, reader), seconds=time.monotonic() - started)
 
@@ -222,9 +222,9 @@ def _received(reader: socket.socket, most: int) -> bytes:
 def _digests(task: Task, reader: socket.socket) -> dict[str, str]:
     """Return the digest of each file that the reader read. Only well-formed entries of its message count."""
     assert task.answer is not None
-    told = json.loads(_received(reader, _MOST_DIGESTS))
+    digests = json.loads(_received(reader, _MOST_DIGESTS))
     named = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
-    return {path: str(told[path])[:_LONGEST_DIGEST] for path in named if path in told}
+    return {path: str(digests[path])[:_LONGEST_DIGEST] for path in named if path in digests}
 
 
 def serve_fused(parent: socket.socket, _: socket.socket | None, setup: Mapping[str, Any]) -> None:

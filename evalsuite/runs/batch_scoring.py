@@ -51,7 +51,7 @@ class BatchExecutor:
         self._under_way = folder / JUDGE_BATCHES if folder is not None else None
         self._judge: Judge | None = None
 
-    def fresh(self) -> "BatchExecutor":
+    def unspent(self) -> "BatchExecutor":
         """Return the same executor with nothing spent."""
         return BatchExecutor(self._others, self._gold, self._gold_inodes, invalid_as=self._invalid_as)
 
@@ -192,6 +192,6 @@ def _prepared_check(check: Check, instance: GoldInstance, *, judged: bool) -> Ch
         hint = "give each an instance of its own"
         return replace(check, problems=(*check.problems, Problem(code="BAD_SPEC", message=message, hint=hint, where=check.where)))
     if "question" in entry.parameters and "question" not in check.parameters:
-        said = next((instance.extra[key] for key in _QUESTION_KEYS if isinstance(instance.extra.get(key), str)), "")
-        return replace(check, parameters={**check.parameters, "question": said})
+        question = next((instance.extra[key] for key in _QUESTION_KEYS if isinstance(instance.extra.get(key), str)), "")
+        return replace(check, parameters={**check.parameters, "question": question})
     return check

@@ -65,14 +65,14 @@ def sum_up(results: Sequence[Result], applied: Iterable[Mapping[str, Any]], *, r
         if by_id.get(result.instance_id, result) is not None
     ]
     numbers = summarise(kept, rules=rules)
-    said = numbers.to_json()
+    summary = numbers.to_json()
     return {
         "n_gold": numbers.n_gold,
-        "n_judged": said["n_judged"],
+        "n_judged": summary["n_judged"],
         "n_right": numbers.n_right,
         "n_waived": sum(row is None for row in by_id.values()),
         "n_patched": sum(row is not None for row in by_id.values()),
-        **{key: said[key] for key in (*NUMBERS, "score_low", "score_high", "interval_95")},
+        **{key: summary[key] for key in (*NUMBERS, "score_low", "score_high", "interval_95")},
     }
 
 
@@ -238,7 +238,7 @@ def keep_labels(file: Path, run_folder: Path) -> None:
     """
     path = labels_beside(run_folder)
     kept = written_labels(path) if path.is_file() else {}
-    write_labels(path, kept | {name: said for name, said in written_labels(file).items() if said[0]})
+    write_labels(path, kept | {name: row for name, row in written_labels(file).items() if row[0]})
 
 
 def written_labels(path: Path) -> dict[str, tuple[str, str]]:
@@ -255,7 +255,7 @@ def write_labels(path: Path, labels: Mapping[str, tuple[str, str]]) -> None:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("instance_id", "label", "reason"))
-    rows.writerows((name, *said) for name, said in labels.items() if any(said))
+    rows.writerows((name, *row) for name, row in labels.items() if any(row))
     write_atomically(path, text.getvalue())
 
 
@@ -281,8 +281,8 @@ def human_difference(
     for a, b in pairs:
         if a.status in ZERO and b.status in ZERO:
             continue
-        said = [0.0 if one.status in ZERO else own.get(one.instance_id) for one, own in zip((a, b), labels, strict=True)]
-        left, right = said
+        scores = [0.0 if one.status in ZERO else own.get(one.instance_id) for one, own in zip((a, b), labels, strict=True)]
+        left, right = scores
         cases.append(((value(b) or 0.0) - (value(a) or 0.0), None if left is None or right is None else right - left))
     return _said(cases, n_all=len(pairs))
 

@@ -30,8 +30,7 @@ from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
-    from evalsuite.sql.execution import ResultCache
-    from evalsuite.sql.query_pool import Query, QueryOutcome, QueryPool
+    from evalsuite.sql.execution import Query, QueryOutcome, QueryPool, ResultCache
     from evalsuite.sql.session import Connection, Written
 
 
@@ -74,9 +73,9 @@ class SqlAnswers:
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """Yield one result per task as soon as it is known."""
-        asked = [task for task in tasks if has_query(task)]
+        queried = [task for task in tasks if has_query(task)]
         pairs = [task for task in tasks if is_pair(task)]
-        names = {task.instance.instance_id for task in (*asked, *pairs)}
+        names = {task.instance.instance_id for task in (*queried, *pairs)}
         plain = [task for task in tasks if task.instance.instance_id not in names]
         to_time: dict[str, Task] = {}
         for task in map(self.with_databases, pairs):
@@ -86,11 +85,11 @@ class SqlAnswers:
             else:
                 yield task
         right: list[Result] = []
-        if asked and self._tell is not None:
-            self._tell_cost(asked, self._tell)
-        for start in range(0, len(asked) or 1, _AT_ONCE):
+        if queried and self._tell is not None:
+            self._report_cost(queried, self._tell)
+        for start in range(0, len(queried) or 1, _AT_ONCE):
             ready: list[Task] = []
-            for done in self._executed(asked[start : start + _AT_ONCE]):
+            for done in self._executed(queried[start : start + _AT_ONCE]):
                 if isinstance(done, Task):
                     ready.append(done)
                 else:
@@ -105,19 +104,19 @@ class SqlAnswers:
         # When nothing else is running.
         yield from self._timed(right, to_time)
 
-    def _tell_cost(self, asked: Sequence[Task], tell: Callable[[str], None]) -> None:
+    def _report_cost(self, tasks: Sequence[Task], tell: Callable[[str], None]) -> None:
         """Report the bytes that paid queries will bill, from their dry runs, before the first one runs."""
         from evalsuite.sql import ENGINES
 
         billing = []
-        for task in asked:
+        for task in tasks:
             with contextlib.suppress(EvalsuiteError):
                 connection = connection_of(task, self._connections())
                 if connection is not None and ENGINES[connection.engine].bills:
                     billing.append(self.prepared(task))
         if queries := [query for query in billing if not isinstance(query, Result)]:
             self._estimated = self._queries().bytes_to_bill(queries)
-            most = int(asked[0].limits["billed_bytes"])
+            most = int(tasks[0].limits["billed_bytes"])
             many = "1 query" if len(queries) == 1 else f"{len(queries)} queries"
             tell(f"{many} will read {self._estimated:,} bytes by their dry runs; none may bill more than {most:,} (--max-bytes-billed)")
 
@@ -126,8 +125,8 @@ class SqlAnswers:
         pairs = []
         for task in (tasks[result.instance_id] for result in right):
             assert task.answer is not None
-            asked = applicable(task.instance, task.answer)[0].parameters
-            pairs.append((str(task.answer.value), str(asked["gold"]), task.databases[0], str(asked.get("evaluator", "bird-ex"))))
+            parameters = applicable(task.instance, task.answer)[0].parameters
+            pairs.append((str(task.answer.value), str(parameters["gold"]), task.databases[0], str(parameters.get("evaluator", "bird-ex"))))
         for result, ratio in zip(right, self._queries().time_ratios(pairs) if pairs else (), strict=True):
             timed = {} if ratio is None else {"time_ratio": round(ratio, 4)}
             yield replace(result, details={**result.details, **timed})
@@ -170,12 +169,12 @@ class SqlAnswers:
         from evalsuite.sql.query_pairs import EVALUATORS, files_of
 
         assert task.answer is not None
-        asked = applicable(task.instance, task.answer)[0].parameters
-        folder, name = self._connections().databases, str(asked.get("database", ""))
+        parameters = applicable(task.instance, task.answer)[0].parameters
+        folder, name = self._connections().databases, str(parameters.get("database", ""))
         if folder is None:
             return skip_unscorable(task) or task
         try:
-            found = files_of(name, EVALUATORS[str(asked.get("evaluator", "bird-ex"))], folder)
+            found = files_of(name, EVALUATORS[str(parameters.get("evaluator", "bird-ex"))], folder)
         except FaultError as error:
             return unjudged(task, error.fault)
         if not found:
@@ -185,7 +184,7 @@ class SqlAnswers:
 
     def prepared(self, task: Task) -> "Query | Result":
         """Return the query of an answer as it will run, or the result of one that cannot run."""
-        from evalsuite.sql.query_pool import Query
+        from evalsuite.sql.execution import Query
         from evalsuite.sql.session import QueryLimits
 
         assert task.answer is not None
@@ -228,8 +227,8 @@ class SqlAnswers:
         if answered is None or isinstance(answered.outcome, Fault):
             return result
         written, connection = answered.outcome, answered.query.connection
-        said = {"connection": connection.name, "engine": connection.engine, "rows": written.cost.rows, "columns": len(written.header)}
-        return replace(result, details={**result.details, "sql": said}, seconds=result.seconds + answered.seconds)
+        cost = {"connection": connection.name, "engine": connection.engine, "rows": written.cost.rows, "columns": len(written.header)}
+        return replace(result, details={**result.details, "sql": cost}, seconds=result.seconds + answered.seconds)
 
 
 def connection_of(task: Task, connections: "Connections") -> "Connection | None":
@@ -267,14 +266,14 @@ def _database_of(instance: GoldInstance, check: Check, connections: "Connections
     from evalsuite.sql.query_pairs import EVALUATORS, files_of
     from evalsuite.sql.session import read_of
 
-    asked = check.parameters
+    parameters = check.parameters
     if asks_pair([check]):
-        evaluator = str(asked.get("evaluator", "bird-ex"))
-        name = f"{asked['database']} ({evaluator})"
+        evaluator = str(parameters.get("evaluator", "bird-ex"))
+        name = f"{parameters['database']} ({evaluator})"
         if name in known or connections.databases is None:
             return name, []
-        return name, files_of(str(asked["database"]), EVALUATORS[evaluator], connections.databases)
-    connection = connections.of_instance(instance, asked if any(asked.get(key) for key in CONNECTION_PARAMETERS) else None)
+        return name, files_of(str(parameters["database"]), EVALUATORS[evaluator], connections.databases)
+    connection = connections.of_instance(instance, parameters if any(parameters.get(key) for key in CONNECTION_PARAMETERS) else None)
     if connection is None or connection.name in known or not is_embedded(connection):
         return "", []
     place = Path(connection.database)
@@ -375,11 +374,11 @@ class Databases:
 
     def stamps(self, tasks: Sequence[Task]) -> dict[str, str] | None:
         """Return the current `database_stamps` of the databases that answers query; None if no answer is a query."""
-        asked = [task.instance for task in tasks if task.answer is not None and (task.answer.is_query or asks_pair(task.instance.checks))]
-        if not asked:
+        queried = [task.instance for task in tasks if task.answer is not None and (task.answer.is_query or asks_pair(task.instance.checks))]
+        if not queried:
             return None
         try:
-            return database_stamps(asked, self.connections())
+            return database_stamps(queried, self.connections())
         except EvalsuiteError:
             # If connections cannot be read, no query runs, and each result has the reason.
             return {}
@@ -396,11 +395,11 @@ class Databases:
         from evalsuite.sql.query_pairs import EVALUATORS, files_of, state_of
 
         assert task.answer is not None
-        asked = applicable(task.instance, task.answer)[0].parameters
+        parameters = applicable(task.instance, task.answer)[0].parameters
         with suppress(EvalsuiteError, FaultError, OSError):
-            folder, evaluator = self.connections().databases, EVALUATORS[str(asked.get("evaluator", "bird-ex"))]
-            files = files_of(str(asked["database"]), evaluator, folder) if folder is not None else []
-            return state_of([str(task.answer.value), str(asked["gold"])], files, task.limits)
+            folder, evaluator = self.connections().databases, EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
+            files = files_of(str(parameters["database"]), evaluator, folder) if folder is not None else []
+            return state_of([str(task.answer.value), str(parameters["gold"])], files, task.limits)
         return None
 
     def connections(self) -> "Connections":
@@ -428,7 +427,7 @@ class Databases:
 
     def queries(self, cache: "ResultCache | None" = None) -> "QueryPool":
         """Return the statement runner: separate processes, under the limits of the run."""
-        from evalsuite.sql.query_pool import QueryPool
+        from evalsuite.sql.execution import QueryPool
         from evalsuite.sql.session import QueryLimits
 
         queries = QueryPool(

@@ -33,9 +33,9 @@ from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.instance_checks import opens_files, out_of_budget, skip_unscorable, unjudged
 from evalsuite.runs.run_options import signature
 from evalsuite.runs.worker_pool import Pool, open_pair
-from evalsuite.sandbox.budget import Budget, killed, size_of
 from evalsuite.sandbox.fork_server import ForkServer
 from evalsuite.sandbox.serialization import pack_results, pack_tasks, unpack_results, unpack_tasks
+from evalsuite.sandbox.time_limits import Budget, killed_fault, size_of
 from evalsuite.scorers import SCORERS
 
 
@@ -262,7 +262,7 @@ class DaskPool:
                 suspects += [chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]]
             else:
                 # Workers that dask's worker forks have limits and report their own death; this is another one.
-                yield chunk, killed("every dask worker that was given this answer, also alone")
+                yield chunk, killed_fault("every dask worker that was given this answer, also alone")
 
     def _submit(self, chunk: Sequence[Task], shared: Shared) -> Any:
         payload = pickle.dumps((shared, pack_tasks(chunk)))

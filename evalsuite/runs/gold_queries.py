@@ -28,7 +28,7 @@ from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
-    from evalsuite.sql.query_pool import Query, QueryOutcome, QueryPool
+    from evalsuite.sql.execution import Query, QueryOutcome, QueryPool
 
 
 # `{{as_of}}` is the bare day, `:as_of` the day as an SQL string; `x::as_of` is a cast.
@@ -146,8 +146,8 @@ class Frozen:
 
     def to_json(self) -> dict[str, Any]:
         """Return its entry in `run.json` and in the file next to the gold."""
-        said = {"hash": self.hash, "computed_at": self.computed_at, "sql_hash": self.sql_hash}
-        return said | ({"as_of": self.as_of} if self.as_of else {})
+        row = {"hash": self.hash, "computed_at": self.computed_at, "sql_hash": self.sql_hash}
+        return row | ({"as_of": self.as_of} if self.as_of else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +251,7 @@ class GoldQueryRunner:
         if connection is None:
             return _needs(check, f"{files[0].name} has no connection to run through")
         from evalsuite.readers.load_answer import read_gold_query
-        from evalsuite.sql.query_pool import Query
+        from evalsuite.sql.execution import Query
 
         names = []
         for path in files:
@@ -271,8 +271,8 @@ class GoldQueryRunner:
         for folder in self._known:
             file = folder / asked.query.place.name
             try:
-                said, data = json.loads(file.with_suffix(".json").read_text(encoding="utf-8")), file.read_bytes()
-                computed_at, then = str(said["computed_at"]), said["hash"]
+                row, data = json.loads(file.with_suffix(".json").read_text(encoding="utf-8")), file.read_bytes()
+                computed_at, then = str(row["computed_at"]), row["hash"]
             except (OSError, ValueError, TypeError, KeyError):
                 continue
             if then == _digest(data):

@@ -306,8 +306,8 @@ def remove(entries: Sequence[RunEntry], folders: Sequence[Path]) -> Iterator[str
 
 def _kind(entry: RunEntry) -> tuple[str, str]:
     """Return the key by which runs are attempts of one thing: suite, and model or else submission folder."""
-    said = entry.metadata.get("model_name") or entry.run.get("submission", {}).get("folder")
-    return entry.suite, str(said)
+    name = entry.metadata.get("model_name") or entry.run.get("submission", {}).get("folder")
+    return entry.suite, str(name)
 
 
 def _best(entries: Sequence[RunEntry]) -> Iterator[tuple[str, str]]:

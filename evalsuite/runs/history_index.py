@@ -96,13 +96,13 @@ def find_scored(root: Path, wanted: set[str], memo: DiskCache) -> dict[str, Path
         folder = root / name
         if (stamp := _stamp_of_run(folder)) is None:
             continue
-        said = known.get(str(place / name))
-        if said is None or said["stamp"] != stamp:
+        entry_key = known.get(str(place / name))
+        if entry_key is None or entry_key["stamp"] != stamp:
             entry = read_run(folder)
-            said = {"stamp": stamp, "key": run_key(_columns_of(entry, [])) if entry is not None else ""}
-            memo.put("run-key", str(place / name), said)
-        if said["key"] in wanted:
-            found[said["key"]] = folder
+            entry_key = {"stamp": stamp, "key": run_key(_columns_of(entry, [])) if entry is not None else ""}
+            memo.put("run-key", str(place / name), entry_key)
+        if entry_key["key"] in wanted:
+            found[entry_key["key"]] = folder
     return found
 
 
@@ -460,10 +460,10 @@ def _without_cut(connection: "DuckDBPyConnection", database: str, entries: Seque
     """Return the names of runs with as many results as they say; remove the results of the others."""
     counted = f"SELECT run, count(*) FROM {database}.results WHERE run IN (SELECT unnest(?)) GROUP BY run"
     found = dict(connection.execute(counted, [[entry.name for entry in entries]]).fetchall())
-    said = {entry.name: entry.run.get("summary", {}).get("n_gold") for entry in entries}
-    cut = [name for name, n in said.items() if n is not None and n != found.get(name, 0)]
+    n_gold = {entry.name: entry.run.get("summary", {}).get("n_gold") for entry in entries}
+    cut = [name for name, n in n_gold.items() if n is not None and n != found.get(name, 0)]
     connection.execute(f"DELETE FROM {database}.results WHERE run IN (SELECT unnest(?))", [cut])
-    return said.keys() - set(cut)
+    return n_gold.keys() - set(cut)
 
 
 def _add_fields(connection: "DuckDBPyConnection", database: str, runs: Sequence[str]) -> None:

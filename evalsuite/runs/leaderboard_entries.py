@@ -36,7 +36,7 @@ from evalsuite.runs.plan import default_rules, signature_word
 from evalsuite.runs.run_folder import RUN, STARTED, holds_run, is_submission
 from evalsuite.runs.run_options import signature
 from evalsuite.runs.submission_reader import SubmissionReader, read_unit_columns
-from evalsuite.sandbox.fork_server import ForkServer, forking
+from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
 from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.sandbox.worker_sandbox import can_fork
 from evalsuite.scorers import SCORERS
@@ -109,7 +109,7 @@ class Unpacker:
             with private_copy(copy, int(self._limits["archive_bytes"])) as place:
                 yield from stream_files(str(place), archive.name, self._limits)
             return
-        self._fork_server = self._fork_server or self._workers.enter_context(forking(archive.parent, modules=WORKER_MODULES))
+        self._fork_server = self._fork_server or self._workers.enter_context(fork_server_for(archive.parent, modules=WORKER_MODULES))
         n_bytes = os.fstat(copy.fileno()).st_size
         with RpcClient(readable=[], hostile=archive.parent, limits=self._limits, fork_server=self._fork_server) as calls:
             yield from calls.stream(_STREAM, "", archive.name, dict(self._limits), copy=copy, n_bytes=20 * n_bytes)
@@ -126,17 +126,17 @@ def _submission_in(folder: Path) -> Path:
     return inner[0] if alone else folder
 
 
-def _write(place: Path, told: Iterable[Any], limits: Mapping[str, int | float]) -> None:
+def _write(place: Path, messages: Iterable[Any], limits: Mapping[str, int | float]) -> None:
     """Write the reported files of an archive below a folder. The worker is not trusted, since an archive may control it."""
     contents, now, written = ArchiveChecks(limits), "", 0
     with ExitStack() as opened:
         file: IO[bytes] | None = None
-        for item in told:
+        for item in messages:
             match item:
                 case [str(name), str(text)] | (str(name), str(text)):
                     pass
                 case _:
-                    raise FaultError("WORKER_DIED", "the worker told no file")
+                    raise FaultError("WORKER_DIED", "the worker sent no file")
             if name != now or file is None:
                 contents.count()
                 contents.file(name)
@@ -146,7 +146,7 @@ def _write(place: Path, told: Iterable[Any], limits: Mapping[str, int | float]) 
             try:
                 piece = b64decode(text, validate=True)
             except Base64Error:
-                raise FaultError("WORKER_DIED", "the worker told no file") from None
+                raise FaultError("WORKER_DIED", "the worker sent no file") from None
             contents.hold(len(piece), name, so_far=written)
             written += file.write(piece)
 
@@ -479,9 +479,9 @@ class _Scoring:
         # Imported here: a leaderboard with nothing new to score is a third faster without.
         from evalsuite.runs.run_options import RunOptions
         from evalsuite.runs.scoring import run
-        from evalsuite.sandbox.fork_server import forking
+        from evalsuite.sandbox.fork_server import fork_server_for
 
-        self._fork_server = self._fork_server or self.workers.enter_context(forking(*self._folders, modules=WORKER_MODULES))
+        self._fork_server = self._fork_server or self.workers.enter_context(fork_server_for(*self._folders, modules=WORKER_MODULES))
         settings = {name: getattr(self._settings, name) for name in Settings.__slots__}
         how = RunOptions(**settings, **options)
         done = run(place.folder, self._gold_dir, how, progress=progress, fork_server=self._fork_server, judges=self._with_gold())
@@ -491,7 +491,7 @@ class _Scoring:
     def _with_gold(self) -> "ForkServer | None":
         """Return the fork server of judges with gold loaded, if several submissions will be scored in the sandbox: gold is read once."""
         from evalsuite.runs.task_execution import takes_big_tables
-        from evalsuite.sandbox.fork_server import forking
+        from evalsuite.sandbox.fork_server import fork_server_for
 
         if self._judges is None and self._n_new > 1 and self._settings.isolation != "none":
             gold = read_gold(self._gold_dir)
@@ -501,7 +501,7 @@ class _Scoring:
                 for check in instance.checks
                 if takes_big_tables(entry := SCORERS.load(check.scorer)) and check.computed is None and not check.problems
             ]
-            if (judges := self.workers.enter_context(forking(*self._folders, modules=WORKER_MODULES, is_shareable=False))) is None:
+            if (judges := self.workers.enter_context(fork_server_for(*self._folders, modules=WORKER_MODULES, is_shareable=False))) is None:
                 return None
             self._judges = judges
             names = {check.scorer for instance in gold.instances for check in instance.checks}

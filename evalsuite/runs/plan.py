@@ -27,9 +27,9 @@ from evalsuite.runs.gold_queries import ComputedGold, drifts
 from evalsuite.runs.instance_checks import asks_pair, modules_of, opens_files, scorer_modules, skip_unscorable
 from evalsuite.runs.run_options import RunOptions, signature
 from evalsuite.runs.submission_reader import read_submission_in_worker
-from evalsuite.sandbox.budget import Budget, answer_seconds, size_of
 from evalsuite.sandbox.fork_server import ForkServer
 from evalsuite.sandbox.machine_limits import check_limits, jobs_that_fit
+from evalsuite.sandbox.time_limits import Budget, answer_seconds, size_of
 from evalsuite.scorers import SCORERS
 
 
@@ -138,8 +138,8 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
         if problem.code != "NEEDS_CONNECTION" or task.answer is not None
     ]
     known = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
-    said = [f"{one.instance_id}: {text}" for one in results for text in one.detail("warnings") or () if text not in known]
-    return [*gold.notes, *submission.notes, *unknown, *problems, *said, *_columns_left_open(results)]
+    found = [f"{result.instance_id}: {text}" for result in results for text in result.detail("warnings") or () if text not in known]
+    return [*gold.notes, *submission.notes, *unknown, *problems, *found, *_columns_left_open(results)]
 
 
 def _columns_left_open(results: Sequence[Result]) -> Iterator[str]:

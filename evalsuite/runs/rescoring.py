@@ -151,9 +151,9 @@ def _woven(parts: Sequence[RunEntry], rows: Sequence[Sequence[Result]]) -> list[
     """Return the results in gold order; raises `UsageError` for an instance in two shards, or a shard without some of its results."""
     n_results = sum(map(len, rows))
     # First the counts of each run: a missing result makes the sum wrong, and the expected share of every other shard.
-    said = [entry.run["summary"].get("n_gold") for entry in parts]
+    n_gold = [entry.run["summary"].get("n_gold") for entry in parts]
     shares = [len(range(i, n_results, len(parts))) for i in range(len(parts))]
-    for entry, own, n in [*zip(parts, rows, said, strict=True), *zip(parts, rows, shares, strict=True)]:
+    for entry, own, n in [*zip(parts, rows, n_gold, strict=True), *zip(parts, rows, shares, strict=True)]:
         if n is not None and len(own) != n:
             message = f"{entry.folder} contains {len(own)} results, shard {_shard(entry)} has {n}"
             raise UsageError(message, hint="the file is damaged or half copied: copy it again, or run the shard again")
@@ -252,22 +252,22 @@ def rescore(
     """
     _check_version(entry, version)
     own_limits = {**(entry.run.get("options", {}).get("limits") or {}), **options.limits}
-    said, notes = entry.run.get("submission", {}), []
+    recorded, notes = entry.run.get("submission", {}), []
     layout, mode = entry.run.get("gold", {}).get("layout", "original"), entry.run.get("options", {}).get("mode")
-    submission_folder = place_of(entry, said.get("folder"), submission, f"{METADATA_ARRAY}*" if layout == "original" else "*", "submission")
+    submitted = place_of(entry, recorded.get("folder"), submission, f"{METADATA_ARRAY}*" if layout == "original" else "*", "submission")
     gold_folder = place_of(entry, entry.run.get("gold", {}).get("folder"), gold, SPEC_PATTERN, "gold")
     spec = find_spec(gold_folder)
     if not as_it_lies:
         _check_content(entry, "gold", gold_folder, entry.run.get("gold", {}).get("hash"), gold_hash(gold_folder, spec))
-    if said.get("hash"):
+    if recorded.get("hash"):
         read = read_gold(gold_folder, layout=layout)
         limits = resolve_limits(read.suite.limits, own_limits)
-        now = submission_hash(read_submission_in_worker(submission_folder, read, limits, mode=mode, isolation=options.isolation))
-        _check_content(entry, "submission", submission_folder, said["hash"], now)
+        now = submission_hash(read_submission_in_worker(submitted, read, limits, mode=mode, isolation=options.isolation))
+        _check_content(entry, "submission", submitted, recorded["hash"], now)
     else:
         notes.append("the run does not record the content of its submission: the current content was scored")
     before = entry.results()
-    done = run(submission_folder, gold_folder, _options_again(entry, before, rules, options, own_limits), progress=progress)
+    done = run(submitted, gold_folder, _options_again(entry, before, rules, options, own_limits), progress=progress)
     return Rescored(
         run=done,
         changed=tuple(_changed(before, done.results)),
@@ -322,21 +322,21 @@ def questions_of(entry: RunEntry, given: Path | None = None) -> Path | None:
 
     Raises `UsageError` if it is gone.
     """
-    said = entry.run.get("options", {}).get("questions")
-    return place_of(entry, said, given, "*", "questions") if said else given
+    recorded = entry.run.get("options", {}).get("questions")
+    return place_of(entry, recorded, given, "*", "questions") if recorded else given
 
 
-def place_of(entry: RunEntry, said: str | None, given: Path | None, pattern: str, side: str) -> Path:
+def place_of(entry: RunEntry, recorded: str | None, given: Path | None, pattern: str, side: str) -> Path:
     """Return a side's folder or file: the given one, else the recorded one, relative to here or to the folder of its history."""
     if given is not None:
         return given
     # A relative path was relative to where the run was started: the folder that contains `.evalsuite/runs/<run>`.
     starts = [Path(), *entry.folder.resolve().parents[2:3]]
-    places = [start / said for start in starts] if said else []
+    places = [start / recorded for start in starts] if recorded else []
     for place in places:
         if place.is_file() or (place.is_dir() and any(place.glob(pattern))):
             return place
-    raise UsageError(f"the {side} of {entry.name} is no longer in {said or 'a known folder'}", hint=f"say where it is: --{side} DIR")
+    raise UsageError(f"the {side} of {entry.name} is no longer in {recorded or 'a known folder'}", hint=f"say where it is: --{side} DIR")
 
 
 def _check_content(entry: RunEntry, side: str, folder: Path, then: str | None, now: str) -> None:

@@ -111,14 +111,14 @@ def details_form() -> Any:
     """Return the type of a line's `details`, as far as reports show them."""
     number, _, share = _numbers()
     kinds = {"flip": str, "reasons": dict[str, str], "notes": list[str], "warnings": list[str], "raw": number}
-    said = {
+    keys = {
         "status": Status,
         **dict.fromkeys(_SHARES, share),
         "reason": str,
         "fault": Literal[(None, *FAULTS)],
         "details": _form("Own", {}, kinds),
     }
-    beside = _form("Beside", said, {"strict_fault": _Late | None}, forbid_unknown_fields=True)
+    beside = _form("Beside", keys, {"strict_fault": _Late | None}, forbid_unknown_fields=True)
     return _form("Details", {}, {**kinds, "beside": _of(dict, str, beside)})
 
 
@@ -223,8 +223,8 @@ def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None 
                 continue
             if handle is None and file.is_file():
                 handle = stack.enter_context(file.open("rb"))
-                said = _sealed_digest(folder)
-                sealed = said is None or said == hashlib.file_digest(handle, "sha256").hexdigest()
+                seal = _sealed_digest(folder)
+                sealed = seal is None or seal == hashlib.file_digest(handle, "sha256").hexdigest()
             units = None
             if handle is not None and sealed:
                 rows = read(handle, file, result.instance_id) if read is not None else _columns_in(handle, file, result.instance_id)
@@ -427,29 +427,29 @@ def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
         # The whole text: the details are decoded later by others.
         line = line.decode()
     try:
-        said, text = _line_decoder()(line), None
+        row, text = _line_decoder()(line), None
     except RecursionError:
         raise ValueError("the line nests too deep") from None
     except msgspec.DecodeError:
         # A line that is not strict JSON: NaN, allowed in details only, or half of a surrogate pair, as in paths and texts.
-        said, text = _lenient_line(line)
-    if instance_id not in (None, said.instance_id):
+        row, text = _lenient_line(line)
+    if instance_id not in (None, row.instance_id):
         raise ValueError("the line belongs to another instance")
-    text = bytes(said.details) if text is None else text
+    text = bytes(row.details) if text is None else text
     return Result(
-        instance_id=instance_id or said.instance_id,
+        instance_id=instance_id or row.instance_id,
         # Interned: a hundred thousand results share few strings.
-        status=sys.intern(said.status),  # type: ignore[arg-type]
-        score=said.score,
-        official=said.official,
-        strict=said.strict,
-        scorer=None if said.scorer is None else sys.intern(said.scorer),
-        reason=_once(said.reason),
-        fault=None if said.fault is None else sys.intern(said.fault),
+        status=sys.intern(row.status),  # type: ignore[arg-type]
+        score=row.score,
+        official=row.official,
+        strict=row.strict,
+        scorer=None if row.scorer is None else sys.intern(row.scorer),
+        reason=_once(row.reason),
+        fault=None if row.fault is None else sys.intern(row.fault),
         details=_once(text) if isinstance(text, bytes) else text,  # type: ignore[arg-type]
-        seconds=said.seconds,
-        digests=said.digests or _NONE,
-        strict_fault=None if said.strict_fault is None else Fault(**said.strict_fault),
+        seconds=row.seconds,
+        digests=row.digests or _NONE,
+        strict_fault=None if row.strict_fault is None else Fault(**row.strict_fault),
     )
 
 

@@ -371,17 +371,17 @@ def root_of(tasks: Sequence[Task], results: Sequence[Result], gold: Mapping[str,
 def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str]]], contents: Mapping[str, str]) -> bytes:
     name, answer = task.instance.instance_id, task.answer
     checks = [[check.scorer, dict(check.parameters)] for check in task.instance.checks]
-    answer_parts: list[object] = [] if answer is None else [answer.answer_type, answer.value]
+    submitted: list[object] = [] if answer is None else [answer.answer_type, answer.value]
     if answer is not None and answer.fault is None and answer.answer_type != "answer":
         for path in [answer.value] if isinstance(answer.value, str) else answer.value:
             # A path that is refused is never opened.
             with suppress(FaultError):
                 file = inside(name, path)
-                answer_parts.append(result.digests.get(path) or contents.get(file))
+                submitted.append(result.digests.get(path) or contents.get(file))
     # A row that was read back has 1 instead of 1.0.
     numbers = [None if value is None else float(value) for value in (result.score, result.official, result.strict)]
     verdict = [result.status, *numbers, result.fault]
-    leaf = [name, _digest([checks, gold.get(name, [])]), _digest(answer_parts), verdict]
+    leaf = [name, _digest([checks, gold.get(name, [])]), _digest(submitted), verdict]
     return _hash(b"\x00" + _as_leaf(leaf).encode("utf-8", "surrogatepass"))
 
 
@@ -471,8 +471,8 @@ def sign_run(folder: Path, key: "Ed25519PrivateKey") -> None:
 
 def claimed_signer(folder: Path) -> str:
     """Return the public key that the run in a folder claims to be signed with, unverified; empty if there is none."""
-    said = read_json(folder / SIGNATURE)
-    return str(said.get("public_key", "")) if isinstance(said, dict) else ""
+    signature = read_json(folder / SIGNATURE)
+    return str(signature.get("public_key", "")) if isinstance(signature, dict) else ""
 
 
 def why_not_signed(folder: Path, key: "Ed25519PublicKey") -> str:
@@ -484,14 +484,14 @@ def why_not_signed(folder: Path, key: "Ed25519PublicKey") -> str:
     return why_not_sealed(read_json(folder / SIGNATURE), seal or "", key)
 
 
-def why_not_sealed(said: Any, seal: str, key: "Ed25519PublicKey") -> str:
-    """Return why signature `said` is not one by this key over the seal of a run; empty if it is."""
+def why_not_sealed(signature: Any, seal: str, key: "Ed25519PublicKey") -> str:
+    """Return why `signature` is not one by this key over the seal of a run; empty if it is."""
     from cryptography.exceptions import InvalidSignature
 
-    if said is None:
+    if signature is None:
         return "not signed"
     try:
-        key.verify(bytes.fromhex(said["signature"]), _WHAT + seal.encode())
+        key.verify(bytes.fromhex(signature["signature"]), _WHAT + seal.encode())
     except (InvalidSignature, KeyError, TypeError, ValueError):
         return "not signed with this key, or changed since"
     return ""

@@ -37,7 +37,7 @@ from evalsuite.runs.run_folder import SCHEMA_VERSION, RunFolder, claim, new_fold
 from evalsuite.runs.run_options import RunOptions, receipt
 from evalsuite.runs.score_cache import ScoreCache
 from evalsuite.runs.summary import Summary, summarise
-from evalsuite.sandbox.fork_server import ForkServer, forking
+from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
 
 SAME_ANSWER, OTHER_GOLDS = 5, 5
 # Only this much of a text is checked; a list of golds shows earlier.
@@ -319,7 +319,7 @@ def run(
             without_collection(),
             nullcontext(fork_server)
             if fork_server is not None and fork_server.alive
-            else forking(result_dir, modules=WORKER_MODULES) as fork_server,
+            else fork_server_for(result_dir, modules=WORKER_MODULES) as fork_server,
             planned_run(result_dir, gold_dir, options, fork_server) as planned,
             _opened(planned, fork_server, judges) as opened,
         ):
@@ -458,7 +458,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
     options, gold, tasks, folder = planned.options, planned.gold, planned.tasks, opened.folder
     files = planned.gold_files
     results = with_notes(tasks, scored, planned.gold_inodes, among=planned.living.tasks, gold_digests=files.digests)
-    corrections = correct(tasks, results, planned.errata, opened.batches.fresh().results, rules=planned.rules)
+    corrections = correct(tasks, results, planned.errata, opened.batches.unspent().results, rules=planned.rules)
     read = read_of(tasks, {result.instance_id: result for result in results})
     contents = file_contents(planned.submission, known=read) if options.save else {}
     made = receipt(isolation=options.isolation, features=opened.pool.features, jobs=opened.pool.jobs, executor=options.executor)

@@ -21,7 +21,7 @@ from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.history import CONTEXTS, LONGEST, RunEntry, submission_folder
 from evalsuite.runs.run_files import Row
 from evalsuite.runs.run_folder import RUN
-from evalsuite.sandbox.fork_server import ForkServer, forking
+from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
 from evalsuite.sandbox.rpc_client import RpcClient
 
 _STREAM, _STREAM_CONTEXTS = "evalsuite.runs.answer_workers:stream_submission", f"{__name__}:stream_contexts"
@@ -66,12 +66,12 @@ def read_submission_in_worker(
     names = None if known is None else sorted(known)
     try:
         with RpcClient(readable=[place], hidden=hidden, hostile=place, limits=limits, fork_server=fork_server, modules=modules) as calls:
-            for told in calls.stream(_STREAM, str(place), dict(limits), layout, mode, names, n_bytes=n_bytes):
-                if isinstance(told, dict):
-                    rest = {**told, "notes": tuple(told["notes"]), "unknown": tuple(map(tuple, told["unknown"]))}
+            for message in calls.stream(_STREAM, str(place), dict(limits), layout, mode, names, n_bytes=n_bytes):
+                if isinstance(message, dict):
+                    rest = {**message, "notes": tuple(message["notes"]), "unknown": tuple(map(tuple, message["unknown"]))}
                 else:
-                    of = [row[0] if own is None else own.get(row[0]) for row in told]
-                    answers.update((name, _answer(name, row)) for name, row in zip(of, told, strict=True) if name is not None)
+                    of = [row[0] if own is None else own.get(row[0]) for row in message]
+                    answers.update((name, _answer(name, row)) for name, row in zip(of, message, strict=True) if name is not None)
     except FaultError as error:
         raise _unreadable(folder, error) from None
     except SubmissionError as error:
@@ -164,7 +164,7 @@ class SubmissionReader:
     def read(self, folder: Path) -> Submission:
         """Return one of the submissions."""
         self._gold = self._gold or read_gold(self._gold_dir)
-        self._fork_server = self._fork_server or self._workers.enter_context(forking(*self._folders, modules=WORKER_MODULES))
+        self._fork_server = self._fork_server or self._workers.enter_context(fork_server_for(*self._folders, modules=WORKER_MODULES))
         return read_submission_in_worker(folder, self._gold, self._limits, isolation=self._isolation, fork_server=self._fork_server)
 
     def close(self) -> None:
@@ -195,11 +195,11 @@ def read_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
     try:
         n_bytes = min((place / CONTEXTS).lstat().st_size, int(limits["file_bytes"]))
         with RpcClient(readable=[place], hostile=place, limits=limits) as calls:
-            told = list(calls.stream(_STREAM_CONTEXTS, str(place), dict(limits), list(ids), n_bytes=n_bytes))
+            message = list(calls.stream(_STREAM_CONTEXTS, str(place), dict(limits), list(ids), n_bytes=n_bytes))
     except (OSError, EvalsuiteError, FaultError):
         return {}
     # The file may control the worker, so its output is checked.
-    return {row[0]: row[1] for row in told if fits(row, list[str]) and len(row) == 2}
+    return {row[0]: row[1] for row in message if fits(row, list[str]) and len(row) == 2}
 
 
 def stream_contexts(folder: str, limits: Limits, ids: Sequence[str]) -> Iterator[list[str]]:

@@ -67,8 +67,8 @@ def score_task(task: Task, gold_inodes: frozenset[Inode] = frozenset(), order: s
     request = read_request(task, table_names=table_names(task))
     files = files_of(request, gold_inodes)
     read = read_prediction(request, files)
-    payloads = {name: _read(form) for name, form in read.payloads.items()}
-    result = second_stage(order)(task, Prediction(payloads=payloads, seconds=read.seconds))
+    forms = {name: _read(form) for name, form in read.payloads.items()}
+    result = second_stage(order)(task, Prediction(payloads=forms, seconds=read.seconds))
     return replace(result, digests=files.digests()) if opens_files(task) else result
 
 
@@ -184,8 +184,8 @@ def _run_check(task: Task, check: Check, payloads: Mapping[str, Any], helper: He
             form = as_values(form)
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
             score = _called(entry, form, parameters, helper)
-    except OfficialError as told:
-        return outcome(score=_without_blocked(late_strict(told.score), blocked))
+    except OfficialError as late:
+        return outcome(score=_without_blocked(late_strict(late.score), blocked))
     except FaultError as error:
         # An answer can reach a limit or break JSON: without a verdict it would leave the mean, so it counts as wrong.
         value = 0.0 if error.fault.code in ("LIMIT", "BAD_JSON") and error.side == "submission" else None
@@ -277,11 +277,11 @@ def read_ahead(folder: Path, limits: Mapping[str, int | float], orders: Sequence
     """
     from evalsuite.readers.load_answer import SHELF, Golds, read_gold_files
 
-    told, tell = os.pipe()
+    source, target = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            os.close(told)
+            os.close(source)
             for form, parameters, instance_id in orders:
                 try:
                     read = read_gold_files(form, parameters, folder=folder, instance_id=instance_id, limits=limits, as_it_comes=True)
@@ -291,12 +291,12 @@ def read_ahead(folder: Path, limits: Mapping[str, int | float], orders: Sequence
                     continue
                 if SHELF.is_full:
                     break
-            with os.fdopen(tell, "wb") as pipe:
+            with os.fdopen(target, "wb") as pipe:
                 pipe.write(SHELF.to_bytes())
         finally:
             os._exit(0)
-    os.close(tell)
-    with os.fdopen(told, "rb") as pipe:
+    os.close(target)
+    with os.fdopen(source, "rb") as pipe:
         kept = pipe.read()
     # Half of it is nothing: judges then read gold themselves.
     if os.waitpid(pid, 0)[1] == 0 and kept:

@@ -24,6 +24,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,12 +52,11 @@ from evalsuite.runs.instance_checks import (
     wants_database,
 )
 from evalsuite.runs.run_files import reported_result
-from evalsuite.sandbox.budget import Budget, answer_seconds, delayed, killed, size_of
-from evalsuite.sandbox.cpu_clock import Alarm, Clock, Verdict
-from evalsuite.sandbox.fork_server import ForkServer, Worker, import_path, now, signals_blocked, start_error, worker_environment
+from evalsuite.sandbox.fork_server import ForkServer, Worker, import_path, signals_blocked, start_error, worker_environment
 from evalsuite.sandbox.framing import COPY, FULL, LONGEST_ORDER, LONGEST_RESULT, OFFICIAL, ClosedError, Frames, receive, send
 from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
 from evalsuite.sandbox.serialization import pack_tasks
+from evalsuite.sandbox.time_limits import Alarm, Budget, Clock, Verdict, answer_seconds, delayed_fault, killed_fault, size_of
 from evalsuite.sandbox.worker_sandbox import can_fork, expected_features
 from evalsuite.scorers import SCORERS, worker_setup
 
@@ -330,12 +330,12 @@ def lost(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
     digests = pair.private.get(pair.tasks[0].instance.instance_id, (None, {}))[1]
     task = pair.pop_task()
     if over == "delayed":
-        result = unjudged(task, delayed(f"the answer was being {stage}", task.limits["seconds"]), seconds=seconds)
+        result = unjudged(task, delayed_fault(f"the answer was being {stage}", task.limits["seconds"]), seconds=seconds)
     elif over == "late":
         detail = f"the answer was being {stage} when its {task.limits['seconds']:g} s were over (limit seconds)"
         result = faulty(task, Fault(code="TIMEOUT", detail=detail), status="timeout", seconds=seconds)
     elif by_system:
-        result = unjudged(task, killed(f"the worker by which the answer was being {stage}, twice, then alone"), seconds=seconds)
+        result = unjudged(task, killed_fault(f"the worker by which the answer was being {stage}, twice, then alone"), seconds=seconds)
     else:
         detail = f"the worker died while the answer was being {stage}"
         result = faulty(task, Fault(code="WORKER_DIED", detail=detail), status="crashed", seconds=seconds)
@@ -343,7 +343,7 @@ def lost(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
 
 
 # Tasks per dispatch: enough to amortise the message, few enough that all pairs end together.
-_MOST_TASKS, _MOST_BYTES, _BATCHES_A_LANE = 64, 1 << 18, 4
+_MOST_TASKS, _MOST_BYTES, _BATCHES_A_PAIR = 64, 1 << 18, 4
 # Worker pairs in a row that may die before their first task; then no more are started.
 _STARTS = 5
 # Answers up to this size count as equal: no size is kept for a hundred thousand texts.
@@ -399,14 +399,14 @@ class Pool:
         if queued or programs:
             budget = self._budget = self._budget or Budget((queued or programs)[0].limits)
             try:
-                yield from self._in_jails(programs, budget)
-                yield from self._in_turns(queued, budget) if can_fork() else self._without_forks(queued, budget)
+                yield from self._program_results(programs, budget)
+                yield from self._pair_results(queued, budget) if can_fork() else self._without_forks(queued, budget)
             finally:
                 self.close()
         # Last: a caller that stops at the first failure should get a real answer first, not a missing one.
         yield from settled
 
-    def _in_jails(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
+    def _program_results(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
         """Yield the results of answers that are programs. Each runs in its own program sandbox and clock; a thread here waits for it.
 
         Not in a worker pair: inside a worker's sandbox no program sandbox can be built, and a worker without one would add no protection.
@@ -451,12 +451,12 @@ class Pool:
 
     def close(self) -> None:
         """Kill every worker, also if not all results were taken."""
-        self._end_lanes()
+        self._end_pairs()
         if self._fork_server is not None and self._owns_fork_server:
             self._fork_server.close()
             self._fork_server = None
 
-    def _end_lanes(self) -> None:
+    def _end_pairs(self) -> None:
         self._pairs = []
         while self._opened:
             self._opened[-1].kill()
@@ -473,25 +473,25 @@ class Pool:
     def _make_setup(self, tasks: Sequence[Task]) -> Setup:
         executed = {task.executed.parent for task in tasks if task.executed is not None}
         computed = {check.computed for task in tasks for check in task.instance.checks if check.computed is not None}
-        asked = {Path(place).parent for task in tasks for place in task.databases}
+        queried = {Path(place).parent for task in tasks for place in task.databases}
         return set_up(
             isolation=self.isolation,
             limits=tasks[0].limits,
             submission_folder=tasks[0].submission_folder,
             gold_folder=tasks[0].gold_folder,
             gold_inodes=self.gold_inodes,
-            made={"reader": executed | asked, "judge": computed | asked},
+            made={"reader": executed | queried, "judge": computed | queried},
             opens_files=any(map(opens_files, tasks)),
             links=self._links,
         )
 
-    def _in_turns(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
+    def _pair_results(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
         """Yield the results of all tasks: first in parallel, then, one by one, of those to be tried again."""
         if tasks:
             self._make_ready(tasks)
             yield from self._run_pairs(tasks, budget, self._order, is_first=True)
             while self._again:
-                self._end_lanes()
+                self._end_pairs()
                 task, order = self._again.popleft()
                 yield from self._run_pairs([task], budget, order, is_first=False)
 
@@ -509,11 +509,11 @@ class Pool:
                 yield from self._dispatch(pair, self._next_tasks(waiting, sizes), budget, order, is_first=is_first)
             if not (busy := self._busy()):
                 continue
-            heard = _wait(busy, budget.seconds, sizes)
-            for pair in heard:
+            with_results = _wait(busy, budget.seconds, sizes)
+            for pair in with_results:
                 yield from pair.receive_results()
             for pair in busy:
-                over = "" if pair in heard else is_over(pair, sizes)
+                over = "" if pair in with_results else is_over(pair, sizes)
                 yield from self._lose_task(pair, over, order, is_first=is_first)
                 if over or not pair.can_go_on:
                     self._replace(pair, waiting)
@@ -592,7 +592,7 @@ class Pool:
 
     def _next_tasks(self, waiting: deque[Task], sizes: Mapping[str, int]) -> Iterator[Task]:
         """Yield the next tasks for a pair: a large one alone, small ones in a number that lets all pairs end together."""
-        most = min(_MOST_TASKS, -(-len(waiting) // (_BATCHES_A_LANE * len(self._pairs))))
+        most = min(_MOST_TASKS, -(-len(waiting) // (_BATCHES_A_PAIR * len(self._pairs))))
         n_bytes = 0
         for at in range(most):
             if not waiting or (at and n_bytes + sizes.get(waiting[0].instance.instance_id, _SMALL) > _MOST_BYTES):
@@ -607,14 +607,14 @@ class Pool:
             return None
         from evalsuite.readers.duckdb_connections import unnamed_copy
 
-        request, started = read_request(task), now()
+        request, started = read_request(task), time.monotonic()
         files = files_of(request, self.gold_inodes)
         try:
             # Unchanged: a name may be relative to the folder's root.
             with files.open(request.value if isinstance(request.value, str) else str(request.value)) as source:
                 pair.private[task.instance.instance_id] = unnamed_copy(source, int(request.limits["file_bytes"])), files.digests()
         except FaultError as error:
-            return replace(faulty(task, error.fault, seconds=now() - started), digests=files.digests())
+            return replace(faulty(task, error.fault, seconds=time.monotonic() - started), digests=files.digests())
         return None
 
 
@@ -685,7 +685,7 @@ class _SubprocessWorker:
         Return an order instead if the task must be scored again: alone if the operating system killed the worker, unless this `is_last` of
         its attempts, and under the official rules only if just the strict ones took too long.
         """
-        started, seconds = now(), answer_seconds(task.limits, size_of(task), with_gold_query=bool(task.databases))
+        started, seconds = time.monotonic(), answer_seconds(task.limits, size_of(task), with_gold_query=bool(task.databases))
         over: list[Verdict] = []
 
         def stop(verdict: Verdict) -> None:
@@ -713,12 +713,12 @@ class _SubprocessWorker:
             return JUDGE_OFFICIAL
         if over or by_system:
             what = "the worker of the answer, twice, then alone"
-            fault = timeout_error(over[0], "the answer", seconds).fault if over else killed(what)
+            fault = timeout_error(over[0], "the answer", seconds).fault if over else killed_fault(what)
         else:
             fault = Fault(code="WORKER_DIED", detail="the worker died while the answer was being read or compared")
         if side_of(fault) == "setup":
-            return unjudged(task, fault, seconds=now() - started)
-        return faulty(task, fault, status="timeout" if over else "crashed", seconds=now() - started)
+            return unjudged(task, fault, seconds=time.monotonic() - started)
+        return faulty(task, fault, status="timeout" if over else "crashed", seconds=time.monotonic() - started)
 
     def _ended(self) -> int:
         """Return its exit status, 0 while it runs."""
@@ -754,8 +754,8 @@ def subprocess_results(
         if (worker := getattr(own, "worker", None)) is None or not worker.alive:
             worker = own.worker = _SubprocessWorker(setup, task.submission_folder)
             workers.append(worker)
-        told = worker.score(task, order, is_last=is_last)
-        return told if isinstance(told, Result) else (task, told)
+        scored = worker.score(task, order, is_last=is_last)
+        return scored if isinstance(scored, Result) else (task, scored)
 
     again: list[tuple[Task, str]] = []
     threads = ThreadPoolExecutor(max_workers=min(jobs, len(tasks)), thread_name_prefix="spawned")
@@ -780,8 +780,7 @@ def subprocess_results(
 
 
 def _setup(limits: Mapping[str, int | float], gold_inodes: frozenset[Inode]) -> bytes:
-    told = {"limits": dict(limits), "gold_inodes": gold_inodes}
-    return pickle.dumps({**told, **worker_setup()})
+    return pickle.dumps({"limits": dict(limits), "gold_inodes": gold_inodes, **worker_setup()})
 
 
 def serve() -> None:

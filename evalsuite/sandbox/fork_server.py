@@ -16,7 +16,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,7 +165,7 @@ _shared: ForkServer | None = None
 
 @contextlib.contextmanager
 def shared(server: ForkServer | None) -> Iterator[None]:
-    """Let every `forking()` in the block use one running fork server. For processes that score many trusted folders."""
+    """Let every `fork_server_for()` in the block use one running fork server. For processes that score many trusted folders."""
     global _shared
     before, _shared = _shared, server
     try:
@@ -176,7 +175,7 @@ def shared(server: ForkServer | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def forking(*hostile: Path, modules: Sequence[str] = (), is_shareable: bool = True) -> Iterator[ForkServer | None]:
+def fork_server_for(*hostile: Path, modules: Sequence[str] = (), is_shareable: bool = True) -> Iterator[ForkServer | None]:
     """Open a fork server for the block; None if the system cannot fork.
 
     Yields the server of an enclosing `shared()` block if there is one, unless `is_shareable` is false (a server that will read gold).
@@ -234,8 +233,3 @@ def signals_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def now() -> float:
-    """Return the monotonic clock that deadlines use, in seconds."""
-    return time.monotonic()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.core.errors import UsageError
-from evalsuite.sandbox.cpu_clock import memory_limit
+from evalsuite.sandbox.time_limits import memory_limit
 
 _EXTENDED_LIMITS: Final = 9
 _ONE_PROCESS, _MEMORY, _DIE_WITH_JOB = 0x8, 0x100, 0x2000
@@ -85,8 +85,8 @@ def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_b
     """
     memory = int(limits["memory_mib"])
     if memory < LEAST_MEMORY_MIB:
-        said = f"limit memory_mib is {memory}: a worker takes {LEAST_MEMORY_MIB} MiB of address space before it reads an answer"
-        raise UsageError(said, hint=f"--limit memory_mib={LEAST_MEMORY_MIB} or more")
+        message = f"limit memory_mib is {memory}: a worker takes {LEAST_MEMORY_MIB} MiB of address space before it reads an answer"
+        raise UsageError(message, hint=f"--limit memory_mib={LEAST_MEMORY_MIB} or more")
     wanted = max(seconds, limits["seconds"])
     needed: dict[str, tuple[float, str, str]] = {
         "AS": (memory * _MIB, "ulimit -v", f"of address space: a worker may take {memory} MiB (limit memory_mib)"),
@@ -125,8 +125,8 @@ def jobs_that_fit(jobs: int, sizes: list[int], limits: Mapping[str, int | float]
         n -= 1
     if not n:
         least = (_RUN_BYTES + needs[0]) // _MIB
-        said = f"this machine has {n_bytes // _MIB} MiB of memory left ({where}), and the largest answer needs about {least} MiB"
-        raise UsageError(said, hint="score on a machine, or in a group, with more memory")
+        message = f"this machine has {n_bytes // _MIB} MiB of memory left ({where}), and the largest answer needs about {least} MiB"
+        raise UsageError(message, hint="score on a machine, or in a group, with more memory")
     return (n, f"{n_bytes // _MIB} MiB of memory left ({where})") if n < fits else (fits, why)
 
 

@@ -509,11 +509,11 @@ class Channel:
     def serve(self) -> None:
         """Serve requests until the other side closes."""
         while True:
-            kind, asked = self._receive()
+            kind, request = self._receive()
             if kind != "ask":
                 raise MessageError(kind)
-            self._answer(*asked)
-            del asked
+            self._answer(*request)
+            del request
 
     def _answer(self, operation: str, number: int, parts: list[Any]) -> None:
         kind = "value"
@@ -522,13 +522,13 @@ class Channel:
                 found = self._side.command(operation, parts)
             else:
                 found = self._side.perform(self._proxies.own(number), operation, parts)
-        except BaseException as error:
+        except BaseException as error:  # sent to the caller on the other side, as a call in one process would raise it
             kind, found = "raise", without_frames(error)
         # Drop references to the call, so that unused containers are found.
         parts.clear()
         try:
             wire = self._values.encode(found)
-        except Exception as error:
+        except Exception as error:  # a value that cannot be sent: the caller gets a TypeError with the reason
             kind, wire = "raise", self._values.encode(TypeError(f"{type(found).__name__}: {error}"))
         del found
         self._send(kind, wire)

@@ -157,7 +157,7 @@ class State:
         for name in sorted(modules):
             try:
                 module = import_module(name)
-            except Exception:
+            except Exception:  # a module that the test cannot import has no changes to report; the test's own import raises
                 continue
             self._modules[name] = dict(vars(module))
         words = {"random": "random", "numpy": "np.random|numpy", "decimal": "context", "recursion": "setrecursionlimit", "folder": "chdir"}
@@ -430,7 +430,7 @@ def run_test(
         # `unittest.main()` ends so. Exits of the program come from the other side.
         passed = not end.code and not hasattr(end, "__from_other_side__")
         send_verdict(PASSED if passed else FAILED)
-    except BaseException:
+    except BaseException:  # what a test raises, of whatever kind, is its verdict
         send_verdict(FAILED)
     else:
         send_verdict(PASSED)

@@ -190,7 +190,7 @@ def arguments_of(error: BaseException) -> tuple[Any, ...]:
     """Return the arguments from which an exception is rebuilt."""
     try:
         made = error.__reduce__()[1]
-    except Exception:
+    except Exception:  # a class of the program may define it: `args` are then what the exception was created with
         made = error.args
     return made if isinstance(made, tuple) else error.args
 
@@ -201,7 +201,7 @@ def new_exception(native: type[BaseException], kind: type[BaseException], argume
     try:
         made = native.__new__(kind, *arguments)
         native.__init__(made, *arguments)
-    except Exception:
+    except Exception:  # arguments that the built-in class refuses are kept without its initialisation
         made = BaseException.__new__(kind)
         made.args = arguments
     return made

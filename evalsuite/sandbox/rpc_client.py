@@ -15,14 +15,14 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError, timeout_error
+from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.types import Fault
-from evalsuite.sandbox.budget import answer_seconds, killed
-from evalsuite.sandbox.cpu_clock import Clock, Verdict
 from evalsuite.sandbox.fork_server import ForkServer, Worker, signals_blocked, start_error
 from evalsuite.sandbox.framing import COPY, END, LONGEST_RESULT, SAID, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
 from evalsuite.sandbox.machine_limits import check_limits
-from evalsuite.sandbox.rpc_server import ITEM, named
+from evalsuite.sandbox.time_limits import Clock, Verdict, answer_seconds, killed_fault
+from evalsuite.sandbox.worker_main import ITEM
 from evalsuite.sandbox.worker_sandbox import can_fork
 
 
@@ -30,7 +30,7 @@ class KilledError(FaultError):
     """The operating system killed a worker; no limit of the run did."""
 
     def __init__(self, what: str) -> None:
-        fault = killed(f"the worker that {what}")
+        fault = killed_fault(f"the worker that {what}")
         super().__init__(fault.code, fault.detail, side="setup")
 
 
@@ -74,7 +74,7 @@ class TimedStream:
 
 
 _STARTUP_SECONDS = 60.0
-_SERVE = {"calls": "evalsuite.sandbox.rpc_server:serve_calls"}
+_SERVE = {"calls": "evalsuite.sandbox.worker_main:serve_calls"}
 
 
 class RpcClient:
@@ -137,7 +137,7 @@ class RpcClient:
         Raises as `call` does. The caller must consume all values. A system without fork calls the function in this process.
         """
         if not can_fork():
-            returned = named(function)(*arguments)
+            returned = ImportRef(function).load()(*arguments)
             yield from returned if isinstance(returned, Iterator) else [returned]
             return
         seconds, n_given = answer_seconds(self._limits, n_bytes), 0

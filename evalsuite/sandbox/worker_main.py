@@ -1,4 +1,4 @@
-"""The process side of the fork server: fork workers, enter the sandbox, call the function that the caller named."""
+"""The process side of the fork server: fork workers, enter the sandbox, call the function that the caller named, or serve its calls."""
 
 import contextlib
 import gc
@@ -7,15 +7,18 @@ import os
 import pickle
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.import_ref import ImportRef
+from evalsuite.core.plugin_calls import failure
 from evalsuite.core.runtime import collect_rarely
-from evalsuite.sandbox.framing import ANSWER, CALL, FORK, LOAD, LONGEST_ORDER, ORDER, ClosedError, receive, send
+from evalsuite.sandbox.framing import ANSWER, CALL, COPY, FORK, LOAD, LONGEST_ORDER, LONGEST_RESULT, ORDER, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
+from evalsuite.sandbox.temp_dirs import descriptor_path
 from evalsuite.sandbox.worker_sandbox import enter_sandbox, reduce_address_space
 
 with contextlib.suppress(ModuleNotFoundError):  # absent on Windows, where this process calls what a worker would
@@ -105,7 +108,7 @@ def _run_worker(role: str, passed: Sequence[int], *, fork_server: int) -> None:
             main(role, *sockets)
     except (ClosedError, BrokenPipeError, ConnectionResetError):
         pass
-    except BaseException:  # a worker that fails dies: it must not return into the fork server's code
+    except BaseException:  # the parent records its death as WORKER_DIED; it must not return into the fork server's code
         os._exit(1)
     os._exit(0)
 
@@ -149,3 +152,33 @@ class Memory:
 
 def _function(function: str) -> Any:
     return ImportRef(function).load()
+
+
+# Tags of a call that yields many values: one value, or the end.
+ITEM, END = "item", "end"
+
+
+def serve_calls(parent: socket.socket, *_: object) -> None:
+    """Serve calls until the parent closes the socket."""
+    while (frame := receive(parent, most=LONGEST_RESULT)) is not None:
+        function, arguments, copied = pickle.loads(frame)
+        copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if copied else ()
+        private = {"private": descriptor_path(copies[0])} if copies else {}
+        try:
+            reply = ["value", _function(function)(*arguments, **private)]
+            if isinstance(reply[1], Iterator):
+                for item in reply[1]:
+                    send(parent, json.dumps([ITEM, item], default=str).encode())
+                reply = [END, None]
+        except FaultError as error:
+            reply = ["fault", [error.fault.code, error.fault.detail, error.fault.where, error.fault.side]]
+        except EvalsuiteError as error:
+            reply = ["error", [error.message, error.hint, type(error).__name__]]
+        except (MemoryError, RecursionError):
+            reply = ["fault", ["LIMIT", "the file does not fit into memory_mib or nests too deep", "", ""]]
+        except Exception as error:  # a fault of the tool, recorded as such: no file ends a command
+            fault = failure(function, error).fault
+            reply = ["fault", [fault.code, fault.detail, "", ""]]
+        for copy in copies:
+            os.close(copy)
+        send(parent, json.dumps(reply, default=str).encode())

@@ -7,8 +7,7 @@ entry here.
 from dataclasses import dataclass
 
 from evalsuite.core.import_ref import ImportRef
-from evalsuite.sql.session import Connection, QueryLimits, Session
-from evalsuite.sql.statement import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, STANDARD, Dialect
+from evalsuite.sql.session import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, STANDARD, Connection, Dialect, QueryLimits, Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

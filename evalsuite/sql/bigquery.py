@@ -171,8 +171,8 @@ class BigquerySession:
         if reason in ("resourcesExceeded", "responseTooLarge", "quotaExceeded", "rateLimitExceeded"):
             return FaultError("LIMIT", "the statement needs more resources than BigQuery allows")
         if reason == "accessDenied":
-            said = str(details[0].get("message", ""))
-            return not_allowed(OUTSIDE, next((table for table in _TABLE.findall(said) if table.rpartition(".")[2] in sql), ""))
+            message = str(details[0].get("message", ""))
+            return not_allowed(OUTSIDE, next((table for table in _TABLE.findall(message) if table.rpartition(".")[2] in sql), ""))
         if reason == "notFound" or "Unrecognized name" in text:
             return sql_error("name")
         return sql_error("syntax" if "Syntax error" in text else "value" if reason == "invalidQuery" else "other")

@@ -24,12 +24,14 @@ from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.sql.frozen_clock import duckdb_macros, frozen, reads_time
 from evalsuite.sql.result_csv import INSTANT, INTEGERS, as_lines, decode, quoted_codes
 from evalsuite.sql.session import (
+    DUCKDB,
     NOT_SELECT,
     OUTSIDE,
     Connection,
     Lines,
     QueryLimits,
     Stream,
+    changes,
     digest_of,
     existing,
     named_part,
@@ -37,7 +39,6 @@ from evalsuite.sql.session import (
     sql_error,
     text_of,
 )
-from evalsuite.sql.statement import DUCKDB, changes
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from evalsuite.core.errors import FaultError
-from evalsuite.sql.statement import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, Dialect, blanked, called_names
+from evalsuite.sql.session import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, Dialect, blanked, called_names
 
 # Name -> replacement; `{at}` are seconds since 1970, `{more}` the arguments. Those in `_BARE` may be written without brackets.
 _MOMENT, _ZONED = '(SELECT to_timestamp({at})%s AS "{name}")', "%s(TIMESTAMP_SECONDS({at}){more})"
@@ -131,8 +131,8 @@ def _called(sql: str, dialect: Dialect) -> set[str]:
 def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Iterator[tuple[int, int, str]]:
     """(start, end, replacement) of each call and keyword that reads the time. Raises NOT_FROZEN for one inside another."""
     blank, last = blanked(sql, dialect), 0
-    asked = re.compile(rf"(?<![\w$.])(?:pg_catalog\s*\.\s*)?\b({'|'.join(table)})\b(?:\s*(\())?", re.IGNORECASE)
-    for found in asked.finditer(blank):
+    pattern = re.compile(rf"(?<![\w$.])(?:pg_catalog\s*\.\s*)?\b({'|'.join(table)})\b(?:\s*(\())?", re.IGNORECASE)
+    for found in pattern.finditer(blank):
         name, end, given = found[1].lower(), found.end(), ""
         if found[2]:
             end = _closing(blank, end)
@@ -178,8 +178,8 @@ def _without_words(sql: str, at: int, are_times: Callable[[str, int], Sequence[b
         (sure if is_typed else open_).append((found.start(), found.end(), text))
     if open_ and are_times is not None:
         # The server infers the same type for an unknown text and for a parameter in its place.
-        asked = _spliced(sql, sorted([*sure, *((start, end, f"${n}") for n, (start, end, _) in enumerate(open_, 1))]))
-        sure += [part for part, is_time in zip(open_, are_times(asked, len(open_)), strict=True) if is_time]
+        candidate = _spliced(sql, sorted([*sure, *((start, end, f"${n}") for n, (start, end, _) in enumerate(open_, 1))]))
+        sure += [part for part, is_time in zip(open_, are_times(candidate, len(open_)), strict=True) if is_time]
     return _spliced(sql, sorted(sure))
 
 

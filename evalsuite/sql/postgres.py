@@ -27,18 +27,23 @@ from evalsuite.sql.result_csv import INSTANT, as_lines, quoted_codes
 from evalsuite.sql.session import (
     NOT_SELECT,
     OUTSIDE,
+    POSTGRES,
     Connection,
     Lines,
     QueryLimits,
     Stream,
+    blanked,
+    called_names,
+    calls,
+    changes,
     client,
     named_part,
     neutral,
     not_allowed,
+    only_statement,
     server_gone,
     sql_error,
 )
-from evalsuite.sql.statement import POSTGRES, blanked, called_names, calls, changes, only_statement
 
 # Volatile functions that only read what the role may read, draw random numbers, read the clock or wait.
 _HARMLESS: Final = frozenset(
@@ -92,8 +97,8 @@ def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) ->
             # The frozen clock and the result cache check only the statement itself.
             raise not_allowed(f"{OUTSIDE}: a text that it runs as SQL reads the time")
         refuse_side_effects(connection, only_statement(text, POSTGRES, fenced=False), functions)
-    asked = sorted(names - _HARMLESS - set(_RUN_TEXTS))
-    if asked and (found := connection.execute(_VOLATILE, (asked, list(_MAKE_SQL))).fetchone()):
+    unknown = sorted(names - _HARMLESS - set(_RUN_TEXTS))
+    if unknown and (found := connection.execute(_VOLATILE, (unknown, list(_MAKE_SQL))).fetchone()):
         raise not_allowed(f"{OUTSIDE}: the function {found[0]} can have other effects than its result")
 
 

@@ -24,10 +24,9 @@ from typing import Any, cast
 
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.types import SQLITE_CELLS, Table
-from evalsuite.sandbox.cpu_clock import Deadline
-from evalsuite.sql.session import REASONS, Connection, QueryLimits
+from evalsuite.sandbox.time_limits import Deadline
+from evalsuite.sql.session import REASONS, SQLITE, Connection, QueryLimits, blanked, only_statement
 from evalsuite.sql.sqlite import NO_TEMPORARY_FILE, SqliteSession, is_steady, open_session, writes_nothing
-from evalsuite.sql.statement import SQLITE, blanked, only_statement
 
 _DISTINCT = re.compile(r"\bdistinct\b", re.IGNORECASE)
 _YEAR_NOW = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)

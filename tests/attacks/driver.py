@@ -20,13 +20,13 @@ def main(plan_file: str) -> None:
     """Run every entry of the plan."""
     from evalsuite.cli import main as evalsuite
     from evalsuite.runs import WORKER_MODULES
-    from evalsuite.sandbox.fork_server import forking, shared
+    from evalsuite.sandbox.fork_server import fork_server_for, shared
 
     plan = json.loads(Path(plan_file).read_text())
     out = Path(plan["out"])
     before, codes = network_attempts(), {}
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(forking(modules=WORKER_MODULES)) if plan["sharing"] else None
+        server = stack.enter_context(fork_server_for(modules=WORKER_MODULES)) if plan["sharing"] else None
         for name, arguments in plan["runs"].items():
             with (
                 shared(server if name in plan["sharing"] else None),

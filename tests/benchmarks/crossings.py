@@ -99,9 +99,7 @@ def crossings(kind: str) -> list[list[str]]:
         file.write_bytes(bytes(_SLOTS * _SLOT_BYTES))
         code = f"from tests.benchmarks.crossings import trace; raise SystemExit(trace({str(file)!r}, ['run', 'sub', '--gold', 'gold']))"
         command = [sys.executable, "-c", code]
-        done = subprocess.run(
-            command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
         if done.returncode != 0 or "1/1" not in done.stdout:
             raise RuntimeError(done.stdout + done.stderr)
         data = file.read_bytes()

@@ -253,7 +253,7 @@ KILLED_PHASES = ["starting", "order", "statement", HEADER, PART]
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
 def test_a_killed_query_worker_is_no_zero(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker killed from outside in any phase of a query costs a second try; killed again, the answer is unscored, not wrong."""
-    monkeypatch.setattr("evalsuite.sql.query_pool.WorkerSession", DoomedSession)
+    monkeypatch.setattr("evalsuite.sql.execution.WorkerSession", DoomedSession)
     monkeypatch.setattr(DoomedSession, "phases", list(KILLED_PHASES))
     many = "WITH RECURSIVE n(i) AS (SELECT 100000 UNION ALL SELECT i + 1 FROM n WHERE i < 180000) SELECT i FROM n"
     for phase in KILLED_PHASES:

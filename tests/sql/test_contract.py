@@ -14,8 +14,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.sql import ENGINES as TABLE
 from evalsuite.sql import open_session
 from evalsuite.sql.execution import ResultCache, ask, execute, run_answer, write_result
-from evalsuite.sql.session import REASONS, Connection, QueryLimits, Written
-from evalsuite.sql.statement import only_statement
+from evalsuite.sql.session import REASONS, Connection, QueryLimits, Written, only_statement
 from tests.sql.conftest import COLUMNS, ENGINES, Made, TimeTaken
 from tests.sql.csv_model import csv_form
 

@@ -22,8 +22,7 @@ import pytest
 from evalsuite.core.errors import FaultError
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.execution import ask, write_result
-from evalsuite.sql.session import OUTSIDE, Connection, QueryLimits
-from evalsuite.sql.statement import only_statement
+from evalsuite.sql.session import OUTSIDE, Connection, QueryLimits, only_statement
 from tests.sql import honest, postgres_server, upstream
 
 LIMITS = QueryLimits(seconds=30, memory_mib=1024)

@@ -15,8 +15,7 @@ import pytest
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Fault
 from evalsuite.sql import open_session
-from evalsuite.sql.execution import ask, run_answer
-from evalsuite.sql.query_pool import Query, QueryOutcome, QueryPool
+from evalsuite.sql.execution import Query, QueryOutcome, QueryPool, ask, run_answer
 from evalsuite.sql.session import Connection, QueryLimits
 from tests.sql import postgres_server
 

@@ -8,7 +8,7 @@ import pytest
 import sqlglot
 
 from evalsuite.cli import main
-from evalsuite.sql.statement import both_queries, laid_out
+from evalsuite.sql.session import both_queries, laid_out
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evalsuite.core.errors import FaultError
 from evalsuite.sql import ENGINES
-from evalsuite.sql.statement import only_statement
+from evalsuite.sql.session import only_statement
 
 
 def code(text: str, engine: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evalsuite.core.errors import FaultError
 from evalsuite.sql import ENGINES
-from evalsuite.sql.statement import blanked
+from evalsuite.sql.session import blanked
 
 FILES = {"sqlite": "*.test", "duckdb": "*.test", "postgres": "*.sql"}
 # Tables stay until the last question: what takes away, or opens something else, is left out.

@@ -31,7 +31,7 @@ from evalsuite.runs.plan import plan
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.task_execution import Prediction, gold_tables, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
-from evalsuite.sandbox.fork_server import forking
+from evalsuite.sandbox.fork_server import fork_server_for
 from evalsuite.scorers import SCORERS
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def explain_results(
     results, limits = results or {}, limits or {}
     with ExitStack() as workers:
         # One fork server for the workers that read the submission and those that compare its answers; it imports while gold is read.
-        fork_server = workers.enter_context(forking(result_dir, modules=WORKER_MODULES)) if isolation != "none" else None
+        fork_server = workers.enter_context(fork_server_for(result_dir, modules=WORKER_MODULES)) if isolation != "none" else None
         gold = known if known is not None else read_gold(gold_dir)
         resolved = resolve_limits(gold.suite.limits, limits)
         # The search calls the scorer many times; its own call budget ends it long before this time limit.
@@ -198,7 +198,7 @@ def _of_pair(task: Task, check: Check, form: Sequence[Table], rules: Rule, resul
     """Return both queries, and the difference of their results on the first database on which these differ."""
     from evalsuite.analysis.explain.difference import difference
     from evalsuite.sql.query_pairs import ordered_by
-    from evalsuite.sql.statement import both_queries
+    from evalsuite.sql.session import both_queries
 
     golds, query = gold_tables(task, check), str(check.parameters["gold"])
     theirs, mine = next(((a, b) for a, b in zip(form, golds, strict=True) if a.columns != b.columns), (form[0], golds[0]))

@@ -32,7 +32,7 @@ from evalsuite.sql.query_edits import QueryEdit
 if TYPE_CHECKING:
     from evalsuite.runs.databases import Databases, SqlAnswers
     from evalsuite.sandbox.fork_server import ForkServer
-    from evalsuite.sql.query_pool import QueryPool
+    from evalsuite.sql.execution import QueryPool
     from evalsuite.sql.session import Connection
 
 
@@ -164,7 +164,7 @@ class QueryProofs:
             return ""
         try:
             with RpcClient(readable=(), hostile=task.submission_folder, limits=task.limits, fork_server=self.fork_server) as calls:
-                return str(calls.call("evalsuite.sql.statement:both_queries", gold, answer, dialect))
+                return str(calls.call("evalsuite.sql.session:both_queries", gold, answer, dialect))
         except (FaultError, EvalsuiteError):
             return f"-- answer\n{answer}"
 
@@ -270,7 +270,7 @@ class _QueriedTable:
 
     def tasks(self, edits: Mapping[str, QueryEdit], *, of_gold: bool, as_answer: bool = False) -> Iterator[Task]:
         """Return a task for each edit that returns a table, by name, that is right if the edit proves something."""
-        from evalsuite.sql.query_pool import Query
+        from evalsuite.sql.execution import Query
 
         folder = self.databases.made("edited gold" if of_gold else "edited answers")
         asked = [Query(name=name, text=edit.sql, connection=self.connection, place=folder / f"{name}.csv") for name, edit in edits.items()]

@@ -532,7 +532,7 @@ def _some_edits(sql: str, dialect: str) -> Iterator[QueryEdit]:
 def _run_edits(
     databases: Databases, edited: Mapping[tuple[str, int], tuple[QueryEdit, "Connection"]], place: Path, until: float | None
 ) -> dict[str, Queried]:
-    from evalsuite.sql.query_pool import Query
+    from evalsuite.sql.execution import Query
 
     names = {f"e{n}": key for n, key in enumerate(edited)}
     queries = [

@@ -59,7 +59,7 @@ from evalsuite.runs.instance_checks import applicable
 from evalsuite.runs.plan import default_rules
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.worker_pool import Pool
-from evalsuite.sandbox.fork_server import forking
+from evalsuite.sandbox.fork_server import fork_server_for
 from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.sandbox.temp_dirs import TempDir
@@ -137,7 +137,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     limits = resolve_limits(gold.suite.limits) if gold is not None else resolve_limits()
     layout = gold.layout if gold is not None else layout or "original"
     hidden = [gold.folder] if gold is not None else []
-    with forking(folder, modules=WORKER_MODULES) as fork_server:
+    with fork_server_for(folder, modules=WORKER_MODULES) as fork_server:
         submission = read_submission_in_worker(folder, gold, limits, layout=layout, mode=mode, fork_server=fork_server)
         with RpcClient(
             readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, fork_server=fork_server
@@ -196,8 +196,7 @@ class _AnswerValidator:
         from evalsuite.gold.connection_files import read_connections
         from evalsuite.runs.databases import connection_of
         from evalsuite.sql import ENGINES
-        from evalsuite.sql.session import QueryLimits
-        from evalsuite.sql.statement import only_statement
+        from evalsuite.sql.session import QueryLimits, only_statement
 
         if self.connections is None:
             self.connections = read_connections(self.gold.folder, submission=self.submission.folder)

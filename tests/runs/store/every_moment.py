@@ -15,7 +15,7 @@ from typing import Any
 from evalsuite.core.errors import OutputError
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.sandbox.fork_server import forking, shared
+from evalsuite.sandbox.fork_server import fork_server_for, shared
 from tests.cli.test_run import text_gold, text_submission
 from tests.runs.made import without_seconds, without_times
 
@@ -89,5 +89,5 @@ def walk(folder: Path, step: int, *, earlier: bool) -> tuple[int, list[str]]:
 if __name__ == "__main__":
     base = Path(sys.argv[1])
     # Workers never see the run folder: one fork server for all of them changes no write and no kill, and saves interpreters.
-    with forking() as server, shared(server):
+    with fork_server_for() as server, shared(server):
         print(json.dumps({name: walk(base / name, int(sys.argv[2]), earlier=name == "earlier") for name in ("new", "earlier")}))

@@ -29,8 +29,8 @@ from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair
-from evalsuite.sandbox.cpu_clock import descendants
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
+from evalsuite.sandbox.time_limits import descendants
 from evalsuite.sandbox.worker_main import Memory
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT

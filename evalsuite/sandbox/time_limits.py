@@ -1,4 +1,6 @@
-"""Time that processes had: elapsed time minus the time they waited for a CPU that other processes used.
+"""Time limits: clocks of the time that processes had, the seconds of an answer, and the budget of a run.
+
+The time that a process had is the elapsed time minus the time in which it waited for a CPU that other processes used.
 
 A busy machine must not turn a right answer into a timeout, and a program that sleeps must still end on time. So running and sleeping count.
 Time in which a thread could run but no CPU was free does not count (run delay, `/proc/<pid>/task/*/schedstat`), nor does time in which the
@@ -13,11 +15,14 @@ applies to all groups below it, so every level up to the visible root is read.
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal
+
+from evalsuite.core.errors import machine_fault
+from evalsuite.core.types import Fault, Task
 
 Controller = Literal["cpu", "memory"]
 # Version 1 writes "no limit" as the largest number of whole pages.
@@ -207,17 +212,17 @@ class Clock:
 
 
 class Alarm:
-    """Call `ring` once, from its own thread, when the seconds of a clock are over; never after `cancel`."""
+    """Call `on_end` once, from its own thread, when the seconds of a clock are over; never after `cancel`."""
 
-    def __init__(self, clock: Clock, seconds: float, ring: Callable[[Verdict], None]) -> None:
-        self._clock, self._seconds, self._ring = clock, seconds, ring
+    def __init__(self, clock: Clock, seconds: float, on_end: Callable[[Verdict], None]) -> None:
+        self._clock, self._seconds, self._on_end = clock, seconds, on_end
         self._cancelled = threading.Event()
         threading.Thread(target=self._watch, name="alarm", daemon=True).start()
 
     def _watch(self) -> None:
         while not self._cancelled.wait(self._clock.wait(self._seconds)):
             if verdict := self._clock.over(self._seconds):
-                self._ring(verdict)
+                self._on_end(verdict)
                 return
 
     def cancel(self) -> None:
@@ -298,3 +303,67 @@ def descendants(number: int) -> list[int]:
         except (OSError, ValueError):
             continue
     return found
+
+
+# Reading and comparing a file may take this much longer per byte than the fixed limit of an instance.
+_BYTES_PER_SECOND = 4_000_000
+
+
+def answer_seconds(limits: Mapping[str, int | float], n_bytes: int, *, with_gold_query: bool = False) -> float:
+    """Return the seconds that an answer of `n_bytes` may take.
+
+    With `with_gold_query` (the gold side runs a query too) the limit is three times `seconds`: each query stops by itself at its own limit,
+    and the time of the gold query is not the answer's.
+    """
+    return limits["seconds"] * (3 if with_gold_query else 1) + n_bytes / _BYTES_PER_SECOND
+
+
+def delayed_fault(what: str, seconds: float) -> Fault:
+    """Return the fault of an answer that did not get its CPU seconds before the wall-clock limit."""
+    return machine_fault(f"{what}: {WALL_TIMES * seconds:g} s elapsed, most of it waiting for a CPU")
+
+
+def killed_fault(what: str) -> Fault:
+    """Return the fault of an answer whose worker was killed by something other than a limit of the run, mostly lack of memory."""
+    return machine_fault(f"the operating system killed {what}, not a limit of the run: is there too little memory?")
+
+
+class Budget:
+    """Time and bytes left for a run, counted from construction. Later answers are `timeout`, with the limit in `details.budget`."""
+
+    def __init__(self, limits: Mapping[str, int | float]) -> None:
+        self._limits = limits
+        self._ends = time.monotonic() + limits["run_seconds"]
+        self._bytes = int(limits["run_bytes"])
+
+    @property
+    def seconds(self) -> float:
+        """Seconds left of `run_seconds`."""
+        return max(0.0, self._ends - time.monotonic())
+
+    def spend(self, n_bytes: int) -> bool:
+        """Reserve `n_bytes` of `run_bytes`. Return False, and reserve nothing, if the bytes or the time are used up."""
+        if n_bytes > self._bytes or not self.seconds:
+            return False
+        self._bytes -= n_bytes
+        return True
+
+    def spent_fault(self) -> tuple[Fault, str]:
+        """Return the fault of an answer for which no budget is left, and the name of the limit."""
+        limit = "run_bytes" if self.seconds else "run_seconds"
+        what = f"{self._limits[limit]:g} " + ("seconds of the run were over" if limit == "run_seconds" else "bytes of the run were read")
+        return Fault(code="TIMEOUT", detail=f"the {what} before this answer was scored (limit {limit})"), limit
+
+
+def size_of(task: Task) -> int:
+    """Return the bytes of a task's answer; files are sized by `lstat`. A wrong number here only changes the time limit."""
+    if task.answer is None:
+        return 0
+    value = task.answer.value
+    if task.answer.answer_type == "answer":
+        return len(value)
+    total = 0
+    for name in {value} if isinstance(value, str) else set(value):
+        with suppress(OSError, ValueError):
+            total += os.lstat(f"{task.submission_folder}/{task.instance.instance_id}/{name}").st_size
+    return min(total, int(task.limits["file_bytes"]))
