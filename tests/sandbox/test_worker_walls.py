@@ -1,7 +1,8 @@
-"""The walls round a worker, tried from inside both roles: a table with a row for each thing that hostile work would do."""
+"""What SECURITY.md promises of a sandboxed worker is refused from inside both roles, and a run names the features that refuse it."""
 
 import json
 import os
+import re
 import resource
 import sys
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from evalsuite.cli import main
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.worker_pool import set_up
 from evalsuite.sandbox.linux_layers import can_enter_namespaces, can_filter, landlock_version
 from evalsuite.sandbox.worker_sandbox import expected_features
+from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -162,6 +165,33 @@ def test_security_promises_exactly_these() -> None:
     table = text.partition("| tried from inside |")[2].partition("\n\n")[0]
     rows = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
     assert rows == list(PROBES)
+
+
+def test_a_run_names_the_sandbox_features_of_security_md(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The words of SECURITY.md for Linux with every feature, and for none, are those of `receipt.isolation` and of the report."""
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    promised = re.findall(r"`(process[+\w]+|none)`", text.partition("`receipt.isolation`")[2].partition("lists them")[0])
+    assert len(promised) == 2
+    monkeypatch.chdir(tmp_path)
+    text_gold(Path("gold"), q="yes")
+    text_submission(Path("sub"), q="yes")
+    for isolation, words in zip(("process", "none"), promised, strict=True):
+        assert main(["run", "sub", "--gold", "gold", "--isolation", isolation, "--out", isolation]) == 0
+        assert re.search(rf"\n isolation +{re.escape(words)}[\n:]", capsys.readouterr().out)
+        assert json.loads(Path(isolation, "run.json").read_text(encoding="utf-8"))["receipt"]["isolation"] == words
+
+
+def test_only_python_m_imports_files_of_the_folder(tmp_path: Path) -> None:
+    """In a folder with a hostile `typer.py`, `python -m evalsuite` executes it and the `evalsuite` command does not."""
+    marker = tmp_path / "executed"
+    (tmp_path / "typer.py").write_text(f"open({str(marker)!r}, 'w').close()\n", encoding="utf-8")
+    words = ["scorers"]
+    command = finished([Path(sys.executable).with_name("evalsuite"), *words], cwd=tmp_path)
+    assert (command.returncode, marker.exists()) == (0, False)
+    finished([sys.executable, "-m", "evalsuite", *words], cwd=tmp_path)
+    assert marker.exists()
 
 
 def test_the_probes_can_succeed(tmp_path: Path) -> None:
