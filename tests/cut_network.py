@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.command_server import forked_fork_servers
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -71,7 +72,11 @@ def main() -> None:
 
     for line in lines:
         _events.clear()
-        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as complaint:
+        with (
+            forked_fork_servers(),
+            contextlib.redirect_stdout(io.StringIO()) as out,
+            contextlib.redirect_stderr(io.StringIO()) as complaint,
+        ):
             code = _look_at_viewer() if line[0] == "view" else evalsuite(line)
         said = {"line": " ".join(line), "code": code, "events": list(_events), "out": out.getvalue(), "errors": complaint.getvalue()}
         print(json.dumps(said), file=shown, flush=True)
