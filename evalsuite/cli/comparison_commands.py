@@ -335,7 +335,7 @@ def _find_entries(
     known = {folder: named_run(str(folder), runs) for folder in folders if not folder.exists()}
     places, notes = find_places([entry.folder if (entry := known.get(folder)) else folder for folder in folders], gold)
     if receipts or key is not None:
-        from evalsuite.analysis.receipts.verification import only_trusted
+        from evalsuite.analysis.leaderboard.ranking import only_trusted
 
         places = only_trusted(places, gold, key=key, isolation=isolation)
     return places, notes

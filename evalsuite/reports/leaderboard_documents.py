@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.characters import clean
@@ -43,7 +43,11 @@ def comparison_facts(comparison: "Comparison") -> tuple[str, ...]:
 def pairs_in_words(comparison: "Comparison") -> str:
     """Format the largest number of pairs of a candidate: `40 instances`, `27 of 40 instances`, or `1 instance, 200 records`."""
     n, n_units = max((sum(one.right), one.total.n) for one in comparison.candidates)
-    text = count_words(n, "instance") if comparison.part_of is None else f"{n} of {comparison.part_of} instances"
+    return _instances_in_words(n, comparison.part_of, n_units)
+
+
+def _instances_in_words(n: int, part_of: int | None, n_units: int) -> str:
+    text = count_words(n, "instance") if part_of is None else f"{n} of {part_of} instances"
     return f"{text}, {n_units} records" if n_units > n else text
 
 
@@ -66,12 +70,10 @@ def candidates_in_words(comparison: "Comparison") -> str:
 
 
 def _candidate_in_words(candidate: "Candidate") -> str:
-    judged = (
-        f" ({own_points(candidate.total)}{'' if candidate.total.is_raw else ' points'}, p {p_value(candidate.total.p_adjusted)})"
-        if candidate.verdict in ("better", "worse")
-        else ""
-    )
-    return f"{clean(candidate.label)}: {candidate.verdict}{judged}"
+    total, verdict = candidate.total, f"{clean(candidate.label)}: {candidate.verdict}"
+    if candidate.verdict not in ("better", "worse"):
+        return verdict
+    return f"{verdict} ({own_points(total)}{'' if total.is_raw else ' points'}, p {p_value(total.p_adjusted)})"
 
 
 def comparison_sections(comparison: "Comparison", *, everything: bool = False, drawn: bool = False) -> Iterator[Section]:
@@ -89,21 +91,20 @@ def comparison_sections(comparison: "Comparison", *, everything: bool = False, d
 
 def _totals_section(comparison: "Comparison") -> Section:
     has_errata = comparison.corrected is not None or any(one.corrected is not None for one in comparison.candidates)
+
+    def corrected(one: "Candidate") -> str:
+        return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, one.corrected))
+
     columns: list[Column[Candidate]] = [
         *_difference_columns(comparison, "candidate", comparison.candidates, lambda one: one.total, family=len(comparison.candidates)),
         Column(name="d_z", words=lambda one: _signed(one.total.effect), is_number=True),
         Column(name="won / tied / lost", words=lambda one: f"{one.total.wins} / {one.total.ties} / {one.total.losses}", is_number=True),
-        *([Column(name="corrected", words=lambda one: _corrected_words(comparison, one), is_number=True)] if has_errata else []),
+        *([Column(name="corrected", words=corrected, is_number=True)] if has_errata else []),
         Column(name="verdict", words=lambda one: one.verdict),
     ]
     lines = [line for one in comparison.candidates for line in _notes_on_totals(comparison, one)]
     table = Table(columns=columns, rows=comparison.candidates)
     return Section(kind="candidate", table=table, lines=("", *lines) if lines else ())
-
-
-def _corrected_words(comparison: "Comparison", candidate: "Candidate") -> str:
-    """`66.7 % -> 75.0 %`: the scores of both runs after gold's errata."""
-    return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, candidate.corrected))
 
 
 def _draw_differences(rows: "Iterable[PairedDifference]") -> tuple[str, ...]:
@@ -182,9 +183,8 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
         if len({row.name for row in rows}) > 1 or any(row.n < candidate.total.n for row in rows):
             family = sum(len(getattr(c, attribute)) for c in comparison.candidates)
             columns = _difference_columns(comparison, name, rows, lambda row: row, family=family)
-            yield Section(
-                title=f"{label} by {name}", kind=name, of=candidate.label, table=Table(columns=columns, rows=rows), is_folded=True
-            )
+            table = Table(columns=columns, rows=rows)
+            yield Section(title=f"{label} by {name}", kind=name, of=candidate.label, table=table, is_folded=True)
     if candidate.fields:
         ordered = sorted(candidate.fields, key=lambda field: -abs(field.f1.difference or 0))
         shown = ordered if everything else ordered[:MOST_FIELDS]
@@ -247,9 +247,8 @@ def method_facts(comparison: "Comparison") -> Iterator[tuple[str, str]]:
         yield "signature", clean(comparison.signature)
     if comparison.level != "cells":
         yield "reveal", f"gold's values are hidden (reveal level: {comparison.level})"
-    for label, source in ((comparison.baseline, comparison.source), *((one.label, one.source) for one in comparison.candidates)):
-        if source and source != label:
-            yield clean(label), clean(source)
+    sources = ((comparison.baseline, comparison.source), *((one.label, one.source) for one in comparison.candidates))
+    yield from ((clean(label), clean(source)) for label, source in sources if source and source != label)
 
 
 def _difference_columns(
@@ -332,32 +331,27 @@ def comparison_document(comparison: "Comparison", *, everything: bool = False) -
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PartDifference:
-    """A row of the CSV: a difference, its candidate, and the part of the comparison it belongs to."""
-
-    candidate: str
-    part: str
-    row: "PairedDifference"
+# A candidate, the part of the comparison, and a difference of it.
+PartDifference = tuple[str, str, "PairedDifference"]
 
 
 def difference_table(comparison: "Comparison") -> Table[PartDifference]:
     """Build the table of differences: totals, by scorer, by group and by field (F1); shares in [0, 1], None for absent values."""
 
     def number(name: str, attribute: str) -> Column[PartDifference]:
-        return Column(name=name, value=lambda one: getattr(one.row, attribute))
+        return Column(name=name, value=lambda one: getattr(one[2], attribute))
 
     columns: list[Column[PartDifference]] = [
-        Column(name="candidate", value=lambda one: one.candidate),
-        Column(name="part", value=lambda one: one.part),
-        Column(name="name", value=lambda one: one.row.name),
+        Column(name="candidate", value=lambda one: one[0]),
+        Column(name="part", value=lambda one: one[1]),
+        number("name", "name"),
         *(number(name, attribute) for name, attribute in _DIFFERENCE_NUMBERS.items()),
     ]
     if comparison.corrected is not None:
         of = {one.label: one.corrected for one in comparison.candidates}
         columns += [
-            Column(name="baseline_corrected", value=lambda one: comparison.corrected if one.part == "total" else None),
-            Column(name="corrected", value=lambda one: of.get(one.candidate) if one.part == "total" else None),
+            Column(name="baseline_corrected", value=lambda one: comparison.corrected if one[1] == "total" else None),
+            Column(name="corrected", value=lambda one: of.get(one[0]) if one[1] == "total" else None),
         ]
     return Table(columns=columns, rows=list(_part_differences(comparison)))
 
@@ -366,7 +360,7 @@ def _part_differences(comparison: "Comparison") -> Iterator[PartDifference]:
     for one in comparison.candidates:
         parts = (("total", [one.total]), ("scorer", one.by_scorer), ("group", one.by_group), ("field", [field.f1 for field in one.fields]))
         for part, rows in parts:
-            yield from (PartDifference(one.label, part, row) for row in rows)
+            yield from ((one.label, part, row) for row in rows)
 
 
 def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]":
@@ -407,11 +401,9 @@ def paired_outcome(comparison: "Comparison", pair: "Paired") -> str:
 def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
     """Build a test suite with one case per common instance; a lost instance is a failure."""
     total = candidate.total
+    p = "" if total.p_adjusted is None else f"{total.p_adjusted:.6g}"
     properties = [("baseline", comparison.baseline), ("rules", comparison.rules), ("verdict", candidate.verdict)]
-    properties += [
-        ("difference" if total.is_raw else "points", own_points(total)),
-        ("p", "" if total.p_adjusted is None else f"{total.p_adjusted:.6g}"),
-    ]
+    properties += [("difference" if total.is_raw else "points", own_points(total)), ("p", p)]
     properties += [("won / tied / lost", f"{total.wins} / {total.ties} / {total.losses}"), ("signature", candidate.signature)]
     return Suite(name=candidate.label, cases=[_instance_case(comparison, one) for one in candidate.instances], properties=properties)
 
@@ -440,10 +432,7 @@ def comparison_page_sections(comparison: "Comparison", sections: Sequence[Sectio
     yield Section(
         look="hero",
         title=comparison.suite or "Comparison",
-        prose=[
-            " · ".join(comparison_facts(comparison)),
-            candidates_in_words(comparison),
-        ],
+        prose=[" · ".join(comparison_facts(comparison)), candidates_in_words(comparison)],
         pictures=[Picture("", overview, scale)],
         values={
             "about": "comparison",
@@ -507,11 +496,9 @@ def flips_picture(candidate: "Candidate", baseline: str) -> "Markup":
 
 def _at_most_a_thousand(section: Section) -> Section:
     """Cut the section to a thousand rows and note how many are left out."""
-    if section.table is None:
-        return section
-    rows = list(section.table.rows)
+    rows = list(section.table.rows) if section.table is not None else []
     rest = len(rows) - MOST_ROWS
-    if rest <= 0:
+    if section.table is None or rest <= 0:
         return section
     more = f"... {rest} more, not shown to keep this file small; a .parquet or .csv file contains all"
     return replace(section, table=replace(section.table, rows=rows[:MOST_ROWS]), below=(*section.below, more))
@@ -612,9 +599,7 @@ def _score_words(board: "Leaderboard", row: "RankedRow") -> str:
 
 
 def _words_of_interval(board: "Leaderboard", ends: "tuple[float, float] | None") -> str:
-    if board.is_raw and ends is not None:
-        return f"[{ends[0]:.4g}, {ends[1]:.4g}]"
-    return interval_words(ends) or _ABSENT
+    return f"[{ends[0]:.4g}, {ends[1]:.4g}]" if board.is_raw and ends is not None else interval_words(ends) or _ABSENT
 
 
 def faults_words(faults: Mapping[str, int]) -> str:
@@ -665,11 +650,6 @@ CSV_NUMBERS: Final = (
 )  # fmt: skip
 
 
-def parquet_table(board: "Leaderboard") -> "Table[RankedRow]":
-    """Build a table with one row per submission and all numbers by name."""
-    return Table(columns=[number_column(board, name) for name in _BOARD_NUMBERS], rows=board.rows)
-
-
 def number_column(board: "Leaderboard", name: str, title: str = "") -> "Column[RankedRow]":
     """Return the column of one of the board's numbers, by its name or under another title."""
     type_, value = _BOARD_NUMBERS[name]
@@ -696,10 +676,9 @@ def leaderboard_document(
     """
     table = ranked_table(board, more=more, link=link)
     # Column names include the direction; one column per part and per metadata key.
-    named = {"score": f"score_{board.direction}_is_better"}
     keys = sorted({key for row in board.rows for key in row.metadata})
     columns: list[Column[RankedRow]] = [
-        *(number_column(board, name, named.get(name, name)) for name in CSV_NUMBERS),
+        *(number_column(board, name, f"score_{board.direction}_is_better" if name == "score" else name) for name in CSV_NUMBERS),
         Column(name="faults", value=lambda row: faults_words(row.faults) if row.faults else None),
         *(mapping_column("by", name, f"{name} ({way} is better)") for name, way in board.by_direction.items()),
         *(mapping_column("metadata", key, key) for key in keys),
@@ -707,11 +686,12 @@ def leaderboard_document(
     return Document(
         name=board.suite,
         title=board_heading(board),
-        sections=lambda form: (
-            _board_page_sections(board, table, title or board.suite, about) if form == "html" else _board_sections(board, form)
-        ),
+        sections=lambda form: _page_sections(board, table, title or board.suite, about) if form == "html" else _board_sections(board, form),
         last_line=board_last_line(board),
-        tables={"csv": Table(columns=columns, rows=board.rows), "parquet": parquet_table(board)},
+        tables={
+            "csv": Table(columns=columns, rows=board.rows),
+            "parquet": Table(columns=[number_column(board, name) for name in _BOARD_NUMBERS], rows=board.rows),
+        },
         whole=board.to_json(),
         suites=lambda: [_board_suite(board)],
         width=160,
@@ -721,22 +701,15 @@ def leaderboard_document(
 def _board_sections(board: "Leaderboard", form: Form) -> Iterator[Section]:
     if form == "markdown":
         yield Section(prose=(Strong(board_last_line(board).removeprefix("done: ")),))
-    yield Section(table=ranked_table(board))
-    yield Section(pairs=list(board_facts(board)))
+    yield from (Section(table=ranked_table(board)), Section(pairs=list(board_facts(board))))
 
 
-def _board_page_sections(
-    board: "Leaderboard", table: "Table[RankedRow]", title: str, facts: Sequence[tuple[str, str]]
-) -> Iterator[Section]:
+def _page_sections(board: "Leaderboard", table: "Table[RankedRow]", title: str, facts: Sequence[tuple[str, str]]) -> Iterator[Section]:
     """Yield the parts of the page: the scores with intervals, the table, facts, and how to repeat it."""
     about = f"{board_heading(board).removeprefix(f'{board.suite} · ')} · rules {shown_rules(board.rules, board.signatures)}"
     undrawn = max(0, len(board.rows) - MOST_DRAWN)
-    yield Section(
-        look="head",
-        title=title,
-        prose=[about, board_last_line(board).removeprefix("done: ")],
-        values={"about": "leaderboard", "tab": f"{title}: leaderboard"},
-    )
+    values = {"about": "leaderboard", "tab": f"{title}: leaderboard"}
+    yield Section(look="head", title=title, prose=[about, board_last_line(board).removeprefix("done: ")], values=values)
     note = f"{undrawn} more in the table" if undrawn else ""
     yield Section(look="card", pictures=[Picture(board.score_title.capitalize(), ranking_picture(board), note)])
     yield Section(table=table)
@@ -765,18 +738,15 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
     for row in board.rows:
         if row.fault:
             yield "unreadable", f"{row.name}: {row.fault}"
-    for note in board.notes:
-        yield "note", note
-    for difference in board.forced:
-        yield "FORCED", f"ranked although they differ in {difference}"
-    for line in board.signatures:
-        yield "signature", line
+    yield from (("note", note) for note in board.notes)
+    yield from (("FORCED", f"ranked although they differ in {difference}") for difference in board.forced)
+    yield from (("signature", line) for line in board.signatures)
 
 
 def _stability_words(board: "Leaderboard") -> str:
     made = f"{board.n_resamples} resamples of the instances, seed {board.seed}"
-    first = [row for row in board.rows if row.p_first]
-    leaders = ", ".join(f"{row.name} {percent(row.p_first or 0)}" for row in sorted(first, key=lambda row: -(row.p_first or 0))[:3])
+    leading = sorted(((row.p_first, row.name) for row in board.rows if row.p_first), key=lambda pair: -pair[0])
+    leaders = ", ".join(f"{name} {percent(share)}" for share, name in leading[:3])
     tau = "" if board.tau is None else f"; mean Kendall tau {board.tau:.2f}"
     return f"first in {leaders} of {made}{tau}"
 
@@ -784,13 +754,8 @@ def _stability_words(board: "Leaderboard") -> str:
 def board_heading(board: "Leaderboard") -> str:
     """Return the first line: the suite and rules; not escaped."""
     kind = "anonymous leaderboard" if board.anonymous else "leaderboard"
-    return f"{board.suite} · {kind} · {count_words(len(board.rows), 'submission')} · {_instances_ranked_on(board)}"
-
-
-def _instances_ranked_on(board: "Leaderboard") -> str:
-    """`40 instances`, or `27 of 40 instances` if the runs cover a part of gold."""
-    n = count_words(board.n_instances, "instance") if board.part_of is None else f"{board.n_instances} of {board.part_of} instances"
-    return f"{n}, {board.n_units} records" if board.n_units > board.n_instances else n
+    instances = _instances_in_words(board.n_instances, board.part_of, board.n_units)
+    return f"{board.suite} · {kind} · {count_words(len(board.rows), 'submission')} · {instances}"
 
 
 def board_last_line(board: "Leaderboard") -> str:
@@ -800,7 +765,7 @@ def board_last_line(board: "Leaderboard") -> str:
     unranked = f", {len(board.rows) - n - broken} not ranked: not all was judged" if len(board.rows) - n - broken else ""
     unread = (f", {broken} could not be read" if broken else "") + unranked
     runs = f", {board.n_runs} runs" if board.n_runs else ""
-    part = "" if board.part_of is None else f" on {_instances_ranked_on(board)}"
+    part = "" if board.part_of is None else f" on {_instances_in_words(board.n_instances, board.part_of, board.n_units)}"
     return f"done: {count_words(n, 'submission')} ranked{part} ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
 
 

@@ -40,7 +40,7 @@ from evalsuite.reports.record import (
 )
 from evalsuite.runs.history import short_name
 from evalsuite.runs.run_folder import SCHEMA_VERSION
-from evalsuite.runs.run_options import clock_in, rules_name
+from evalsuite.runs.run_options import clock_in, rules_name, signature_parts
 from evalsuite.stats.units import COUNTS, pooled_confusions
 
 if TYPE_CHECKING:
@@ -440,14 +440,11 @@ def _next_step(record: "Record", databases: "Path | None") -> str:
     wrong = next((result for result in record.results if result.status == "scored" and result.score not in (1, None)), None)
     if wrong is None or record.level == "none":
         return f"report {name} -o report.html"
-    places = {"databases": databases, "gold": record.run["gold"]["folder"] if _has_plugins(record) else None}
+    # Plugins that scored the run are executed again only if the user names gold.
+    has_plugins = "plugins" in signature_parts(str(record.run.get("signature", "")))
+    places = {"databases": databases, "gold": record.run["gold"]["folder"] if has_plugins else None}
     more = "".join(f" --{option} {shlex.quote(str(place))}" for option, place in places.items() if place)
     return f"explain {shlex.quote(wrong.instance_id)} --run {name}{more}"
-
-
-def _has_plugins(record: "Record") -> bool:
-    """Return whether plugins scored the run. They are executed again only if the user names gold."""
-    return any(part.startswith("plugins:") for part in str(record.run.get("signature", "")).split("|"))
 
 
 def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[list["Result"], list[str]]:

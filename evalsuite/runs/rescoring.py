@@ -25,7 +25,7 @@ from evalsuite.runs.corrected_scores import merge_corrections
 from evalsuite.runs.history import RunEntry, read_run, refuse_submission
 from evalsuite.runs.run_files import read_results
 from evalsuite.runs.run_folder import RESULTS, RunFolder, claim
-from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_options import RunOptions, changed_parts, signature_parts
 from evalsuite.runs.scoring import Progress, Run, by_kind, run
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.summary import summarise
@@ -136,7 +136,7 @@ def _check_alike(parts: Sequence[RunEntry]) -> None:
 
 def _identity(run: Mapping[str, Any]) -> dict[str, Any]:
     """Return what all shards of a run have in common."""
-    signature = dict(part.partition(":")[::2] for part in str(run.get("signature", "")).split("|"))
+    signature = signature_parts(str(run.get("signature", "")))
     options = {name: value for name, value in run.get("options", {}).items() if name != "shard"}
     return {
         **{f"signature ({name})": value for name, value in signature.items()},
@@ -268,10 +268,11 @@ def rescore(
         notes.append("the run does not record the content of its submission: the current content was scored")
     before = entry.results()
     done = run(submitted, gold_folder, _options_again(entry, before, rules, options, own_limits), progress=progress)
+    parts = changed_parts(str(entry.run.get("signature", "")), done.signature)
     return Rescored(
         run=done,
         changed=tuple(_changed(before, done.results)),
-        signature_changes=tuple(_moved(str(entry.run.get("signature", "")), done.signature)),
+        signature_changes=tuple(f"{name} {old} -> {new}" for name, (old, new) in parts.items()),
         notes=tuple(notes),
     )
 
@@ -309,7 +310,7 @@ def _options_again(
 
 def _check_version(entry: RunEntry, version: str | None) -> None:
     """Raise `UsageError` if the required scorer version is not the installed one."""
-    wanted = _parts(str(entry.run.get("signature", ""))).get("evalsuite", "") if version == "same" else version
+    wanted = signature_parts(str(entry.run.get("signature", ""))).get("evalsuite", "") if version == "same" else version
     if wanted is not None and wanted != __version__:
         raise UsageError(
             f"scorer version {wanted or 'unknown'} is requested, {__version__} is installed",
@@ -357,17 +358,6 @@ def _changed(before: Sequence[Result], after: Sequence[Result]) -> Iterator[tupl
     for result in after:
         if result.instance_id in old and old[result.instance_id] != result.score:
             yield result.instance_id, old[result.instance_id], result.score
-
-
-def _moved(before: str, after: str) -> Iterator[str]:
-    old, new = _parts(before), _parts(after)
-    for name in {**old, **new}:
-        if old.get(name) != new.get(name):
-            yield f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}"
-
-
-def _parts(signature: str) -> dict[str, str]:
-    return dict(part.partition(":")[::2] for part in signature.split("|"))
 
 
 # A verdict changed although the whole signature is the same.

@@ -34,6 +34,7 @@ from evalsuite.runs.run_files import (
     whole_units,
     write_atomically,
 )
+from evalsuite.runs.run_options import changed_parts
 from evalsuite.sandbox.temp_dirs import lock
 
 if TYPE_CHECKING:
@@ -275,8 +276,7 @@ def half_written(folder: Path) -> list[Path]:
 
 def _changed(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
     """Yield what differs between the recorded plan and this one, in the user's words; the signature covers rules and limits."""
-    before, after = (dict(part.partition(":")[::2] for part in str(side.get("signature")).split("|")) for side in (started, plan))
-    yield from (name for name in {**before, **after} if before.get(name) != after.get(name))
+    yield from changed_parts(str(started.get("signature")), str(plan.get("signature")))
     if "whole" not in started and started.get("submission") != plan["submission"]:
         yield "submission"
     # A database that was missing then is not another one.

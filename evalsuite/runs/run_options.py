@@ -129,9 +129,20 @@ def signature(
     return "|".join(parts)
 
 
+def signature_parts(signature: str) -> dict[str, str]:
+    """Return name -> value of the parts of a signature."""
+    return dict(part.partition(":")[::2] for part in signature.split("|") if part)
+
+
+def changed_parts(before: str, after: str, *, absent: str = "none") -> dict[str, tuple[str, str]]:
+    """Return name -> (value before, value after) of the parts in which two signatures differ."""
+    old, new = signature_parts(before), signature_parts(after)
+    return {name: (old.get(name, absent), new.get(name, absent)) for name in {**old, **new} if old.get(name) != new.get(name)}
+
+
 def clock_in(signature: str) -> str:
     """Return the frozen clock of the run's queries, as `2026-05-31`; empty if it was not frozen."""
-    return dict(part.partition(":")[::2] for part in signature.split("|")).get("clock", "")
+    return signature_parts(signature).get("clock", "")
 
 
 def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> str:

@@ -9,7 +9,7 @@ them; numbers that are grouped more finely or more coarsely than gold's.
 import io
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations, pairwise
@@ -33,9 +33,8 @@ MOST_SWAPPED: Final = 20
 class Repaired:
     """A repaired table with its sentence, and where with the cells named.
 
-    `puts_gold_in`: it contains cells that the answer did not; `chance` is how likely as much is found by accident; `name` is a cause of its
-    own
-    if the finding has another name than the repair.
+    `puts_gold_in`: it contains cells that the answer did not; `chance` is how likely as much is found by accident; `name` is the cause if
+    it is another one than the repair's.
     """
 
     table: Table
@@ -149,24 +148,23 @@ def duplicated(a: Alignment) -> Iterator[Repaired]:
     times, rest = divmod(table.n_rows, gold.n_rows)
     n_more = table.n_rows - gold.n_rows
     if not rest and all(n % times == 0 for n in seen.values()):
-        kept, used, often = [], Counter[Any](), "" if max(seen.values()) == times else " as often as in gold"
+        left, kept, often = (
+            Counter({name: n // times for name, n in seen.items()}),
+            [],
+            "" if max(seen.values()) == times else " as often as in gold",
+        )
         for row in range(table.n_rows):
-            name = a.predicted_row(row)
-            used[name] += 1
-            if used[name] <= seen[name] // times:
-                kept.append(row)
+            left[name := a.predicted_row(row)] -= 1
+            kept += [row] if left[name] >= 0 else []
         yield Repaired(
-            pick(table, kept),
-            f"every row occurs {times} times{often}: {n_more} rows are repeated, as after a join that fans out",
+            pick(table, kept), f"every row occurs {times} times{often}: {n_more} rows are repeated, as after a join that fans out"
         )
     golds: Counter[Any] = Counter(a.gold_row(row) for row in range(gold.n_rows))
     if all(name in golds for name in seen):
         kept = sorted(p for _, p in a.pairs)
-        yield Repaired(
-            pick(table, kept),
-            f"{'1 row is' if n_more == 1 else f'{n_more} rows are'} repeated: {'it occurs' if n_more == 1 else 'they occur'} more often"
-            " than in gold, as after a join that fans out",
-        )
+        occur = "it occurs" if n_more == 1 else "they occur"
+        says = f"{_rows_are(n_more, 'row')} repeated: {occur} more often than in gold, as after a join that fans out"
+        yield Repaired(pick(table, kept), says)
 
 
 def repeated_keys(a: Alignment) -> Iterator[Repaired]:
@@ -183,11 +181,8 @@ def repeated_keys(a: Alignment) -> Iterator[Repaired]:
         n = len(a.extra)
         long = all(len(str(a.gold.columns[a.needed[j]][row])) >= 4 for row in range(min(20, a.gold.n_rows)))
         chance = min(MOST_CHANCE, (_SAME_LONG_KEY if long else _SAME_KEY) ** n)
-        rows, values = ("1 row is", "the value") if n == 1 else (f"{n} rows are", "the values")
-        says = (
-            f"{rows} repeated with other cells: {values} of gold's column {a.needed[j] + 1} {'occurs' if n == 1 else 'occur'} once there,"
-            " as after a join that fans out"
-        )
+        column, (values, occur) = f"gold's column {a.needed[j] + 1}", ("the value", "occurs") if n == 1 else ("the values", "occur")
+        says = f"{_rows_are(n, 'row')} repeated with other cells: {values} of {column} {occur} once there, as after a join that fans out"
         yield Repaired(pick(a.prediction, sorted(p for _, p in a.pairs)), says, gold_header(a, j), chance=chance, name="rows duplicated")
         return
 
@@ -224,9 +219,7 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
 
 
 def _chance_of_tie(a: Alignment, j: int) -> float:
-    """Return how likely another number equals that of gold's last row: by its digits, and by the steps from the smallest to the largest
-    number.
-    """
+    """Return how likely another number equals gold's last: by its digits, and by the steps from the smallest to the largest number."""
     numbers = [value for cell in a.gold.columns[a.needed[j]] if (value := number(cell, native=a.native)) is not None]
     if len(numbers) < a.gold.n_rows:
         return 0.5
@@ -301,9 +294,8 @@ def missing_column(a: Alignment) -> Iterator[Repaired]:
         cells = [a.gold.columns[a.needed[j]][partner[row]] for row in range(table.n_rows)]
         types = (*table.types, (a.gold.types or ())[a.needed[j]]) if table.types is not None else None
         table = replace(table, header=(*table.header, a.gold.header[a.needed[j]]), columns=(*table.columns, cells), types=types)
-    n = len(absent)
     where = "gold's " + ", ".join(gold_header(a, j) for j in absent)
-    yield Repaired(table, f"{n} needed column{'s are' if n > 1 else ' is'} missing", where, puts_gold_in=True)
+    yield Repaired(table, f"{_rows_are(len(absent), 'needed column')} missing", where, puts_gold_in=True)
 
 
 def gold_header(a: Alignment, j: int) -> str:
@@ -336,11 +328,9 @@ def no_header(a: Alignment) -> Iterator[Repaired]:
     table = a.prediction
     if a.native or table.n_rows + 1 != a.gold.n_rows:
         return
-    first = Counter(str(a.gold.columns[i][0]) for i in a.needed)
-    if not any(header in first for header in table.header):
-        seen = {str(cell) for i in a.needed for cell in a.gold.columns[i]}
-        if not any(header in seen for header in table.header):
-            return
+    seen = {str(cell) for i in a.needed for cell in a.gold.columns[i]}
+    if seen.isdisjoint(table.header):
+        return
     rows = [table.header, *rows_of(table)]
     says = "the header line is missing, so the first row is read as one"
     yield Repaired(_table(table, [a.gold.header, *rows], strict=False), says)
@@ -393,10 +383,8 @@ def missing_filter(a: Alignment) -> Iterator[Repaired]:
     if found is not None and (found.chance <= MOST_CHANCE or (found.size == 1 and not found.of_others)):
         at = f"column {found.column + 1}"
         if found.of_others:
-            says, where = (
-                f"{n} extra rows fail a condition on {at} that all wanted rows meet",
-                f"{found.words} in each wanted row, and in none of them",
-            )
+            says = f"{n} extra rows fail a condition on {at} that all wanted rows meet"
+            where = f"{found.words} in each wanted row, and in none of them"
         else:
             shared = "share one value of" if found.size == 1 else "meet one condition on"
             says, where = f"{n} extra rows {shared} {at}", f"{found.words} in each of them and in no wanted row"
@@ -418,13 +406,23 @@ def missing_rows(a: Alignment) -> Iterator[Repaired]:
     """Rows are missing, and all present rows are gold's: a LIMIT, a filter, a join that drops rows, or no visible reason."""
     if not a.missing or a.extra or (not a.pairs and a.prediction.n_rows) or all(k is None for k in a.partners):
         return
-    rows, partner, n = rows_of(a.prediction), dict(a.pairs), len(a.missing)
-    whole = with_rows(a.prediction, [rows[partner[row]] if row in partner else as_predicted(a, row) for row in range(a.gold.n_rows)])
+    n = len(a.missing)
     says, where, name, chance = _why_missing(a)
     if not says:
         kind = " at the end, as by a LIMIT" if a.missing[0] == len(a.pairs) and n > 1 else ""
-        says = f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing{kind}"
-    yield Repaired(whole, says, where, puts_gold_in=True, chance=chance, name=name)
+        says = f"{_rows_are(n, 'row', ' of gold')} missing{kind}"
+    yield Repaired(_with_missing_rows(a), says, where, puts_gold_in=True, chance=chance, name=name)
+
+
+def _with_missing_rows(a: Alignment) -> Table:
+    """Return the prediction in gold's order, with gold's rows where it lacks them."""
+    rows, partner = rows_of(a.prediction), dict(a.pairs)
+    return with_rows(a.prediction, [rows[partner[row]] if row in partner else as_predicted(a, row) for row in range(a.gold.n_rows)])
+
+
+def _rows_are(n: int, noun: str, of: str = "") -> str:
+    """`1 row is`, `2 rows of gold are`."""
+    return f"{n} {noun}{of} is" if n == 1 else f"{n} {noun}s{of} are"
 
 
 def _why_missing(a: Alignment) -> tuple[str, str, str, float]:
@@ -438,12 +436,8 @@ def _why_missing(a: Alignment) -> tuple[str, str, str, float]:
     if found is not None and found.chance < MOST_CHANCE:
         at = f"column {found.column + 1}"
         if found.of_others:
-            return (
-                f"{n} rows of gold are missing, all that fail one condition on its {at}: an extra filter",
-                f"{found.words} in each row that is present, and in none of them",
-                "",
-                found.chance,
-            )
+            says = f"{n} rows of gold are missing, all that fail one condition on its {at}: an extra filter"
+            return says, f"{found.words} in each row that is present, and in none of them", "", found.chance
         where = f"{found.words} in each of them and in no row that is present"
         if found.words.endswith(" is NULL"):
             says = f"all {n} rows of gold whose {at} is NULL are missing, as by an inner join instead of a left one"
@@ -463,13 +457,9 @@ def _null_group(keys: Sequence[Sequence[Any]], header: Sequence[str], rows: Sequ
         return None
     for j, column in enumerate(keys):
         values = {column[row] for row in others}
-        if _is_null_key(column[rows[0]]) and len(values) == len(others) and not any(map(_is_null_key, values)):
+        if column[rows[0]] is None and len(values) == len(others) and None not in values:
             return f"{header[j]!r} is NULL"
     return None
-
-
-def _is_null_key(value: Any) -> bool:
-    return value is None
 
 
 def _lone_keys(keys: Sequence[Sequence[Any]], rows: Sequence[int], others: Sequence[int]) -> tuple[int, int, float] | None:
@@ -503,36 +493,30 @@ _MOST_OF_NUMBERS: Final = 0.005
 
 def total_rows(a: Alignment) -> Iterator[Repaired]:
     """Extra or missing rows that are sums, means or extremes of the other rows, by the keys that are not NULL in them."""
+    header: Sequence[str] = a.prediction.header
     if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
-        yield from _extra_totals(a)
+        columns, rows, others, row_of = a.prediction.columns, a.extra, sorted(p for _, p in a.pairs), a.predicted_row
     elif a.missing and not a.extra and a.pairs and None not in a.partners:
-        yield from _missing_totals(a)
-
-
-def _extra_totals(a: Alignment) -> Iterator[Repaired]:
-    """Totals that the answer has and gold has not."""
-    kept = sorted(p for _, p in a.pairs)
+        header, columns = [a.gold.header[i] for i in a.needed], tuple(a.gold.columns[i] for i in a.needed)
+        rows, others, row_of = a.missing, [g for g, _ in a.pairs], a.gold_row
+    else:
+        return
     # A row that occurs twice is not a total of its copy.
-    if not {a.predicted_row(row) for row in kept}.isdisjoint(map(a.predicted_row, a.extra)):
+    if not {row_of(row) for row in others}.isdisjoint(map(row_of, rows)):
         return
-    found = _totals(a.prediction.header, a.prediction.columns, a.extra, kept, native=a.native)
-    if found is not None:
-        n = len(a.extra)
+    n, found = len(rows), _totals(header, columns, rows, others, native=a.native)
+    if found is not None and a.extra:
         says = f"{n} extra row{'s' if n > 1 else ''} {found.says(n)}"
-        yield Repaired(pick(a.prediction, kept), says, found.where, chance=found.chance)
+        yield Repaired(pick(a.prediction, others), says, found.where, chance=found.chance)
+    elif found is not None:
+        says = f"{_rows_are(n, 'row', ' of gold')} missing: {'they' if n > 1 else 'it'} {found.says(n)}"
+        yield Repaired(_with_missing_rows(a), says, found.where, puts_gold_in=True, chance=found.chance)
 
 
-def _missing_totals(a: Alignment) -> Iterator[Repaired]:
-    """Totals that gold has and the answer has not."""
-    if not {a.gold_row(row) for row, _ in a.pairs}.isdisjoint(map(a.gold_row, a.missing)):
-        return
-    header, columns = [a.gold.header[i] for i in a.needed], [a.gold.columns[i] for i in a.needed]
-    found = _totals(header, columns, a.missing, [g for g, _ in a.pairs], native=a.native)
-    if found is not None:
-        rows, partner, n = rows_of(a.prediction), dict(a.pairs), len(a.missing)
-        cells = [rows[partner[row]] if row in partner else as_predicted(a, row) for row in range(a.gold.n_rows)]
-        says = f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing: {'they' if n > 1 else 'it'} {found.says(n)}"
-        yield Repaired(with_rows(a.prediction, cells), says, found.where, puts_gold_in=True, chance=found.chance)
+Cells = Sequence[Sequence[Any]]
+Numbers = Sequence[Sequence[Decimal | None]]
+# The keys without a value in a row, and the other rows that agree in the rest.
+_OpenGroup = tuple[list[int], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,14 +555,7 @@ def _totals(
     return None
 
 
-def _measures(
-    columns: Sequence[Sequence[Any]],
-    numbers: Sequence[Sequence[Decimal | None]],
-    rows: Sequence[int],
-    others: Sequence[int],
-    *,
-    native: bool,
-) -> list[list[int]]:
+def _measures(columns: Cells, numbers: Numbers, rows: Sequence[int], others: Sequence[int], *, native: bool) -> list[list[int]]:
     """Return the columns that may be totalled: all with only numbers and NULL, then, if some may be keys, those that are none."""
     numeric = [
         k
@@ -592,12 +569,7 @@ def _measures(
 
 
 def _in_places_of_totals(
-    header: Sequence[str],
-    columns: Sequence[Sequence[Any]],
-    keys: Sequence[int],
-    rows: Sequence[int],
-    groups: Sequence[tuple[list[int], list[int]]],
-    others: Sequence[int],
+    header: Sequence[str], columns: Cells, keys: Sequence[int], rows: Sequence[int], groups: Sequence[_OpenGroup], others: Sequence[int]
 ) -> _Totals | None:
     """Rows of which there is one per value of the keys that are not open, as ROLLUP adds them; their numbers may be anything."""
     if len(rows) < 2:
@@ -616,35 +588,33 @@ def _in_places_of_totals(
     return _Totals(of_all=False, where=", ".join(words), chance=MOST_CHANCE, verified=False)
 
 
-def _group(
-    columns: Sequence[Sequence[Any]], keys: Sequence[int], row: int, others: Sequence[int], *, native: bool
-) -> tuple[list[int], list[int]] | None:
+def _group(columns: Cells, keys: Sequence[int], row: int, others: Sequence[int], *, native: bool) -> _OpenGroup | None:
     """Return (the open keys, the other rows that agree in the rest); None if no key is open."""
-    held = []
-    for k in keys:
-        value = columns[k][row]
-        if not (is_null(value, native=native) or (isinstance(value, str) and _LABEL.fullmatch(value))):
-            held.append(k)
-    if keys and len(held) == len(keys):
+
+    def is_open(value: Any) -> bool:
+        return is_null(value, native=native) or (isinstance(value, str) and _LABEL.fullmatch(value) is not None)
+
+    left_open = [k for k in keys if is_open(columns[k][row])]
+    if keys and not left_open:
         return None
-    return [k for k in keys if k not in held], [other for other in others if all(columns[k][other] == columns[k][row] for k in held)]
+    held = [k for k in keys if k not in left_open]
+    return left_open, [other for other in others if all(columns[k][other] == columns[k][row] for k in held)]
 
 
-def _mean(values: Sequence[Decimal]) -> Decimal:
-    return sum(values, Decimal(0)) / len(values)
-
-
-_WAYS: Final[dict[str, Callable[[Sequence[Decimal]], Decimal]]] = {
-    "sum": lambda values: sum(values, Decimal(0)), "maximum": max, "minimum": min, "mean": _mean,
-}  # fmt: skip
+Aggregate = Callable[[Sequence[Decimal]], Decimal]
+_TOGETHER: Final[dict[str, Aggregate]] = {"sum": sum, "maximum": max, "minimum": min}  # type: ignore[dict-item]
+_WAYS: Final[Mapping[str, Aggregate]] = {
+    **_TOGETHER,
+    "mean": lambda values: sum(values, Decimal(0)) / len(values),
+}
 
 
 def _verified(
     header: Sequence[str],
-    numbers: Sequence[Sequence[Decimal | None]],
+    numbers: Numbers,
     split: tuple[Sequence[int], Sequence[int]],
     rows: Sequence[int],
-    groups: Sequence[tuple[list[int], list[int]]],
+    groups: Sequence[_OpenGroup],
     n_others: int,
 ) -> _Totals | None:
     """Return the totals if at least one number column is aggregated in one way in all rows, over more than one row in some."""
@@ -711,7 +681,6 @@ def _noise(values: Sequence[Decimal]) -> Decimal:
     return Decimal("0.5").scaleb(-places) * (len(values) + 1) if places else Decimal(0)
 
 
-_TOGETHER: Final[dict[str, Callable[[Sequence[Decimal]], Decimal]]] = {"sum": sum, "maximum": max, "minimum": min}  # type: ignore[dict-item]
 Groups = dict[tuple[Any, ...], list[int]]
 
 
@@ -723,7 +692,9 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
     by, numbers = _keys_and_numbers(a)
     golds, own = _groups(a.columns.gold_keys, [j for j, _ in by], n_gold), _groups(a.columns.predicted_keys, [k for _, k in by], n_own)
     fine, coarse = (own, golds) if n_own > n_gold else (golds, own)
-    if not numbers or not _is_finer(fine, coarse):
+    # The same groups, of one row each in the coarser table and of several rows somewhere in the finer one.
+    is_finer = fine.keys() == coarse.keys() and max(map(len, coarse.values())) == 1 < max(map(len, fine.values()))
+    if not numbers or not is_finer:
         return
     found = _ways(a, numbers, fine, coarse)
     # A single number per group, or one of one digit, matches by accident.
@@ -748,11 +719,6 @@ def _keys_and_numbers(a: Alignment) -> tuple[list[tuple[int, int]], list[tuple[i
     pairs = [(j, k) for j, k in enumerate(a.partners) if k is not None]
     by = [(j, k) for j, k in pairs if set(a.columns.gold_bags[j]) == set(a.columns.predicted_bags[k])]
     return by, [pair for pair in pairs if pair not in by]
-
-
-def _is_finer(fine: Groups, coarse: Groups) -> bool:
-    """Whether the groups are the same, of one row each in the coarser table and of several rows somewhere in the finer one."""
-    return fine.keys() == coarse.keys() and all(len(rows) <= 1 for rows in coarse.values()) and any(len(rows) > 1 for rows in fine.values())
 
 
 def _ways(
@@ -810,13 +776,7 @@ def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native
     return None
 
 
-def _aggregated(
-    cells: Sequence[Any],
-    numbers: Sequence[Sequence[Decimal | None]],
-    together: Callable[[Sequence[Decimal]], Decimal],
-    fine: Groups,
-    coarse: Groups,
-) -> list[Any] | None:
+def _aggregated(cells: Sequence[Any], numbers: Numbers, together: Aggregate, fine: Groups, coarse: Groups) -> list[Any] | None:
     """Return one value per fine group, written as the group's first cell; None if one is not the coarser column's."""
     written = []
     for group, rows in fine.items():

@@ -35,7 +35,8 @@ FEWEST_VALUES: Final = 5
 # third.
 PROVED, FITS, FITS_VALUES = 0.001, 0.005, 0.025
 _YEARS: Final = range(1900, 2101)
-_FEWEST_YEARS: Final = 8
+_SMALL: Final = range(-99, 100)
+_FEWEST_CLOSE: Final = 8
 _NEAR, _HALF_A_YEAR = 20, 183
 _MOST_LETTERS: Final = 60
 _TWO_DAYS: Final = 2 * 24 * 3600
@@ -104,16 +105,16 @@ def _is_never_proof(hypothesis: ErrorHypothesis, pairs: Sequence[Pair]) -> bool:
     """Whether numbers are too few or too small for a proof by this hypothesis, however rarely it fits others."""
     if hypothesis.name == "constant factor" and _is_factor_of_small_numbers(pairs):
         return True
-    if hypothesis.name in (*_SHIFTS, "rounding") and _are_few_years(pairs):
+    if hypothesis.name in (*_SHIFTS, "rounding") and _are_few_and_close(pairs):
         return True
     predicted = pairs[0].predicted_number if len(pairs) == 1 else None
     return predicted is not None and (hypothesis.name in _NEVER_OF_ONE or _n_digits(predicted) < FEWEST_DIGITS)
 
 
-def _are_few_years(pairs: Sequence[Pair]) -> bool:
-    """Whether gold's values are fewer than eight different years: those of one table are close together and often differ by one."""
-    years = {pair.gold_number for pair in pairs}
-    return len(years) < _FEWEST_YEARS and all(year is not None and year in _YEARS for year in years)
+def _are_few_and_close(pairs: Sequence[Pair]) -> bool:
+    """Whether gold's values are fewer than eight different years or whole numbers of two digits: those of one table often differ by one."""
+    values = {pair.gold_number for pair in pairs}
+    return len(values) < _FEWEST_CLOSE and all(value is not None and (value in _YEARS or value in _SMALL) for value in values)
 
 
 def _is_factor_of_small_numbers(pairs: Sequence[Pair]) -> bool:

@@ -20,6 +20,7 @@ from evalsuite.runs.corrected_scores import known_labels, labels_of
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, named_run, one_run
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.run_folder import STARTED, is_submission
+from evalsuite.runs.run_options import changed_parts, signature_parts
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.units import at_one_length
 
@@ -182,7 +183,7 @@ def _with_raw_values(run: RunScores) -> RunScores:
 
 def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
     """Return what makes runs incomparable, each as `rules: official (3), strict (1)`; empty if they are alike."""
-    parts = [dict(part.partition(":")[::2] for part in run.signature.split("|")) for run in runs]
+    parts = [signature_parts(run.signature) for run in runs]
     found = []
     for name in dict.fromkeys(name for part in parts for name in part):
         counts = Counter(part.get(name, "none") for part in parts)
@@ -322,12 +323,8 @@ def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule 
 
 def what_differs(a: RunSide, b: RunSide, *, rules: Rule | None = None) -> list[str]:
     """Return the parts of the signatures that differ, as `gold 3f9c1e against 77ab01`; the rules do not count if they are chosen now."""
-    left, right = (dict(part.partition(":")[::2] for part in side.signature.split("|") if part) for side in (a, b))
-    return [
-        f"{name} {left.get(name, 'absent')} against {right.get(name, 'absent')}"
-        for name in {**left, **right}
-        if left.get(name) != right.get(name) and not (name == "rules" and rules is not None)
-    ]
+    changed = changed_parts(a.signature, b.signature, absent="absent").items()
+    return [f"{name} {left} against {right}" for name, (left, right) in changed if name != "rules" or rules is None]
 
 
 Pair = tuple[Result, Result]

@@ -28,12 +28,14 @@ from typing import Any, Final
 from evalsuite.analysis.leaderboard.pairing import By, Direction, SharedInstances, direction_of, further_directions, what_forbids_ranking
 from evalsuite.analysis.leaderboard.reliability import ModelSamples, models_of, newest_samples
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import GoldError, UsageError, did_you_mean, write_error
+from evalsuite.core.errors import EvalsuiteError, GoldError, UsageError, did_you_mean, write_error
 from evalsuite.core.status import FAULTY, LEVELS, STATUSES, UNJUDGED
 from evalsuite.gold.suite_yaml import yaml_nodes
+from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.runs.history_index import RunScores
-from evalsuite.runs.leaderboard_entries import Entry, without_names
+from evalsuite.runs.leaderboard_entries import Entry, Place, without_names
 from evalsuite.runs.run_files import read_json, write_atomically
+from evalsuite.runs.run_folder import read_public_key, why_not_signed
 from evalsuite.stats.samples import SEED
 
 SCHEMA_VERSION = 1
@@ -541,3 +543,42 @@ class Admission:
             return f"{n_today} of {team!r} were accepted today, {limit}; it is checked again from {tomorrow} on"
         self._taken[content] = (self._now.strftime("%Y-%m-%dT%H:%M:%SZ"), team)
         return ""
+
+
+def only_trusted(places: Sequence[Place], gold: Path, *, key: Path | None, isolation: str) -> list[Place]:
+    """Return the places with the fault of each untrusted run; submissions are unchanged, because they are scored here.
+
+    With a public key, a run is trusted if its owner signed it over this gold and it was not changed since: nothing is scored again. Without
+    one, every row of gold must be verified, so the submission must be where the run says. Raises `UsageError` for an invalid key.
+    """
+    if key is not None:
+        read_public_key(key)
+    found = []
+    for place in places:
+        why = _why_not_trusted(place.folder, gold, key, isolation) if place.is_run and not place.fault else ""
+        foreign = replace(place, is_foreign=place.is_run and isolation != "none")
+        found.append(replace(foreign, fault=f"not verified: {why}") if why else foreign)
+    return found
+
+
+def _why_not_trusted(folder: Path, gold: Path, key: Path | None, isolation: str) -> str:
+    """Return why a run is not trusted, empty if it is."""
+    from evalsuite.analysis.receipts.verification import read_claims, verify
+
+    try:
+        if key is None:
+            verified = verify(folder, gold=gold, isolation=isolation)
+            wrong = [one.name for one in verified.findings if not one.good]
+            left = f"{len(verified.left_out)} rows could not be scored again" if verified.left_out else ""
+            return ", ".join(wrong) or left
+        findings, claims = read_claims(folder, isolation)
+        if claims is None:
+            return ", ".join(f"{one.name} {one.says}" for one in findings if not one.good)
+        if why := why_not_signed(folder, read_public_key(key)):
+            return why
+        spec = find_spec(gold)
+        there = gold_hash(spec.parent, spec)
+    except EvalsuiteError as error:
+        return error.message
+    recorded = claims.run["gold"]["hash"]
+    return "" if recorded == there else f"made with another gold ({recorded}, not {there})"

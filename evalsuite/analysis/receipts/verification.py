@@ -9,17 +9,17 @@ their owner signed.
 import json
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, get_type_hints
+from typing import Any, Final, Literal
 
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, FAULTS, EvalsuiteError, OutputError, UntrustedPluginError, UsageError
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, OutputError, UntrustedPluginError, UsageError
 from evalsuite.core.registry import fits, readable
-from evalsuite.core.types import METADATA_ARRAY, Fault, Gold, Result, Rule, Submission, Task
+from evalsuite.core.types import METADATA_ARRAY, Gold, Result, Rule, Status, Submission, Task
 from evalsuite.gold.connection_files import Connections
 from evalsuite.gold.errata import ERRATA_FILE, Errata, read_errata
 from evalsuite.gold.layouts import read_gold
@@ -35,12 +35,11 @@ from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import is_scored_by, query_files
 from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
 from evalsuite.runs.instance_checks import is_pair, skip_unscorable
-from evalsuite.runs.leaderboard_entries import Place
 from evalsuite.runs.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.runs.rescoring import parse_shard, place_of
-from evalsuite.runs.run_files import RESULT_KEYS, UNITS, is_intact, json_safe, read_json, result_line, whole_units
+from evalsuite.runs.run_files import UNITS, is_intact, json_safe, read_json, result_line, result_of, whole_units
 from evalsuite.runs.run_folder import RESULTS, RUN, claimed_signer, read_public_key, root_of, why_not_sealed, why_not_signed
-from evalsuite.runs.run_options import VERDICT_PACKAGES, RunOptions, rules_name
+from evalsuite.runs.run_options import VERDICT_PACKAGES, RunOptions, changed_parts, rules_name, signature_parts
 from evalsuite.runs.scoring import Progress, Run, run, with_notes
 from evalsuite.runs.submission_reader import read_submission_in_worker, read_unit_columns
 from evalsuite.runs.summary import summarise
@@ -63,11 +62,9 @@ _KEYS: Final[Mapping[str, Any]] = {
     "receipt.system": str, "seconds": float, "root": str, "digests": _OBJECT,
 }  # fmt: skip
 # Keys of run.json about the maker and the making of a run, which cannot be verified later.
-OWN_WORDS: Final = ("receipt", "metadata")
+_OWN_WORDS: Final = ("receipt", "metadata")
 # The parts of a signature that name installed versions.
 VERSIONS: Final = frozenset({"evalsuite", *VERDICT_PACKAGES})
-# Deeper than any answer is read, and so deeper than anything that a run records of one.
-_DEEPEST: Final = 200
 _OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "live_gold", "as_of", "questions", "allow_programs", "invalid_as", "ves")
 _OPTIONAL: Final = frozenset(
     {"corrections", "root", "judge", "sql", "living_gold", "databases", *(f"options.{name}" for name in _OPTIONAL_OPTIONS)}
@@ -118,10 +115,8 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
     intact = is_intact(run, results)
     if intact is None:
         says = "contains no digests: changed at its end, or written by an earlier version"
-        return [
-            Finding(name=RUN, good=False, says=says),
-            Finding(name=RESULTS, good=False, says="cannot be checked: no digest of it"),
-        ], None
+        without = Finding(name=RESULTS, good=False, says="cannot be checked: no digest of it")
+        return [Finding(name=RUN, good=False, says=says), without], None
     words = ("is not what was written", "as it was written")
     found = [Finding(name=name, good=good, says=words[good]) for name, good in zip((RUN, RESULTS), intact, strict=True)]
     if not all(intact):
@@ -130,18 +125,14 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
     recorded, wrong = _run_of(run)
     rows, wrong_rows = _rows_of(results)
     if wrong or wrong_rows:
-        return [_formed(RUN, wrong), _formed(RESULTS, wrong_rows)], None
+        formed = {RUN: wrong, RESULTS: wrong_rows}.items()
+        words = ("is not as a run writes it", "as it was written")
+        return [Finding(name=name, good=not some, says=words[not some], differs=tuple(some)) for name, some in formed], None
     try:
-        return found, Claims(
-            folder=folder, run=recorded, rows=tuple(whole_units(folder, rows, read=None if isolation == "none" else read_unit_columns))
-        )
+        units = whole_units(folder, rows, read=None if isolation == "none" else read_unit_columns)
+        return found, Claims(folder=folder, run=recorded, rows=tuple(units))
     except OutputError as error:
         return [*found, Finding(name=UNITS, good=False, says="is not what was written", differs=(error.message,))], None
-
-
-def _formed(name: str, wrong: list[str]) -> Finding:
-    says = "is not as a run writes it" if wrong else "as it was written"
-    return Finding(name=name, good=not wrong, says=says, differs=tuple(wrong))
 
 
 def _run_of(data: bytes) -> tuple[Mapping[str, Any], list[str]]:
@@ -153,12 +144,9 @@ def _run_of(data: bytes) -> tuple[Mapping[str, Any], list[str]]:
     for path, annotation in _KEYS.items():
         top, _, key = path.partition(".")
         holder = recorded.get(top) if key else recorded
-        if not isinstance(holder, dict):
-            continue
-        if (key or top) in holder:
-            if not fits(holder[key or top], annotation):
-                wrong.append(f"{path} must be {readable(annotation)}")
-        elif path not in _OPTIONAL:
+        if isinstance(holder, dict) and (key or top) in holder:
+            wrong += [] if fits(holder[key or top], annotation) else [f"{path} must be {readable(annotation)}"]
+        elif isinstance(holder, dict) and path not in _OPTIONAL:
             wrong.append(f"{path} is missing")
     return recorded, wrong
 
@@ -169,23 +157,14 @@ def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
     wrong = ["the last line is incomplete"] if rest else []
     rows = []
     for number, line in enumerate(lines, 1):
-        # Some readers treat a bare CR as the end of a line.
-        recorded = _object(line) if b"\r" not in line else None
-        late = (recorded or {}).pop("strict_fault", None)
-        if recorded is None or recorded.keys() != _row_types().keys() or not _is_late(late):
+        try:
+            # Some readers treat a bare CR as the end of a line.
+            if b"\r" in line or _object(line) is None:
+                raise ValueError(line)
+            rows.append(result_of(line))
+        except (ValueError, TypeError):
             wrong.append(f"line {number}: not a result line")
-            continue
-        unfit = [key for key, annotation in _row_types().items() if not fits(recorded[key], annotation)]
-        if unfit:
-            wrong.append(f"line {number}: {', '.join(f'{key} must be {readable(_row_types()[key])}' for key in unfit)}")
-            continue
-        rows.append(Result(**recorded, strict_fault=None if late is None else Fault(**late)))
     return tuple(rows), wrong
-
-
-def _is_late(recorded: Any) -> bool:
-    """Whether a `strict_fault` is one that a run writes, or absent."""
-    return recorded is None or (fits(recorded, dict[str, str]) and recorded.keys() == {"code", "detail"} and recorded["code"] in FAULTS)
 
 
 def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
@@ -195,9 +174,8 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
     """
     recorded = claims.run
     yield from _of_making(claims)
-    then, now = (dict(part.partition(":")[::2] for part in each["signature"].split("|")) for each in (recorded, expected))
-    moved = [name for name in now if name in VERSIONS and then.get(name) != now[name]]
-    yield from ((f"signature.{name}", f"{then.get(name, 'none')} then, {now[name]} now") for name in moved)
+    moved = changed_parts(recorded["signature"], expected["signature"]).items()
+    yield from ((f"signature.{name}", f"{then} then, {now} now") for name, (then, now) in moved if name in VERSIONS)
     for side, place in places.items():
         if place.resolve() != Path(recorded[side]["folder"]).resolve():
             yield f"{side}.folder", f"{recorded[side]['folder']}, checked was {place}"
@@ -206,15 +184,14 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
         yield "corrections.day", f"{recorded['corrections']['day']}, the day of the errata"
     if signer := claimed_signer(claims.folder):
         yield "signed by", f"{signer}; --key FILE.pub requires the signature of a key"
-    entry = read_run(claims.folder)
-    if entry is not None and entry.tags:
+    if (entry := read_run(claims.folder)) is not None and entry.tags:
         yield "tags", " ".join(f"#{tag}" for tag in entry.tags)
 
 
 def _of_making(claims: Claims) -> Iterator[tuple[str, str]]:
     """Yield the claims about the maker and the making of the run."""
     recorded = claims.run
-    for part in OWN_WORDS:
+    for part in _OWN_WORDS:
         yield from ((f"{part}.{key}", value if isinstance(value, str) else plain(value)) for key, value in recorded[part].items())
     yield from ((f"metadata.{key}", "not recorded") for key in METADATA_KEYS if key not in recorded["metadata"])
     yield "seconds", f"{recorded['seconds']:g}, and those of each row"
@@ -224,25 +201,22 @@ def _of_making(claims: Claims) -> Iterator[tuple[str, str]]:
 
 def plain(value: Any) -> str:
     """Return a value as one text, the same for equal values: keys sorted, 1.0 as 1, and true as neither."""
-    return json.dumps(json.loads(json.dumps(value, default=json_safe), parse_float=_number), sort_keys=True)
-
-
-def _number(text: str) -> int | float:
-    value = float(text)
-    return int(value) if value.is_integer() else value
+    text = json.dumps(value, default=json_safe)
+    return json.dumps(json.loads(text, parse_float=lambda text: int(x) if (x := float(text)).is_integer() else x), sort_keys=True)
 
 
 def are_numbers(recorded: Mapping[str, Any]) -> bool:
     """Whether an object has the form of the errata's `corrected`: a status and the three numbers."""
-    keys = ("status", "score", "official", "strict")
-    return recorded.keys() == set(keys) and all(fits(recorded[key], _row_types()[key]) for key in keys)
+    kinds = {"status": Status, **dict.fromkeys(("score", "official", "strict"), float | None)}
+    return recorded.keys() == kinds.keys() and all(fits(recorded[key], kind) for key, kind in kinds.items())
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
     """Return the JSON object in some bytes, None for anything else, or with a repeated key, which readers interpret differently."""
     try:
         recorded = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
-        check_depth(recorded, _DEEPEST)
+        # Deeper than any answer is read, and so deeper than anything that a run records of one.
+        check_depth(recorded, 200)
     except (ValueError, RecursionError):
         return None
     return recorded if isinstance(recorded, dict) else None
@@ -253,12 +227,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(recorded) < len(pairs):
         raise ValueError("a key occurs twice")
     return recorded
-
-
-@cache
-def _row_types() -> Mapping[str, Any]:
-    hints = get_type_hints(Result)
-    return {key: hints[key] for key in RESULT_KEYS}
 
 
 JUDGE, QUERY, LIVING = "it needs a judge", "its answer is a query", "its gold comes from a query"
@@ -354,7 +322,7 @@ def _options(run: Mapping[str, Any]) -> RunOptions:
 
 def chosen_in(run: Mapping[str, Any], gold: Gold) -> Rule | None:
     """Return the chosen rules from the signature: run.json's `options` contain those of the score, chosen or not."""
-    word = dict(part.partition(":")[::2] for part in run["signature"].split("|")).get("rules")
+    word = signature_parts(run["signature"]).get("rules")
     known: dict[str, Rule | None] = {rules_name("default", gold.layout): None, rules_name("official", gold.layout): "official"}
     known[rules_name("strict", gold.layout)] = "strict"
     if word not in known:
@@ -415,15 +383,14 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
     living = recorded.get("living_gold", {}) if LIVING in why else {}
     submitted = [task.instance.instance_id for task in replay.tasks if task.answer is not None]
     clusters = replay.gold.suite.extra.get("clusters", ())
-    parts = dict(part.partition(":")[::2] for part in recorded["signature"].split("|")) if living else {}
-    signed = signature_of(replay.gold, chosen=replay.options.rules or replay.gold.suite.rules, limits=replay.limits,
-                          living=str(parts.get("living", "")), programs=replay.options.allow_programs,
-                          invalid_as=replay.options.invalid_as)  # fmt: skip
+    chosen, how = replay.options.rules or replay.gold.suite.rules, replay.options
+    gold_query = signature_parts(recorded["signature"]).get("living", "") if living else ""
+    more: dict[str, Any] = {"living": gold_query, "programs": how.allow_programs, "invalid_as": how.invalid_as}
     return Run(
         gold=replay.gold,
         submission=replay.submission,
         rules=replay.rules,
-        signature=signed,
+        signature=signature_of(replay.gold, chosen=chosen, limits=replay.limits, **more),
         options=replay.options,
         results=tuple(rows),
         summary=summarise(
@@ -479,10 +446,6 @@ def _corrections(replay: Replay, rows: Sequence[Result], recorded: Mapping[str, 
                 yield replace(before[name], **numbers)
 
     return correct(replay.tasks, rows, replay.errata, patched, rules=replay.rules)
-
-
-# Faults for which the grader's side of this machine may lack something: then the row can be neither confirmed nor refuted.
-_ABSENT: Final = frozenset({"NEEDS_CONNECTION", "NEEDS_EXTRA"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -637,13 +600,12 @@ def _check_gold(claims: Claims, folder: Path, questions: Path | None) -> tuple[F
         raise
     except EvalsuiteError:
         errata_now = "unreadable"
+    says = f"{folder} is as it was scored ({then})"
     if now != then:
         says = f"{folder} is not what was scored ({then} then, {now} now)"
     elif errata_now != errata_then:
         says = f"{ERRATA_FILE} is not what the run used ({errata_then} then, {errata_now} now)"
-    else:
-        return Finding(name="gold", good=True, says=f"{folder} is as it was scored ({then})"), gold
-    return Finding(name="gold", good=False, says=says), gold
+    return Finding(name="gold", good=(now, errata_now) == (then, errata_then), says=says), gold
 
 
 def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation: str) -> tuple[Finding, Submission | None]:
@@ -657,27 +619,22 @@ def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation
         now = submission_hash(read)
     except EvalsuiteError as error:
         return Finding(name="submission", good=False, says=f"cannot be read: {error.message}"), None
-    if now != then:
-        says = f"{folder} is not what was scored ({then or 'not recorded'} then, {now} now)"
-        return Finding(name="submission", good=False, says=says), read
-    return Finding(name="submission", good=True, says=f"{folder} is as it was submitted ({then})"), read
+    same, other = f"is as it was submitted ({then})", f"is not what was scored ({then or 'not recorded'} then, {now} now)"
+    return Finding(name="submission", good=now == then, says=f"{folder} {same if now == then else other}"), read
 
 
 def _check_rows(claims: Claims, replay: Replay) -> Finding:
     """Check whether the rows are those that gold needs: none missing, extra or repeated, in gold's order."""
     wanted, there = replay.ids, [row.instance_id for row in claims.rows]
-    seen: set[str] = set()
-    twice = [name for name in there if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    differs = [f"{name}: missing" for name in wanted if name not in seen]
-    differs += [f"{name}: not needed by gold" for name in dict.fromkeys(there) if name not in set(wanted)]
-    differs += [f"{name}: more than once" for name in dict.fromkeys(twice)]
+    counts, known = Counter(there), set(wanted)
+    differs = [f"{name}: missing" for name in wanted if name not in counts]
+    differs += [f"{name}: not needed by gold" for name in counts if name not in known]
+    differs += [f"{name}: more than once" for name, n in counts.items() if n > 1]
     if not differs and wanted != there:
         differs = [f"{name}: out of order" for name, other in zip(there, wanted, strict=True) if name != other]
-    n_gold = len(replay.gold.instances)
-    part = f"the {n_gold}" if len(wanted) == n_gold else f"{len(wanted)} of {n_gold} instances"
-    says = f"are {part} that gold needs"
-    if differs:
-        says = "are not those that gold needs"
+    n, n_gold = len(wanted), len(replay.gold.instances)
+    part = f"the {n}" if n == n_gold else f"{n} of {n_gold} instances"
+    says = "are not those that gold needs" if differs else f"are {part} that gold needs"
     return Finding(name="rows", good=not differs, says=says, differs=tuple(differs))
 
 
@@ -687,9 +644,8 @@ def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[
     names = [name for name in replay.ids if name not in left_out]
     if sample is None or sample >= len(names):
         return names, left_out, None
-    together = {
-        task.instance.instance_id for task in replay.tasks if any(SCORERS.plugin_batch(check.scorer) for check in task.instance.checks)
-    }
+    checks = {task.instance.instance_id: task.instance.checks for task in replay.tasks}
+    together = {name for name, own in checks.items() if any(SCORERS.plugin_batch(check.scorer) for check in own)}
     left_out |= {name: AT_ONCE for name in names if name in together}
     names = [name for name in names if name not in together]
     seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed
@@ -700,13 +656,11 @@ def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[
 
 def _beyond_this_machine(fresh: Mapping[str, Result], claims: Claims, *, programs: bool) -> dict[str, str]:
     """Return the instances that cannot be scored here because the grader's side lacks something that the run had."""
-    absent = _ABSENT | ({"NO_JAIL"} if programs else set())
-    claimed = {row.instance_id: row for row in claims.rows}
-    return {
-        name: NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}"
-        for name, row in fresh.items()
-        if row.fault in absent and claimed[name].status != row.status
-    }
+    # Faults of the grader's side: such a row can be neither confirmed nor refuted.
+    absent = {"NEEDS_CONNECTION", "NEEDS_EXTRA", *(("NO_JAIL",) if programs else ())}
+    claimed = {row.instance_id: row.status for row in claims.rows}
+    found = {name: row for name, row in fresh.items() if row.fault in absent and claimed[name] != row.status}
+    return {name: NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}" for name, row in found.items()}
 
 
 def _differing_rows(claimed: Sequence[Result], expected: Sequence[Result]) -> dict[str, list[str]]:
@@ -720,11 +674,9 @@ def _differing_rows(claimed: Sequence[Result], expected: Sequence[Result]) -> di
 
 
 def _scored_again(fresh: Mapping[str, Result], wrong: Mapping[str, Sequence[str]], replay: Replay) -> Finding:
-    recorded = f"{len(fresh)} of {len(replay.tasks)}"
-    if wrong:
-        differs = tuple(f"{name}: {', '.join(keys)}" for name, keys in wrong.items())
-        return Finding(name="scored again", good=False, says=f"{recorded}: not as it was", differs=differs)
-    return Finding(name="scored again", good=True, says=f"{recorded}: the same verdicts, reasons and details")
+    says = f"{len(fresh)} of {len(replay.tasks)}: {'not as it was' if wrong else 'the same verdicts, reasons and details'}"
+    differs = tuple(f"{name}: {', '.join(keys)}" for name, keys in wrong.items())
+    return Finding(name="scored again", good=not wrong, says=says, differs=differs)
 
 
 def _check_record(expected: Mapping[str, Any], recorded: Mapping[str, Any]) -> Iterator[Finding]:
@@ -732,15 +684,14 @@ def _check_record(expected: Mapping[str, Any], recorded: Mapping[str, Any]) -> I
     wrong = sorted(_differing(_comparable(expected), _comparable(recorded)))
     numbers = [key for key in wrong if key.partition(".")[0] in ("summary", "corrections", "groups")]
     others = [key for key in wrong if key not in numbers]
-    says = "do not follow from the rows" if numbers else "follow from the rows"
-    yield Finding(name="numbers", good=not numbers, says=says, differs=tuple(numbers))
-    says = "is not what such a run writes" if others else "is what such a run writes"
-    yield Finding(name="the rest", good=not others, says=says, differs=tuple(others))
+    says = f"{'do not ' if numbers else ''}follow from the rows", f"is {'not ' if others else ''}what such a run writes"
+    yield Finding(name="numbers", good=not numbers, says=says[0], differs=tuple(numbers))
+    yield Finding(name="the rest", good=not others, says=says[1], differs=tuple(others))
 
 
 def _comparable(run_: Mapping[str, Any]) -> dict[str, Any]:
     """Return a run.json object without what it says of its making, and without the order of shards."""
-    kept = {key: value for key, value in json.loads(plain(run_)).items() if key not in (*OWN_WORDS, "seconds", "digests")}
+    kept = {key: value for key, value in json.loads(plain(run_)).items() if key not in (*_OWN_WORDS, "seconds", "digests")}
     for side in ("gold", "submission"):
         kept[side].pop("folder")
     kept["options"].pop("questions", None)
@@ -791,8 +742,8 @@ def verify_receipt(
         return replace(verified, findings=tuple(findings), left_out={"rows": without}, claimed=tuple(_claims(receipt, shown)))
     with TempDir() as scratch:
         again = run(submission, gold, _options_of(receipt, gold, replace(options, out=scratch / "run")), progress=progress)
-    moved = _moved_parts(str(receipt["signature"]), again.signature)
-    others = tuple(text for text in moved if text.partition(" ")[0] not in VERSIONS)
+    moved = {name: f"{name} {then} then, {now} now" for name, (then, now) in changed_parts(receipt["signature"], again.signature).items()}
+    others = tuple(text for name, text in moved.items() if name not in VERSIONS)
     says = "something else" if others else "the same gold and rules"
     findings.append(_is_submission(receipt, again.submission_hash or "", submission))
     findings.append(Finding(name="scored under", good=not others, says=says, differs=others))
@@ -801,7 +752,7 @@ def verify_receipt(
         left_out["rows"] = f"the receipt is about {receipt['n_instances']} of {n} instances: a part of gold was hidden then"
     elif findings[-1].good and findings[-2].good:
         if moved and again.root != receipt["root"]:
-            left_out["rows"] = f"they were scored by other versions: {', '.join(moved)}"
+            left_out["rows"] = f"they were scored by other versions: {', '.join(moved.values())}"
         else:
             findings.append(_is_same(receipt, again))
             verified = replace(verified, n_verified=n if findings[-1].good else 0)
@@ -810,84 +761,37 @@ def verify_receipt(
     return replace(verified, findings=tuple(findings), left_out=left_out, claimed=claimed)
 
 
-def _moved_parts(signature: str, now: str) -> list[str]:
-    """Return the parts of two signatures that differ."""
-    old, new = (dict(part.partition(":")[::2] for part in line.split("|")) for line in (signature, now))
-    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    return [f"{name} {old.get(name, 'none')} then, {new.get(name, 'none')} now" for name in names]
-
-
 def _read(file: Path) -> Mapping[str, Any]:
     recorded = read_json(file)
     kinds = {**dict.fromkeys(_TEXTS, str), "n_instances": int}
     if isinstance(recorded, dict) and all(isinstance(recorded.get(name), kind) for name, kind in kinds.items()):
         return recorded
-    hint = "a receipt is the .json next to a page of `leaderboard --site`; for a run name its folder"
-    raise UsageError(f"{file} is no receipt", hint=hint)
+    raise UsageError(
+        f"{file} is no receipt", hint="a receipt is the .json next to a page of `leaderboard --site`; for a run name its folder"
+    )
 
 
 def _options_of(recorded: Mapping[str, Any], gold: Path, options: RunOptions) -> RunOptions:
     """Return the options of the receipt's run, as far as its signature contains them."""
-    parts = dict(part.partition(":")[::2] for part in str(recorded["signature"]).split("|"))
+    parts = signature_parts(recorded["signature"])
     limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}
-    return replace(
-        options, rules=chosen_in(recorded, read_gold(gold)), limits=limits, invalid_as="zero" if parts.get("invalid") == "zero" else None
-    )
+    invalid_as: Literal["zero"] | None = "zero" if parts.get("invalid") == "zero" else None
+    return replace(options, rules=chosen_in(recorded, read_gold(gold)), limits=limits, invalid_as=invalid_as)
 
 
 def _is_submission(recorded: Mapping[str, Any], now: str, place: Path) -> Finding:
     good = now == recorded["submission_hash"]
-    says = f"{place} is what was submitted" if good else f"{place} is not what was submitted ({now})"
-    return Finding(name="submission", good=good, says=says)
+    return Finding(name="submission", good=good, says=f"{place} is {'what was submitted' if good else f'not what was submitted ({now})'}")
 
 
 def _is_same(recorded: Mapping[str, Any], again: Run) -> Finding:
-    differs = [
-        f"{name}: {then} then, {now} now"
-        for name, then, now in (("root", recorded["root"], again.root), ("score", recorded.get("score"), again.summary.score))
-        if then != now
-    ]
+    pairs = {"root": (recorded["root"], again.root), "score": (recorded.get("score"), again.summary.score)}.items()
+    differs = tuple(f"{name}: {then} then, {now} now" for name, (then, now) in pairs if then != now)
     says = "gives the same verdict for every instance, and the same score" if not differs else "gives something else"
-    return Finding(name="scored again", good=not differs, says=says, differs=tuple(differs))
+    return Finding(name="scored again", good=not differs, says=says, differs=differs)
 
 
 def _claims(recorded: Mapping[str, Any], shown: set[str]) -> Iterator[tuple[str, str]]:
     for name in (*_TEXTS, "score", "received"):
         if name not in shown and recorded.get(name) is not None:
             yield name, str(recorded[name])
-
-
-def only_trusted(places: Sequence[Place], gold: Path, *, key: Path | None, isolation: str) -> list[Place]:
-    """Return the places with the fault of each untrusted run; submissions are unchanged, because they are scored here.
-
-    With a public key, a run is trusted if its owner signed it over this gold and it was not changed since: nothing is scored again. Without
-    one, every row of gold must be verified, so the submission must be where the run says. Raises `UsageError` for an invalid key.
-    """
-    if key is not None:
-        read_public_key(key)
-    found = []
-    for place in places:
-        why = _why_not(place.folder, gold, key, isolation) if place.is_run and not place.fault else ""
-        foreign = replace(place, is_foreign=place.is_run and isolation != "none")
-        found.append(replace(foreign, fault=f"not verified: {why}") if why else foreign)
-    return found
-
-
-def _why_not(folder: Path, gold: Path, key: Path | None, isolation: str) -> str:
-    try:
-        if key is None:
-            verified = verify(folder, gold=gold, isolation=isolation)
-            wrong = [one.name for one in verified.findings if not one.good]
-            left = f"{len(verified.left_out)} rows could not be scored again" if verified.left_out else ""
-            return ", ".join(wrong) or left
-        findings, claims = read_claims(folder, isolation)
-        if claims is None:
-            return ", ".join(f"{one.name} {one.says}" for one in findings if not one.good)
-        if why := why_not_signed(folder, read_public_key(key)):
-            return why
-        spec = find_spec(gold)
-        there = gold_hash(spec.parent, spec)
-    except EvalsuiteError as error:
-        return error.message
-    recorded = claims.run["gold"]["hash"]
-    return "" if recorded == there else f"made with another gold ({recorded}, not {there})"

@@ -24,6 +24,7 @@ from evalsuite.reports.record import Record, record_of_entry, redact_record
 from evalsuite.runs.history import CONTEXTS, LONGEST, TAGS, RunEntry, part_asked_for, read_run, read_run_file, submission_folder
 from evalsuite.runs.run_files import read_json, why_no_run
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, labels_beside
+from evalsuite.runs.run_options import signature_parts
 from evalsuite.runs.summary import summarise
 from evalsuite.suites.stored_suites import Case, ScoringMethod, StoredSuite, data_hash, read_suite_file
 from evalsuite.suites.transfer import bench_run
@@ -696,7 +697,7 @@ class Journals:
         """Return (suite name, number of instances) from the start of the run, else from an earlier whole run over the same gold."""
         if isinstance(started.get("n_instances"), int):
             return str(started.get("suite", "")), int(started["n_instances"])
-        gold = _gold_hash(str(started.get("signature", "")))
+        gold = signature_parts(str(started.get("signature", ""))).get("gold", "")
         options = started.get("options")
         part = isinstance(options, dict) and bool(part_asked_for(options))
         for suite in self._library.suites() if gold else ():
@@ -746,10 +747,6 @@ class _Journal:
             self.n_judged += 1
             self.points += score
             self.n_right += score == 1
-
-
-def _gold_hash(signature: str) -> str:
-    return dict(part.partition(":")[::2] for part in signature.split("|")).get("gold", "")
 
 
 def _state_of(folder: Path, touched: float) -> str:
