@@ -455,7 +455,7 @@ def example_command(folder: Annotated[Path, Argument(metavar="DIR", help="a new 
 
 
 GoldFile = Annotated[Path, Argument(metavar="GOLD", help="records: a .jsonl, or a .json with one record or a list")]
-SchemaFile = Annotated[Path, Argument(metavar="SCHEMA", help="a .json file with a JSON Schema")]
+SchemaFile = Annotated[str, Argument(metavar="SCHEMA", help="a .json file with a JSON Schema, or a class, `python:models.py:Invoice`")]
 
 
 def schema_infer(
@@ -466,7 +466,7 @@ def schema_infer(
     id_field: Annotated[str | None, Option("--id-field", "--id_field", help="the key that names a record; not part of the schema")] = None,
 ) -> int:
     """Print the JSON Schema inferred from gold's records."""
-    from evalsuite.trees.eval_schema import infer_schema
+    from evalsuite.trees.json_schema import infer_schema
 
     with _naming(gold):
         found = infer_schema(_records_of_file(gold), widen=widen, notify=_notice_line)
@@ -476,7 +476,7 @@ def schema_infer(
 
 def schema_resolve(schema: SchemaFile) -> int:
     """Print a schema with references resolved, allOf merged and unions converted to types."""
-    from evalsuite.trees.eval_schema import resolve_schema_references
+    from evalsuite.trees.json_schema import resolve_schema_references
 
     with _naming(schema):
         found = resolve_schema_references(_schema(schema), notify=_notice_line)
@@ -484,11 +484,11 @@ def schema_resolve(schema: SchemaFile) -> int:
 
 
 def schema_annotate(schema: SchemaFile) -> int:
-    """Print a schema with the comparator of every leaf."""
+    """Print a schema with the comparator of every leaf and the alignment of every list, chosen by types, and the reasons on stderr."""
     from evalsuite.trees.eval_schema import annotate_xeval
 
     with _naming(schema):
-        found = annotate_xeval(_schema(schema))
+        found = annotate_xeval(_schema(schema), types=True, notify=_notice_line)
     return _print_schema(found)
 
 
@@ -526,19 +526,21 @@ def _records_of_file(path: Path) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
-def _schema(path: Path) -> dict[str, Any]:
+def _schema(place: str) -> dict[str, Any]:
+    """Return the JSON Schema of a file, or of a class."""
+    from evalsuite.gold.suite_yaml import class_schema, names_class
     from evalsuite.readers.json_text import read_named_json
 
-    found = read_named_json(path)
+    found = class_schema(place, Path(), "SCHEMA", is_named=True) if names_class({"schema": place}) else read_named_json(Path(place))
     if not isinstance(found, dict):
-        raise UsageError(f"{path}: a schema is a JSON object", hint="evalsuite schema infer GOLD makes one")
+        raise UsageError(f"{place}: a schema is a JSON object", hint="evalsuite schema infer GOLD makes one")
     return found
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _naming(path: Path | str) -> Iterator[None]:
     """Turn errors of a schema or its records into usage errors with the file's name."""
-    from evalsuite.trees.eval_schema import JsonRefError, SchemaError
+    from evalsuite.trees.json_schema import JsonRefError, SchemaError
     from evalsuite.trees.json_values import TreeLimitError
 
     try:

@@ -233,7 +233,7 @@ class GoldInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """Contents of `suite.yaml`; every field has a default, because the file is optional."""
+    """Contents of `suite.yaml` and its folder; every field has a default, because the file is optional."""
 
     name: str
     description: str = ""
@@ -244,6 +244,7 @@ class Suite:
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     fail_under: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from evalsuite.core import registry
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.types import Check, Gold, GoldInstance, Problem, Submission, Suite
-from evalsuite.gold.suite_yaml import read_suite
+from evalsuite.gold.suite_yaml import class_schema, names_class, read_suite
 from evalsuite.readers.json_text import Entry, Layout, Obj, read_objects
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SPEC_PATTERN, open_trusted
@@ -226,13 +226,16 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     if not isinstance(parameters, dict):
         _refuse(where, f"{id_}: parameters must be an object, found {type(parameters).__name__}")
     if func in suite.extra.get("unexecuted", ()):
-        problem = Problem(code="BAD_SPEC", message=f"{func} is a plugin of gold, which was not executed", where=where)
-        return Check(scorer=func, parameters={**suite.defaults.get(func, {}), **parameters}, where=where, problems=(problem,))
+        return _unexecuted(func, {**suite.defaults.get(func, {}), **parameters}, func, where)
     try:
         scorer = SCORERS.load(func)
     except EvalsuiteError as error:
         _refuse(where, error.message, error.hint)
     merged: dict[str, Any] = {**suite.defaults.get(func, {}), **parameters}
+    if scorer.marker.reads == "tree" and names_class(merged):
+        if "unexecuted" in suite.extra:
+            return _unexecuted(func, merged, str(merged["schema"]), where)
+        merged["schema"] = class_schema(merged["schema"], suite.folder, where)
     extra = {key: value for key, value in evaluation.items() if key not in ("func", "parameters")} or _NONE
     if evaluation.get("temporal") is True and scorer.marker.reads in TABLES | TEXTS and "gold" in scorer.parameters:
         merged.setdefault("gold", GOLD_QUERY)
@@ -245,6 +248,11 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
         hint = "configure a connection for this instance"
         problems.append(Problem(code="NEEDS_CONNECTION", message="its gold query has to be run", hint=hint, where=where))
     return replace(check, problems=tuple(problems)) if problems else check
+
+
+def _unexecuted(scorer: str, parameters: dict[str, Any], code: str, where: str) -> Check:
+    problem = Problem(code="BAD_SPEC", message=f"{code} is a plugin of gold, which was not executed", where=where)
+    return Check(scorer=scorer, parameters=parameters, where=where, problems=(problem,))
 
 
 def _as_text(parameters: dict[str, Any]) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -131,10 +132,11 @@ def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
     """
     name = folder.resolve().name
     file = folder / SUITE_FILE
+    extra: dict[str, Any] = {} if plugins or plugin_calls.is_trusted(folder) else {"unexecuted": frozenset()}
     if not file.is_file():
-        return Suite(name=name)
+        return Suite(name=name, folder=folder, extra=extra)
     where = f"{name}/{SUITE_FILE}"
-    fields, listed, unexecuted = dict[str, Any](name=name, extra={}), tuple[str, ...](), set[str]()
+    fields, listed, unexecuted = dict[str, Any](name=name, folder=folder, extra=extra), tuple[str, ...](), set[str]()
     for key, value, place in top_level(file, where):
         if key == "scorers":
             listed = _load_scorers(value, place, folder, unexecuted if not plugins else None)
@@ -211,22 +213,71 @@ def _load_scorer(name: str, target: Any, where: str, folder: Path, unexecuted: s
         except EvalsuiteError as error:
             raise GoldError(f"{where}: scorer {name!r}: {error.message}", hint=error.hint) from error
         return
-    kind, _, rest = str(target).partition(":")
-    file, _, attribute = (part.strip() for part in rest.rpartition(":"))
-    if kind != "python" or not file or not attribute:
-        raise GoldError(f"{where}: scorer {name!r} cannot be {target!r}", hint='write "python:FILE.py:FUNCTION"')
+    file, attribute = _code_place(target, f"{where}: scorer {name!r}", "FUNCTION")
     if not plugin_calls.is_trusted(folder):
         if unexecuted is None:
-            raise UntrustedPluginError(
-                f"{folder} brings a plugin, {file}, which is executed only with --gold {shlex.quote(str(folder))}",
-                hint="name the folder if you trust its code",
-            )
+            raise _untrusted(folder, file)
         unexecuted.add(name)
         return
     try:
         SCORERS.register(name, folder / file, attribute)
     except EvalsuiteError as error:
         raise GoldError(f"{where}: {error.message}", hint=error.hint) from error
+
+
+def _code_place(target: Any, what: str, attribute_kind: str) -> tuple[str, str]:
+    """Return (file, attribute) of `python:FILE.py:ATTRIBUTE`."""
+    kind, _, rest = str(target).partition(":")
+    file, _, attribute = (part.strip() for part in rest.rpartition(":"))
+    if kind != "python" or not file or not attribute:
+        raise GoldError(f"{what} cannot be {target!r}", hint=f'write "python:FILE.py:{attribute_kind}"')
+    return file, attribute
+
+
+def _untrusted(folder: Path, file: str) -> UntrustedPluginError:
+    message = f"{folder} brings a plugin, {file}, which is executed only with --gold {shlex.quote(str(folder))}"
+    return UntrustedPluginError(message, hint="name the folder if you trust its code")
+
+
+def names_class(parameters: Mapping[str, Any]) -> bool:
+    """Return whether the schema of a check is a class that has to be imported, `python:FILE.py:CLASS`."""
+    return isinstance(schema := parameters.get("schema"), str) and schema.startswith("python:")
+
+
+def class_schema(target: str, folder: Path | None, where: str, *, is_named: bool = False) -> Any:
+    """Return the JSON Schema of the class `python:FILE.py:CLASS`, its file relative to a gold folder.
+
+    Args:
+        target: the text.
+        folder: the gold folder; nothing of it is imported unless the user named it.
+        where: the place of the text, for messages.
+        is_named: whether the user named the file itself, on the command line.
+
+    Raises:
+        UntrustedPluginError: the user named neither.
+        GoldError: the file fails, or has no such class.
+    """
+    file, name = _code_place(target, f"{where}: schema", "CLASS")
+    folder = folder or Path()
+    if not is_named and not plugin_calls.is_trusted(folder):
+        raise _untrusted(folder, file)
+    try:
+        return _schema_of_class((folder / file).resolve(), name)
+    except EvalsuiteError as error:
+        raise GoldError(f"{where}: schema {target}: {error.message}", hint=error.hint) from error
+
+
+@cache
+def _schema_of_class(file: Path, name: str) -> Any:
+    from evalsuite.trees.json_schema import SchemaError, plain_schema
+
+    module = registry.module_of(file)
+    if not hasattr(module, name):
+        raise UsageError(f"{file.name} does not define {name!r}", hint=did_you_mean(name, [key for key in vars(module) if key[:1] != "_"]))
+    try:
+        return plain_schema(getattr(module, name))
+    except SchemaError as error:
+        raise UsageError(str(error)) from None
 
 
 def _mapping(value: Any, key: str, where: str) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """`tree_match` and `tree_score`: extracted JSON records against gold records, field by field along a schema, or by Treeval."""
 
+import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from evalsuite.core.errors import FaultError
@@ -14,7 +16,7 @@ from evalsuite.core.types import Fault, Problem, Score
 from evalsuite.stats.units import unit_details
 from evalsuite.trees.batch_comparators import CompoundComparator, SemanticBatchComparator
 from evalsuite.trees.comparators import PROTECTED, UnknownNameError, post_processor
-from evalsuite.trees.eval_schema import JsonRefError, SchemaError, as_json_schema, effective_type, infer_schema
+from evalsuite.trees.eval_schema import annotate_xeval
 from evalsuite.trees.field_results import (
     Notice,
     Notify,
@@ -31,16 +33,26 @@ from evalsuite.trees.field_results import (
     treeval_reason,
 )
 from evalsuite.trees.gold_validation import UNREAD
+from evalsuite.trees.json_schema import (
+    JsonRefError,
+    SchemaError,
+    as_json_schema,
+    effective_type,
+    infer_schema,
+    needs_resolving,
+    plain_schema,
+    resolve_schema_references,
+    treeval_schema_of,
+)
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, inspect, tree_margin
 from evalsuite.trees.record_scoring import GoldValidationError, Lost, Scoring, evaluate, join_by_id, pair_by_position, read_broken
 from evalsuite.trees.treeval import TreevalResult, prepare, treeval_score
-from evalsuite.trees.treeval_metrics import is_treeval_schema, json_schema_of, treeval_schema_of
 
 
 def tree_score_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     """Return problems of the parameters: an invalid schema or metrics."""
     schema = parameters.get("schema")
-    if isinstance(schema, str) or schema is None:  # a file is read later, and None is inferred from gold
+    if isinstance(schema, str | Path) or schema is None:  # a file is read later, and None is inferred from gold
         return
     metrics = [parameters.get(key) for key in ("metrics", "types_metrics", "leaves_metrics")]
     try:
@@ -168,7 +180,11 @@ _CRASHES = (TypeError, ValueError, KeyError, AttributeError, OverflowError, Recu
 
 def _asks(parameters: Mapping[str, Any]) -> bool:
     """Return whether the schema compares a field with the `semantic` comparator."""
-    return '"semantic"' in json.dumps(parameters.get("schema"), default=str)
+    schema = parameters.get("schema")
+    if schema is not None and not isinstance(schema, Mapping | str | Path):
+        with suppress(SchemaError):
+            schema = plain_schema(schema)
+    return '"semantic"' in json.dumps(schema, default=str)
 
 
 def tree_match_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -178,6 +194,11 @@ def tree_match_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     if isinstance(schema, dict):
         with suppress(SchemaError, JsonRefError, TreeLimitError):
             Scoring(schema, comparators={"semantic": _asks}, notify=notices.append)
+    elif schema is not None and not isinstance(schema, str | Path):
+        try:
+            plain_schema(schema)
+        except SchemaError as error:
+            yield Problem(code="BAD_SPEC", message=str(error))
     for message in _unread(notices):
         yield Problem(code="BAD_SPEC", message=message, blocks=frozenset())
 
@@ -193,7 +214,7 @@ def tree_match(
     *,
     judge: Any = None,
     gold: Any,
-    schema: dict[str, Any] | str | None = None,
+    schema: Any = None,
     id_field: str | None = None,
     post_process: Sequence[str | dict[str, Any]] = (),
     compounds: Sequence[dict[str, Any]] = (),
@@ -212,7 +233,8 @@ def tree_match(
         prediction: the extracted record or records, as JSON.
         judge: the judge of the `semantic` comparator; a run takes it from suite.yaml.
         gold: the expected record or records; `{"x-eval-any-of": [...]}` anywhere accepts several values.
-        schema: a JSON Schema with `x-eval-*` keys, or Treeval's types; without one it is inferred from gold, without `id_field`.
+        schema: a JSON Schema with `x-eval-*` keys, or Treeval's types: an object, its file or text, in suite.yaml also
+            `python:models.py:Invoice`, in Python a Pydantic model, dataclass or TypedDict; without one it is inferred, without `id_field`.
         id_field: the key that identifies a record.
         post_process: `propagate_batch_errors`, `reclassify_nulls` or `{"reclassify_nulls": {"absent_values": [null]}}`, in order.
         compounds: fields that only count together: `{"fields": [...], "primary": ..., "name": ..., "rule": "all_equal"}`.
@@ -227,9 +249,10 @@ def tree_match(
     except TreeLimitError as error:
         limit = Fault(code="LIMIT", detail=str(error))
         return Score(official=0.0, strict=0.0, reason=str(error), fault=limit, strict_fault=limit)
-    if isinstance(schema, dict) and is_treeval_schema(schema):
-        schema = json_schema_of(schema)
-    known = schema if schema is not None else _without(id_field, _inferred(gold, widen=True))
+    try:
+        known = as_json_schema(schema) if schema is not None else _without(id_field, _inferred(gold, widen=True))
+    except (SchemaError, TreeLimitError) as error:
+        raise FaultError("BAD_SPEC", str(error), side="gold") from None
     prediction, n_repaired = read_broken(prediction, repair=repair)
     expected, found = _as_records(gold, known), _as_records(prediction, known)
     notices: list[Notice] = []
@@ -252,7 +275,7 @@ def tree_match(
     details = {
         **field_details(result),
         "n_repaired": n_repaired,
-        "margin": tree_margin(prediction, gold, id_field, schema=as_json_schema(known), right=_right(result)),
+        "margin": tree_margin(prediction, gold, id_field, schema=annotate_xeval(known), right=_right(result)),
         **match_units(result, by_record),
         **({"warnings": unread} if (unread := _unread(notices)) else {}),
     }
@@ -345,11 +368,7 @@ def _official_reason(result: RunResult, id_field: str | None) -> str:
 
 def _annotated(schema: Any) -> Any:
     """Return the schema in the form that the reference requires: annotated, references resolved."""
-    from evalsuite.trees.eval_schema import annotate_xeval, needs_resolving, resolve_schema_references
-
-    plain = as_json_schema(schema)
-    if not isinstance(plain, dict):
-        return plain
+    plain = copy.deepcopy(schema)
     try:
         if needs_resolving(plain):
             plain = resolve_schema_references(plain, compat=True, notify=_quiet)

@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalsuite.trees.batch_comparators import BatchItem, CompoundComparator, FakeJudge, JudgeItem, PromptJudge, SemanticBatchComparator
     from evalsuite.trees.comparators import register, unregister
-    from evalsuite.trees.eval_schema import (
-        JsonRefError,
-        SchemaError,
-        SchemaNode,
-        annotate_xeval,
-        infer_schema,
-        parse_eval_schema,
-        reset_type_defaults,
-        resolve_schema_references,
-        set_type_default,
-    )
+    from evalsuite.trees.eval_schema import SchemaNode, annotate_xeval, parse_eval_schema, reset_type_defaults, set_type_default
     from evalsuite.trees.field_results import (
         ComparatorResult,
         FieldAggregation,
@@ -34,6 +24,14 @@ if TYPE_CHECKING:
         rows_of,
     )
     from evalsuite.trees.gold_validation import validate_gold
+    from evalsuite.trees.json_schema import (
+        JsonRefError,
+        SchemaError,
+        infer_schema,
+        json_schema_of,
+        resolve_schema_references,
+        treeval_schema_of,
+    )
     from evalsuite.trees.json_values import TreeLimitError, TreeLimits
     from evalsuite.trees.record_scoring import GoldValidationError, evaluate, evaluate_stream
     from evalsuite.trees.treeval import (
@@ -45,15 +43,7 @@ if TYPE_CHECKING:
         load_json_files,
         treeval_score,
     )
-    from evalsuite.trees.treeval_metrics import (
-        ExactMatch,
-        Levenshtein,
-        Metric,
-        PairMetric,
-        create_tree_metrics,
-        json_schema_of,
-        treeval_schema_of,
-    )
+    from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, Metric, PairMetric, create_tree_metrics
 
 __all__ = [
     "BatchItem", "ComparatorResult", "CompoundComparator", "ExactMatch", "FakeJudge", "FieldAggregation", "FieldResult",
@@ -69,22 +59,20 @@ __all__ = [
 _DEFINITIONS = {
     "batch_comparators": "BatchItem CompoundComparator FakeJudge JudgeItem PromptJudge SemanticBatchComparator",
     "comparators": "register unregister",
-    "eval_schema": (
-        "JsonRefError SchemaError SchemaNode annotate_xeval infer_schema parse_eval_schema reset_type_defaults "
-        "resolve_schema_references set_type_default"
-    ),
+    "eval_schema": "SchemaNode annotate_xeval parse_eval_schema reset_type_defaults set_type_default",
     "field_results": (
         "ComparatorResult FieldAggregation FieldResult NullHandling RecordResult RunResult Summary chain propagate_batch_errors "
         "reclassify_nulls rows_of"
     ),
     "gold_validation": "validate_gold",
+    "json_schema": "JsonRefError SchemaError infer_schema json_schema_of resolve_schema_references treeval_schema_of",
     "json_values": "TreeLimitError TreeLimits",
     "record_scoring": "GoldValidationError evaluate evaluate_stream",
     "treeval": (
         "JsonFiles TreevalResult aggregate_results_per_leaf_type aggregate_results_per_metric "
         "create_treeval_score_default_tree_metrics load_json_files treeval_score"
     ),
-    "treeval_metrics": "ExactMatch Levenshtein Metric PairMetric create_tree_metrics json_schema_of treeval_schema_of",
+    "treeval_metrics": "ExactMatch Levenshtein Metric PairMetric create_tree_metrics",
 }
 NAMES = {name: module for module, names in _DEFINITIONS.items() for name in names.split()}
 

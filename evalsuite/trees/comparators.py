@@ -97,10 +97,10 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "quantity": ("unit", "units", "rel", "abs", "locale"),
     "regex": ("pattern", "ignore_case"),
     "set": ("separator",),
-    "text": (),
+    "text": ("long",),
     "edit_distance": (),
     "token_f1": (),
-    "number_or_text": (),
+    "number_or_text": ("tolerance",),
 }
 
 
@@ -192,6 +192,8 @@ CHECKS: dict[str, tuple[Callable[[Params], str | None], ...]] = {
     "quantity": (_at_least_0("rel", "abs"), _texts, _units, _locale),
     "regex": (_pattern,),
     "set": (_texts,),
+    "text": (_at_least_0("long"),),
+    "number_or_text": (_tolerance,),
 }
 
 
@@ -315,7 +317,7 @@ def number_or_text(gold: Any, extracted: Any, params: Params) -> ComparatorResul
         return exact(gold, extracted, params)
     if found is None:
         return numeric(gold, extracted, params)
-    return _NEAR if expected == found else _DIFFERENT
+    return _NEAR if expected == found else _tolerated(Fraction(expected), Fraction(found), params)
 
 
 def compat_numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
@@ -375,9 +377,15 @@ def folded(text: str) -> str:
 
 
 @accepting_itself("text", texts=True)
-def compare_text(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
-    """Return 1 if two texts are equal without regard to case, white space and Unicode form ("STRASSE" is "straße")."""
-    return ComparatorResult(1.0, "text") if folded(gold) == folded(extracted) else ComparatorResult(0.0, "text", "other text")
+def compare_text(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
+    """Return 1 if two texts are equal without regard to case, white space and Unicode form ("STRASSE" is "straße").
+
+    If gold has more than `long` characters, other texts get their similarity, as by `edit_distance`.
+    """
+    g, e = folded(gold), folded(extracted)
+    if g == e:
+        return ComparatorResult(1.0, "text")
+    return similarity(g, e, "text") if len(g) > params.get("long", math.inf) else ComparatorResult(0.0, "text", "other text")
 
 
 @accepting_itself("regex")
@@ -427,12 +435,17 @@ def _elements(value: Any, separator: str) -> list[Any] | None:
 @accepting_itself("edit_distance", texts=True)
 def compare_edit_distance(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
     """Return 1 - edits / longer length, in [0, 1] (Levenshtein); partial credit counts."""
+    return similarity(nfc(gold), nfc(extracted), "edit_distance")
+
+
+def similarity(gold: str, extracted: str, name: str) -> ComparatorResult:
+    """Return the similarity of two texts, 1 - edits / longer length. Raises `TreeLimitError` if they are too long."""
     if len(gold) * len(extracted) > MAX_CELLS:
         raise TreeLimitError(f"edit distance of {len(gold):,} and {len(extracted):,} characters")
     from rapidfuzz.distance import Levenshtein
 
-    score = Levenshtein.normalized_similarity(nfc(gold), nfc(extracted))
-    return ComparatorResult(score, "edit_distance", None if score == 1 else f"similarity {score:.3g}")
+    score = Levenshtein.normalized_similarity(gold, extracted)
+    return ComparatorResult(score, name, None if score == 1 else f"similarity {score:.3g}")
 
 
 @accepting_itself("token_f1", texts=True)

@@ -1,34 +1,30 @@
-"""Convert a schema to the parsed tree: example records, a JSON Schema, a Pydantic model, or an eval schema with `x-eval-*` keys.
-
-Two resolutions of a JSON Schema. The reference's has five passes (null branches, references, allOf, anyOf, definitions), including its
-quirks; source: FAIRmat Struct Extract Eval, except that each occurrence of a reference is resolved separately (upstream changes shared
-objects). Ours gives a schema with only `type`, `properties` and `items`: references followed, allOf merged, unions turned into types; a
-recursive `$ref` stays a reference into `$defs` and is followed along the values that are scored, so that the data limits it.
-"""
+"""Parse a schema with `x-eval-*` keys to the tree of its fields, and choose comparators by type for fields that name none."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from evalsuite.core.errors import did_you_mean
 from evalsuite.trees.comparators import BUILTIN, OPTIONS, SHIPPED, Registry, UnknownNameError, check_transform, problem_of, unknown_options
 from evalsuite.trees.field_results import Notice, Notify, log_notice
-from evalsuite.trees.json_values import DEFAULT_LIMITS, JSON_NAMES, TreeLimits, choices, inspect
+from evalsuite.trees.json_schema import (
+    DEFAULTS,
+    DEFINITIONS,
+    SchemaError,
+    as_json_schema,
+    child_path,
+    child_schemas,
+    effective_type,
+    needs_resolving,
+    plain_schema,
+    resolve_schema_references,
+)
 
 Entry = tuple[str, dict[str, Any]]
-KNOWN = ("compare", "skip", "transform", "align", "weight", "threshold", "required", "optional", "ignore")
+KNOWN = ("compare", "skip", "transform", "align", "weight", "threshold", "required", "optional", "ignore", "defaults")
 MATCH_BY = ("key_field", "hungarian")
-DEFINITIONS = "#/$defs/"
-
-
-class SchemaError(Exception):
-    """A schema that cannot be used; `path` is the schema path, the text `path: message`."""
-
-    def __init__(self, message: str, path: str = "") -> None:
-        super().__init__(f"{path}: {message}" if path else message)
-        self.message = message
-        self.path = path
 
 
 @dataclass(slots=True)
@@ -61,37 +57,6 @@ class SchemaNode:
         return bool(self.children) or self.expand is not None
 
 
-def effective_type(schema: Mapping[str, Any]) -> tuple[str | None, list[str] | None]:
-    """Return the type, null aside, and the allowed types if there are several ("multi")."""
-    declared = schema.get("type")
-    if isinstance(declared, str):
-        return declared, None
-    if not isinstance(declared, list):
-        return None, None
-    names = [name for name in declared if name != "null"]
-    if not names:
-        return None, None
-    return (names[0], None) if len(names) == 1 else ("multi", names)
-
-
-def child_schemas(schema: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], bool]]:
-    """Return (name, sub-schema, is it the items) of each child: the properties, or else the one items; several types have none."""
-    if effective_type(schema)[0] == "multi":
-        return []
-    properties = schema.get("properties")
-    found = [(name, sub, False) for name, sub in properties.items() if isinstance(sub, dict)] if isinstance(properties, dict) else []
-    if not found and isinstance(schema.get("items"), dict):
-        return [("[]", schema["items"], True)]
-    return found
-
-
-def child_path(parent: str, name: str, is_items: bool) -> str:
-    """Return `parent[]` for items, `parent.name` for a property."""
-    if is_items:
-        return parent + "[]"
-    return f"{parent}.{name}" if parent else name
-
-
 def two_shapes(entry: Any, what: str = "Config object") -> Entry:
     """Return (name, params) of `"name"` or `{"name": {...}}`.
 
@@ -114,19 +79,22 @@ def two_shapes(entry: Any, what: str = "Config object") -> Entry:
 
 
 def parse_eval_schema(schema: Any, *, compat: bool = False, registry: Registry | None = None, notify: Notify = log_notice) -> SchemaNode:
-    """Return the schema as a tree of nodes, with every `x-eval-*` key checked.
+    """Return the schema as a tree of nodes, with every `x-eval-*` key checked; the input is not changed.
 
     Args:
-        schema: an eval schema without open references.
-        compat: leave the parameters of comparators and transforms unchecked, and know no keys but the reference's.
+        schema: a schema in any form (see `plain_schema`). Unless `compat`, references and unions are resolved, and leaves without a
+            comparator get that of their type (see `annotate_xeval`).
+        compat: leave the parameters of comparators and transforms unchecked, and know no keys but the reference's; every leaf needs a
+            comparator.
         registry: the names of comparators and transforms; by default those of the process.
         notify: called with a `Notice` for each remark.
 
     Raises:
         SchemaError: the first problem, parents before children.
+        JsonRefError: a `$ref` without a target.
     """
-    parser = _Parser(registry or Registry(compat=compat), schema, compat, notify)
-    return parser.node(schema, "", "")
+    found = plain_schema(schema) if compat else annotate_xeval(as_json_schema(schema))
+    return _Parser(registry or Registry(compat=compat), found, compat, notify).node(found, "", "")
 
 
 class _Parser:
@@ -255,6 +223,8 @@ def _align(schema: dict[str, Any], json_type: str | None, path: str, notify: Not
         raise SchemaError(f"x-eval-align 'match_by' must be one of {list(MATCH_BY)}, got {match_by!r}", path)
     if match_by == "key_field":
         _key_field(schema, align, path, notify)
+    if align.get("fallback", "hungarian") != "hungarian":
+        raise SchemaError(f"x-eval-align 'fallback' must be 'hungarian', got {align['fallback']!r}", path)
     return align
 
 
@@ -289,317 +259,6 @@ def _own_keys(node: SchemaNode, schema: dict[str, Any]) -> None:
     node.ignore = ignore if isinstance(ignore, bool) else frozenset(ignore)
 
 
-_NULLS = ({"type": "null"}, {"type": None})
-_PLAIN_KEYS = ("type", "title", "description")
-
-
-class JsonRefError(Exception):
-    """A `$ref` without a target; `path` is the list of keys to it."""
-
-    def __init__(self, pointer: str, path: list[Any]) -> None:
-        super().__init__(f"cannot resolve $ref {pointer!r}")
-        self.pointer = pointer
-        self.path = path
-
-
-def resolve_like_upstream(schema: Any, notify: Notify) -> Any:
-    """Return a new schema without references, allOf and (if its branches have two or more types) anyOf.
-
-    Raises JsonRefError for a reference without a target, RecursionError for one into itself.
-    """
-    pruned = _prune_nulls(schema)
-    inlined = _Inliner(pruned).inline(pruned, [], ())
-    merged = _merge_all_of(inlined)
-    collapsed = _collapse(merged, "", notify)
-    if isinstance(collapsed, dict):
-        collapsed.pop("$defs", None)
-    return collapsed
-
-
-def _prune_nulls(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_prune_nulls(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "anyOf" not in value:
-        return {key: _prune_nulls(item) for key, item in value.items()}
-    host = {key: _prune_nulls(item) for key, item in value.items() if key != "anyOf"}
-    if not isinstance(value["anyOf"], list):
-        raise ValueError("anyOf must be a list")
-    kept = [_prune_nulls(branch) for branch in value["anyOf"] if branch not in _NULLS]
-    if len(kept) == 1:
-        host.update(kept[0])
-    else:
-        host["anyOf"] = kept
-    return host
-
-
-def look_up(root: Any, pointer: str) -> Any:
-    """Return what a local JSON pointer (`#/$defs/T`, `#`) names. Raises KeyError."""
-    if not pointer.startswith("#"):
-        raise KeyError(pointer)
-    found = root
-    for part in filter(None, pointer[1:].split("/")):
-        name = part.replace("~1", "/").replace("~0", "~").replace("%25", "%")
-        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
-            found = found[int(name)]
-        elif isinstance(found, dict) and name in found:
-            found = found[name]
-        else:
-            raise KeyError(pointer)
-    return found
-
-
-class _Inliner:
-    def __init__(self, root: Any) -> None:
-        self.root = root
-
-    def inline(self, value: Any, path: list[Any], within: tuple[str, ...]) -> Any:
-        if isinstance(value, list):
-            return [self.inline(item, [*path, place], within) for place, item in enumerate(value)]
-        if not isinstance(value, dict):
-            return value
-        pointer = value.get("$ref")
-        if not isinstance(pointer, str):
-            return {key: self.inline(item, [*path, key], within) for key, item in value.items()}
-        if pointer in within:
-            raise RecursionError(f"recursive $ref {pointer}")
-        try:
-            target = look_up(self.root, pointer)
-        except KeyError:
-            raise JsonRefError(pointer, path) from None
-        return self.inline(target, path, (*within, pointer))
-
-
-def _merge_all_of(node: Any) -> Any:
-    if not isinstance(node, dict):
-        return node
-    parts = node.get("allOf")
-    if isinstance(parts, list):
-        node = {key: value for key, value in node.items() if key != "allOf"}
-        for part in parts:
-            _take(node, _merge_all_of(part))
-    else:
-        node = dict(node)
-    if isinstance(node.get("properties"), dict):
-        node["properties"] = {name: _merge_all_of(sub) for name, sub in node["properties"].items()}
-    if isinstance(node.get("items"), dict):
-        node["items"] = _merge_all_of(node["items"])
-    return node
-
-
-def _take(host: dict[str, Any], part: Any) -> None:
-    """Merge a part of allOf into its host, in place: properties are united, of everything else the first wins."""
-    if not isinstance(part, dict):
-        return
-    for key, value in part.items():
-        if key == "properties" and isinstance(value, dict) and isinstance(host.get("properties"), dict):
-            host["properties"] = {**host["properties"], **{k: v for k, v in value.items() if k not in host["properties"]}}
-        elif key not in host:
-            host[key] = value
-
-
-def branch_types(branches: list[Any]) -> Iterator[str] | None:
-    """Return the type names of all branches in order, None if a branch has none."""
-    found = []
-    for branch in branches:
-        declared = branch.get("type") if isinstance(branch, dict) else None
-        names = [declared] if isinstance(declared, str) else declared
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            return None
-        found.extend(names)
-    return iter(found)
-
-
-def _collapse(value: Any, path: str, notify: Notify) -> Any:
-    if isinstance(value, list):
-        return [_collapse(item, f"{path}[{place}]", notify) for place, item in enumerate(value)]
-    if not isinstance(value, dict):
-        return value
-    branches = value.get("anyOf")
-    if isinstance(branches, list) and branches:
-        types = branch_types(branches)
-        names = [] if types is None else [name for name in dict.fromkeys(types) if name != "null"]
-        if len(names) >= 2:
-            lost = sorted({key for branch in branches for key in branch if key not in _PLAIN_KEYS})
-            if lost:
-                notify(Notice("collapsed", path, f"anyOf became type {names}; lost: {', '.join(lost)}"))
-            value = {**{key: item for key, item in value.items() if key != "anyOf"}, "type": names}
-    return {key: _collapse(item, f"{path}.{key}" if path else key, notify) for key, item in value.items()}
-
-
-MAX_NODES = 100_000
-_COMPOSED = ("$ref", "anyOf", "oneOf", "allOf", "enum", "const")
-
-
-def resolve_schema_references(schema: Any, *, compat: bool = False, notify: Notify = log_notice) -> Any:
-    """Return a new schema with references inlined, allOf merged and unions (anyOf, oneOf) turned into types.
-
-    `x-eval-*` keys next to a `$ref` are kept and override the target's. A union of objects has the properties of all, integer with
-    number is number, null adds nothing.
-
-    Args:
-        schema: a JSON Schema; it is not changed.
-        compat: do what upstream does, pass by pass; a recursive `$ref` then raises RecursionError.
-        notify: called with a `Notice` for each remark.
-
-    Raises:
-        SchemaError: a `$ref` that leads only to itself; more than 100,000 fields.
-        JsonRefError: a `$ref` without a target; remote ones are never fetched.
-    """
-    notify(Notice("not_read", "", "oneOf, if/then/else, patternProperties and constraints are not scored"))
-    if compat:
-        return resolve_like_upstream(schema, notify)
-    if not isinstance(schema, dict):
-        raise SchemaError("Eval schema must be an object")
-    return _Resolver(schema, notify).resolve()
-
-
-def needs_resolving(schema: dict[str, Any]) -> bool:
-    """Return whether a schema needs resolving before it is parsed; references left by a resolution do not count."""
-    waiting: list[Any] = [schema]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, dict):
-            continue
-        if any(key in node for key in _COMPOSED if key not in ("enum", "const") or "type" not in node):
-            return True
-        for key in ("properties", "$defs"):
-            if isinstance(node.get(key), dict):
-                waiting.extend(node[key].values())
-        waiting.append(node.get("items"))
-    return False
-
-
-class _Resolver:
-    """One resolution. `within` are the pointers being inlined on the way down; `direct` those followed since the last child step."""
-
-    def __init__(self, root: dict[str, Any], notify: Notify) -> None:
-        self.root = root
-        self.notify = notify
-        self.kept: dict[str, str] = {}
-        self.n_nodes = 0
-
-    def resolve(self) -> dict[str, Any]:
-        found = self.node(self.root, "", ("#",), ("#",))
-        found.pop("$defs", None)
-        done: dict[str, Any] = {}
-        while missing := [pointer for pointer, name in self.kept.items() if name not in done]:
-            for pointer in missing:
-                definition = self.node(self.look_up(pointer, []), "", (pointer,), (pointer,))
-                definition.pop("$defs", None)
-                done[self.kept[pointer]] = definition
-        if done:
-            found["$defs"] = done
-        return found
-
-    def node(self, schema: dict[str, Any], path: str, within: tuple[str, ...], direct: tuple[str, ...]) -> dict[str, Any]:
-        self.n_nodes += 1
-        if self.n_nodes > MAX_NODES:
-            raise SchemaError(f"the schema unfolds to more than {MAX_NODES:,} fields", path)
-        pointer = schema.get("$ref")
-        if isinstance(pointer, str):
-            return self.reference(schema, pointer, path, within, direct)
-        merged = {
-            key: copy.deepcopy(value) for key, value in schema.items() if key not in ("properties", "items", "allOf", "anyOf", "oneOf")
-        }
-        self.own_children(merged, schema, path, within)
-        for part in schema.get("allOf") or ():
-            _unite(merged, self.node(part, path, within, direct))
-        for union in ("anyOf", "oneOf"):
-            if isinstance(schema.get(union), list) and schema[union]:
-                branches = [self.node(branch, path, within, direct) for branch in schema[union]]
-                self.union(merged, [branch for branch in branches if branch.get("type") != "null"], path)
-        _type_of_values(merged)
-        return merged
-
-    def own_children(self, merged: dict[str, Any], schema: dict[str, Any], path: str, within: tuple[str, ...]) -> None:
-        properties, items = schema.get("properties"), schema.get("items")
-        if isinstance(properties, dict):
-            merged["properties"] = {
-                name: self.node(sub, child_path(path, name, False), within, ()) for name, sub in properties.items() if isinstance(sub, dict)
-            }
-        if isinstance(items, dict):
-            merged["items"] = self.node(items, child_path(path, "[]", True), within, ())
-
-    def reference(
-        self, schema: dict[str, Any], pointer: str, path: str, within: tuple[str, ...], direct: tuple[str, ...]
-    ) -> dict[str, Any]:
-        siblings = {key: value for key, value in schema.items() if key.startswith("x-eval-")}
-        if pointer in direct:
-            raise SchemaError(f"recursive $ref {pointer}", path)
-        target = self.look_up(pointer, path)
-        if pointer in within:
-            name = self.kept.setdefault(pointer, self.name_for(pointer))
-            return {"$ref": DEFINITIONS + name, **siblings}
-        found = self.node(target, path, (*within, pointer), (*direct, pointer))
-        return {**found, **siblings}
-
-    def name_for(self, pointer: str) -> str:
-        base = pointer.rsplit("/", 1)[-1].lstrip("#") or "root"
-        name, n = base, 1
-        while name in self.kept.values():
-            n += 1
-            name = f"{base}_{n}"
-        return name
-
-    def look_up(self, pointer: str, path: Any) -> dict[str, Any]:
-        try:
-            target = look_up(self.root, pointer)
-        except KeyError:
-            raise JsonRefError(pointer, [path]) from None
-        if not isinstance(target, dict):
-            raise JsonRefError(pointer, [path])
-        return target
-
-    def union(self, host: dict[str, Any], branches: list[dict[str, Any]], path: str) -> None:
-        """Turn the branches of a union into the host's type, in place."""
-        lazy = [branch for branch in branches if "$ref" in branch]
-        if len(branches) == 1:
-            for key, value in branches[0].items():
-                host.setdefault(key, value)
-            return
-        types = branch_types([branch for branch in branches if branch not in lazy])
-        if types is None:
-            return
-        names = [name for name in dict.fromkeys(types) if name != "null"]
-        for branch in lazy:
-            names.extend(name for name in self.kept_types(branch["$ref"].removeprefix(DEFINITIONS)) if name not in names)
-        if "integer" in names and "number" in names:
-            names.remove("integer")
-        host["type"] = names[0] if len(names) == 1 else names
-        if len(names) == 1:
-            for branch in branches:
-                _unite(host, branch)
-        else:
-            self.notify(Notice("collapsed", path, f"union became type {names}, compared as one value"))
-
-    def kept_types(self, name: str) -> list[str]:
-        """Return the types of the definition behind a reference that stays."""
-        declared = self.look_up(next(pointer for pointer, kept in self.kept.items() if kept == name), []).get("type")
-        return [declared] if isinstance(declared, str) else declared or []
-
-
-def _unite(host: dict[str, Any], part: dict[str, Any]) -> None:
-    """Add a part's keys to its host, in place: properties are united, of everything else the first wins."""
-    for key, value in part.items():
-        if key == "properties" and isinstance(host.get(key), dict):
-            host[key] = {**value, **host[key]}
-        elif key == "enum" and isinstance(host.get(key), list):
-            host[key] = [*host[key], *(item for item in value if item not in host[key])]
-        else:
-            host.setdefault(key, value)
-
-
-def _type_of_values(schema: dict[str, Any]) -> None:
-    """Give a schema with values (`enum`, `const`) and no type the type of these values, in place."""
-    if "type" in schema or not ("enum" in schema or "const" in schema):
-        return
-    values = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
-    names = list(dict.fromkeys(JSON_NAMES.get(type(value), "string") for value in values))
-    schema["type"] = names[0] if len(names) == 1 else names
-
-
 _BUILT_IN: dict[str, Any] = {"string": "exact", "boolean": "exact", "number": "numeric", "integer": "numeric"}
 _defaults: dict[str, Any] = dict(_BUILT_IN)
 
@@ -622,117 +281,119 @@ def reset_type_defaults() -> None:
     _defaults.update(_BUILT_IN)
 
 
-def annotate_xeval(schema: dict[str, Any], *, compat: bool = False) -> dict[str, Any]:
-    """Write `x-eval-compare`, in place, into every leaf that has none and is not skipped; return the same schema.
+LONG_TEXT = 100
+RELATIVE = {"tolerance": {"rel": 1e-9}}
+# Names of properties that identify an object of a list; the first that the objects require is their key.
+KEY_NAMES = ("id", "uuid", "key", "sku", "code")
+_CASE_FREE_FORMATS = ("email", "idn-email", "hostname", "idn-hostname", "uuid")
 
-    With `compat` a leaf with `x-eval-skip: false` is left alone as upstream does, so that parsing it fails.
+
+def annotate_xeval(schema: Any, *, compat: bool = False, types: bool = False, notify: Notify = lambda _: None) -> dict[str, Any]:
+    """Write `x-eval-compare` into every leaf that has none and is not skipped, and return the schema: a dict in place, else a new one.
+
+    Unless `compat`, references and unions are resolved first. A leaf of a JSON Schema gets `exact`, `numeric` or `number_or_text`, and
+    `date` or `datetime` by its `format`. The schema of a class, or any with `types` or `"x-eval-defaults": "types"` at its root, gets more
+    from its types: numbers a relative tolerance, texts `text`, lists of objects `x-eval-align` by a key or by best fit.
+
+    Args:
+        schema: a schema in any form (see `plain_schema`).
+        compat: do what upstream does; a leaf with `x-eval-skip: false` is left alone, so that parsing it fails.
+        types: whether to choose by types in any case.
+        notify: called with a `Notice` for each choice and its reason.
     """
+    found = schema if isinstance(schema, dict) else plain_schema(schema) if compat else as_json_schema(schema)
+    if not compat and needs_resolving(found):
+        resolved = resolve_schema_references(found, notify=lambda _: None)
+        found.clear()
+        found.update(resolved)
+    defined = found.get("$defs")
+    definitions: dict[str, Any] = defined if isinstance(defined, dict) and not compat else {}
+    chooser = _Chooser(compat, not compat and (types or found.get(DEFAULTS) == "types"), definitions, notify)
     seen: set[int] = set()
-    waiting: list[Any] = [schema]
-    definitions = schema.get("$defs") if isinstance(schema, dict) else None
-    if not compat and isinstance(definitions, dict):
-        waiting.extend(definitions.values())
+    waiting: list[tuple[Any, str]] = [*((node, f"$defs.{name}") for name, node in definitions.items()), (found, "")]
     while waiting:
-        node = waiting.pop()
-        if not isinstance(node, dict) or id(node) in seen:
-            continue
-        seen.add(id(node))
-        children = [sub for _, sub, _ in child_schemas(node)]
-        waiting.extend(children)
-        lazy = not compat and str(node.get("$ref", "")).startswith(DEFINITIONS)
-        skip = "x-eval-skip" in node if compat else node.get("x-eval-skip", False) is not False
-        if not children and not lazy and not skip and "x-eval-compare" not in node:
-            kind, several = effective_type(node)
-            is_either = not compat and several and "string" in several and not {"number", "integer"}.isdisjoint(several)
-            node["x-eval-compare"] = copy.deepcopy(_defaults.get(kind or "", "number_or_text" if is_either else "exact"))
-    return schema
+        node, path = waiting.pop()
+        if isinstance(node, dict) and id(node) not in seen:
+            seen.add(id(node))
+            waiting.extend((sub, child_path(path, name, items)) for name, sub, items in reversed(child_schemas(node)))
+            chooser.annotate(node, path)
+    return found
 
 
-MAX_ENUM = 12
-MIN_REPEATS = 3
+@dataclass(frozen=True, slots=True)
+class _Chooser:
+    """Choose the comparator of a leaf and the alignment of a list, each with the reason."""
+
+    compat: bool
+    types: bool
+    definitions: Mapping[str, Any]
+    notify: Notify
+
+    def annotate(self, node: dict[str, Any], path: str) -> None:
+        children = child_schemas(node)
+        lazy = not self.compat and str(node.get("$ref", "")).startswith(DEFINITIONS)
+        skip = "x-eval-skip" in node if self.compat else node.get("x-eval-skip", False) is not False
+        if lazy or skip or "x-eval-compare" in node:
+            return
+        if not children:
+            entry, why = self.comparator(node)
+            node["x-eval-compare"] = copy.deepcopy(entry)
+            self.notify(Notice("chosen", path, f"x-eval-compare {json.dumps(entry)}: {why}"))
+        elif self.types and children[0][2] and "x-eval-align" not in node and effective_type(node)[0] == "array":
+            align, why = self.alignment(node, children[0][1])
+            if align:
+                node["x-eval-align"] = align
+            self.notify(Notice("chosen", path, f"x-eval-align {json.dumps(align or {'ordered': True})}: {why}"))
+
+    def comparator(self, node: dict[str, Any]) -> tuple[Any, str]:
+        """Return (the entry of `x-eval-compare`, the reason)."""
+        kind, several = effective_type(node)
+        name = kind or ""
+        if self.compat or _defaults.get(name) != _BUILT_IN.get(name):
+            return _defaults.get(name, "exact"), f"the default of the type {name}"
+        form = node.get("format")
+        if "enum" in node or "const" in node:
+            return "exact" if self.types else _BUILT_IN.get(name, "exact"), "one of listed values"
+        if several and "string" in several and not {"number", "integer"}.isdisjoint(several):
+            return {"number_or_text": RELATIVE} if self.types else "number_or_text", "a number, or a text that may be one"
+        if name == "string" and form in ("date", "date-time"):
+            return form.replace("-", ""), f"a text of the format {form}: any unambiguous form"
+        if self.types:
+            return self.by_type(node, name, form)
+        return _BUILT_IN.get(name, "exact"), f"the type {name}"
+
+    def by_type(self, node: dict[str, Any], name: str, form: Any) -> tuple[Any, str]:
+        """Return the comparator of a plain leaf and the reason; one without a type takes any."""
+        if not name:
+            node["type"] = ["string", "number", "boolean", "object", "array"]
+            return "exact", "a value of any type"
+        if name == "string" and (form is None or form in _CASE_FREE_FORMATS) and "contentEncoding" not in node:
+            return {"text": {"long": LONG_TEXT}}, f"a text: case and spaces do not count, over {LONG_TEXT} characters by similarity"
+        if name == "number":
+            return {"numeric": RELATIVE}, "a number with decimals: within a relative tolerance"
+        return _BUILT_IN.get(name, "exact"), f"the type {name}" + (f" of the format {form}" if form else "")
+
+    def alignment(self, node: Mapping[str, Any], items: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
+        """Return (the value of `x-eval-align`, None for a list in order; the reason)."""
+        pointer = items.get("$ref")
+        if isinstance(pointer, str):
+            items = {**self.definitions.get(pointer.removeprefix(DEFINITIONS), {}), **items}
+        if not isinstance(items.get("properties"), dict):
+            if node.get("uniqueItems"):
+                return {"match_by": "hungarian"}, "a set of values"
+            return None, "a list of values"
+        if key := _key_of(items):
+            return {"match_by": "key_field", "key": key, "fallback": "hungarian"}, f"a list of objects with the key {key}"
+        return {"match_by": "hungarian"}, "a list of objects without a key"
 
 
-def infer_schema(
-    values: Sequence[Any], *, widen: bool = False, notify: Notify = log_notice, limits: TreeLimits = DEFAULT_LIMITS
-) -> dict[str, Any]:
-    """Return the JSON Schema (`type`, `properties`, `items`) of a list of records; gold alternatives count as values each.
-
-    The first value that is not null decides the type of a field, and a field of mixed types is reported to `notify`. With `widen` all
-    values decide: integers and numbers make a number, other mixtures a list of types, nulls make the type nullable, and texts of at most 12
-    different values, each seen three times on average, get an `enum`.
-
-    Raises:
-        ValueError: no value at all.
-        TreeLimitError: the values exceed a limit.
-    """
-    values = list(values)
-    if not values:
-        raise ValueError("infer_schema requires at least one value")
-    alternatives = inspect(values, limits)
-    return _Inference(widen, notify, alternatives).schema(values, "")
+def _key_of(items: Mapping[str, Any]) -> str:
+    """Return the property that identifies the objects: required, a text or an integer, by its name; "" if there is none, or several."""
+    required = items.get("required")
+    usable = [name for name, sub in items["properties"].items() if name in (required or ()) and _is_key(sub)]
+    named = [name for name in KEY_NAMES if name in usable] or [name for name in usable if name.endswith(("_id", "Id", "_key", "_code"))]
+    return named[0] if named and (named[0] in KEY_NAMES or len(named) == 1) else ""
 
 
-class _Inference:
-    def __init__(self, widen: bool, notify: Notify, alternatives: bool) -> None:
-        self.widen = widen
-        self.notify = notify
-        self.alternatives = alternatives
-
-    def schema(self, values: list[Any], path: str) -> dict[str, Any]:
-        if self.alternatives:
-            values = [choice for value in values for choice in choices(value)]
-        present = [value for value in values if value is not None]
-        if not present:
-            return {"type": ["string", "null"]} if self.widen and values else {"type": "string"}
-        names = list(
-            dict.fromkeys(next((name for kind, name in JSON_NAMES.items() if isinstance(value, kind)), "string") for value in present)
-        )
-        if len({"number" if name == "integer" else name for name in names}) > 1:
-            self.notify(Notice("polymorphic", path or "<root>", f"values of several types: {', '.join(names)}"))
-        found: dict[str, Any] = self.declared(names, present) if self.widen else {"type": names[0]}
-        self.children(found, present, path)
-        if self.widen and len(present) < len(values):
-            found["type"] = [*([found["type"]] if isinstance(found["type"], str) else found["type"]), "null"]
-        return found
-
-    def declared(self, names: list[str], present: list[Any]) -> dict[str, Any]:
-        if "integer" in names and "number" in names:
-            names = [name for name in names if name != "integer"]
-        found: dict[str, Any] = {"type": names[0] if len(names) == 1 else names}
-        if names == ["string"]:
-            different = sorted(set(present))
-            if len(different) <= MAX_ENUM and len(present) >= MIN_REPEATS * len(different):
-                found["enum"] = different
-        return found
-
-    def children(self, found: dict[str, Any], present: list[Any], path: str) -> None:
-        if found["type"] == "array":
-            pool = [item for value in present if isinstance(value, list) for item in value]
-            found["items"] = self.schema(pool, child_path(path, "[]", True)) if pool else {"type": "string"}
-        elif found["type"] == "object":
-            records = [value for value in present if isinstance(value, dict)]
-            keys = sorted({key for record in records for key in record})
-            having = {key: [record[key] for record in records if key in record] for key in keys}
-            found["properties"] = {key: self.schema(column, child_path(path, key, False)) for key, column in having.items()}
-
-
-def as_json_schema(schema: Any) -> Any:
-    """Return the JSON Schema as plain data: that of a Pydantic model, or a copy of the argument."""
-    describe = getattr(schema, "model_json_schema", None)
-    return describe() if callable(describe) else copy.deepcopy(schema)
-
-
-def prepare(schema: Any, *, compat: bool = False, registry: Registry | None = None, notify: Notify = lambda _: None) -> SchemaNode:
-    """Return the parsed schema; the input is not changed.
-
-    Unless `compat`, references and unions are resolved and leaves get the comparator of their type. By default remarks are dropped, so
-    that they are not repeated at each scoring. Raises `SchemaError`.
-    """
-    if isinstance(schema, dict):
-        inspect(schema, where="schema")
-    found = as_json_schema(schema)
-    if not compat and isinstance(found, dict):
-        if needs_resolving(found):
-            found = resolve_schema_references(found, notify=lambda _: None)
-        annotate_xeval(found)
-    return parse_eval_schema(found, compat=compat, registry=registry, notify=notify)
+def _is_key(node: Mapping[str, Any]) -> bool:
+    return node.get("type") in ("string", "integer") and "enum" not in node and node.get("x-eval-skip", False) is False

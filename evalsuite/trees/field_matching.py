@@ -20,7 +20,19 @@ from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.trees.assignment import best_sums, block_sums
-from evalsuite.trees.comparators import BUILTIN, PROTECTED, SHIPPED, TRANSFORMS, Registry, compat_exact, compat_numeric, exact, nfc, numeric
+from evalsuite.trees.comparators import (
+    BUILTIN,
+    PROTECTED,
+    SHIPPED,
+    TRANSFORMS,
+    Registry,
+    compat_exact,
+    compat_numeric,
+    exact,
+    folded,
+    nfc,
+    numeric,
+)
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.field_results import ComparatorResult, RowStatus, Tally, tally
 from evalsuite.trees.json_values import ANY_OF, ByObject, TreeLimitError, choices, exact_text, same, unordered_text
@@ -48,9 +60,9 @@ class Plan:
     """
 
     __slots__ = (
-        "_children", "_registry", "_unordered", "accepts_itself", "any_batch", "batch", "by_key", "compare", "expects", "field",
-        "is_array", "is_own", "key", "name", "node", "optional", "params", "path", "required", "skip",
-        "structural", "suffix", "threshold", "transforms", "trusted", "weight",
+        "_children", "_registry", "_unordered", "accepts_itself", "any_batch", "batch", "by_key", "compare", "expects",
+        "falls_back", "field", "is_array", "is_own", "key", "name", "node", "optional", "params", "path", "required",
+        "skip", "structural", "suffix", "threshold", "transforms", "trusted", "weight",
     )  # fmt: skip
 
     def __init__(self, node: SchemaNode, registry: Registry, any_batch: bool, parent_path: str = "") -> None:
@@ -82,6 +94,8 @@ class Plan:
         self.by_key: dict[str, Plan] = {}
         self._unordered: bool | None = None
         self.is_array = node.json_type == "array"
+        align = node.align or {}
+        self.falls_back = "fallback" in align and align.get("match_by") == "key_field" and not (registry.compat or align.get("ordered"))
         self.expects: type = list if self.is_array or (registry.compat and node.json_type != "object") else dict
 
     @property
@@ -193,8 +207,10 @@ Keyed = tuple[list[tuple[int, int | None]], list[int], list[int]]
 
 
 def how_aligned(plan: Plan) -> str:
-    """Return `ordered`, `key_field` or `hungarian` (best fit)."""
+    """Return `ordered`, `key_field`, `hungarian` (best fit), or `unique_key`: by a key that is unique in both lists, else by best fit."""
     align = plan.node.align or {}
+    if plan.falls_back:
+        return "unique_key"
     return "ordered" if align.get("ordered") is True else str(align.get("match_by") or "ordered")
 
 
@@ -264,7 +280,16 @@ def key_of(walk: "Walk", plan: Plan, element: Any) -> Any:
             key, _ = try_transformed(field, key)
         except FaultError as error:
             walk.faults.append(error.fault)
+    if plan.falls_back and field is not None and field.name == "text" and isinstance(key, str):
+        key = folded(key)
     return key if isinstance(key, str | int | float) and not isinstance(key, bool) and key == key else None
+
+
+def has_unique_keys(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any]) -> bool:
+    """Return whether every element of both lists has a key that no other element of its list has."""
+    keys = [key_of(walk, plan, next(choices(element)) if walk.alternatives else element) for element in gold]
+    others = [key_of(walk, plan, element) for element in extracted]
+    return all(None not in side and len(set(side)) == len(side) for side in (keys, others))
 
 
 def lone_weights(walk: "Walk", items: Plan, values: Sequence[Any], status: RowStatus) -> "Floats":
@@ -547,8 +572,9 @@ class Lists:
             lone_weights(walk, self.items, self.elements[0], "omission"),
             lone_weights(walk, self.items, self.elements[1], "hallucination"),
         ]
-        self.keyed = how_aligned(plan) == "key_field"
-        self.codes = [self._codes(lists, side) for lists, side in zip((gold, extracted), (1, 2), strict=True)] if self.keyed else []
+        self.how = how_aligned(plan)
+        keyed = self.how in ("key_field", "unique_key")
+        self.codes = [self._codes(lists, side) for lists, side in zip((gold, extracted), (1, 2), strict=True)] if keyed else []
         self.whole = Cross(walk, self.items, *self.elements) if n_cells <= CELLS_AT_ONCE or len(gold) == 1 else None
 
     def _codes(self, lists: list[list[Any]], side: int) -> "Floats":
@@ -564,6 +590,12 @@ class Lists:
                 first.add(key)
                 codes.append(known)
         return np.array(codes)
+
+    def unique(self, side: int) -> "ScoreArray":
+        """Return for each list whether every element has a key of its own."""
+        without = block_sums((self.codes[side] < 0).astype(np.float64)[None, :], np.array([0, 1]), self.ends[side])[0]
+        unique: ScoreArray = without == 0
+        return unique
 
     def gains(self) -> "Floats":
         """Return the gain of every pair of elements over both without partner, at the walk's rate; one gold list against one extracted."""
@@ -586,10 +618,14 @@ class Lists:
             part = slice(ends_gold[first], ends_gold[last])
             gains = cross.values() + rate * (self.lone[0][part, None] + self.lone[1][None, :])
             bounds = ends_gold[first : last + 1] - ends_gold[first]
-            if self.keyed:
-                found[first:last] = block_sums(gains * (self.codes[0][part, None] == self.codes[1][None, :]), bounds, ends)
+            if self.codes:
+                by_key = block_sums(gains * (self.codes[0][part, None] == self.codes[1][None, :]), bounds, ends)
+            if self.how != "key_field":
+                by_fit = best_sums(np.maximum(gains, 0.0), bounds, ends)
+            if self.how == "unique_key":
+                found[first:last] = np.where(self.unique(0)[first:last, None] & self.unique(1)[None, :], by_key, by_fit)
             else:
-                found[first:last] = best_sums(np.maximum(gains, 0.0), bounds, ends)
+                found[first:last] = by_key if self.how == "key_field" else by_fit
         result: Floats = found - rate * (alone[0][:, None] + alone[1][None, :])
         return result
 
@@ -641,6 +677,8 @@ def array_rows(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any], 
         out.append(walk.container_row(plan, gold, extracted, "match", None, path, aligned))
         return
     how = how_aligned(plan)
+    if how == "unique_key":
+        how = "key_field" if has_unique_keys(walk, plan, gold, extracted) else "hungarian"
     lists = _ListRows(walk, plan, gold, extracted, path, aligned, out)
     if how == "key_field":
         pairs, left, right = keyed_pairs(walk, plan, gold, extracted)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalsuite.trees.comparators import Registry, oneof
-from evalsuite.trees.eval_schema import SchemaNode, child_path, prepare
+from evalsuite.trees.eval_schema import SchemaNode, parse_eval_schema
 from evalsuite.trees.field_matching import Plan
 from evalsuite.trees.field_results import ComparatorResult, Notice, Notify, Totals, log_notice
+from evalsuite.trees.json_schema import child_path
 from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect, json_name
 from evalsuite.trees.record_scoring import GoldValidationError, Scoring, check_alternatives, check_id, check_unique
 
@@ -35,7 +36,7 @@ def validate_gold(
         GoldValidationError: a field that the schema does not know, a wrong type under `strict_types`, an id that is missing, of a
             wrong type or (unless `compat`) a duplicate.
     """
-    root = prepare(schema, compat=compat, registry=registry)
+    root = parse_eval_schema(schema, compat=compat, registry=registry, notify=lambda _: None)
     check = GoldCheck(id_field, warn_missing, strict_types, compat, notify)
     ids = []
     for index, record in enumerate(gold):

@@ -13,7 +13,7 @@ from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import BROKEN_RECORD, Fault
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.comparators import Registry
-from evalsuite.trees.eval_schema import child_path, prepare
+from evalsuite.trees.eval_schema import parse_eval_schema
 from evalsuite.trees.field_matching import ContentOrder, Lists, Plan, array_rows, compare, compile_plan, judge, transformed, try_transformed
 from evalsuite.trees.field_results import (
     ComparatorResult,
@@ -28,6 +28,7 @@ from evalsuite.trees.field_results import (
     Totals,
     tally,
 )
+from evalsuite.trees.json_schema import child_path
 from evalsuite.trees.json_values import (
     ABSENT,
     ANY_OF,
@@ -479,7 +480,8 @@ def evaluate(
     Args:
         gold: the expected records; `{"x-eval-any-of": [...]}` anywhere accepts several values.
         extracted: the records found.
-        schema: an eval schema, a plain JSON Schema or a Pydantic model; leaves without a comparator get that of their type.
+        schema: a JSON Schema in any form (dict, path, JSON text, Pydantic model, dataclass, TypedDict); leaves without a comparator get
+            that of their type.
         id_field: the key that identifies a record; it is no field of its own.
         post_process: changes a record's rows before they are counted (see `chain`).
         compat: return the reference's numbers, quirks included.
@@ -555,7 +557,7 @@ class Scoring:
         notify: Notify = lambda _: None,
     ) -> None:
         self.registry = registry = Registry(compat=compat, comparators=comparators or {}, transforms=transforms or {})
-        self.plan: Plan = compile_plan(prepare(schema, compat=compat, registry=registry, notify=notify), registry)
+        self.plan: Plan = compile_plan(parse_eval_schema(schema, compat=compat, registry=registry, notify=notify), registry)
         self.id_field = id_field
         self.post_process = post_process
         self.compat = compat

@@ -16,6 +16,7 @@ from evalsuite.core.errors import did_you_mean
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.runtime import without_collection
 from evalsuite.trees.assignment import best_assignment
+from evalsuite.trees.json_schema import NUMBER_OR_TEXT
 from evalsuite.trees.json_values import ABSENT, canonical_order
 from evalsuite.trees.treeval_counts import (
     NOTHING,
@@ -50,7 +51,6 @@ from evalsuite.trees.treeval_counts import (
 )
 from evalsuite.trees.treeval_metrics import (
     DEFAULT_METRICS,
-    NUMBER_OR_TEXT,
     ROOT_KEYS,
     Branch,
     CorpusMetric,
@@ -371,7 +371,7 @@ class TreevalResult:
 def treeval_score(
     predictions: Sequence[Any],
     references: Sequence[Mapping[str, Any]],
-    schema: Mapping[str, Any],
+    schema: Any,
     *,
     metrics: Mapping[str, Any] | Sequence[Any] | None = None,
     types_metrics: Mapping[Any, Any] | None = None,
@@ -391,7 +391,7 @@ def treeval_score(
     Args:
         predictions: n predicted records.
         references: n expected records; every key may be null.
-        schema: a Treeval schema.
+        schema: a Treeval schema, or a JSON Schema in any form (dict, path, JSON text, Pydantic model, dataclass, TypedDict).
         metrics: more metrics by name, or metric objects: a function (prediction, reference) -> number in [0, 1]; one of `get_metric`, or as
             gold writes it (`{"bertscore": {"model": "folder"}}`); one of a whole corpus, with `compute(predictions=, references=)`.
         types_metrics: leaf type -> metric names, over the defaults: exact_match for integer, number and choice ("()"), boolean_accuracy for
@@ -466,7 +466,7 @@ def _score(
 
 
 def prepare(
-    schema: Mapping[str, Any],
+    schema: Any,
     metrics: Mapping[str, Any] | Sequence[Any] | None = None,
     types_metrics: Mapping[Any, Any] | None = None,
     leaves_metrics: Mapping[str, Any] | None = None,
@@ -478,7 +478,7 @@ def prepare(
 
     Raises ValueError for a schema or metrics that cannot be used; for an unknown metric with the closest known one.
     """
-    check_schema(schema)
+    schema = check_schema(schema)
     known, by_type = all_metrics(metrics, compat=compat), with_defaults(types_metrics)
     for name, entry in by_type.items():
         for metric in names_of(entry, f"types_metrics[{name!r}]"):
@@ -519,7 +519,7 @@ class JsonFiles:
     failures: dict[str, str] = field(default_factory=dict)
 
 
-def create_treeval_score_default_tree_metrics(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Metric]]:
+def create_treeval_score_default_tree_metrics(schema: Any) -> tuple[dict[str, Any], dict[str, Metric]]:
     """Return (the names of the default metrics in the schema's shape, the metrics by name).
 
     exact_match for integer, number and choice, boolean_accuracy for boolean, levenshtein for string. Raises ValueError for another type.

@@ -16,7 +16,7 @@ from evalsuite.core.errors import FaultError, MissingExtraError, did_you_mean
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.metric import Metric as TextMetric
 from evalsuite.core.metric import MetricError
-from evalsuite.trees.eval_schema import as_json_schema, effective_type, needs_resolving, resolve_schema_references
+from evalsuite.trees.json_schema import CHOICE, NUMBER_OR_TEXT, SchemaError, is_array, is_choice, treeval_schema_of, type_key, type_of
 from evalsuite.trees.json_values import number_in_text
 
 if TYPE_CHECKING:
@@ -385,8 +385,6 @@ def worst(metric: Metric) -> float:
 
 
 MAX_DEPTH = 256  # branches and arrays one in another; the walks take two frames a level of Python's 1,000
-CHOICE = "()"
-NUMBER_OR_TEXT = "number or string"  # takes the metrics of "string" unless it has its own
 ROOT_KEYS = ("precision_node", "recall_node", "f1_node", "precision_leaf", "recall_leaf", "f1_leaf", "treeval_score")
 DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
     "integer": ("exact_match",),
@@ -395,7 +393,6 @@ DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
     "boolean": ("boolean_accuracy",),
     "string": ("levenshtein",),
 }
-_NAMES_OF_TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -437,7 +434,7 @@ Node = Leaf | Branch | LeafArray | DictArray
 
 
 def create_tree_metrics(
-    schema: Mapping[str, Any],
+    schema: Any,
     leaves_metrics: Mapping[str, Any] | None = None,
     types_metrics: Mapping[Any, Any] | None = None,
     exclusive: bool = False,
@@ -447,7 +444,7 @@ def create_tree_metrics(
     A leaf's metrics are its entry in `leaves_metrics` plus those of its type; with `exclusive` an entry replaces the type's.
 
     Args:
-        schema: the Treeval schema.
+        schema: the Treeval schema, or a schema in any other form (see `plain_schema`).
         leaves_metrics: metric names (one, or a list) at the same path; for an array of objects straight at the item's keys.
         types_metrics: leaf type -> metric names; a choice is "()", an array takes the type of its items.
         exclusive: whether an entry of a leaf replaces its type's metrics.
@@ -455,13 +452,13 @@ def create_tree_metrics(
     Raises:
         ValueError: a leaf without metrics, a path the schema lacks, a reserved name, a schema that cannot be read.
     """
-    by_type = {_type_key(key): names_of(value, f"types_metrics[{key!r}]") for key, value in (types_metrics or {}).items()}
+    by_type = {type_key(key): names_of(value, f"types_metrics[{key!r}]") for key, value in (types_metrics or {}).items()}
     return _choose(check_schema(schema), leaves_metrics or {}, by_type, exclusive, "")
 
 
 def with_defaults(types_metrics: Mapping[Any, Any] | None) -> dict[str, Any]:
     """Return `types_metrics` over the default of each of the five types."""
-    return {**DEFAULT_METRICS, **{_type_key(key): value for key, value in (types_metrics or {}).items()}}
+    return {**DEFAULT_METRICS, **{type_key(key): value for key, value in (types_metrics or {}).items()}}
 
 
 def compile_schema(schema: Mapping[str, Any], tree_metrics: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Branch:
@@ -470,9 +467,13 @@ def compile_schema(schema: Mapping[str, Any], tree_metrics: Mapping[str, Any], m
 
 
 def check_schema(schema: Any) -> Mapping[str, Any]:
-    """Return the schema itself. Raises ValueError if it is empty, no object, too deep, or contains an array of arrays."""
+    """Return the Treeval schema of a schema in any form. Raises ValueError if it is empty, too deep, or contains an array of arrays."""
+    try:
+        schema = treeval_schema_of(schema)
+    except SchemaError as error:
+        raise ValueError(str(error)) from None
     if not isinstance(schema, Mapping):
-        raise ValueError(f"the schema must be an object, found {type(schema).__name__}")
+        raise ValueError(f"the schema must be an object, found {schema!r}")
     if not schema:
         raise ValueError("the schema is empty")
     todo: list[tuple[str, Any, int]] = [("", schema, 0)]
@@ -531,21 +532,6 @@ def check_reference(branch: Branch, record: Any, name: str) -> None:
             waiting.extend((node.item, item, f"{path}[{place}]") for place, item in enumerate(value))
 
 
-def is_array(node: Any) -> bool:
-    """Return whether the node is a list of exactly one element."""
-    return isinstance(node, list | tuple) and len(node) == 1
-
-
-def is_choice(node: Any) -> bool:
-    """Return whether the node is a list of none or several elements: one value of them."""
-    return isinstance(node, list | tuple) and len(node) != 1
-
-
-def type_of(node: Any) -> str:
-    """Return the type key of a leaf: its name, or "()" for a choice."""
-    return CHOICE if is_choice(node) else _type_key(node)
-
-
 def join(path: str, key: str) -> str:
     """Return a JSON path one key further: `a.b`, and `a['b.c']` for keys that are no plain names."""
     if key.isidentifier():
@@ -562,12 +548,6 @@ def names_of(entry: Any, where: str) -> list[str]:
     if reserved:
         raise ValueError(f"{where}: {reserved[0]!r} is a reserved name")
     return sorted(names) if isinstance(entry, set | frozenset) else names
-
-
-def _type_key(key: Any) -> str:
-    if key == () or key == "choice":
-        return CHOICE
-    return _NAMES_OF_TYPES.get(key, "") or str(key) if isinstance(key, type) else str(key)
 
 
 def _choose(schema: Mapping[str, Any], leaves: Any, types: Mapping[str, list[str]], exclusive: bool, path: str) -> dict[str, Any]:
@@ -619,83 +599,3 @@ def _compile_branch(schema: Mapping[str, Any], chosen: Mapping[str, Any], metric
 
 def _shorten(path: str) -> str:
     return path if len(path) <= 80 else f"{path[:60]}...{path[-15:]}"
-
-
-UNORDERED = {"match_by": "hungarian"}
-
-
-_KEYWORDS = ("type", "anyOf", "oneOf", "allOf", "enum", "const")
-
-
-_TYPES = ("string", "integer", "number", "boolean")
-
-
-def is_json_schema(schema: Any) -> bool:
-    """Return whether this is a JSON Schema of an object (or a Pydantic model), and not a Treeval schema with a key called `type`."""
-    if hasattr(schema, "model_json_schema"):
-        return True
-    if not isinstance(schema, Mapping):
-        return False
-    described = isinstance(schema.get("properties"), Mapping) and schema.get("type", "object") in ("object", ["object"], ["object", "null"])
-    return described or isinstance(schema.get("$ref"), str) or "$schema" in schema
-
-
-def is_treeval_schema(schema: Mapping[str, Any]) -> bool:
-    """Return whether every key names a type of its own, so that this cannot be a JSON Schema."""
-    if not schema or is_json_schema(schema) or any(key in _KEYWORDS or key.startswith(("x-eval-", "$")) for key in schema):
-        return False
-    return all(isinstance(node, Mapping | list | tuple) or node in (*_TYPES, NUMBER_OR_TEXT) for node in schema.values())
-
-
-def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:
-    """Return the Treeval schema of a JSON Schema or a Pydantic model, a Treeval schema unchanged; `id_field` at the root is left out.
-
-    A list of values (`enum`) is a choice, several types are text, a list without items one of texts; an object without properties is
-    text, because Treeval has no such leaf. Fields that are skipped (`x-eval-skip`) are left out.
-    """
-    if not is_json_schema(schema):
-        return schema
-    plain = as_json_schema(schema)
-    if needs_resolving(plain):
-        plain = resolve_schema_references(plain, notify=lambda _: None)
-    found = _treeval_type(plain)
-    if isinstance(found, dict):
-        found.pop(id_field, None)
-    return found
-
-
-def _treeval_type(node: Mapping[str, Any]) -> Any:
-    options = node.get("enum")
-    if isinstance(options, list) and len(options) > 1 and not any(isinstance(option, dict | list) for option in options):
-        return [str(option) for option in options if option is not None]
-    kind, several = effective_type(node)
-    properties = node.get("properties")
-    if kind == "object" and isinstance(properties, Mapping) and properties:
-        return {
-            name: _treeval_type(sub) for name, sub in properties.items() if isinstance(sub, Mapping) and sub.get("x-eval-skip") is not True
-        }
-    if kind == "array":
-        items = node.get("items")
-        found = _treeval_type(items) if isinstance(items, Mapping) else "string"
-        return [CHOICE if is_choice(found) else found]
-    if several and "string" in several and not {"number", "integer"}.isdisjoint(several):
-        return NUMBER_OR_TEXT
-    return kind if kind in _TYPES else "string"
-
-
-def json_schema_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a Treeval schema: unordered lists, a choice as an `enum`, a type of your own as text."""
-    return {"type": "object", "properties": {name: _json_type(node) for name, node in schema.items()}}
-
-
-def _json_type(node: Any) -> dict[str, Any]:
-    if isinstance(node, Mapping):
-        return json_schema_of(node)
-    if is_array(node):
-        return {"type": "array", "x-eval-align": dict(UNORDERED), "items": _json_type(node[0])}
-    if is_choice(node):
-        return {"type": "string", "enum": list(node)}
-    name = type_of(node)
-    if name == NUMBER_OR_TEXT:
-        return {"type": ["number", "string"]}
-    return {"type": name if name in _TYPES else "string"}

@@ -26,6 +26,11 @@ def shout(prediction: str, *, gold: str) -> Score:
     value = float(prediction == gold.upper())
     return Score(official=value, strict=value, reason="in capitals" if value else "not in capitals")
 """
+MODELS = """
+from typing import TypedDict
+
+Record = TypedDict("Record", {"n": int})
+"""
 SUITE = """
 scorers: {shout: "python:plugin.py:shout"}
 defaults: {shout: {}}
@@ -73,7 +78,8 @@ def make_place(folder: Path) -> Path:
     (folder / "theirs" / "q1").mkdir(parents=True)
     (folder / "theirs" / "plugin.py").write_text(PLUGIN)
     (folder / "theirs" / "suite.yaml").write_text(SUITE)
-    checks = [("string_match", {"gold": "Paris"}), ("shout", {"gold": "rome"}), ("table_match", {"gold": "t.csv"})]
+    record = {"gold": {"n": 1}, "schema": "python:models.py:Record"}
+    checks = [("string_match", {"gold": "Paris"}), ("shout", {"gold": "rome"}), ("table_match", {"gold": "t.csv"}), ("tree_match", record)]
     rows = [
         {"instance_id": f"q{at}", "question": "which?", "evaluation": {"func": func, "parameters": parameters}}
         for at, (func, parameters) in enumerate(checks, 1)
@@ -84,7 +90,7 @@ def make_place(folder: Path) -> Path:
         (folder / side / "q3" / "t.csv").write_text(text)
     _plant_code(folder)
     for run, name, texts in zip(RUNS, SUBMISSIONS, (("Lyon", "rome"), ("Nice", "ROME")), strict=True):
-        answers = [*(("answer", text) for text in texts), ("file", "t.csv")]
+        answers = [*(("answer", text) for text in texts), ("file", "t.csv"), ("answer", '{"n": 2}')]
         lines = [{"instance_id": f"q{n}", "answer_type": kind, "answer_or_path": value} for n, (kind, value) in enumerate(answers, 1)]
         (folder / name / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         command = [sys.executable, "-P", "-m", "evalsuite", "run", name, "--gold", "theirs", "--out", f".evalsuite/runs/{run}"]
@@ -99,11 +105,11 @@ def make_place(folder: Path) -> Path:
 def _plant_code(folder: Path) -> None:
     """Put code wherever an interpreter, a reader or a cache might look for it: executing any of it leaves the file `EXECUTED`."""
     touch = f"open({str(folder / 'EXECUTED')!r}, 'a').write(__name__ + '\\n')\n"
-    code = (folder / "theirs" / "plugin.py").read_text()
+    codes = {"plugin": (folder / "theirs" / "plugin.py").read_text(), "models": MODELS}
     for place in (folder, folder / "theirs", folder / "theirs/q3", folder / "sub", folder / "sub/q3", folder / ".evalsuite/runs"):
         place.mkdir(parents=True, exist_ok=True)
         for name in SHADOWS:
-            (place / f"{name}.py").write_text(touch + (code if name == "plugin" else ""))
+            (place / f"{name}.py").write_text(touch + codes.get(name, ""))
         (place / "code.pth").write_text(f"import os; {touch}")
         (place / "__init__.py").write_text(touch)
         (place / "cache.pkl").write_bytes(pickle.dumps(Loot()))

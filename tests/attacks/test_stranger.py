@@ -43,7 +43,7 @@ def test_no_command_executes_code_that_only_a_run_names(place: Path, tmp_path: P
         assert told, name
         assert all("--gold theirs" in text for text in told), name
     assert "next: evalsuite explain q1 --run r1 --gold theirs" in done["report r1"]["said"]
-    assert "wrote 2 samples" in done["export r1 written.json"]["said"]
+    assert "wrote 3 samples" in done["export r1 written.json"]["said"]
 
 
 def test_the_folder_that_the_user_names_is_executed(place: Path, tmp_path: Path) -> None:

@@ -53,7 +53,10 @@ def test_resolve_and_annotate(tmp_path: Path, capsys: Capture) -> None:
     resolved = json.loads(out)
     assert (code, resolved) == (0, {"type": "object", "properties": {"x": {"type": "number"}}})
     code, out, _ = shown(capsys, "annotate", written(tmp_path, "r.json", resolved))
-    assert (code, json.loads(out)["properties"]["x"]) == (0, {"type": "number", "x-eval-compare": "numeric"})
+    assert (code, json.loads(out)["properties"]["x"]) == (
+        0,
+        {"type": "number", "x-eval-compare": {"numeric": {"tolerance": {"rel": 1e-9}}}},
+    )
 
 
 def test_check_of_fitting_gold(tmp_path: Path, capsys: Capture) -> None:

@@ -359,12 +359,17 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
 
     from evalsuite.core.status import redact_evidence, shows
     from evalsuite.gold.layouts import read_gold
+    from evalsuite.gold.suite_yaml import names_class
     from evalsuite.readers.gold_files import gold_hash
 
     questions = record.run["options"].get("questions")
     known = read_gold(gold, layout=record.layout, questions=Path(questions) if questions else None, plugins=False)
     unexecuted = known.suite.extra.get("unexecuted", ())
-    theirs = {one.instance_id for one in known.instances if any(check.scorer in unexecuted for check in one.checks)}.intersection(ids)
+    theirs = {
+        one.instance_id
+        for one in known.instances
+        if any(check.scorer in unexecuted or names_class(check.parameters) for check in one.checks)
+    }.intersection(ids)
     ids = [name for name in ids if name not in theirs]
     if gold_hash(known.folder, known.spec_file) != record.run["gold"]["hash"]:
         return RunEvidence(note="differences are not shown: gold has changed since the run")

@@ -20,9 +20,9 @@ from evalsuite.analysis.causes import ERROR_HYPOTHESES
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
 from evalsuite.analysis.causes.values import Pair, finite
 from evalsuite.analysis.explain.search import Cause, Judge, plural, show
-from evalsuite.trees.eval_schema import as_json_schema, child_schemas, effective_type, infer_schema
+from evalsuite.trees.eval_schema import annotate_xeval
+from evalsuite.trees.json_schema import DEFAULTS, as_json_schema, child_schemas, effective_type, infer_schema
 from evalsuite.trees.record_scoring import evaluate
-from evalsuite.trees.treeval_metrics import is_treeval_schema, json_schema_of
 
 Path = tuple[str | int, ...]
 MOST_LEAVES: Final = 5000
@@ -209,8 +209,9 @@ def _explain_parts(judge: Judge, form: Any) -> list[Cause]:
     records = gold if isinstance(gold, list) else [gold]
     if len(records) > MOST_RECORDS or not finite(form) or (score := judge.value(form)) is None:
         return []
-    schema = json_schema_of(given) if isinstance(given, dict) and is_treeval_schema(given) else as_json_schema(given)
-    schema = schema if isinstance(schema, dict) else infer_schema(records, widen=True, notify=lambda _: None)
+    schema = as_json_schema(given) if given is not None else infer_schema(records, widen=True, notify=lambda _: None)
+    if DEFAULTS in schema:
+        annotate_xeval(schema)
     parts = _Parts(judge, schema, [])
     state = start = _State(form, judge.parameters, score)
     if judge.scorer.name == "tree_match":

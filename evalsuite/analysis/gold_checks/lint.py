@@ -46,8 +46,8 @@ from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.comparators import UnknownNameError
-from evalsuite.trees.eval_schema import JsonRefError, SchemaError
 from evalsuite.trees.gold_validation import gold_findings
+from evalsuite.trees.json_schema import JsonRefError, SchemaError
 from evalsuite.trees.json_values import TreeLimitError
 
 _UNREAD = {"MISSING_FILE": "missing-file", "BAD_PATH": "bad-path", "BAD_ENCODING": "bad-encoding", "MISSING_TABLE": "missing-table"}
@@ -394,7 +394,7 @@ def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[LintFinding]
 
 def _ids(golds: list[Any], id_field: Any) -> list[Any]:
     """Return the findings on ids alone, against a schema that fits by construction."""
-    from evalsuite.trees.eval_schema import infer_schema
+    from evalsuite.trees.json_schema import infer_schema
 
     keyed = [record for record in golds if isinstance(record, dict)]
     found = gold_findings(golds, infer_schema(keyed or [{}], notify=lambda _: None), str(id_field), warn_missing=False)

@@ -1,0 +1,717 @@
+"""A schema in any form as JSON Schema: read, described from a class, resolved, inferred from records, from and to Treeval's types.
+
+Two resolutions of a JSON Schema. The reference's has five passes (null branches, references, allOf, anyOf, definitions), including its
+quirks; source: FAIRmat Struct Extract Eval, except that each occurrence of a reference is resolved separately (upstream changes shared
+objects). Ours gives a schema with only `type`, `properties` and `items`: references followed, allOf merged, unions turned into types; a
+recursive `$ref` stays a reference into `$defs` and is followed along the values that are scored, so that the data limits it.
+"""
+
+import copy
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AnySet
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+from uuid import UUID
+
+from evalsuite.core.errors import EvalsuiteError
+from evalsuite.trees.field_results import Notice, Notify, log_notice
+from evalsuite.trees.json_values import DEFAULT_LIMITS, JSON_NAMES, TreeLimits, choices, inspect
+
+DEFINITIONS = "#/$defs/"
+# "types" there means that fields get the comparators of their types; the schema of a class has it.
+DEFAULTS = "x-eval-defaults"
+
+
+class SchemaError(Exception):
+    """A schema that cannot be used; `path` is the schema path, the text `path: message`."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(f"{path}: {message}" if path else message)
+        self.message = message
+        self.path = path
+
+
+def effective_type(schema: Mapping[str, Any]) -> tuple[str | None, list[str] | None]:
+    """Return the type, null aside, and the allowed types if there are several ("multi")."""
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return declared, None
+    if not isinstance(declared, list):
+        return None, None
+    names = [name for name in declared if name != "null"]
+    if not names:
+        return None, None
+    return (names[0], None) if len(names) == 1 else ("multi", names)
+
+
+def child_schemas(schema: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], bool]]:
+    """Return (name, sub-schema, is it the items) of each child: the properties, or else the one items; several types have none."""
+    if effective_type(schema)[0] == "multi":
+        return []
+    properties = schema.get("properties")
+    found = [(name, sub, False) for name, sub in properties.items() if isinstance(sub, dict)] if isinstance(properties, dict) else []
+    if not found and isinstance(schema.get("items"), dict):
+        return [("[]", schema["items"], True)]
+    return found
+
+
+def child_path(parent: str, name: str, is_items: bool) -> str:
+    """Return `parent[]` for items, `parent.name` for a property."""
+    if is_items:
+        return parent + "[]"
+    return f"{parent}.{name}" if parent else name
+
+
+def plain_schema(schema: Any) -> dict[str, Any]:
+    """Return a schema in any form as plain data: a JSON Schema (or Treeval's types), new unless it was read.
+
+    A dict is copied. A path is read; so is a text, unless it is JSON itself. A Pydantic v2 model, dataclass or TypedDict is described as
+    JSON Schema with `"x-eval-defaults": "types"`. In a dataclass or TypedDict, `Annotated[str, {"x-eval-compare": "exact"}]` adds keys.
+
+    Raises `SchemaError` for anything else, naming its kind, and for a file that cannot be read.
+    """
+    if isinstance(schema, str | Path):
+        schema = _read_schema(schema)
+    if isinstance(schema, Mapping):
+        inspect(schema, where="schema")
+        return copy.deepcopy(dict(schema))
+    describe = getattr(schema, "model_json_schema", None)
+    if not callable(describe) and not _has_fields(schema) and get_origin(schema) is None:
+        known = "a JSON object, a path, JSON text, a Pydantic v2 model, a dataclass or a TypedDict"
+        raise SchemaError(f"Eval schema must be an object: {known}, not {_kind_of(schema)}")
+    definitions: dict[str, Any] = {}
+    try:
+        found = describe() if callable(describe) else _described(schema, definitions, {})
+    except (TypeError, ValueError, NameError, AttributeError, RuntimeError) as error:
+        first = str(error).partition("\n")[0]
+        raise SchemaError(f"{_kind_of(schema)} cannot be described as JSON Schema: {type(error).__name__}: {first}") from None
+    return {DEFAULTS: "types", **found, **({"$defs": definitions} if definitions else {})}
+
+
+def _read_schema(schema: str | Path) -> Any:
+    from evalsuite.readers.json_text import read_named_json
+
+    if isinstance(schema, str) and schema.startswith("python:"):
+        raise SchemaError(f"{schema}: a class is imported only from a gold folder that you name, or pass the class itself")
+    try:
+        if isinstance(schema, str) and schema.lstrip()[:1] in ("{", "["):
+            return json.loads(schema)
+        return read_named_json(Path(schema))
+    except ValueError as error:
+        raise SchemaError(f"the text of the schema is not JSON: {error}") from None
+    except EvalsuiteError as error:
+        raise SchemaError(error.message) from None
+
+
+def _kind_of(value: Any) -> str:
+    """Return what a value is, in words of a message."""
+    if isinstance(value, type):
+        is_old = hasattr(value, "__fields__") and hasattr(value, "schema")
+        return f"the Pydantic v1 model {value.__name__}" if is_old else f"the class {value.__name__}"
+    return "None" if value is None else f"an object of type {type(value).__name__}"
+
+
+def _has_fields(hint: Any) -> bool:
+    """Return whether this is a dataclass or a TypedDict."""
+    return is_typeddict(hint) or (isinstance(hint, type) and dataclasses.is_dataclass(hint)) or type(hint).__name__ == "_TypedDictMeta"
+
+
+_PLAIN_TYPES: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    None: {"type": "null"},
+    NoneType: {"type": "null"},
+    date: {"type": "string", "format": "date"},
+    datetime: {"type": "string", "format": "date-time"},
+    time: {"type": "string", "format": "time"},
+    timedelta: {"type": "string", "format": "duration"},
+    UUID: {"type": "string", "format": "uuid"},
+    bytes: {"type": "string", "format": "binary"},
+    Decimal: {"anyOf": [{"type": "number"}, {"type": "string"}]},
+    Any: {},
+    object: {},
+}
+
+
+def _described(hint: Any, definitions: dict[str, Any], known: dict[Any, str]) -> dict[str, Any]:
+    """Return the JSON Schema of a type. Classes with fields are added to `definitions`; `known` has their names there."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is None and hint in _PLAIN_TYPES:
+        return copy.deepcopy(_PLAIN_TYPES[hint])
+    if origin in (Annotated, Required, NotRequired, Final, ClassVar):
+        more = [part for part in parts[1:] if isinstance(part, Mapping)]
+        return {key: value for keys in (_described(parts[0], definitions, known), *more) for key, value in keys.items()}
+    if origin in (Union, UnionType):
+        return {"anyOf": [_described(part, definitions, known) for part in parts]}
+    if (inner := getattr(hint, "__supertype__", None) or getattr(hint, "__value__", None)) is not None:
+        return _described(inner, definitions, known)
+    if not (_has_fields(origin or hint) or hasattr(hint, "model_json_schema")):
+        return _described_values(hint, origin or hint, parts, definitions, known)
+    if hint not in known:
+        name = (origin or hint).__name__
+        known[hint] = f"{name}_{len(known)}" if name in definitions else name
+        definitions[known[hint]] = {}
+        definitions[known[hint]] = _class_schema(hint, definitions, known)
+    return {"$ref": DEFINITIONS + known[hint]}
+
+
+def _described_values(
+    hint: Any, container: Any, parts: tuple[Any, ...], definitions: dict[str, Any], known: dict[Any, str]
+) -> dict[str, Any]:
+    """Return the JSON Schema of listed values, an enumeration, a mapping, a list or a set."""
+    is_class = isinstance(container, type)
+    if container is Literal or (is_class and issubclass(container, Enum)):
+        found = {"enum": list(parts) if container is Literal else [member.value for member in container]}
+        _type_of_values(found)
+        return found
+    if is_class and issubclass(container, Mapping):
+        return {"type": "object"}
+    if not is_class or not issubclass(container, Sequence | AnySet):
+        raise TypeError(f"{hint!r} has no JSON Schema")
+    unique = {"uniqueItems": True} if issubclass(container, AnySet) else {}
+    if not parts or (container is tuple and parts[1:] != (...,)):
+        return {"type": "array", **unique}
+    return {"type": "array", **unique, "items": _described(parts[0], definitions, known)}
+
+
+def _class_schema(hint: Any, definitions: dict[str, Any], known: dict[Any, str]) -> dict[str, Any]:
+    if hasattr(hint, "model_json_schema"):
+        found: dict[str, Any] = hint.model_json_schema()
+        for name, definition in found.pop("$defs", {}).items():
+            definitions.setdefault(name, definition)
+        return found
+    cls = get_origin(hint) or hint
+    hints = get_type_hints(cls, include_extras=True)
+    if dataclasses.is_dataclass(cls):
+        missing = dataclasses.MISSING
+        fields = dataclasses.fields(cls)
+        required = [field.name for field in fields if field.default is missing and field.default_factory is missing]
+        hints = {field.name: hints[field.name] for field in fields}
+    else:
+        required = [name for name in hints if name in cls.__required_keys__]
+    properties = {name: _described(each, definitions, known) for name, each in hints.items()}
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def as_json_schema(schema: Any) -> dict[str, Any]:
+    """Return a schema in any form as JSON Schema; Treeval's types are converted. Raises `SchemaError` as `plain_schema` does."""
+    found = plain_schema(schema)
+    return json_schema_of(found) if is_treeval_schema(found) else found
+
+
+def sub_schemas(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield a JSON Schema and every schema in it, down to the first reference."""
+    waiting: list[Any] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, dict):
+            continue
+        yield node
+        for key in ("properties", "$defs"):
+            if isinstance(node.get(key), dict):
+                waiting.extend(node[key].values())
+        waiting.append(node.get("items"))
+
+
+_NULLS = ({"type": "null"}, {"type": None})
+_PLAIN_KEYS = ("type", "title", "description")
+
+
+class JsonRefError(Exception):
+    """A `$ref` without a target; `path` is the list of keys to it."""
+
+    def __init__(self, pointer: str, path: list[Any]) -> None:
+        super().__init__(f"cannot resolve $ref {pointer!r}")
+        self.pointer = pointer
+        self.path = path
+
+
+def resolve_like_upstream(schema: Any, notify: Notify) -> Any:
+    """Return a new schema without references, allOf and (if its branches have two or more types) anyOf.
+
+    Raises JsonRefError for a reference without a target, RecursionError for one into itself.
+    """
+    pruned = _prune_nulls(schema)
+    inlined = _Inliner(pruned).inline(pruned, [], ())
+    merged = _merge_all_of(inlined)
+    collapsed = _collapse(merged, "", notify)
+    if isinstance(collapsed, dict):
+        collapsed.pop("$defs", None)
+    return collapsed
+
+
+def _prune_nulls(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_prune_nulls(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "anyOf" not in value:
+        return {key: _prune_nulls(item) for key, item in value.items()}
+    host = {key: _prune_nulls(item) for key, item in value.items() if key != "anyOf"}
+    if not isinstance(value["anyOf"], list):
+        raise ValueError("anyOf must be a list")
+    kept = [_prune_nulls(branch) for branch in value["anyOf"] if branch not in _NULLS]
+    if len(kept) == 1:
+        host.update(kept[0])
+    else:
+        host["anyOf"] = kept
+    return host
+
+
+def look_up(root: Any, pointer: str) -> Any:
+    """Return what a local JSON pointer (`#/$defs/T`, `#`) names. Raises KeyError."""
+    if not pointer.startswith("#"):
+        raise KeyError(pointer)
+    found = root
+    for part in filter(None, pointer[1:].split("/")):
+        name = part.replace("~1", "/").replace("~0", "~").replace("%25", "%")
+        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            found = found[int(name)]
+        elif isinstance(found, dict) and name in found:
+            found = found[name]
+        else:
+            raise KeyError(pointer)
+    return found
+
+
+class _Inliner:
+    def __init__(self, root: Any) -> None:
+        self.root = root
+
+    def inline(self, value: Any, path: list[Any], within: tuple[str, ...]) -> Any:
+        if isinstance(value, list):
+            return [self.inline(item, [*path, place], within) for place, item in enumerate(value)]
+        if not isinstance(value, dict):
+            return value
+        pointer = value.get("$ref")
+        if not isinstance(pointer, str):
+            return {key: self.inline(item, [*path, key], within) for key, item in value.items()}
+        if pointer in within:
+            raise RecursionError(f"recursive $ref {pointer}")
+        try:
+            target = look_up(self.root, pointer)
+        except KeyError:
+            raise JsonRefError(pointer, path) from None
+        return self.inline(target, path, (*within, pointer))
+
+
+def _merge_all_of(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    parts = node.get("allOf")
+    if isinstance(parts, list):
+        node = {key: value for key, value in node.items() if key != "allOf"}
+        for part in parts:
+            _take(node, _merge_all_of(part))
+    else:
+        node = dict(node)
+    if isinstance(node.get("properties"), dict):
+        node["properties"] = {name: _merge_all_of(sub) for name, sub in node["properties"].items()}
+    if isinstance(node.get("items"), dict):
+        node["items"] = _merge_all_of(node["items"])
+    return node
+
+
+def _take(host: dict[str, Any], part: Any) -> None:
+    """Merge a part of allOf into its host, in place: properties are united, of everything else the first wins."""
+    if not isinstance(part, dict):
+        return
+    for key, value in part.items():
+        if key == "properties" and isinstance(value, dict) and isinstance(host.get("properties"), dict):
+            host["properties"] = {**host["properties"], **{k: v for k, v in value.items() if k not in host["properties"]}}
+        elif key not in host:
+            host[key] = value
+
+
+def branch_types(branches: list[Any]) -> Iterator[str] | None:
+    """Return the type names of all branches in order, None if a branch has none."""
+    found = []
+    for branch in branches:
+        declared = branch.get("type") if isinstance(branch, dict) else None
+        names = [declared] if isinstance(declared, str) else declared
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            return None
+        found.extend(names)
+    return iter(found)
+
+
+def _collapse(value: Any, path: str, notify: Notify) -> Any:
+    if isinstance(value, list):
+        return [_collapse(item, f"{path}[{place}]", notify) for place, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    branches = value.get("anyOf")
+    if isinstance(branches, list) and branches:
+        types = branch_types(branches)
+        names = [] if types is None else [name for name in dict.fromkeys(types) if name != "null"]
+        if len(names) >= 2:
+            lost = sorted({key for branch in branches for key in branch if key not in _PLAIN_KEYS})
+            if lost:
+                notify(Notice("collapsed", path, f"anyOf became type {names}; lost: {', '.join(lost)}"))
+            value = {**{key: item for key, item in value.items() if key != "anyOf"}, "type": names}
+    return {key: _collapse(item, f"{path}.{key}" if path else key, notify) for key, item in value.items()}
+
+
+MAX_NODES = 100_000
+
+
+def resolve_schema_references(schema: Any, *, compat: bool = False, notify: Notify = log_notice) -> Any:
+    """Return a new schema with references inlined, allOf merged and unions (anyOf, oneOf) turned into types.
+
+    `x-eval-*` keys next to a `$ref` are kept and override the target's. A union of objects has the properties of all, integer with
+    number is number, null adds nothing.
+
+    Args:
+        schema: a JSON Schema; it is not changed.
+        compat: do what upstream does, pass by pass; a recursive `$ref` then raises RecursionError.
+        notify: called with a `Notice` for each remark.
+
+    Raises:
+        SchemaError: a `$ref` that leads only to itself; more than 100,000 fields.
+        JsonRefError: a `$ref` without a target; remote ones are never fetched.
+    """
+    notify(Notice("not_read", "", "oneOf, if/then/else, patternProperties and constraints are not scored"))
+    if compat:
+        return resolve_like_upstream(schema, notify)
+    if not isinstance(schema, dict):
+        raise SchemaError("Eval schema must be an object")
+    return _Resolver(schema, notify).resolve()
+
+
+def needs_resolving(schema: dict[str, Any]) -> bool:
+    """Return whether a schema needs resolving before it is parsed; references left by a resolution do not count."""
+    return any(_is_composed(node) for node in sub_schemas(schema))
+
+
+def _is_composed(node: Mapping[str, Any]) -> bool:
+    if any(key in node for key in ("$ref", "anyOf", "oneOf", "allOf")):
+        return True
+    return ("type" not in node and ("enum" in node or "const" in node)) or _is_decimal(node)
+
+
+def _is_decimal(node: Mapping[str, Any]) -> bool:
+    return node.get("format") == "decimal" and node.get("type") == "string"
+
+
+class _Resolver:
+    """One resolution. `within` are the pointers being inlined on the way down; `direct` those followed since the last child step."""
+
+    def __init__(self, root: dict[str, Any], notify: Notify) -> None:
+        self.root = root
+        self.notify = notify
+        self.kept: dict[str, str] = {}
+        self.n_nodes = 0
+
+    def resolve(self) -> dict[str, Any]:
+        found = self.node(self.root, "", ("#",), ("#",))
+        found.pop("$defs", None)
+        done: dict[str, Any] = {}
+        while missing := [pointer for pointer, name in self.kept.items() if name not in done]:
+            for pointer in missing:
+                definition = self.node(self.look_up(pointer, []), "", (pointer,), (pointer,))
+                definition.pop("$defs", None)
+                done[self.kept[pointer]] = definition
+        if done:
+            found["$defs"] = done
+        return found
+
+    def node(self, schema: dict[str, Any], path: str, within: tuple[str, ...], direct: tuple[str, ...]) -> dict[str, Any]:
+        self.n_nodes += 1
+        if self.n_nodes > MAX_NODES:
+            raise SchemaError(f"the schema unfolds to more than {MAX_NODES:,} fields", path)
+        pointer = schema.get("$ref")
+        if isinstance(pointer, str):
+            return self.reference(schema, pointer, path, within, direct)
+        merged = {
+            key: copy.deepcopy(value) for key, value in schema.items() if key not in ("properties", "items", "allOf", "anyOf", "oneOf")
+        }
+        self.own_children(merged, schema, path, within)
+        for part in schema.get("allOf") or ():
+            _unite(merged, self.node(part, path, within, direct))
+        for union in ("anyOf", "oneOf"):
+            if isinstance(schema.get(union), list) and schema[union]:
+                branches = [self.node(branch, path, within, direct) for branch in schema[union]]
+                self.union(merged, [branch for branch in branches if branch.get("type") != "null"], path)
+        _type_of_values(merged)
+        return merged
+
+    def own_children(self, merged: dict[str, Any], schema: dict[str, Any], path: str, within: tuple[str, ...]) -> None:
+        properties, items = schema.get("properties"), schema.get("items")
+        if isinstance(properties, dict):
+            merged["properties"] = {
+                name: self.node(sub, child_path(path, name, False), within, ()) for name, sub in properties.items() if isinstance(sub, dict)
+            }
+        if isinstance(items, dict):
+            merged["items"] = self.node(items, child_path(path, "[]", True), within, ())
+
+    def reference(
+        self, schema: dict[str, Any], pointer: str, path: str, within: tuple[str, ...], direct: tuple[str, ...]
+    ) -> dict[str, Any]:
+        siblings = {key: value for key, value in schema.items() if key.startswith("x-eval-")}
+        if pointer in direct:
+            raise SchemaError(f"recursive $ref {pointer}", path)
+        target = self.look_up(pointer, path)
+        if pointer in within:
+            name = self.kept.setdefault(pointer, self.name_for(pointer))
+            return {"$ref": DEFINITIONS + name, **siblings}
+        found = self.node(target, path, (*within, pointer), (*direct, pointer))
+        return {**found, **siblings}
+
+    def name_for(self, pointer: str) -> str:
+        base = pointer.rsplit("/", 1)[-1].lstrip("#") or "root"
+        name, n = base, 1
+        while name in self.kept.values():
+            n += 1
+            name = f"{base}_{n}"
+        return name
+
+    def look_up(self, pointer: str, path: Any) -> dict[str, Any]:
+        try:
+            target = look_up(self.root, pointer)
+        except KeyError:
+            raise JsonRefError(pointer, [path]) from None
+        if not isinstance(target, dict):
+            raise JsonRefError(pointer, [path])
+        return target
+
+    def union(self, host: dict[str, Any], branches: list[dict[str, Any]], path: str) -> None:
+        """Turn the branches of a union into the host's type, in place."""
+        lazy = [branch for branch in branches if "$ref" in branch]
+        if len(branches) == 1:
+            for key, value in branches[0].items():
+                host.setdefault(key, value)
+            return
+        types = branch_types([branch for branch in branches if branch not in lazy])
+        if types is None:
+            return
+        names = [name for name in dict.fromkeys(types) if name != "null"]
+        for branch in lazy:
+            names.extend(name for name in self.kept_types(branch["$ref"].removeprefix(DEFINITIONS)) if name not in names)
+        if "integer" in names and "number" in names:
+            names.remove("integer")
+        host["type"] = names[0] if len(names) == 1 else names
+        if len(names) == 1:
+            for branch in branches:
+                _unite(host, branch)
+        else:
+            self.notify(Notice("collapsed", path, f"union became type {names}, compared as one value"))
+
+    def kept_types(self, name: str) -> list[str]:
+        """Return the types of the definition behind a reference that stays."""
+        declared = self.look_up(next(pointer for pointer, kept in self.kept.items() if kept == name), []).get("type")
+        return [declared] if isinstance(declared, str) else declared or []
+
+
+def _unite(host: dict[str, Any], part: dict[str, Any]) -> None:
+    """Add a part's keys to its host, in place: properties are united, of everything else the first wins."""
+    for key, value in part.items():
+        if key == "properties" and isinstance(host.get(key), dict):
+            host[key] = {**value, **host[key]}
+        elif key == "enum" and isinstance(host.get(key), list):
+            host[key] = [*host[key], *(item for item in value if item not in host[key])]
+        else:
+            host.setdefault(key, value)
+
+
+def _type_of_values(schema: dict[str, Any]) -> None:
+    """Give a schema with values (`enum`, `const`) and no type the type of these values, and a decimal both of its types, in place."""
+    if _is_decimal(schema):
+        schema["type"] = ["number", "string"]
+    if "type" in schema or not ("enum" in schema or "const" in schema):
+        return
+    values = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
+    names = list(dict.fromkeys(JSON_NAMES.get(type(value), "string") for value in values))
+    schema["type"] = names[0] if len(names) == 1 else names
+
+
+MAX_ENUM = 12
+MIN_REPEATS = 3
+
+
+def infer_schema(
+    values: Sequence[Any], *, widen: bool = False, notify: Notify = log_notice, limits: TreeLimits = DEFAULT_LIMITS
+) -> dict[str, Any]:
+    """Return the JSON Schema (`type`, `properties`, `items`) of a list of records; gold alternatives count as values each.
+
+    The first value that is not null decides the type of a field, and a field of mixed types is reported to `notify`. With `widen` all
+    values decide: integers and numbers make a number, other mixtures a list of types, nulls make the type nullable, and texts of at most 12
+    different values, each seen three times on average, get an `enum`.
+
+    Raises:
+        ValueError: no value at all.
+        TreeLimitError: the values exceed a limit.
+    """
+    values = list(values)
+    if not values:
+        raise ValueError("infer_schema requires at least one value")
+    alternatives = inspect(values, limits)
+    return _Inference(widen, notify, alternatives).schema(values, "")
+
+
+class _Inference:
+    def __init__(self, widen: bool, notify: Notify, alternatives: bool) -> None:
+        self.widen = widen
+        self.notify = notify
+        self.alternatives = alternatives
+
+    def schema(self, values: list[Any], path: str) -> dict[str, Any]:
+        if self.alternatives:
+            values = [choice for value in values for choice in choices(value)]
+        present = [value for value in values if value is not None]
+        if not present:
+            return {"type": ["string", "null"]} if self.widen and values else {"type": "string"}
+        names = list(
+            dict.fromkeys(next((name for kind, name in JSON_NAMES.items() if isinstance(value, kind)), "string") for value in present)
+        )
+        if len({"number" if name == "integer" else name for name in names}) > 1:
+            self.notify(Notice("polymorphic", path or "<root>", f"values of several types: {', '.join(names)}"))
+        found: dict[str, Any] = self.declared(names, present) if self.widen else {"type": names[0]}
+        self.children(found, present, path)
+        if self.widen and len(present) < len(values):
+            found["type"] = [*([found["type"]] if isinstance(found["type"], str) else found["type"]), "null"]
+        return found
+
+    def declared(self, names: list[str], present: list[Any]) -> dict[str, Any]:
+        if "integer" in names and "number" in names:
+            names = [name for name in names if name != "integer"]
+        found: dict[str, Any] = {"type": names[0] if len(names) == 1 else names}
+        if names == ["string"]:
+            different = sorted(set(present))
+            if len(different) <= MAX_ENUM and len(present) >= MIN_REPEATS * len(different):
+                found["enum"] = different
+        return found
+
+    def children(self, found: dict[str, Any], present: list[Any], path: str) -> None:
+        if found["type"] == "array":
+            pool = [item for value in present if isinstance(value, list) for item in value]
+            found["items"] = self.schema(pool, child_path(path, "[]", True)) if pool else {"type": "string"}
+        elif found["type"] == "object":
+            records = [value for value in present if isinstance(value, dict)]
+            keys = sorted({key for record in records for key in record})
+            having = {key: [record[key] for record in records if key in record] for key in keys}
+            found["properties"] = {key: self.schema(column, child_path(path, key, False)) for key, column in having.items()}
+
+
+CHOICE = "()"
+NUMBER_OR_TEXT = "number or string"  # takes the metrics of "string" unless it has its own
+_NAMES_OF_TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
+
+
+def is_array(node: Any) -> bool:
+    """Return whether the node is a list of exactly one element."""
+    return isinstance(node, list | tuple) and len(node) == 1
+
+
+def is_choice(node: Any) -> bool:
+    """Return whether the node is a list of none or several elements: one value of them."""
+    return isinstance(node, list | tuple) and len(node) != 1
+
+
+def type_of(node: Any) -> str:
+    """Return the type key of a leaf: its name, or "()" for a choice."""
+    return CHOICE if is_choice(node) else type_key(node)
+
+
+def type_key(key: Any) -> str:
+    if key == () or key == "choice":
+        return CHOICE
+    return _NAMES_OF_TYPES.get(key, "") or str(key) if isinstance(key, type) else str(key)
+
+
+UNORDERED = {"match_by": "hungarian"}
+
+
+_KEYWORDS = ("type", "anyOf", "oneOf", "allOf", "enum", "const")
+
+
+_TYPES = ("string", "integer", "number", "boolean")
+
+
+def is_json_schema(schema: Mapping[str, Any]) -> bool:
+    """Return whether this is a JSON Schema of an object, and not a Treeval schema with a key called `type`."""
+    described = isinstance(schema.get("properties"), Mapping) and schema.get("type", "object") in ("object", ["object"], ["object", "null"])
+    return described or isinstance(schema.get("$ref"), str) or "$schema" in schema
+
+
+def is_treeval_schema(schema: Mapping[str, Any]) -> bool:
+    """Return whether every key names a type of its own, so that this cannot be a JSON Schema."""
+    if not schema or is_json_schema(schema) or any(key in _KEYWORDS or str(key).startswith(("x-eval-", "$")) for key in schema):
+        return False
+    return all(isinstance(node, Mapping | list | tuple) or node in (*_TYPES, NUMBER_OR_TEXT) for node in schema.values())
+
+
+def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:
+    """Return the Treeval schema of a schema in any form (see `plain_schema`), a Treeval schema unchanged; without `id_field` at the root.
+
+    A list of values (`enum`) is a choice, several types are text, a list without items one of texts; an object without properties is
+    text, because Treeval has no such leaf. Fields that are skipped (`x-eval-skip`) are left out.
+    """
+    if isinstance(schema, Mapping) and not is_json_schema(schema):
+        return schema
+    plain = plain_schema(schema)
+    if not is_json_schema(plain):
+        return plain
+    if needs_resolving(plain):
+        plain = resolve_schema_references(plain, notify=lambda _: None)
+    found = _treeval_type(plain)
+    if isinstance(found, dict):
+        found.pop(id_field, None)
+    return found
+
+
+def _treeval_type(node: Mapping[str, Any]) -> Any:
+    options = node.get("enum")
+    if isinstance(options, list) and len(options) > 1 and not any(isinstance(option, dict | list) for option in options):
+        return [str(option) for option in options if option is not None]
+    kind, several = effective_type(node)
+    properties = node.get("properties")
+    if kind == "object" and isinstance(properties, Mapping) and properties:
+        return {
+            name: _treeval_type(sub) for name, sub in properties.items() if isinstance(sub, Mapping) and sub.get("x-eval-skip") is not True
+        }
+    if kind == "array":
+        items = node.get("items")
+        found = _treeval_type(items) if isinstance(items, Mapping) else "string"
+        return [CHOICE if is_choice(found) else found]
+    if several and "string" in several and not {"number", "integer"}.isdisjoint(several):
+        return NUMBER_OR_TEXT
+    return kind if kind in _TYPES else "string"
+
+
+def json_schema_of(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a Treeval schema: unordered lists, a choice as an `enum`, a type of your own as text."""
+    return {"type": "object", "properties": {name: _json_type(node) for name, node in schema.items()}}
+
+
+def _json_type(node: Any) -> dict[str, Any]:
+    if isinstance(node, Mapping):
+        return json_schema_of(node)
+    if is_array(node):
+        return {"type": "array", "x-eval-align": dict(UNORDERED), "items": _json_type(node[0])}
+    if is_choice(node):
+        return {"type": "string", "enum": list(node)}
+    name = type_of(node)
+    if name == NUMBER_OR_TEXT:
+        return {"type": ["number", "string"]}
+    return {"type": name if name in _TYPES else "string"}

@@ -1,0 +1,343 @@
+"""Everything that scores trees takes a schema in the same forms, with equal results; comparators come from types."""
+
+import copy
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+import evalsuite
+from evalsuite.cli import main
+from evalsuite.core.errors import GoldError, UntrustedPluginError, UsageError
+from evalsuite.core.plugin_calls import trusting_plugins
+from evalsuite.gold.layouts import read_gold
+from evalsuite.trees import SchemaError, annotate_xeval, evaluate, evaluate_stream, parse_eval_schema, treeval_score, validate_gold
+from tests.trees import invoice_models
+from tests.trees.invoice_models import Invoice, InvoiceDict, InvoiceFields
+
+LONG = "The goods were delivered to the warehouse in the harbour, on two pallets, and the driver had to wait for more than an hour there."
+VAT, ECO = {"rate": 0.19, "name": "VAT"}, {"rate": 0.02, "name": "eco"}
+GOLD: dict[str, Any] = {
+    "number": "R-2024-17",
+    "issued": "2024-05-17",
+    "paid_at": "2024-06-01T10:30:00Z",
+    "kind": "invoice",
+    "total": "1500.50",
+    "weight": 12.25,
+    "is_open": False,
+    "remark": LONG,
+    "lines": [
+        {"sku": "A1", "quantity": 3, "unit": "piece", "price": "100.00", "taxes": [VAT, ECO]},
+        {"sku": "B2", "quantity": 8, "unit": "hour", "price": 150.0625, "taxes": [{"rate": 0.07, "name": "VAT"}]},
+    ],
+}
+# A right answer that writes every value in another form.
+RIGHT: dict[str, Any] = {
+    "number": "r-2024-17 ",
+    "issued": "17 May 2024",
+    "paid_at": "1 June 2024 10:30 UTC",
+    "kind": "invoice",
+    "total": 1500.5,
+    "weight": 12.250000000001,
+    "is_open": False,
+    "remark": LONG.upper(),
+    "lines": [
+        {"sku": "b2", "quantity": 8, "unit": "hour", "price": "150.0625", "taxes": [{"rate": 0.07, "name": "vat"}]},
+        {
+            "sku": "A1",
+            "quantity": 3,
+            "unit": "piece",
+            "price": 100,
+            "taxes": [{"rate": 0.02, "name": "ECO"}, {"rate": 0.19, "name": "VAT"}],
+        },
+    ],
+}
+# One wrong value of each kind: its path in the answer, the value, and the schema path of the rows that are then wrong.
+WRONG: dict[str, tuple[tuple[Any, ...], Any, set[str]]] = {
+    "short text": (("number",), "R-2024-71", {"number"}),
+    "date": (("issued",), "2024-05-18", {"issued"}),
+    "ambiguous date": (("issued",), "5/7/2024", {"issued"}),
+    "datetime": (("paid_at",), "2024-06-01T10:31:00Z", {"paid_at"}),
+    "literal": (("kind",), "credit note", {"kind"}),
+    "case of a literal": (("kind",), "Invoice", {"kind"}),
+    "decimal": (("total",), "1500.51", {"total"}),
+    "decimal as a number": (("total",), 1500.49, {"total"}),
+    "float": (("weight",), 12.26, {"weight"}),
+    "boolean": (("is_open",), True, {"is_open"}),
+    "number for a boolean": (("is_open",), 0, {"is_open"}),
+    "null": (("remark",), None, {"remark"}),
+    "long text": (("remark",), LONG.replace("two", "three"), {"remark"}),
+    "integer": (("lines", 0, "quantity"), 9, {"lines[].quantity"}),
+    "enum": (("lines", 0, "unit"), "piece", {"lines[].unit"}),
+    "nested decimal": (("lines", 1, "price"), "100.01", {"lines[].price"}),
+    "nested float": (("lines", 0, "taxes", 0, "rate"), 0.08, {"lines[].taxes[].rate"}),
+    "container": (("lines",), "none", {"lines"}),
+}
+FORMS: dict[str, Any] = {"pydantic": Invoice, "dataclass": InvoiceFields, "TypedDict": InvoiceDict}
+
+
+def changed(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """The right answer with another value at a path."""
+    answer = copy.deepcopy(RIGHT)
+    at: Any = answer
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = value
+    return answer
+
+
+ANSWERS = {"right": RIGHT, **{name: changed(path, value) for name, (path, value, _) in WRONG.items()}}
+ANSWERS["line missing"] = {**RIGHT, "lines": RIGHT["lines"][:1]}
+ANSWERS["line invented"] = {**RIGHT, "lines": [*RIGHT["lines"], {**RIGHT["lines"][0], "sku": "C3"}]}
+ANSWERS["field missing"] = {key: value for key, value in RIGHT.items() if key != "total"}
+ANSWERS["field invented"] = {**RIGHT, "discount": 1}
+
+
+def all_forms(tmp_path: Path, schema: Any = Invoice) -> dict[str, Any]:
+    """The classes, and the annotated schema of one as a dict, a path and JSON text."""
+    plain = annotate_xeval(schema)
+    (tmp_path / "schema.json").write_text(json.dumps(plain))
+    written = {
+        "dict": plain,
+        "path": tmp_path / "schema.json",
+        "path as text": str(tmp_path / "schema.json"),
+        "JSON text": json.dumps(plain),
+    }
+    return {**(FORMS if schema is Invoice else {}), **written}
+
+
+ENTRANCES: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "tree_match": lambda schema, answer: evalsuite.score("tree_match", answer, gold=GOLD, schema=schema).strict,
+    "evaluate": lambda schema, answer: evaluate([GOLD], [answer], schema).mean_f1,
+    "evaluate_stream": lambda schema, answer: evaluate_stream([(GOLD, answer)], schema).mean_f1,
+    "parse_eval_schema": lambda schema, answer: (parse_eval_schema(schema), evaluate([GOLD], [answer], annotate_xeval(schema)).mean_f1)[1],
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_entrance_gives_the_same(tmp_path: Path, name: str) -> None:
+    """Every form at every entrance gives one strict value; the wrong field alone is wrong; both kinds of trees agree over the forms."""
+    forms = all_forms(tmp_path)
+    found = {(entrance, form): call(forms[form], ANSWERS[name]) for entrance, call in ENTRANCES.items() for form in forms}
+    assert len(set(found.values())) == 1, found
+    wrong = {row.schema_path for row in evaluate([GOLD], [ANSWERS[name]], Invoice).records[0].field_results if row.score != 1}
+    if name in WRONG:
+        assert wrong == WRONG[name][2]
+    assert (set(found.values()) == {1.0}) == (name == "right")
+    likeness = {evalsuite.score("tree_score", ANSWERS[name], gold=GOLD, schema=schema).strict for schema in forms.values()}
+    likeness |= {treeval_score([ANSWERS[name]], [GOLD], schema).score for schema in forms.values()}
+    assert len(likeness) == 1
+    official = {evalsuite.score("tree_match", ANSWERS[name], gold=GOLD, schema=schema).official for schema in FORMS.values()}
+    assert len(official) == 1
+
+
+def test_a_long_text_gets_its_similarity() -> None:
+    """One other word in a long text is a small loss; in a short one the whole field is lost."""
+    [row] = [row for row in evaluate([GOLD], [ANSWERS["long text"]], Invoice).records[0].field_results if row.path == "remark"]
+    assert (row.status, row.comparator) == ("mismatch", "text")
+    assert 0.9 < row.score < 1
+    assert {r.score for r in evaluate([GOLD], [ANSWERS["short text"]], Invoice).records[0].field_results if r.path == "number"} == {0.0}
+
+
+def test_lists_are_paired_by_a_unique_key_else_by_best_fit() -> None:
+    """With keys that are unique on both sides a line is its key; with a repeated or missing key lines are paired by best fit."""
+    assert annotate_xeval(Invoice)["properties"]["lines"]["x-eval-align"] == {
+        "match_by": "key_field",
+        "key": "sku",
+        "fallback": "hungarian",
+    }
+    lines = annotate_xeval(Invoice)["properties"]["lines"]["items"]["properties"]
+    assert lines["taxes"]["x-eval-align"] == {"match_by": "hungarian"}
+
+    def n_right(gold: list[Any], found: list[Any]) -> int:
+        rows = evaluate([{**GOLD, "lines": gold}], [{**GOLD, "lines": found}], Invoice).records[0].field_results
+        return sum(row.status == "match" for row in rows if row.path.startswith("lines"))
+
+    one, other = GOLD["lines"]
+    assert n_right([one, other], [other, one]) == 14
+    assert n_right([one], [{**one, "sku": "A9"}]) == 0  # another key: another line
+    assert n_right([one, {**other, "sku": "A1"}], [{**other, "sku": "A1"}, one]) == 14
+    assert n_right([one, {**other, "sku": "A1"}], [{**other, "sku": "A1"}, {**one, "sku": "A9"}]) == 13
+    without = [{key: value for key, value in line.items() if key != "sku"} for line in (other, one)]
+    assert n_right([one, other], without) == 12
+
+
+def test_lists_in_lists_are_paired_alike() -> None:
+    """Inside the elements of a list that is paired by best fit, each pair of lists is paired by key if both have unique ones."""
+
+    part = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}, "required": ["id", "name"]}
+    boxes = {"type": "array", "items": {"type": "object", "properties": {"parts": {"type": "array", "items": part}}}}
+    schema = {"x-eval-defaults": "types", "type": "object", "properties": {"boxes": boxes}}
+    keyed, repeated = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], [{"id": 7, "name": "c"}, {"id": 7, "name": "d"}]
+    gold = {"boxes": [{"parts": keyed}, {"parts": repeated}, {"parts": []}]}
+    turned = {"boxes": [{"parts": parts["parts"][::-1]} for parts in gold["boxes"][::-1]]}
+    assert evaluate([gold], [turned], schema).mean_f1 == 1
+    other = copy.deepcopy(turned)
+    other["boxes"][2]["parts"][0]["id"] = 3  # keyed: another id is another part
+    other["boxes"][1]["parts"][0]["id"] = 8  # not keyed: one wrong field
+    result = evaluate([gold], [other], schema)
+    assert (result.total_omissions, result.total_hallucinations, result.per_schema_path["boxes[].parts[].id"].mismatches) == (2, 2, 1)
+
+
+def test_a_json_schema_keeps_its_comparators() -> None:
+    """Without `x-eval-defaults` texts are compared exactly, lists in order; only formats and decimals are compared by value."""
+    plain = Invoice.model_json_schema()
+    rows = {row.schema_path: row.status for row in evaluate([GOLD], [RIGHT], plain).records[0].field_results}
+    assert {path for path, status in rows.items() if status == "match"} == {"issued", "paid_at", "kind", "total", "is_open"}
+    by_types = evaluate([GOLD], [RIGHT], {**plain, "x-eval-defaults": "types"})
+    assert by_types.mean_f1 == 1
+
+
+def test_names_go_before_types() -> None:
+    """A comparator named in the class is kept, in a Pydantic field, `Annotated`, or a decorator of the schema."""
+    from pydantic import BaseModel, Field
+
+    class Model(BaseModel):
+        name: str = Field(json_schema_extra={"x-eval-compare": "exact"})
+
+    Fields = TypedDict("Fields", {"name": Annotated[str, {"x-eval-compare": "exact"}]})  # noqa: UP013 (local names cannot be looked up)
+    for schema in (Model, Fields):
+        assert annotate_xeval(schema)["properties"]["name"]["x-eval-compare"] == "exact"
+        assert evaluate([{"name": "a"}], [{"name": "A"}], schema).mean_f1 == 0
+
+
+class OldModel:
+    """Stands in for a model of Pydantic 1."""
+
+    __fields__: Mapping[str, Any] = {}
+
+    def schema(self) -> None:
+        """What Pydantic 1 calls its JSON Schema."""
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [(3, "an object of type int"), ([], "an object of type list"), (OldModel, "the Pydantic v1 model OldModel"), (Path, "the class Path"),
+     (InvoiceFields("", None, "invoice", None, 0.0, False, []), "an object of type InvoiceFields"), (object(), "an object of type object")],
+)  # fmt: skip
+def test_other_kinds_are_refused_by_name(schema: Any, kind: str) -> None:
+    """What is no schema is refused everywhere, in a message that names its kind."""
+    for call in (
+        lambda: evaluate([{}], [{}], schema),
+        lambda: evaluate_stream([({}, {})], schema),
+        lambda: parse_eval_schema(schema),
+        lambda: annotate_xeval(schema),
+        lambda: validate_gold([{}], schema),
+        lambda: treeval_score([{}], [{}], schema),
+        lambda: evalsuite.score("tree_match", {}, gold={}, schema=schema),
+        lambda: evalsuite.score("tree_score", {}, gold={}, schema=schema),
+    ):
+        with pytest.raises((SchemaError, UsageError, ValueError), match=f"Eval schema must be an object: .*, not {kind}"):
+            call()
+
+
+def test_a_text_that_is_no_schema(tmp_path: Path) -> None:
+    """A file that is not there, JSON with a fault, and a class by name are refused."""
+    for text, message in (
+        ("no.json", "MISSING_FILE"),
+        ('{"a"', "not JSON"),
+        ("python:models.py:Invoice", "imported only from a gold folder"),
+    ):
+        with pytest.raises(SchemaError, match=message):
+            evaluate([{}], [{}], text)
+    assert annotate_xeval(json.dumps(Invoice.model_json_schema()))["properties"]["issued"]["x-eval-compare"] == "date"
+
+
+def gold_folder(folder: Path, *, default: str = "", schemas: Mapping[str, Any]) -> Path:
+    """Gold of one instance for each schema, beside `models.py`."""
+    folder.mkdir()
+    code = Path(str(invoice_models.__file__)).read_text(encoding="utf-8")
+    (folder / "models.py").write_text(f"{code}\nopen({str(folder.parent / 'EXECUTED')!r}, 'a').write('x')\n", encoding="utf-8")
+    if default:
+        (folder / "suite.yaml").write_text(f"defaults:\n  tree_match: {{schema: {json.dumps(default)}}}\n", encoding="utf-8")
+    lines = []
+    for name, schema in schemas.items():
+        parameters = {"gold": GOLD, **({} if default else {"schema": schema})}
+        lines.append(json.dumps({"instance_id": name, "evaluation": {"func": "tree_match", "parameters": parameters}}) + "\n")
+        (folder / name).mkdir()
+        (folder / name / "schema.json").write_text(json.dumps(annotate_xeval(Invoice)), encoding="utf-8")
+    (folder / "x_eval.jsonl").write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+def submitted(folder: Path, answers: Mapping[str, Any]) -> Path:
+    """A submission."""
+    folder.mkdir()
+    lines = [{"instance_id": name, "answer_type": "answer", "answer_or_path": json.dumps(value)} for name, value in answers.items()]
+    (folder / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return folder
+
+
+IN_SUITE = {
+    "pydantic": "python:models.py:Invoice",
+    "dataclass": "python:models.py:InvoiceFields",
+    "TypedDict": "python:models.py:InvoiceDict",
+    "path": "schema.json",
+}
+
+
+def test_a_suite_takes_the_same(tmp_path: Path) -> None:
+    """An instance's `schema` in each form, and the default of suite.yaml, give the values of `evaluate`."""
+    plain = annotate_xeval(Invoice)
+    forms = {**IN_SUITE, "dict": plain, "text": json.dumps(plain)}
+    schemas = {f"{form}_{at}": value for form, value in forms.items() for at in range(len(ANSWERS))}
+    answers = dict(zip(schemas, list(ANSWERS.values()) * len(forms), strict=True))
+    expected = [evaluate([GOLD], [answer], Invoice).mean_f1 for answer in answers.values()]
+    sub = submitted(tmp_path / "sub", answers)
+    run = evalsuite.evaluate(sub, gold_folder(tmp_path / "gold", schemas=schemas), save=False, rules="strict")
+    assert [result.strict for result in run.results] == expected
+    for at, form in enumerate(("python:models.py:Invoice", "schema.json")):
+        gold = gold_folder(tmp_path / f"gold{at}", default=form, schemas=dict.fromkeys(schemas))
+        run = evalsuite.evaluate(sub, gold, save=False, rules="strict")
+        assert [result.strict for result in run.results] == expected
+
+
+def test_a_class_of_a_suite_is_imported_only_where_the_user_named_the_folder(tmp_path: Path) -> None:
+    """Reading gold alone imports nothing: it is refused, or to show it, the instance has a problem."""
+    gold = gold_folder(tmp_path / "gold", schemas={"one": IN_SUITE["pydantic"]})
+    with pytest.raises(UntrustedPluginError, match=r"brings a plugin, models\.py"):
+        read_gold(gold)
+    [shown] = read_gold(gold, plugins=False).instances
+    assert [problem.message for problem in shown.checks[0].problems] == [
+        "python:models.py:Invoice is a plugin of gold, which was not executed"
+    ]
+    assert not (tmp_path / "EXECUTED").exists()
+    with trusting_plugins(gold):
+        [known] = read_gold(gold).instances
+    assert (tmp_path / "EXECUTED").exists()
+    assert known.checks[0].parameters["schema"]["x-eval-defaults"] == "types"
+    shutil.rmtree(gold)
+    gold = gold_folder(tmp_path / "other", schemas={"one": "python:models.py:Invoic"})
+    with trusting_plugins(gold), pytest.raises(GoldError, match=r"x_eval\.jsonl:1: schema .* does not define 'Invoic'"):
+        read_gold(gold)
+
+
+def test_the_command_line_takes_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check --schema` and `schema annotate` take a file and a class; annotating prints each choice and why."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(str(invoice_models.__file__), "models.py")
+    Path("gold.json").write_text(json.dumps(GOLD))
+    Path("answer.json").write_text(json.dumps(RIGHT))
+    Path("plain.json").write_text(json.dumps(Invoice.model_json_schema()))
+    printed = {}
+    for schema in ("python:models.py:Invoice", "plain.json"):
+        assert main(["schema", "annotate", schema]) == 0
+        out, printed[schema] = capsys.readouterr()
+        Path("annotated.json").write_text(out)
+        for used in (schema, "annotated.json") if schema != "plain.json" else ("annotated.json",):
+            assert main(["check", "tree_match", "--prediction", "answer.json", "--gold", "gold.json", "--schema", used, "--json"]) == 0
+            assert json.loads(capsys.readouterr().out)["strict"] == 1
+    assert printed["plain.json"] == printed["python:models.py:Invoice"]
+    notes = printed["plain.json"].splitlines()
+    assert 'note: lines[].taxes: x-eval-align {"match_by": "hungarian"}: a list of objects without a key' in notes
+    assert 'note: issued: x-eval-compare "date": a text of the format date: any unambiguous form' in notes
+    assert len(notes) == len(_leaves_and_lists(annotate_xeval(Invoice)))
+
+
+def _leaves_and_lists(schema: Mapping[str, Any], path: str = "") -> list[str]:
+    own = [path] if "x-eval-compare" in schema or "x-eval-align" in schema else []
+    inner = [*schema.get("properties", {}).items(), *([("[]", schema["items"])] if "items" in schema else [])]
+    return own + [each for name, sub in inner for each in _leaves_and_lists(sub, f"{path}.{name}")]
