@@ -43,6 +43,11 @@ def part_of_word(text: str, word: str) -> str:
     return f"part of a word: {shorten(text)} occurs only inside {shorten(word)}"
 
 
+def is_doubted(text: str, doubt: str) -> str:
+    """The answer contains a gold text, but denies it or names it as one of several alternatives."""
+    return f"{doubt}: the answer {'denies' if doubt == 'negated' else 'names alternatives to'} {shorten(text)}"
+
+
 def too_many_numbers(n_numbers: int, first: Sequence[str]) -> str:
     """The answer contains several numbers, but gold takes one; `first` are more than are listed, if there are more."""
     return f"{n_numbers} numbers in the answer, this gold takes exactly one: {_listed(first)}"

@@ -38,6 +38,7 @@ from evalsuite.compare.answer_messages import (
     contains_excluded,
     cut,
     hedged,
+    is_doubted,
     lacks,
     missing_number,
     no_number_near,
@@ -50,25 +51,20 @@ from evalsuite.compare.answer_messages import (
 from evalsuite.compare.characters import digits_only, is_joined, is_spaceless, looks_like, spelled_out, visible
 from evalsuite.compare.numbers import (
     FEWEST_DECIMALS,
-    MOST_PLACES,
-    YEARS,
-    Found,
     Number,
     Tolerance,
     as_margin,
     decimals_of,
     equal_but_for_noise,
     exact_of,
-    find_numbers,
     float_of,
     is_whole,
     number_of,
-    read_number,
     rounds,
-    sign_in_words,
     upward,
     within,
 )
+from evalsuite.compare.values import YEARS, Value, find_numbers, read_number, sign_in_words
 from evalsuite.compare.verdict import NumberCause, Official, Strict
 
 # Annotation marks, and a Braille cell without dots.
@@ -159,13 +155,21 @@ def number_gold(gold: str) -> Decimal | None:
     return None if match is None else _value(match["digits"], match["sign"])
 
 
-def numbers_named(answer: str, golds: Sequence[str] = ()) -> frozenset[Decimal]:
-    """The values of the answer's numeric tokens. Groups separated by spaces are one number, unless one is itself a gold."""
-    return frozenset(_tokens(digits_only(answer), {gold.strip() for gold in golds}))
+def numbers_named(answer: str, golds: Sequence[str] = ()) -> dict[Decimal, str]:
+    """The values of the answer's numeric tokens, each with what makes it doubtful ("" for one that is stated).
+
+    Groups separated by spaces are one number, unless one is itself a gold.
+    """
+    found: dict[Decimal, str] = {}
+    text, folded = digits_only(answer), {gold.strip() for gold in golds}
+    for value, start, end in _tokens(text, folded):
+        if found.get(value) != "":
+            found[value] = _doubt(text, start, end, folded)
+    return found
 
 
-def _tokens(text: str, golds: set[str]) -> Iterator[Decimal]:
-    """The values of the numeric tokens of a text."""
+def _tokens(text: str, golds: set[str]) -> Iterator[tuple[Decimal, int, int]]:
+    """(value, start, end) of the numeric tokens of a text."""
     at = 0
     while (match := _RUN.search(text, at)) is not None:
         start, end = match.span()
@@ -176,7 +180,7 @@ def _tokens(text: str, golds: set[str]) -> Iterator[Decimal]:
         at = end
         sign = _sign_before(text, start)
         if sign is not None and not _goes_on(text, end) and _TOKEN.fullmatch(digits):
-            yield _value(digits, sign)
+            yield _value(digits, sign), start, end
 
 
 def _value(digits: str, sign: str) -> Decimal:
@@ -252,24 +256,40 @@ def match_text_strictly(
     text = fold(answer)
     # Computed once, and only if a gold is a number: both lists can have hundreds of entries.
     numbers = cache(lambda: numbers_named(answer, golds))
-    missing = [item for item in golds if not _names(text, item, numbers)]
+    folded = frozenset(map(fold, golds))
+    doubts = [_names(text, item, folded, numbers) for item in golds]
+    missing = [item for item, doubt in zip(golds, doubts, strict=True) if doubt]
     details: dict[str, Any] = {"n_missing": len(missing), "n_golds": len(golds)}
     if not missing or (conj == "or" and len(missing) < len(golds)):
         met = [item for item in golds if item not in missing]
         is_number = all(number_gold(item) is not None for item in met)
         which = "every gold text" if conj == "and" and len(golds) > 1 else cut(met[0].strip()) if is_number else repr(cut(met[0]))
         return Strict(value=1.0, reason=contains(which), cause="number form" if is_number else "spelling form", details=details)
+    return _missing_text(text, missing, doubts, conj, details)
+
+
+def _missing_text(text: str, missing: Sequence[str], doubts: Sequence[str], conj: Literal["and", "or"], details: dict[str, Any]) -> Strict:
+    """The verdict on a folded answer that lacks golds; `doubts` says of each gold why it is not named ("" for one that is)."""
+    doubted = next((one for one in zip(missing, filter(None, doubts), strict=True) if one[1] != "lacking"), None)
+    if doubted is not None:
+        return Strict(value=0.0, reason=is_doubted(*doubted), kind=doubted[1], details=details)
     inside = next((item for item in missing if fold(item) in text), None)
     if inside is not None:
         word = word_around(text, fold(inside))
         return Strict(value=0.0, reason=part_of_word(inside, word), kind="part of a word", details=details)
-    return Strict(value=0.0, reason=lacks(len(missing), len(golds), conj), kind="lacking", details=details)
+    return Strict(value=0.0, reason=lacks(len(missing), len(doubts), conj), kind="lacking", details=details)
 
 
-def _names(folded: str, gold: str, numbers: Callable[[], Collection[Decimal]]) -> bool:
-    """Whether the answer contains one gold: by its value if it is a number, else as whole tokens."""
+def _names(folded: str, gold: str, golds: Collection[str], numbers: Callable[[], Mapping[Decimal, str]]) -> str:
+    """ "" if the answer names one gold, by its value if it is a number, else as whole tokens; otherwise the reason why not."""
     number = number_gold(gold)
-    return holds(folded, fold(gold)) if number is None else number in numbers()
+    if number is not None:
+        return numbers().get(number, "lacking")
+    doubt = "lacking"
+    for start, end in occurrences(folded, fold(gold)):
+        if not (doubt := _doubt(folded, start, end, golds)):
+            break
+    return doubt
 
 
 def fold(text: str) -> str:
@@ -280,17 +300,54 @@ def fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def holds(text: str, part: str) -> bool:
-    """Whether folded `text` contains folded `part`, as whole tokens where `part` begins or ends with a letter or a digit."""
-    if not part:
-        return False
-    at = text.find(part)
+def occurrences(text: str, part: str) -> Iterator[tuple[int, int]]:
+    """Where folded `text` contains folded `part`, as whole tokens where `part` begins or ends with a letter or a digit."""
+    at = text.find(part) if part else -1
     while at >= 0:
         end = at + len(part)
         if not (_goes_on_before(text, at) or _goes_on_behind(text, end)):
-            return True
+            yield at, end
         at = text.find(part, at + 1)
-    return False
+
+
+# A text after or before these words is not the answer.
+_BEFORE_IT: Final = r"[\"'*_`(\[]"
+_BEHIND_IT: Final = r"[\"'*_`)\]?!]"
+_DENIED_BEFORE: Final = re.compile(
+    r"(?:(?:\b(?:not|never|neither|nor|cannot be)|n['\u2019]t)(?: be| the| a| an)?"
+    r"|\b(?:anything but|instead of|rather than|other than|except(?: for)?)"
+    r"|(?:\bdoubt(?:s|ed)?|n['\u2019]t (?:think|believe)) (?:that )?(?:it(?:['\u2019]s| is| was)|this is))"
+    rf" (?:{_BEFORE_IT}| )*$"
+)
+_NOT_RIGHT: Final = rf"(?:correct|right|true|valid|accurate|it|the (?:correct |right )?(?:answer|one|case))\b|{_BEHIND_IT}*(?:[.;]|$)"
+_DENIED_BEHIND: Final = re.compile(
+    rf"{_BEHIND_IT}* (?:(?:is|was|are|were|seems|would be) (?:(?:wrong|incorrect|false|untrue|mistaken)\b|not (?:{_NOT_RIGHT}))"
+    rf"|(?:is|was|are|were)n['\u2019]t (?:{_NOT_RIGHT}))"
+)
+_PERHAPS: Final = r"(?:else )?(?:maybe |perhaps |possibly |probably )?"
+_OR_BEFORE: Final = re.compile(rf"[^ ,]+,? (?:(?:and/)?or|alternatively,?) {_PERHAPS}{_BEFORE_IT}*$")
+# `Lyon` and `Nice` after `Paris, Lyon or Nice`; `or so` and `or not` are no alternatives.
+_OR_BEHIND: Final = re.compile(
+    rf"{_BEHIND_IT}*(?:, [^ ,.;:!?]+(?: [^ ,.;:!?]+){{0,2}}){{0,8}}[,;]? (?:(?:and/)?or (?!so\b|not\b)|alternatively,? )"
+    rf"{_PERHAPS}{_BEFORE_IT}*"
+    r"(?P<other>[^ ,.;:!?]+)"
+)
+_MAYBE: Final = re.compile(r"\b(?:maybe|perhaps|possibly)\b")
+
+
+def _doubt(text: str, start: int, end: int, golds: Collection[str]) -> Literal["", "negated", "hedged"]:
+    """Whether the answer denies what is at this place, or names it as one of several alternatives that are not all gold."""
+    before = text[max(0, start - _LONGEST_RULE) : start]
+    if _DENIED_BEFORE.search(before) or _DENIED_BEHIND.match(text, end):
+        return "negated"
+    behind = _OR_BEHIND.match(text, end)
+    if behind is not None and not any(text.startswith(gold, behind.start("other")) for gold in golds):
+        return "hedged"
+    other = _OR_BEFORE.search(before)
+    if other is not None and not any(before[: before.rfind(" or ")].rstrip(", ").endswith(gold) for gold in golds):
+        return "hedged"
+    maybe = _MAYBE.search(before[-10:]) is not None and before.rstrip().endswith(("maybe", "perhaps", "possibly"))
+    return "hedged" if maybe and len(_MAYBE.findall(text)) > 1 else ""
 
 
 def word_around(text: str, part: str) -> str:
@@ -446,6 +503,8 @@ HUNDREDFOLD_TOL: Final = Decimal("1e-6")
 DEFAULT_PRECISION: Final = 4
 _MOST_TRIED: Final = 50
 _LONGEST_GROUP: Final = 3
+# A precision below this, negated, has the same effect: any two numbers are within it.
+MOST_PLACES: Final = 308
 # Without decimals a number counts as gold's rounding only with at least this many digits: 20 is not 19.6.
 WHOLE_ROUNDING: Final = 1000
 
@@ -471,8 +530,8 @@ def match_number_strictly(
     if not found:
         return Strict(value=0.0, reason=NO_NUMBER, kind="no number")
     named, candidates = _named_golds(found, golds, near)
-    n_others = len(candidates) - sum(any(not item.context for item in items) for items in named.values())
-    details = {"numbers": [item.text for item in found[:MAX_LISTED]], "n_numbers": len(found), "n_other_candidates": n_others}
+    n_others = len(candidates) - sum(any(not item.role for item in items) for items in named.values())
+    details = _number_details(found, n_others)
     if len(candidates) > len(golds):
         return Strict(value=0.0, reason=hedged(candidates, len(golds)), kind="hedged", details=details)
     met, missed = [g for g in golds if named[exact_of(g)]], [g for g in golds if not named[exact_of(g)]]
@@ -481,6 +540,16 @@ def match_number_strictly(
         cause = next((cause for g in met if (cause := _odd_form(g, named[exact_of(g)], near))), None)
         return Strict(value=1.0, reason=contains(which), cause=cause or "context numbers", details=details)
     return _missed(missed[0], found, near, details)
+
+
+def _number_details(found: Sequence[Value], n_others: int) -> dict[str, Any]:
+    details: dict[str, Any] = {
+        "numbers": [item.text for item in found[:MAX_LISTED]],
+        "n_numbers": len(found),
+        "n_other_candidates": n_others,
+    }
+    uncertain = [item.text for item in found if not item.certain]
+    return details | ({"uncertain": uncertain[:MAX_LISTED]} if uncertain else {})
 
 
 def _distinct_golds(gold: Any) -> list[int | Number]:
@@ -493,13 +562,14 @@ def _short_golds(golds: Sequence[int | Number]) -> frozenset[str]:
     return frozenset(text for g in golds if len(text := str(exact_of(g))) <= _LONGEST_GROUP)
 
 
-def _named_golds(found: Sequence[Found], golds: Sequence[int | Number], near: "_Closeness") -> tuple[dict[Decimal, list[Found]], list[str]]:
+def _named_golds(found: Sequence[Value], golds: Sequence[int | Number], near: "_Closeness") -> tuple[dict[Decimal, list[Value]], list[str]]:
     """(for each gold the numbers that name it, the different values that are candidates)."""
-    named = {exact_of(g): [item for item in found if near.names(item, g)] for g in golds}
-    candidates = _candidates([item for item in found if not item.context], golds, named)
+    naming = [item for item in found if item.role != "label" or len(golds) > 1]
+    named = {exact_of(g): [item for item in naming if near.names(item, g)] for g in golds}
+    candidates = _candidates([item for item in found if not item.role], golds, named)
     if len(_candidates(found, golds, named)) > len(golds) + 1:
         # Among many numbers one equals gold by chance: then only candidates count.
-        named = {g: [item for item in items if not item.context] for g, items in named.items()}
+        named = {g: [item for item in items if not item.role] for g, items in named.items()}
     return named, candidates
 
 
@@ -510,22 +580,22 @@ def _own_tolerance(precision: int, abs_tol: float | None, rel_tol: float | None)
     return Tolerance(abs=distance, rel=rel_tol or 0.0, own=is_own)
 
 
-def _with_years(found: list[Found], golds: Sequence[int | Number]) -> list[Found]:
+def _with_years(found: list[Value], golds: Sequence[int | Number]) -> list[Value]:
     """Mark years as context if there are other numbers and no gold is a year."""
     if any(is_whole(g) and exact_of(g) in YEARS for g in golds):
         return found
-    if not any(not item.year and not item.context for item in found):
+    if not any(not item.is_year and not item.role for item in found):
         return found
-    return [replace(item, context=True) if item.year else item for item in found]
+    return [replace(item, role="context") if item.is_year else item for item in found]
 
 
-def _candidates(found: Sequence[Found], golds: Sequence[int | Number], named: dict[Decimal, list[Found]]) -> list[str]:
+def _candidates(found: Sequence[Value], golds: Sequence[int | Number], named: dict[Decimal, list[Value]]) -> list[str]:
     """The different values of the answer, in order: one for each gold it names, one for each other number."""
     gold_of = {id(item): exact_of(g) for g in reversed(golds) for item in named[exact_of(g)]}
     values: dict[tuple[bool, Decimal], str] = {}
     for item in found:
         is_gold = id(item) in gold_of
-        values.setdefault((is_gold, gold_of[id(item)] if is_gold else exact_of(item.readings[0])), item.text)
+        values.setdefault((is_gold, gold_of[id(item)] if is_gold else exact_of(item.candidates[0])), item.text)
     return list(values.values())
 
 
@@ -536,7 +606,7 @@ class _Closeness:
     percentage: bool
     own: Tolerance
 
-    def names(self, item: Found, gold: int | Number) -> bool:
+    def names(self, item: Value, gold: int | Number) -> bool:
         """Whether a reading of the number equals gold, in one of the forms that `percentage` allows."""
         return any(self.in_form(item, form, gold) for form in self.forms(gold))
 
@@ -547,17 +617,19 @@ class _Closeness:
             return [gold]
         return [gold, _shifted(gold, 2 if abs(g) <= 1 else -2)]
 
-    def in_form(self, item: Found, form: int | Number, gold: int | Number) -> bool:
+    def in_form(self, item: Value, form: int | Number, gold: int | Number) -> bool:
         """Whether the number equals this form of gold: as written within noise or rounding, scaled (`1.2 million`) exactly."""
-        written = item.readings[0]
-        if any(exact_of(form) == exact_of(reading) for reading in item.readings) or self.within_own(item, form):
+        written = item.candidates[0]
+        if any(exact_of(form) == exact_of(reading) for reading in item.candidates) or self.within_own(item, form):
+            return True
+        if self.percentage and item.share is not None and _is_near(form, item.share, rounding=not is_whole(gold)):
             return True
         return not item.is_scaled and _is_near(_shifted(form, item.shift), _shifted(written, item.shift), rounding=not is_whole(gold))
 
-    def within_own(self, item: Found, form: int | Number) -> bool:
+    def within_own(self, item: Value, form: int | Number) -> bool:
         """Whether a reading is within the check's own tolerance."""
         g = exact_of(form)
-        return self.own.own and any(within(abs(g - exact_of(reading)), g, self.own) for reading in item.readings)
+        return self.own.own and any(within(abs(g - exact_of(reading)), g, self.own) for reading in item.candidates)
 
 
 def _is_near(gold: int | Number, predicted: int | Number, *, rounding: bool) -> bool:
@@ -586,11 +658,11 @@ def _shifted(number: int | Number, places: int) -> int | Number:
     return number if places == 0 else number_of(exact_of(number).scaleb(places))
 
 
-def _odd_form(gold: int | Number, items: Sequence[Found], near: _Closeness) -> NumberCause | None:
+def _odd_form(gold: int | Number, items: Sequence[Value], near: _Closeness) -> NumberCause | None:
     """Why the official rules may not recognise gold in these numbers; None if one of them is gold in plain form."""
     causes: list[NumberCause | None] = []
     for item in items:
-        apart = min(abs(exact_of(gold) - exact_of(reading)) for reading in item.readings) > OFFICIAL_TOL
+        apart = min(abs(exact_of(gold) - exact_of(reading)) for reading in item.candidates) > OFFICIAL_TOL
         plain = near.in_form(item, gold, gold)
         if item.form is not None or not plain:
             causes.append(item.form or "percent form")
@@ -603,10 +675,10 @@ def _odd_form(gold: int | Number, items: Sequence[Found], near: _Closeness) -> N
     return None if None in causes else causes[0]
 
 
-def _missed(gold: int | Number, found: Sequence[Found], near: _Closeness, details: dict[str, Any]) -> Strict:
+def _missed(gold: int | Number, found: Sequence[Value], near: _Closeness, details: dict[str, Any]) -> Strict:
     g = exact_of(gold)
     opposite = -gold if isinstance(gold, int) else number_of(-gold.exact)
-    numbers = [(item, exact_of(reading)) for item in found for reading in item.readings]
+    numbers = [(item, exact_of(reading)) for item in found for reading in item.candidates]
     mirrored = next((item for item in found if g != 0 and near.names(item, opposite)), None)
     if mirrored is not None:
         return Strict(value=0.0, reason=other_form("sign", mirrored.text, _shown(gold)), kind="sign", details=details)
@@ -640,7 +712,7 @@ def number_margin(
 
     `accepts` returns whether a tolerance is enough. With many numbers it is not called, and the nearest number counts.
     """
-    found = [exact_of(reading) for item in find_numbers(answer) for reading in item.readings]
+    found = [exact_of(reading) for item in find_numbers(answer) for reading in item.candidates]
     if not found:
         return None
     distances = []

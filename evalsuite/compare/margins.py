@@ -17,11 +17,12 @@ from evalsuite.compare.messages import are_reasons_wanted
 from evalsuite.compare.number_columns import in_parts
 from evalsuite.compare.numbers import Number, Tolerance, as_margin, exact_of, upward
 from evalsuite.compare.row_multisets import cells_of
-from evalsuite.compare.strict_columns import Cell, Column, Terms, key, likely_columns, read_columns
+from evalsuite.compare.strict_columns import Column, Terms, key, likely_columns, read_columns
 from evalsuite.compare.strict_matching import match_columns
 from evalsuite.compare.strict_tables import chosen_columns, columns_for, labels_of, order_for, ties_of
 from evalsuite.compare.table_diff import Comparisons, TableDiff
 from evalsuite.compare.table_hashes import AnyTable
+from evalsuite.compare.values import Cell
 from evalsuite.core.types import Fault, Score, Table
 
 _MOST_READ = 20_000

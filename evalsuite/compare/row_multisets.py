@@ -18,7 +18,6 @@ from evalsuite.compare.bipartite_matching import saturating_flow
 from evalsuite.compare.number_columns import SAFE_WHOLE, Numbers, Summary, in_order, in_parts, is_surely_text, surely_strictly_equal
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
 from evalsuite.compare.strict_columns import (
-    Cell,
     Column,
     ColumnPair,
     ColumnProfile,
@@ -34,6 +33,7 @@ from evalsuite.compare.strict_columns import (
     windows_of,
 )
 from evalsuite.compare.table_diff import TableDiff
+from evalsuite.compare.values import STARTS_OF_VALUES, Cell
 
 # With more remaining rows than this, the exact search has to compare the whole tables.
 MOST_LEFT: Final = 20_000
@@ -174,8 +174,22 @@ def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:
         blanks = np.array([int.from_bytes(b" " * n + b"\0" * (8 - n), "little") for n in range(9)], np.uint64)
         special = np.array([int.from_bytes(word.ljust(8, b"\0"), "little") for word in _WORDS], np.uint64)
         is_word[short] = ~np.isin(words | blanks[lengths[short]], special)
+    with_digits = is_word & (n_other < lengths)
+    if with_digits.any():
+        is_word[with_digits] = ~_may_be_values(block.words(starts[with_digits], lengths[with_digits]))
     plain = (n_other == 0) | is_negative | is_date | is_word
     return {column for column, fits in zip(columns, plain.all(axis=0).tolist(), strict=True) if fits}
+
+
+def _may_be_values(words: Any) -> Any:
+    """Whether words with digits, given by their first bytes, may be dates or amounts of money; true also for some that are text."""
+    import numpy as np
+
+    known = np.zeros(1 << 15, bool)
+    # Five bits tell letters apart without their case.
+    known[[sum((ord(letter) & 31) << 5 * at for at, letter in enumerate(start)) for start in STARTS_OF_VALUES]] = True
+    a, b, c = (words >> np.uint64(8 * at) & np.uint64(31) for at in range(3))
+    return known[a | b << np.uint64(5) | c << np.uint64(10)]
 
 
 CELL_CAP: Final = 5_000_000
@@ -548,7 +562,7 @@ class PackedColumns:
     def has_text(self, side: int, column: Column) -> bool:
         """Whether the first cells of a column show that it does not contain only numbers."""
         head = self.evidence.heads[side].columns[column.position]
-        return any(is_surely_text(text) and isinstance(column.read(text), tuple) for text in head)
+        return any(is_surely_text(text) and (cell := column.read(text)) is not None and place(cell) is None for text in head)
 
     def fits_none(self, i: int) -> bool:
         """Whether a cheap test rules out every predicted column for gold column i."""

@@ -15,15 +15,14 @@ multisets: equal cells share a key, and numbers within a tolerance of each other
 import heapq
 import math
 import re
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from functools import cached_property, lru_cache, partial
-from typing import Any, Final, Literal, NamedTuple, overload
+from functools import cached_property, partial
+from typing import Any, Final, Literal, overload
 
 from evalsuite.compare.bipartite_matching import bipartite_matching
 from evalsuite.compare.numbers import (
@@ -35,79 +34,15 @@ from evalsuite.compare.numbers import (
     exact_of,
     float_of,
     is_whole,
-    number_of,
     numbers_equal,
     reach,
     within,
 )
 from evalsuite.compare.table_hashes import AnyTable
+from evalsuite.compare.values import Cell, Percent, nanoseconds, number_cell, read_cell, text_cell
 from evalsuite.core.types import Table
 
-_NA_AS_WRITTEN: Final = frozenset({"NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "<NA>"})
-_ANY_CASE: Final = frozenset({"null", "none", "nan", "-nan", "1.#ind", "1.#qnan", "-1.#ind", "-1.#qnan", ""})
-_SHORT: Final = 40
-_INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)")
-_DECIMAL: Final = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
-_INFINITY: Final = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf}
-_INSTANT: Final = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s?(Z|UTC|[+-]\d{2}(?::?\d{2})?)?", re.ASCII
-)
-_LONGEST_NUMBER = 400
-_CURRENCY: Final = "$€£¥"
-_MINUS: Final = "-\u2012\u2013\u2212"
-_SPACES: Final = " \u00a0\u2009\u202f"
-_GROUPED: Final = rf"[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})+|(?:['\u2019][0-9]{{3}})+|(?:[{_SPACES}][0-9]{{3}})+)"
-_AMOUNT: Final = rf"((?:{_GROUPED}|0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)"
-_WRITTEN: Final = re.compile(rf"([{_MINUS}+]?)[{_CURRENCY}]?{_AMOUNT}")
-# The accounting notation of a negative amount.
-_IN_BRACKETS: Final = re.compile(rf"(\()[{_CURRENCY}]?{_AMOUNT}\)")
-_PARTING: Final = re.compile(rf"[,'\u2019{_SPACES}]")
-
 Reading = Literal["figure", "share"]
-
-
-class Percent(NamedTuple):
-    """A number with a percent sign: `12.5%` as the figure 12.5 and as the share 0.125."""
-
-    figure: int | Number
-    share: Number
-
-
-Cell = Any
-"""A parsed cell: None, int, `Number`, `Percent`, or a tuple (kind, value) for infinities, instants, texts and other values."""
-
-
-def read_text(text: str | None, *, percentage: bool = False) -> Cell:
-    """Parse a CSV field; with `percentage` a number with a percent sign becomes a `Percent`."""
-    if text is None:
-        return None
-    # Both sides of a comparison, and all answers to one gold, contain the same texts; caching long ones would fill the memory.
-    return _known(text, percentage) if len(text) <= _SHORT else _cell_of(text, percentage)
-
-
-def _cell_of(text: str, percentage: bool) -> Cell:
-    text = text.strip()
-    if text in _NA_AS_WRITTEN or text.lower() in _ANY_CASE:
-        return None
-    first = text[0]
-    if percentage and text[-1] == "%" and (figure := _finite(_number_or_text(text[:-1].rstrip()))) is not None:
-        return Percent(figure, number_of(exact_of(figure).scaleb(-2)))
-    if (first.isascii() and (first.isdigit() or first in "+-.(")) or first in _CURRENCY or first in _MINUS:
-        return _number_or_text(text)
-    lowered = text.lower()
-    if lowered == "true" or lowered == "false":
-        return int(lowered == "true")
-    if lowered in _INFINITY:
-        return ("inf", _INFINITY[lowered])
-    return ("text", text if text.isascii() else unicodedata.normalize("NFC", text))
-
-
-_known: Final = lru_cache(maxsize=1 << 14)(_cell_of)
-
-
-def is_written_form(text: str) -> bool:
-    """Whether the text of a number contains groups of thousands, a currency sign, brackets or a sign other than a hyphen."""
-    return _PARTING.search(text) is not None or text.lstrip("+-")[:1] in tuple(_CURRENCY + "(" + _MINUS)
 
 
 def read_native(value: Any) -> Cell:
@@ -117,18 +52,18 @@ def read_native(value: Any) -> Cell:
     if isinstance(value, float):
         if math.isnan(value):
             return None
-        return ("inf", value) if math.isinf(value) else _number(Decimal(repr(value)))
+        return ("inf", value) if math.isinf(value) else number_cell(Decimal(repr(value)))
     if isinstance(value, Decimal):
         if not value.is_finite():
             return ("inf", float(value))
         # A DECIMAL without decimals is written like an integer.
-        return int(value) if value.as_tuple().exponent == 0 else _number(value)
+        return int(value) if value.as_tuple().exponent == 0 else number_cell(value)
     if isinstance(value, str):
-        return ("text", value if value.isascii() else unicodedata.normalize("NFC", value))
+        return text_cell(value)
     if isinstance(value, datetime):
-        return ("instant", _nanoseconds(value))
+        return ("instant", nanoseconds(value))
     if isinstance(value, date):
-        return ("instant", _nanoseconds(datetime(value.year, value.month, value.day)))
+        return ("instant", nanoseconds(datetime(value.year, value.month, value.day)))
     # Times, intervals, blobs, lists and structs are compared as values of their type, recursively, in a hashable form.
     if isinstance(value, dict):
         return ("struct", tuple((str(k), key(read_native(v))) for k, v in sorted(value.items(), key=lambda item: str(item[0]))))
@@ -188,57 +123,6 @@ def show(cell: Cell) -> str:
     return repr(value) if kind == "text" else str(value)
 
 
-def _number_or_text(text: str) -> Cell:
-    if len(text) <= _LONGEST_NUMBER:
-        if _INTEGER.fullmatch(text):
-            return int(text)
-        if _DECIMAL.fullmatch(text):
-            return _number(Decimal(text))
-        if (written := _WRITTEN.fullmatch(text) or _IN_BRACKETS.fullmatch(text)) is not None:
-            sign = written[1] if written[1] in ("", "+") else "-"
-            return _number_or_text(sign + _PARTING.sub("", written[2]))
-    if text.lower() in _INFINITY:
-        return ("inf", _INFINITY[text.lower()])
-    instant = _INSTANT.fullmatch(text)
-    if instant is not None:
-        found = _instant(instant)
-        if found is not None:
-            return ("instant", found)
-    return ("text", text if text.isascii() else unicodedata.normalize("NFC", text))
-
-
-def _finite(cell: Cell) -> int | Number | None:
-    return cell if isinstance(cell, int | Number) else None
-
-
-def _number(exact: Decimal) -> Cell:
-    number = number_of(exact)
-    return ("huge", exact) if math.isinf(number.value) else number  # no infinity: it equals itself only
-
-
-def _instant(match: re.Match[str]) -> int | None:
-    year, month, day, hour, minute, second, fraction, zone = match.groups()
-    if zone and zone[0] in "+-" and hour is None:
-        return None
-    try:
-        moment = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC)
-    except ValueError:
-        return None
-    nanoseconds = _nanoseconds(moment) + (int(fraction.ljust(9, "0")) if fraction else 0)
-    if zone and zone[0] in "+-":
-        digits = zone[1:].replace(":", "").ljust(4, "0")
-        offset = (int(digits[:2]) * 60 + int(digits[2:])) * 60 * 10**9
-        nanoseconds += -offset if zone[0] == "+" else offset
-    return nanoseconds
-
-
-def _nanoseconds(moment: datetime) -> int:
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return ((since.days * 86_400 + since.seconds) * 10**6 + since.microseconds) * 1000
-
-
 Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shape", "limit"]
 
 
@@ -271,7 +155,7 @@ class Column:
     tolerance: Tolerance = field(default_factory=Tolerance)
     label: str | None = None
     has_percent: bool = False
-    read: Callable[[Any], Cell] = read_text
+    read: Callable[[Any], Cell] = read_cell
 
     def contradicts(self, other: "Column") -> bool:
         """Whether the labels show that a gold and a predicted column are different columns."""
@@ -526,7 +410,7 @@ class Cells(Sequence[Cell]):
 
 def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()) -> list[Column]:
     """The chosen columns as cells that are parsed on first access."""
-    read = partial(read_text, percentage=True) if terms.percentage else read_text
+    read = partial(read_cell, percentage=True) if terms.percentage else read_cell
     found = []
     for index in chosen:
         own = read if table.types is None else read_native

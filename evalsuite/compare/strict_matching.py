@@ -40,18 +40,15 @@ from evalsuite.compare.messages import (
 from evalsuite.compare.numbers import Number, Tolerance
 from evalsuite.compare.row_multisets import CapReachedError, RowSearch, Work, cells_of, match_bags, remainder
 from evalsuite.compare.strict_columns import (
-    Cell,
     Cells,
     Column,
     ColumnIndex,
     ColumnPair,
     ColumnProfile,
     Matching,
-    Percent,
     cannot_pair,
     equal,
     in_likely_order,
-    is_written_form,
     key,
     likely_columns,
     matched_as,
@@ -63,6 +60,7 @@ from evalsuite.compare.strict_columns import (
     windows_of,
 )
 from evalsuite.compare.table_diff import TableDiff
+from evalsuite.compare.values import Cell, Percent, is_written_form
 from evalsuite.compare.verdict import Strict, TableCause
 from evalsuite.core.types import Fault
 

@@ -23,20 +23,10 @@ from fractions import Fraction
 from functools import wraps
 from typing import Any, Literal
 
+from evalsuite.compare.values import DATE_LOCALES, NUMBER_LOCALES, days_of, moment_of, number_in_locale
 from evalsuite.core.registry import PART_MODULES
 from evalsuite.trees.field_results import ComparatorResult
-from evalsuite.trees.json_values import (
-    DATE_LOCALES,
-    NUMBER_LOCALES,
-    TreeLimitError,
-    days_of,
-    loosely_same,
-    moment_of,
-    number_in_text,
-    number_of,
-    parse_quantity,
-    same,
-)
+from evalsuite.trees.json_values import TreeLimitError, loosely_same, number_in_text, parse_quantity, same
 
 
 def compare_date(gold: Any, extracted: Any, params: Mapping[str, Any]) -> ComparatorResult:
@@ -283,7 +273,7 @@ def _number(value: Any, locale: str) -> int | float | None:
         return None
     if not isinstance(value, str):
         return value
-    number = number_of(value, locale)
+    number = number_in_locale(value, locale)
     if number is None:
         try:
             return None if "_" in value or any(sign.isdigit() for sign in value) else float(value)  # inf and nan

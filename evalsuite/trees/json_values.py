@@ -1,25 +1,16 @@
-"""JSON values: equality, size limits, canonical order, distance of two trees, and the dates, numbers and quantities that texts express.
+"""JSON values: equality, size limits, canonical order, distance of two trees, and the quantities that texts express.
 
 Beyond a limit there is an error with path and sizes, never a silent change of method.
 
-Dates may be partial, ranges or quarters, with names of months in ten languages. "3/4/2024" is 4 March in America and 3 April nearly
-everywhere else: without a `locale` it is not a date, but "13/4/2024" is.
-
-Numbers may have groups of thousands, a decimal comma, powers of ten and Unicode signs. Without a locale only unambiguous numbers are read:
-"1.234,5" and "1 234,5" have a decimal comma, "0,25" too, "1,234" is grouped and "1.234" has a point, as in English.
-
-Quantities ("300 nm", "5 mA/cm²", "$1.2 million") become an exact amount in base units and its dimension. A unit is a product of prefix x
-symbol x power: `mW/(cm2 nm)`, `kg m s^-2`, `J/mol K`. Everything after a slash divides, as chemists write it. Symbols are those of the SI,
-of laboratories and of trade; an unknown word is a unit of its own.
+Quantities ("300 nm", "5 mA/cm²", "$1.2 million") become an exact amount in base units and its dimension. A unit is a product of
+prefix x symbol x power: `mW/(cm2 nm)`, `kg m s^-2`, `J/mol K`. Everything after a slash divides, as chemists write it. Symbols are those of
+the SI, of laboratories and of trade; an unknown word is a unit of its own.
 """
 
-import calendar
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -29,6 +20,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from evalsuite.compare.bipartite_matching import bipartite_matching
 from evalsuite.compare.numbers import as_margin, upward
+from evalsuite.compare.values import number_at_start, plain_text
 from evalsuite.core.errors import FaultError
 
 JSON_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object", type(None): "null"}
@@ -344,267 +336,6 @@ class _Distance:
 
         at = bisect_left(tried, True, key=is_enough)
         return tried[at] if at < len(tried) else _INFINITE if gold else Decimal(0)
-
-
-# January to December, each with its short forms.
-_NAMES = """
-january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept|october oct|november nov|december dec
-januar janner jan|februar feb|marz mrz|april|mai|juni|juli|august|september|oktober okt|november|dezember dez
-janvier janv|fevrier fevr fev|mars|avril avr|mai|juin|juillet juil|aout|septembre|octobre|novembre|decembre
-enero ene|febrero|marzo|abril abr|mayo|junio|julio|agosto ago|septiembre setiembre|octubre|noviembre|diciembre dic
-gennaio gen|febbraio|marzo|aprile|maggio mag|giugno giu|luglio lug|agosto|settembre set|ottobre ott|novembre|dicembre
-janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro out|novembro|dezembro
-januari|februari|maart mrt|april|mei|juni|juli|augustus|september|oktober|november|december
-januari|februari|mars|april|maj|juni|juli|augusti|september|oktober|november|december
-stycznia|lutego|marca|kwietnia|maja|czerwca|lipca|sierpnia|wrzesnia|pazdziernika|listopada|grudnia
-januar|februar|marts|april|maj|juni|juli|august|september|oktober|november|december
-"""
-MONTHS = {name: n for line in _NAMES.strip().splitlines() for n, names in enumerate(line.split("|"), 1) for name in names.split()}
-MONTH_FIRST = ("en", "en-US", "en-PH")
-DATE_LOCALES = ("en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "da", "nb", "fi", "cs", "ru", "ja", "zh", "ko")
-_DAY_NAMES = re.compile(
-    r"^(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday|montag|dienstag|mittwoch"
-    r"|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miercoles|jueves|viernes|sabado"
-    r"|domingo)\b[.,]? "
-)
-_SMALL_WORDS = re.compile(r"\b(?:de|del|of|the|den|le|du)\b")
-_ORDINAL = re.compile(r"(?<=\d)(?:(?:st|nd|rd|th|er|re|º|ª|o)\b|°)")
-_BETWEEN = re.compile(r"\s+(?:to|until|bis|au|a|al|hasta|through|till|-)\s+|\s*/\s*(?=\d{4})|\s*\.\.+\s*")
-_QUARTER = re.compile(r"q([1-4])[ -/](\d{4})|(\d{4})[ -]?q([1-4])|(\d)(?:st|nd|rd|th) quarter (\d{4})")
-_NUMERIC = re.compile(r"(\d{1,4})([-/. ])(\d{1,2})(?:\2(\d{1,4}))?\.?")
-_CLOCK = re.compile(r"[t ]\d{1,2}:\d\d.*$")
-Day = tuple[int | None, int, int | None]  # year, month, day; None if absent
-
-
-class Span(NamedTuple):
-    """The days that a text names, from the first to the last; in year 4, a leap year, if it names no year."""
-
-    first: date
-    last: date
-
-
-def moment_of(value: Any, formats: Sequence[str], locale: str) -> datetime | None:
-    if not isinstance(value, str) or len(value) > 100:
-        return None
-    text = value.strip()
-    for form in formats:
-        try:
-            return datetime.strptime(text, form)
-        except ValueError:
-            continue
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        pass
-    clock = re.search(r"[ ,T]+(?:at |um |à )?(\d{1,2}):(\d\d)(?::(\d\d))?\s*([AaPp])?\.?[Mm]?\.?\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?$", text)
-    days = days_of(text[: clock.start()] if clock else text, (), locale)
-    if days is None or days.first != days.last:
-        return None
-    hour, minute, second = (int(part or 0) for part in clock.groups()[:3]) if clock else (0, 0, 0)
-    if clock and clock[4]:
-        hour = hour % 12 + 12 * (clock[4] in "pP")
-    zone = (clock[5] or "") if clock else ""
-    try:
-        return datetime.fromisoformat(f"{days.first}T{hour:02}:{minute:02}:{second:02}{'+00:00' if zone.isalpha() else zone}")
-    except ValueError:
-        return None
-
-
-def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span | None:
-    """Return the days that a text (or a number such as 2024 or 20240517) names, None if it names none or is ambiguous."""
-    if isinstance(value, int) and not isinstance(value, bool) and (1000 <= value <= 9999 or 10000101 <= value <= 99991231):
-        value = str(value)
-    if not isinstance(value, str) or len(value) > 100:
-        return None
-    for form in formats:
-        try:
-            day = datetime.strptime(value.strip(), form).date()
-        except ValueError:
-            continue
-        return Span(day, day)
-    folded = unicodedata.normalize("NFKD", value.casefold())
-    text = "".join(sign for sign in folded if not unicodedata.combining(sign))
-    text = re.sub(r"(\d+)[年년] ?(\d+)[月월] ?(\d+)[日일]", r"\1-\2-\3", text)
-    text = re.sub("[‐-―−]", "-", text).replace("ł", "l")
-    text = " ".join(_ORDINAL.sub("", _SMALL_WORDS.sub(" ", text.replace(",", " "))).split())
-    text = _DAY_NAMES.sub("", text)
-    text = _CLOCK.sub("", text) if re.match(r"\d{4}-\d\d-\d\d", text) else text
-    if quarter := _QUARTER.fullmatch(text):
-        number, year = int(quarter[1] or quarter[4] or quarter[5]), int(quarter[2] or quarter[3] or quarter[6])
-        return _span((year, 3 * number - 2, None), (year, 3 * number, None))
-    if (one := _day(text, locale)) is not None:
-        return _span(one, one)
-    return _range(text, locale)
-
-
-def _range(text: str, locale: str) -> Span | None:
-    """Return the days of two dates with a separator; the first takes missing parts from the second: "3-5 May 2024"."""
-    parts = _BETWEEN.split(text)
-    if len(parts) != 2:
-        parts = re.split(r"(?<=[a-z\d])-(?=[a-z\d])", text, maxsplit=1) if text.count("-") == 1 else []
-    if len(parts) != 2:
-        return None
-    left, right = parts
-    last = _day(right, locale)
-    if last is None and (words := re.fullmatch(r"([a-z]+)\.? (\d{1,2})", left)):  # "May 3-5 2024"
-        last = _day(f"{words[1]} {right}", locale)
-    if last is None:
-        return None
-    first = _day(left, locale)
-    if left.isdigit() and len(left) <= 2 and last[2] is not None:
-        first = (last[0], last[1], int(left))
-    elif left in MONTHS:
-        first = (last[0], MONTHS[left], None)
-    if first is None:
-        return None
-    span = _span((first[0] if first[0] is not None else last[0], *first[1:]), last)
-    return span if span is not None and span.first <= span.last else None
-
-
-def _day(text: str, locale: str) -> Day | None:
-    """Return (year, month, day) of one date; the month is 0 if the text is only a year."""
-    if re.fullmatch(r"\d{4}", text):
-        return int(text), 0, None
-    if re.fullmatch(r"\d{8}", text):
-        return int(text[:4]), int(text[4:6]), int(text[6:])
-    words = [word.rstrip(".") for word in re.split(r"[ ]+|(?<=[a-z])-(?=\d)|(?<=\d)-(?=[a-z])|(?<=\d)\.(?=[a-z])", text)]
-    months = [MONTHS[word] for word in words if word in MONTHS]
-    digits = [word.lstrip("'") for word in words if word not in MONTHS]
-    if len(months) == 1 and all(word.isdigit() for word in digits) and len(digits) <= 2:
-        return _named_day(months[0], digits, is_day_first=words[0] not in MONTHS)
-    found = _NUMERIC.fullmatch(text)
-    return None if found is None else _numeric_day(found, locale)
-
-
-def _named_day(month: int, digits: list[str], *, is_day_first: bool) -> Day | None:
-    """Return the date of a month's name and at most two numbers, None where both are years or days."""
-    years = [int(word) for word in digits if len(word) == 4]
-    days = [int(word) for word in digits if len(word) <= 2]
-    if len(digits) == 2 and not years and is_day_first:  # "5 May 24"
-        years, days = [_century(days[1])], days[:1]
-    return (years[0] if years else None, month, days[0] if days else None) if len(years) <= 1 and len(days) <= 1 else None
-
-
-def _numeric_day(found: "re.Match[str]", locale: str) -> Day | None:
-    """Return the date of two or three numbers, None where their order is not known."""
-    first, sign, second, third = found.groups()
-    if len(first) == 4:
-        return (int(first), int(second), None if third is None else int(third)) if third is None or len(third) <= 2 else None
-    if len(first) > 2 or third is None:
-        return None
-    if len(third) == 4 or ((locale or sign == ".") and len(third) == 2):
-        year, a, b = int(third) if len(third) == 4 else _century(int(third)), int(first), int(second)
-        if locale.replace("_", "-") in MONTH_FIRST:
-            return year, a, b
-        if locale or sign == "." or a > 12 or a == b:
-            return year, b, a
-        return (year, a, b) if b > 12 else None
-    return None
-
-
-def _century(year: int) -> int:
-    return year + (2000 if year < 70 else 1900)
-
-
-def _span(first: Day, last: Day) -> Span | None:
-    """Return the days from the start of one date to the end of the other, None if there are no such days."""
-    try:
-        begin = date(first[0] or 4, first[1] or 1, first[2] if first[2] is not None else 1)
-        year, month = last[0] or 4, last[1] or 12
-        end = date(year, month, last[2] if last[2] is not None else calendar.monthrange(year, month)[1])
-    except (ValueError, IndexError):
-        return None
-    return Span(begin, end)
-
-
-# locale -> (decimal sign, group signs); one that is not listed by its region is read by its language.
-NUMBER_LOCALES: Mapping[str, tuple[str, str]] = {
-    "en": (".", ", "), "en-IN": (".", ","), "zh": (".", ","), "ja": (".", ","), "de": (",", ". "), "de-CH": (".", "' "),
-    "fr-CH": (",", "' "), "it-CH": (".", "' "), "fr": (",", " ."), "es": (",", ". "), "es-MX": (".", ", "), "it": (",", ". "),
-    "pt": (",", ". "), "nl": (",", ". "), "sv": (",", " ."), "da": (",", ". "), "nb": (",", " ."), "fi": (",", " "),
-    "pl": (",", " ."), "cs": (",", " ."), "ru": (",", " "),
-}  # fmt: skip
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
-_MINUS = re.compile("[−‐‑﹣－]")
-_BLANKS = re.compile(r"[\s\u00a0\u2007\u2009\u202f]+")
-MANTISSA = r"\d(?:[\d.,' ]*\d)?|\.\d+"
-POWER = r"(?:\s?[x×*·⋅]\s?10(?:\^|\*\*)\s?(?P<power>[+-]?\d{1,4})|[eE](?P<exponent>[+-]?\d{1,4}))"
-_NUMBER = re.compile(rf"(?P<sign>[+-]?)\s?(?:10(?:\^|\*\*)\s?(?P<bare>[+-]?\d{{1,4}})|(?P<mantissa>{MANTISSA}){POWER}?)")
-
-
-def plain_text(text: str) -> str:
-    """Return the text with one form for each sign: "×10⁻⁵" as "×10^-5", "−" as "-", any blank as " ", other compatibility forms folded
-    (NFKC)."""
-    text = _RAISED.sub(lambda found: "^" + found[0].translate(_SUPERSCRIPTS), text)
-    text = _MINUS.sub("-", unicodedata.normalize("NFKC", text)).replace("’", "'")
-    return _BLANKS.sub(" ", text).strip()
-
-
-def number_at_start(text: str, locale: str = "") -> tuple[Fraction, str] | None:
-    """Return (the number at the start of a plain text, the rest), None if there is none."""
-    found = _NUMBER.match(text)
-    if found is None:
-        return None
-    if (bare := found["bare"]) is not None:
-        value, end = Fraction(10) ** int(bare), found.end()
-    else:
-        mantissa, end = found["mantissa"], found.end()
-        signs = signs_of(locale)
-        while (digits := _digits(mantissa, *signs)) is None and " " in mantissa:  # the blank was no group's: "1000 1/m"
-            mantissa = mantissa.rpartition(" ")[0]
-            end = found.start("mantissa") + len(mantissa)
-        if digits is None:
-            return None
-        power = int(found["power"] or found["exponent"] or 0) if end == found.end() else 0
-        value = Fraction(digits) * Fraction(10) ** power
-    return (-value if found["sign"] == "-" else value), text[end:]
-
-
-def number_of(text: str, locale: str = "") -> Fraction | None:
-    """Return the number that a whole text expresses, None if it is none."""
-    if len(text) > 200:
-        return None
-    found = number_at_start(plain_text(text), locale)
-    return found[0] if found is not None and not found[1] else None
-
-
-def signs_of(locale: str) -> tuple[str, str]:
-    """Return (decimal sign, group signs) of a locale such as `de` or `de-CH`; ("", "") without one, or for an unknown one."""
-    if not locale:
-        return "", ""
-    name = locale.replace("_", "-")
-    return NUMBER_LOCALES.get(name) or NUMBER_LOCALES.get(name.split("-")[0], ("", ""))
-
-
-def _digits(text: str, decimal: str, groups: str) -> str | None:
-    """Return the digits with a point, None if the signs between them do not make a number."""
-    if not decimal:
-        decimal, groups = _signs_seen(text)
-    whole, _, part = text.rpartition(decimal) if decimal in text else (text, "", "")
-    if text.count(decimal) > 1 or (not part.isdigit() and part):
-        return None
-    seen = {sign for sign in whole if not sign.isdigit()}
-    if seen:
-        if len(seen) > 1 or not seen <= set(groups):
-            return None
-        head, *rest = whole.split(seen.pop())
-        lengths = [len(group) for group in rest]
-        western, indian = all(n == 3 for n in lengths), lengths[-1] == 3 and all(n == 2 for n in lengths[:-1])
-        if not 1 <= len(head) <= 3 or not (western or indian):
-            return None
-        whole = head + "".join(rest)
-    return f"{whole or '0'}.{part or '0'}"
-
-
-def _signs_seen(text: str) -> tuple[str, str]:
-    """Return (decimal sign, group signs) as the text itself shows them."""
-    dots, commas = text.count("."), text.count(",")
-    if dots and commas:
-        return (",", ". '") if text.rindex(",") > text.rindex(".") else (".", ", '")
-    if commas == 1 and (len(text) - text.index(",") - 1 != 3 or text.startswith("0,") or " " in text or "'" in text):
-        return ",", " '"
-    return (",", ".") if dots > 1 else (".", ", '")
 
 
 Dimension = Mapping[str, int]

@@ -12,7 +12,7 @@ OTHER_NAMES = {"UNREADABLE", "OUT_OF_MEMORY"}
 # What "documented" means here: the verdicts (official, strict), each with its sentence in the scorer's help or the README.
 DOCUMENTED = {
     "s_all": (1, 1),  # official: a substring anywhere; strict: whole words. Who names every candidate is right unless `exclude` is set
-    "s_not": (1, 1),  # neither rule reads grammar
+    "s_not": (1, 0),  # strict refuses what an answer denies
     "n_pct": (1, 1),  # `percentage` takes a share as percent or as fraction
     "n_arabic": (1, 1),  # digits of any script are digits
 }

@@ -111,11 +111,22 @@ def hedged(said: Said, found: re.Match[str]) -> str:
     return f"not in the answer: {missing}" if missing else "too few" if few else ""
 
 
+def is_doubted(said: Said, found: re.Match[str]) -> str:
+    """The text that is denied, or one of several, stands in the answer next to such a word."""
+    words = (
+        r"\b(?:not|never|neither|nor|wrong|incorrect|false|instead|rather|other|except|doubt)\b|n't"
+        if found["doubt"] == "negated"
+        else r"\bor\b|\bmaybe\b"
+    )
+    return holds_text(said, found) or ("" if re.search(words, said.answer, re.IGNORECASE) else "no such word")
+
+
 NUMBER = r"-?[\d.]+(?:[eE][+-]?\d+)?"
 CHECKS: list[tuple[str, Callable[[Said, re.Match[str]], str]]] = [
     (rf"contains (?:the excluded text )?(?P<text>{QUOTED})", holds_text),
     (r"contains every gold(?: number| text)?", no_more),
     (r"the answer lacks (?:the gold text|all \d+ gold texts|(?P<n>\d+) of \d+ gold texts)", lacks),
+    (rf"(?P<doubt>negated|hedged): the answer (?:denies|names alternatives to) (?P<text>{QUOTED})", is_doubted),
     (rf"part of a word: (?P<text>{QUOTED}) occurs only inside (?P<word>{QUOTED})", part_of_a_word),
     (rf"no number within \S+ of gold (?P<gold>{NUMBER}): closest is (?P<nearest>{NUMBER})", no_number_near),
     (r"(?P<n>\d+) numbers in the answer, this gold takes exactly one: .*", too_many),

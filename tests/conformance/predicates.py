@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from evalsuite.compare.numbers import exact_of, read_number
+from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.official_tables import match_table
+from evalsuite.compare.values import read_number
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import GoldInstance, Submission, Table
 from evalsuite.gold.layouts import read_gold, read_submission

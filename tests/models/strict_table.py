@@ -14,7 +14,12 @@ from typing import Any
 
 # A blank, one that does not break, a thin one, a narrow one that does not break.
 SPACES = " \u00a0\u2009\u202f"
-NULLS = {"", "na", "n/a", "#na", "#n/a", "<na>", "null", "none", "nan"}
+NULLS = {"", "na", "n/a", "#na", "#n/a", "<na>", "\\n", "null", "none", "nan"}
+SIGNS = r"(?:[$€£¥]|US\$|USD|EUR|GBP)"
+SCALES = {"k": 3, "m": 6, "b": 9, "bn": 9}
+DAYS = "%Y-%m-%d|%Y/%m/%d|%Y%m%d|%d.%m.%Y|%B %d, %Y|%b %d, %Y|%B %d %Y|%b %d %Y|%d %B %Y|%d %b %Y|%d-%b-%Y|%m/%d/%Y|%d/%m/%Y"
+MONTHS = "%Y-%m|%B %Y|%b %Y"
+CLOCKS = "| %H:%M| %H:%M:%S| %H:%M:%S.%f| %I:%M %p|T%H:%M|T%H:%M:%S"
 
 
 def score_tables(
@@ -109,7 +114,7 @@ def decimals(text: str | None) -> int | None:
 
 def without_groups(text: str | None) -> str:
     """A number as it is plainly written, any other text as it is; in small letters."""
-    text = (text or "").strip().lower()
+    text = (text or "").strip()
     sign, amount = "", text
     if text.startswith("(") and text.endswith(")"):
         sign, amount = "-", text[1:-1]
@@ -117,12 +122,36 @@ def without_groups(text: str | None) -> str:
         sign, amount = "+", text[1:]
     elif text.startswith(("-", "\N{FIGURE DASH}", "\N{EN DASH}", "\N{MINUS SIGN}")):
         sign, amount = "-", text[1:]
-    if amount.startswith(("$", "€", "£", "¥")):
-        amount = amount[1:]
-    for parting in (",", "'", "\N{RIGHT SINGLE QUOTATION MARK}", SPACES):
-        if re.fullmatch(rf"[1-9][0-9]?[0-9]?([{parting}][0-9][0-9][0-9])+(\.[0-9]*)?", amount):
-            return sign + re.sub(rf"[{parting}]", "", amount)
-    return sign + amount if re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", amount) else text
+    bare = re.sub(rf"^{SIGNS}\s?|\s?{SIGNS}$", "", amount)
+    scaled = re.fullmatch(r"(.*[0-9])([kKmMB]|bn)", bare)
+    if scaled and bare != amount:
+        bare = scaled[1]
+    for parting, point in ((",", "[.]"), ("'", "[.,]"), ("\N{RIGHT SINGLE QUOTATION MARK}", "[.,]"), (SPACES, "[.,]")):
+        if re.fullmatch(rf"[1-9][0-9]?[0-9]?([{parting}][0-9][0-9][0-9])+({point}[0-9]+)?", bare):
+            bare = re.sub(rf"[{parting}]", "", bare).replace(",", ".")
+    if re.fullmatch(r"[1-9][0-9]?(,[0-9][0-9])+,[0-9][0-9][0-9](\.[0-9]+)?", bare):
+        bare = bare.replace(",", "")
+    if re.fullmatch(r"[1-9][0-9]?[0-9]?(\.[0-9][0-9][0-9])+,[0-9]+|[1-9][0-9]?[0-9]?(\.[0-9][0-9][0-9]){2,}", bare):
+        bare = bare.replace(".", "").replace(",", ".")
+    if re.fullmatch(r"(0|[1-9][0-9]*),([0-9]|[0-9][0-9]|[0-9]{4,})|0,[0-9]+", bare):
+        bare = bare.replace(",", ".")
+    if not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", bare):
+        return text.lower()
+    if scaled and bare != amount:
+        bare = f"{bare}e{SCALES[scaled[2].lower()]}"
+    return sign + bare
+
+
+def moments(text: str) -> set[datetime]:
+    """What a text that is not ISO may mean as a time: a month is its first day; a day and a month in numbers may be either."""
+    found = set()
+    text = re.sub(r"\s?(Z UTC|Z|UTC)$", "", text)
+    for form in [day + clock for day in DAYS.split("|") for clock in CLOCKS.split("|")] + MONTHS.split("|"):
+        try:
+            found.add(datetime.strptime(text, form).replace(tzinfo=timezone(timedelta(0))))
+        except ValueError:
+            continue
+    return found
 
 
 @lru_cache(maxsize=100_000)
@@ -142,9 +171,11 @@ def meaning(text: str | None) -> Any:
         try:
             moment = datetime.fromisoformat(re.sub(r"\s?(UTC|Z)$", "+00:00", text))
         except ValueError:
-            return text
-        return moment if moment.tzinfo else moment.replace(tzinfo=timezone(timedelta(0)))
-    return text
+            moment = None
+        if moment is not None:
+            return moment if moment.tzinfo else moment.replace(tzinfo=timezone(timedelta(0)))
+    found = moments(text) if re.search("[0-9]{4}", text) else set()
+    return found.pop() if len(found) == 1 else text
 
 
 def is_number(value: Any) -> bool:

@@ -16,7 +16,8 @@ from math import exp, lgamma, log
 from typing import Any, Final, NamedTuple
 
 from evalsuite.analysis.causes.values import plain
-from evalsuite.compare.strict_columns import Cell, key, place, read_columns
+from evalsuite.compare.strict_columns import key, place, read_columns
+from evalsuite.compare.values import Cell
 from evalsuite.core.types import Table
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from evalsuite.analysis.causes.values import Pair, decorated_number, instants
 from evalsuite.compare.official_cells import ABS_TOL
-from evalsuite.compare.strict_columns import PLAIN_TERMS, Cell, Column, Terms, equal, key, place, read_columns
+from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Terms, equal, key, place, read_columns
 from evalsuite.compare.strict_tables import columns_for, order_for
+from evalsuite.compare.values import Cell
 from evalsuite.core.types import Fault, Rule, Table
 
 LONGEST_NUMBER: Final = 40

@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from evalsuite.compare.numbers import Number
-from evalsuite.compare.strict_columns import Cell, is_written_form, read_native, read_text
+from evalsuite.compare.strict_columns import read_native
+from evalsuite.compare.values import Cell, is_written_form, read_cell
 
 DAY: Final = 86_400 * 10**9
 _EPOCH: Final = datetime(1970, 1, 1)
@@ -56,7 +57,7 @@ class Pair:
 
 def cell(value: Any, *, native: bool) -> Cell:
     """Return the value as the strict rules read it."""
-    return read_native(value) if native else read_text(value if value is None else str(value))
+    return read_native(value) if native else read_cell(value if value is None else str(value))
 
 
 def number(value: Any, *, native: bool) -> Decimal | None:
@@ -130,7 +131,7 @@ def instant(value: Any, *, native: bool) -> int | None:
     """Return the nanoseconds since 1970 of a date or timestamp in ISO form, None for anything else."""
     found = cell(value, native=native)
     if native and isinstance(value, str):
-        found = read_text(value)
+        found = read_cell(value)
     return int(found[1]) if isinstance(found, tuple) and found[0] == "instant" else None
 
 

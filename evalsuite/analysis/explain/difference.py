@@ -159,17 +159,18 @@ def _lone_row(a: Alignment, row: int, *, gold: bool) -> Data:
 
 def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
     """Return the numbers of an answer with their distance to the closest gold, the closest first, and their tolerance."""
-    from evalsuite.compare.numbers import exact_of, find_numbers, read_number
+    from evalsuite.compare.numbers import exact_of
+    from evalsuite.compare.values import find_numbers, read_number
 
     gold = parameters.get("gold", [])
     golds = [read_number(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]
     tolerance = 10.0 ** -int(parameters.get("precision", 4))
     numbers = []
     for found in find_numbers(answer):
-        value = float(exact_of(found.readings[0]))
+        value = float(exact_of(found.candidates[0]))
         nearest = min(golds, key=lambda item: abs(float(exact_of(item)) - value), default=None)
         if nearest is not None:
-            distance = abs(float(exact_of(nearest) - exact_of(found.readings[0])))
+            distance = abs(float(exact_of(nearest) - exact_of(found.candidates[0])))
             numbers.append(
                 {
                     "text": _cut_text(found.text),

@@ -18,8 +18,9 @@ from typing import Any, Literal, NamedTuple
 from evalsuite.compare.answer_rules import gold_numbers
 from evalsuite.compare.numbers import Number
 from evalsuite.compare.official_cells import ABS_TOL
-from evalsuite.compare.strict_columns import is_written_form, read_native, read_text
+from evalsuite.compare.strict_columns import read_native
 from evalsuite.compare.table_parameters import is_bare, needs_quotes
+from evalsuite.compare.values import is_written_form, read_cell
 from evalsuite.core.errors import EvalsuiteError, FaultError, GoldError, describe
 from evalsuite.core.types import Check, Fault, GoldInstance, Suite, Table
 from evalsuite.gold import spec as gold_reader
@@ -482,7 +483,7 @@ _MOSTLY = 0.8
 @lru_cache(maxsize=1 << 16)  # several findings read the same cells
 def _read(cell: str) -> Any:
     """Return the cell as the strict rules read it; numbers with groups or currency signs stay text, as under the official rules."""
-    return ("text", cell) if is_written_form(cell.strip()) else read_text(cell)
+    return ("text", cell) if is_written_form(cell.strip()) else read_cell(cell)
 
 
 def _texts(table: GoldTable, index: int) -> list[str]:
@@ -626,7 +627,7 @@ def find_order_ties(table: GoldTable) -> Iterator[LintFinding]:
 
 def _ranks(table: GoldTable, index: int) -> list[int] | None:
     """Return the cells of a column as ranks, empty ones first; None if they cannot be sorted."""
-    read = read_text if table.is_csv else read_native
+    read = read_cell if table.is_csv else read_native
     cells = [read(cell) for cell in table.table.columns[index]]
     keys = [_key(cell) for cell in cells]
     for names in _CALENDAR:

@@ -27,7 +27,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.compare.numbers import exact_of, find_numbers, read_number
+from evalsuite.compare.numbers import exact_of
+from evalsuite.compare.values import find_numbers, read_number
 from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.types import METADATA_ARRAY, Fault, Result, Rule, Table, Task
 from evalsuite.gold.layouts import read_gold
@@ -511,9 +512,9 @@ def _content(form: Any, *, numbers: bool) -> tuple[str, str]:
 
 def _text_key(text: str, *, numbers: bool) -> str:
     """Return the numbers of a text, or its words without punctuation."""
-    written = [number for number in find_numbers(text) if not number.context] if numbers else []
+    written = [number for number in find_numbers(text) if not number.role] if numbers else []
     bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in text.casefold().split())
-    return " ".join(sorted({format(float(exact_of(number.readings[0])), ".10g") for number in written}) or filter(None, bare))
+    return " ".join(sorted({format(float(exact_of(number.candidates[0])), ".10g") for number in written}) or filter(None, bare))
 
 
 def _content_of(table: Table | Fault) -> list[str]:

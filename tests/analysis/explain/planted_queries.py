@@ -191,7 +191,7 @@ def planted() -> Iterator[Wrong]:
         ("round(amount * 0.925, 2)", ("constant factor",), ("0.925", "amount")),
         ("amount * 1.1", ("constant factor",), ("1.1", "amount")),
         ("amount || ' pieces'", ("number in text",), ("amount",)),
-        ("replace(amount::VARCHAR, '.', ',')", ("number in text",), ("amount",)),
+        ("amount::VARCHAR || ' units'", ("number in text",), ("amount",)),
         ("format('{:,.2f} EUR', amount::DOUBLE)", ("number in text",), ("amount",)),
     ):  # fmt: skip
         yield Wrong(listed.format("id, amount"), listed.format(f"id, {changed} AS amount"), causes, words)
@@ -219,7 +219,7 @@ def planted() -> Iterator[Wrong]:
         ("ordered::DATE", "year(ordered)", ("time cut off",)),
         ("ordered::DATE", "strftime(ordered, '%Y-%m')", ("time cut off",)),
         ("ordered::DATE", "ordered::DATE + 1", ("off by one day",)),
-        ("ordered::DATE", "strftime(ordered, '%d.%m.%Y')", ("date form",)),
+        ("ordered::DATE", "strftime(ordered, '%d/%m/%Y')", ("date form",)),
         ("ordered::DATE", "strftime(ordered, '%m/%d/%Y')", ("date form",)),
     ):
         yield Wrong(listed.format(f"id, {right} AS day"), listed.format(f"id, {changed} AS day"), causes, ("day",))

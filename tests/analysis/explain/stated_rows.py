@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsuite.core.types import Table
 from tests.analysis.explain.stated_values import near, number
+from tests.models import strict_table
 
 Cell = str | None
 Row = tuple[Cell, ...]
@@ -26,15 +27,8 @@ def rows_of(table: Table) -> list[Row]:
 
 def plain(cell: Cell) -> Any:
     """A cell as something that is equal for equal cells."""
-    text = (cell or "").strip()
-    try:
-        return number(text)
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None if text.lower() in ("", "null", "none", "nan") else text
+    meaning = strict_table.meaning(cell)
+    return meaning.replace(tzinfo=None) if isinstance(meaning, datetime) else meaning
 
 
 def same(a: Cell, b: Cell) -> bool:

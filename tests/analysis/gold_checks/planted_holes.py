@@ -100,7 +100,7 @@ def _texts() -> Iterator[Hole]:
     for precision in (0, 1, 2):
         yield Hole("number_match", {"gold": "1250.375", "precision": precision}, frozenset({"last digit"}))
     for gold in ("Bergen", ["Bergen", "Oslo"]):
-        yield Hole("string_match", {"gold": gold}, frozenset({"negated text"}), others=("Roma", "Lyon"))
+        yield Hole("string_match", {"gold": gold}, frozenset({"negated text"}), "official", others=("Roma", "Lyon"))
         yield Hole("string_match", {"gold": gold}, frozenset({"all candidates listed"}), others=("Roma", "Lyon"))
 
 

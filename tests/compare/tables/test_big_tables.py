@@ -17,8 +17,9 @@ from evalsuite.compare.number_columns import doubtful_rows
 from evalsuite.compare.numbers import Number, Tolerance, exact_of
 from evalsuite.compare.official_tables import OfficialColumns, is_safe_text, partners_of
 from evalsuite.compare.row_multisets import match_bags
-from evalsuite.compare.strict_columns import equal, read_columns, read_text
+from evalsuite.compare.strict_columns import equal, read_columns
 from evalsuite.compare.string_columns import OddError, pack, packed_block, packed_table
+from evalsuite.compare.values import read_cell
 from evalsuite.core.types import Score, Table
 from evalsuite.readers import csv_table
 from evalsuite.readers.csv_table import CsvBlocks, read_csv_table
@@ -396,7 +397,7 @@ def test_roundings_are_seen_by_their_digits(columns: tuple[list[str], list[str]]
     left = set(doubtful_rows(packed, 0, 0, every).tolist())
     apart = {}
     for row, (a, b) in enumerate(zip(*columns, strict=True)):
-        cells = read_text(a), read_text(b)
+        cells = read_cell(a), read_cell(b)
         if row not in left:
             assert a != b
             assert equal(*cells, Tolerance())

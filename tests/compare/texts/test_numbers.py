@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from evalsuite.compare.number_columns import numbers_of, surely_strictly_equal
 from evalsuite.compare.numbers import Number, Tolerance, numbers_equal, reach
-from evalsuite.compare.strict_columns import ColumnProfile, pair_columns, read_text, windows_of
+from evalsuite.compare.strict_columns import ColumnProfile, pair_columns, windows_of
 from evalsuite.compare.string_columns import Block
+from evalsuite.compare.values import read_cell
 from tests.models import strict_table
 from tests.properties import examples
 
@@ -56,7 +57,7 @@ def pairs(draw: st.DrawFn) -> tuple[str, str]:
 @given(pairs(), TOLERANCES)
 def test_numbers_equal_the_model(pair: tuple[str, str], tolerance: Tolerance) -> None:
     """Whatever way leads to it, the verdict on two numbers is that of exact fractions."""
-    gold, predicted = map(read_text, pair)
+    gold, predicted = map(read_cell, pair)
     own: dict[str, Any] = {"abs_tol": tolerance.abs, "rel_tol": tolerance.rel} if tolerance.own else {}
     assert numbers_equal(gold, predicted, tolerance) == strict_table.cells_equal(*pair, **own)
 
@@ -65,7 +66,7 @@ def test_numbers_equal_the_model(pair: tuple[str, str], tolerance: Tolerance) ->
 @given(st.lists(pairs(), min_size=1, max_size=4), TOLERANCES)
 def test_nothing_equal_lies_out_of_reach(found: list[tuple[str, str]], tolerance: Tolerance) -> None:
     """Equal numbers lie within the reach and in the windows that are looked at, and columns of equal cells can be paired."""
-    golds, predictions = ([read_text(pair[side]) for pair in found] for side in (0, 1))
+    golds, predictions = ([read_cell(pair[side]) for pair in found] for side in (0, 1))
     coarsest = min((cell.decimals for cell in golds if isinstance(cell, Number)), default=None)
     windows = windows_of(golds, predictions, tolerance)
     assert windows is not None
@@ -99,7 +100,7 @@ def test_what_floats_are_sure_of_is_so(found: list[tuple[str, str]], tolerance: 
     assert sides[0] is not None
     assert sides[1] is not None
     for pair, sure in zip(found, surely_strictly_equal(*sides, tolerance), strict=True):  # type: ignore[misc]
-        assert not sure or numbers_equal(*map(read_text, pair), tolerance)
+        assert not sure or numbers_equal(*map(read_cell, pair), tolerance)
 
 
 def test_floats_are_sure_of_plain_cases() -> None:

@@ -12,7 +12,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.answer_rules import excluded_token, fold, holds, match_text_strictly
+from evalsuite.compare.answer_rules import excluded_token, fold, match_text_strictly, occurrences
 from evalsuite.compare.characters import visible
 from evalsuite.scorers import SCORERS
 from tests.properties import examples
@@ -60,8 +60,8 @@ WORDS = st.text(alphabet="aAbé1 .-ßﬁ東\u00a0\u0301", min_size=1, max_size=6
         ("7", "007", {}, 0, "S21 in either direction"),
         ("007", "007", {}, 1, "S21 but itself"),
         ("東京都", "東京", {}, 1, "S21 scripts without spaces have none"),
-        ("not Paris", "Paris", {}, 1, "S23 the text alone is judged"),
-        ("Paris or London", "Paris", {}, 1, "S23 lists pass without exclude"),
+        ("not Paris", "Paris", {}, 0, "a denied text is no answer"),
+        ("Paris or London", "Paris", {}, 0, "one of two alternatives"),
         ("Paris or London", "Paris", {"exclude": ["London"]}, 0, "S23 and not with it"),
         ("New York City", "New York City", {"exclude": ["York"]}, 0, "S24 an excluded word stands there"),
         ("New Yorker", "New Yorker", {"exclude": ["York"]}, 1, "S24 no part of a word"),
@@ -117,19 +117,19 @@ def test_a_word_between_spaces_is_found(gold: str, others: list[str]) -> None:
     """Gold between line breaks is found whatever stands around it, in any case of letters."""
     text = "\n".join([*others, gold.upper(), *others])
     folded = fold(gold)
-    assert holds(fold(f"x {gold} x"), folded)
+    assert any(occurrences(fold(f"x {gold} x"), folded))
     assert match_text_strictly(text, gold.upper()).value == 1
 
 
 @examples(300)
 @given(st.text(alphabet="ab1. é'-s+", max_size=12), st.text(alphabet="ab1é", min_size=1, max_size=3))
-def test_holds_is_a_search_for_whole_tokens(text: str, part: str) -> None:
-    """A text holds a word exactly where one of its tokens is that word: letters and digits, joined by single signs, ended by `+`."""
+def test_occurrences_are_whole_tokens(text: str, part: str) -> None:
+    """A text contains a word exactly where one of its tokens is that word: letters and digits, joined by single signs, ended by `+`."""
     folded = fold(text)
     tokens = set()
     for match in re.finditer(r"[^\W_]+(?:[-.'+][^\W_]+)*\+?", folded):
         tokens |= {match[0], *(match[0][: own.start()] for own in re.finditer(r"'s(?![^\W_])", match[0]))}
-    assert holds(folded, fold(part)) == (fold(part) in tokens)
+    assert any(occurrences(folded, fold(part))) == (fold(part) in tokens)
 
 
 def test_hidden_characters_are_unicodes() -> None:

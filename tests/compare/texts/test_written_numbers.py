@@ -8,7 +8,8 @@ import pytest
 
 from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
 from evalsuite.compare.numbers import Tolerance
-from evalsuite.compare.strict_columns import equal, read_text
+from evalsuite.compare.strict_columns import equal
+from evalsuite.compare.values import read_cell
 from tests.compare.texts.written_numbers import ANSWERS, CELLS
 
 TEXTS = [(gold, text, value) for gold, sides in ANSWERS.items() for value, texts in zip((1, 0), sides, strict=True) for text in texts]
@@ -31,7 +32,7 @@ def test_a_number_in_an_answer(gold: Any, text: str, value: int) -> None:
 @pytest.mark.parametrize(("gold", "right", "wrong"), CELLS)
 def test_a_number_in_a_cell(gold: str, right: list[str], wrong: list[str]) -> None:
     """Cells that are the gold cell, and cells that are not."""
-    told = {text: equal(read_text(gold), read_text(text), Tolerance()) for text in [*right, *wrong]}
+    told = {text: equal(read_cell(gold), read_cell(text), Tolerance()) for text in [*right, *wrong]}
     assert told == {text: text in right for text in told}
 
 
@@ -48,11 +49,11 @@ def test_a_cell_is_the_number_that_was_written_into_it(first: str) -> None:
         digits = (first + "507283946012")[:n_digits]
         amount = currency + grouped(digits, parting)
         plus = [amount, f"+{amount}"]
-        assert {text: read_text(text) for text in plus} == dict.fromkeys(plus, int(digits))
+        assert {text: read_cell(text) for text in plus} == dict.fromkeys(plus, int(digits))
         minus = [*(f"{sign}{amount}" for sign in "-‒–−"), f"({amount})"]
-        assert {text: read_text(text) for text in minus} == dict.fromkeys(minus, -int(digits))
+        assert {text: read_cell(text) for text in minus} == dict.fromkeys(minus, -int(digits))
         behind_zero = [f"{sign}{currency}0{grouped(digits, parting)}" for sign in ("", "-")]
-        assert {text: read_text(text) for text in behind_zero} == {text: ("text", text) for text in behind_zero}
+        assert {text: read_cell(text) for text in behind_zero} == {text: ("text", text) for text in behind_zero}
 
 
 @pytest.mark.parametrize("text", ["room 42A", "42A", "It is 42A."])

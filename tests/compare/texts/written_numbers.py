@@ -72,7 +72,17 @@ ANSWERS: dict[Any, tuple[list[str], list[str]]] = {
     ),
     # Denied.
     44: (
-        ["44, not 45", "not 45 but 44", "44 (more than 40)", "44 is less than 50", "<44>", "<b>44</b>", "n <- 44", "=> 44", "> 44"],
+        [
+            "44, not 45",
+            "not 45 but 44",
+            "44 (more than 40)",
+            "44 is less than 50",
+            "<44>",
+            "<b>44</b>",
+            "n <- 44",
+            "=> 44",
+            "> 44 rows\n> in all",
+        ],
         [
             "not 44",
             "It is not 44.",
