@@ -1,0 +1,96 @@
+"""Official and compat verdicts equal what the live references said of made cases: `tests/data/recorded`, in every clone of the project.
+
+`python -m tests.upstream.record` writes these files.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from tests.conformance.test_treeval import close
+from tests.conformance.test_treeval import score as treeval_of
+from tests.conformance.test_xeval import differs
+from tests.upstream.made_queries import make_databases
+from tests.upstream.record import RECORDED, REFERENCES, SEED
+from tests.upstream.reference_cases import Case, write_cases
+from tests.upstream.references import PLACES
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+Row = dict[str, Any]
+
+
+@cache
+def recorded(name: str) -> list[Row]:
+    """The cases of one reference, with its verdicts."""
+    return [json.loads(line) for line in (RECORDED / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_there_are_enough_of_them() -> None:
+    """Each reference has cases, 1,500 together, and they stay below 5 MB."""
+    assert {path.stem for path in RECORDED.iterdir()} == set(REFERENCES)
+    assert all(len(recorded(name)) >= 100 for name in REFERENCES)
+    assert sum(len(recorded(name)) for name in REFERENCES) >= 1500
+    assert sum(path.stat().st_size for path in RECORDED.parent.rglob("*") if path.is_file()) < 5_000_000
+
+
+@pytest.fixture(scope="module")
+def spider2_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Gold and submission of the cases of Spider 2.0's functions."""
+    folder = tmp_path_factory.mktemp("spider2")
+    kept = ("id", "function", "rule", "parameters", "gold", "answer")
+    write_cases([Case(references=(), **{name: row[name] for name in kept}) for row in recorded("spider2")], folder)
+    return folder
+
+
+@pytest.mark.parametrize("reference", PLACES)
+def test_spider2(reference: str, spider2_folder: Path) -> None:
+    """Every score of the functions of one suite is our official one under its rules; both scores occur."""
+    theirs = {row["id"]: row["expected"][reference] or 0 for row in recorded("spider2") if reference in row["expected"]}
+    gold = spider2_folder / "gold"
+    (gold / "suite.yaml").write_text(f"reference: {reference}\n", encoding="utf-8")
+    done = run(spider2_folder / "submission", gold, RunOptions(save=False, isolation="none", only=tuple(theirs)))
+    ours = {result.instance_id: result.official or 0 for result in done.results}
+    assert {id_: (ours[id_], score) for id_, score in theirs.items() if ours[id_] != score} == {}
+    assert set(theirs.values()) == {0, 1}
+
+
+def test_treeval() -> None:
+    """Results, rates, score and means per metric of every batch."""
+    differing = []
+    for case in recorded("treeval"):
+        found, want = treeval_of(case, compat=True), case["expected"]
+        if not (close({**found.tree, **found.summary}, want["results"]) and close(found.per_metric, want["per_metric"])):
+            differing.append(case["id"])
+    assert differing == []
+
+
+def test_xeval() -> None:
+    """Records, means, totals and fields of every run, or its error."""
+    assert {case["id"]: text for case in recorded("xeval") if (text := differs(case))} == {}
+
+
+@pytest.mark.parametrize("name", ["bird", "test-suite"])
+def test_queries(name: str, tmp_path: Path) -> None:
+    """Every pair of queries, handed in as each evaluator takes them; where it dies any verdict will do."""
+    rows = recorded(name)
+    make_databases(tmp_path / "databases", SEED)
+    gold, handed_in = (tmp_path / ("gold.sql" if name == "bird" else "gold.txt"), tmp_path / ("pred.json" if name == "bird" else "p.txt"))
+    gold.write_text("".join(f"{row['gold']}\t{row['db_id']}\n" for row in rows), encoding="utf-8")
+    if name == "bird":
+        handed_in.write_text(json.dumps({str(row["id"]): f"{row['predicted']}\t----- bird -----\t{row['db_id']}" for row in rows}))
+    else:
+        handed_in.write_text("".join(f"{row['predicted']}\n" for row in rows), encoding="utf-8")
+    options = RunOptions(save=False, isolation="none", databases=tmp_path / "databases")
+    results = run(handed_in, gold, options).results
+    differing = [
+        (row["predicted"], row["gold"], row["expected"], result.official, result.reason)
+        for row, result in zip(rows, results, strict=True)
+        if row["expected"] is not None and result.official != row["expected"]
+    ]
+    assert differing == []
+    assert {row["expected"] for row in rows} >= {0, 1}
