@@ -1,7 +1,6 @@
 """`evalsuite suite`, `import` and `export`: suites by name, runs of candidates, logs of other tools."""
 
 import json
-import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
     from evalsuite.suites.tool_logs import ForeignLog
 
 
-_NUMBER = re.compile(r"[-+]?\d[\d,]*(\.\d+)?([eE][-+]?\d+)?")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Trial:
     """Options of the suite that `suite try` makes."""
@@ -57,9 +53,11 @@ class Trial:
 
     def scorer_for(self, source: Path) -> str:
         """Return the requested scorer, or the one that fits the references of the file."""
+        from evalsuite.compare.values import number_gold
+
         data = reference_data_of(None, source, None, None, self.input_column, self.reference_column, False)
         references = data.references if data is not None and data.references else []
-        return self.scorer or ("number_match" if all(_NUMBER.fullmatch(text.strip()) for text in references) else "string_match")
+        return self.scorer or ("number_match" if all(number_gold(text) is not None for text in references) else "string_match")
 
     def next_command(self, source: Path, candidates: Sequence[str]) -> list[str]:
         """Return the words of the next command: save the suite, or report a saved run. The report of a single run names its own."""

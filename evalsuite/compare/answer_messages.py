@@ -48,6 +48,11 @@ def is_doubted(text: str, doubt: str) -> str:
     return f"{doubt}: the answer {'denies' if doubt == 'negated' else 'names alternatives to'} {shorten(text)}"
 
 
+def is_denied(number: str) -> str:
+    """A gold number is in the answer, but only as a bound (`at least 42`) or denied."""
+    return f"negated: the answer denies {number} or states it as a bound"
+
+
 def too_many_numbers(n_numbers: int, first: Sequence[str]) -> str:
     """The answer contains several numbers, but gold takes one; `first` are more than are listed, if there are more."""
     return f"{n_numbers} numbers in the answer, this gold takes exactly one: {_listed(first)}"

@@ -38,6 +38,7 @@ from evalsuite.compare.answer_messages import (
     contains_excluded,
     cut,
     hedged,
+    is_denied,
     is_doubted,
     lacks,
     missing_number,
@@ -64,7 +65,7 @@ from evalsuite.compare.numbers import (
     upward,
     within,
 )
-from evalsuite.compare.values import YEARS, Value, find_numbers, read_number, sign_in_words
+from evalsuite.compare.values import LONGEST_RULE, YEARS, Value, find_numbers, number_gold, numeric_tokens, read_number
 from evalsuite.compare.verdict import NumberCause, Official, Strict
 
 # Annotation marks, and a Braille cell without dots.
@@ -132,29 +133,6 @@ def _stands_apart(pattern: re.Pattern[str], text: str) -> bool:
     return False
 
 
-_PLAIN: Final = r"(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|0|[1-9][0-9]*)(?:\.[0-9]+)?"
-_GOLD: Final = re.compile(rf"\s*(?P<sign>[-+\u2212\u2013]?)(?P<digits>{_PLAIN})\s*")
-# A run of digits with everything that may belong to it; the characters around it decide which part is a token.
-_RUN: Final = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?|(?<![\w.])\.\d+")
-_NEXT_GROUP: Final = re.compile(r"[^\S\n\t](\d{3})(?!\d)")
-_TOKEN: Final = re.compile(rf"{_PLAIN}|\.[0-9]+")
-_MINUS: Final = frozenset("-\u2212\u2012\u2013")
-_DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
-# Between a digit and a letter or digit these make one larger token.
-_JOINING_NUMBERS: Final = frozenset(":/&@^'\u2019." + _DASHES)
-_GROUP: Final = re.compile(r",\d{3}(?!\d)")
-# The longest run of underscores that is skipped around a number.
-_LONGEST_RULE: Final = 64
-_SPACED_RANGE_BEFORE: Final = re.compile(rf"\d[^\S\n][{_DASHES}][^\S\n]$")
-_SPACED_RANGE_BEHIND: Final = re.compile(rf"[^\S\n][{_DASHES}][^\S\n]\d")
-
-
-def number_gold(gold: str) -> Decimal | None:
-    """The value of a gold that is a number (digits with sign, groups and decimals, no leading zero), None for any other text."""
-    match = _GOLD.fullmatch(digits_only(gold))
-    return None if match is None else _value(match["digits"], match["sign"])
-
-
 def numbers_named(answer: str, golds: Sequence[str] = ()) -> dict[Decimal, str]:
     """The values of the answer's numeric tokens, each with what makes it doubtful ("" for one that is stated).
 
@@ -162,52 +140,10 @@ def numbers_named(answer: str, golds: Sequence[str] = ()) -> dict[Decimal, str]:
     """
     found: dict[Decimal, str] = {}
     text, folded = digits_only(answer), {gold.strip() for gold in golds}
-    for value, start, end in _tokens(text, folded):
+    for value, start, end in numeric_tokens(text, folded):
         if found.get(value) != "":
             found[value] = _doubt(text, start, end, folded)
     return found
-
-
-def _tokens(text: str, golds: set[str]) -> Iterator[tuple[Decimal, int, int]]:
-    """(value, start, end) of the numeric tokens of a text."""
-    at = 0
-    while (match := _RUN.search(text, at)) is not None:
-        start, end = match.span()
-        digits = match[0]
-        if digits.isdigit() and len(digits) <= 3:
-            while (group := _NEXT_GROUP.match(text, end)) is not None and group[1] not in golds:
-                digits, end = digits + group[1], group.end()
-        at = end
-        sign = _sign_before(text, start)
-        if sign is not None and not _goes_on(text, end) and _TOKEN.fullmatch(digits):
-            yield _value(digits, sign), start, end
-
-
-def _value(digits: str, sign: str) -> Decimal:
-    value = Decimal(digits.replace(",", ""))
-    return -value if sign in _MINUS else value
-
-
-def _sign_before(text: str, start: int) -> str | None:
-    """The minus in front of a token, "" without one, None if the token began earlier."""
-    near = text[max(0, start - _LONGEST_RULE) : start]
-    if near.endswith("_"):
-        # An underscore of markdown is not part of a word.
-        return None if is_joined(near.rstrip("_")[-1:], text[start]) else ""
-    before, earlier = near[-1:], near[-2:-1]
-    if is_joined(before, text[start]) or _SPACED_RANGE_BEFORE.search(near) or (before in _JOINING_NUMBERS and earlier.isalnum()):
-        return None
-    return "-" if before in _MINUS or sign_in_words(near) else ""
-
-
-def _goes_on(text: str, end: int) -> bool:
-    """Whether a token continues here."""
-    near = text[end : end + _LONGEST_RULE]
-    if near.startswith("_"):
-        return is_joined(text[end - 1], near.lstrip("_")[:1])
-    if is_joined(text[end - 1], near[:1]) or _SPACED_RANGE_BEHIND.match(near) or _GROUP.match(near):
-        return True
-    return near[:1] in _JOINING_NUMBERS and near[1:2].isalnum()
 
 
 _JOINING: Final = frozenset("-_.&'/@+#\u2010\u2019")
@@ -337,7 +273,7 @@ _MAYBE: Final = re.compile(r"\b(?:maybe|perhaps|possibly)\b")
 
 def _doubt(text: str, start: int, end: int, golds: Collection[str]) -> Literal["", "negated", "hedged"]:
     """Whether the answer denies what is at this place, or names it as one of several alternatives that are not all gold."""
-    before = text[max(0, start - _LONGEST_RULE) : start]
+    before = text[max(0, start - LONGEST_RULE) : start]
     if _DENIED_BEFORE.search(before) or _DENIED_BEHIND.match(text, end):
         return "negated"
     behind = _OR_BEHIND.match(text, end)
@@ -526,7 +462,12 @@ def match_number_strictly(
         return Strict(value=0.0, reason=contains_excluded(forbidden), kind="exclude")
     golds = _distinct_golds(gold)
     near = _Closeness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
-    found = _with_years(list(find_numbers(answer, _short_golds(golds))), golds)
+    apart = _short_golds(golds)
+    found = _with_years(find_numbers(answer, apart), golds)
+    if _named_by(found, golds, near) is None:
+        denied = _named_by(find_numbers(answer, apart, denied=True), golds, near)
+        if denied is not None:
+            return Strict(value=0.0, reason=is_denied(_shown(denied)), kind="negated", details=_number_details(found, len(found)))
     if not found:
         return Strict(value=0.0, reason=NO_NUMBER, kind="no number")
     named, candidates = _named_golds(found, golds, near)
@@ -540,6 +481,10 @@ def match_number_strictly(
         cause = next((cause for g in met if (cause := _odd_form(g, named[exact_of(g)], near))), None)
         return Strict(value=1.0, reason=contains(which), cause=cause or "context numbers", details=details)
     return _missed(missed[0], found, near, details)
+
+
+def _named_by(found: Sequence[Value], golds: Sequence[int | Number], near: "_Closeness") -> int | Number | None:
+    return next((gold for gold in golds for item in found if near.names(item, gold)), None)
 
 
 def _number_details(found: Sequence[Value], n_others: int) -> dict[str, Any]:

@@ -33,12 +33,12 @@ from evalsuite.compare.strict_columns import (
     windows_of,
 )
 from evalsuite.compare.table_diff import TableDiff
-from evalsuite.compare.values import STARTS_OF_VALUES, Cell
+from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE, Cell
 
 # With more remaining rows than this, the exact search has to compare the whole tables.
 MOST_LEFT: Final = 20_000
 _CHUNK: Final = 65_536
-_WORDS: Final = (b"na", b"n/a", b"null", b"none", b"nan", b"true", b"false", b"inf", b"infinity")
+_WORDS: Final = [word.encode() for word in WORDS_WITH_VALUE]
 _LONGEST_WORD: Final = 8
 _DATE_LENGTH: Final = 10
 

@@ -25,6 +25,7 @@ from functools import cached_property, partial
 from typing import Any, Final, Literal, overload
 
 from evalsuite.compare.bipartite_matching import bipartite_matching
+from evalsuite.compare.dates import nanoseconds
 from evalsuite.compare.numbers import (
     FIRST_INEXACT,
     SLACK,
@@ -39,7 +40,7 @@ from evalsuite.compare.numbers import (
     within,
 )
 from evalsuite.compare.table_hashes import AnyTable
-from evalsuite.compare.values import Cell, Percent, nanoseconds, number_cell, read_cell, text_cell
+from evalsuite.compare.values import Cell, Percent, number_cell, read_cell, text_cell
 from evalsuite.core.types import Table
 
 Reading = Literal["figure", "share"]

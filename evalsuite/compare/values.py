@@ -15,20 +15,19 @@ of 40` is 17, or 0.425 for a gold that may be a percentage. ISO dates, clock tim
 `4²` is not a number, `12 m²` is 12. What an answer denies (`not 42`) or uses as a bound (`at least 42`) is not a number of it.
 """
 
-import calendar
 import math
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
-from evalsuite.compare.characters import LETTER, digits_only
+from evalsuite.compare.characters import LETTER, digits_only, is_joined
+from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SPOKEN_DATES, instant_of
 from evalsuite.compare.numbers import Number, as_number, number_of
 
 YEARS: Final = range(1500, 2200)
@@ -36,27 +35,21 @@ MAX_SHOWN: Final = 40
 
 _LETTERS: Final = {"k": 3, "K": 3, "m": 6, "M": 6, "b": 9, "B": 9, "T": 12, "MM": 6}
 _SHORT_WORDS: Final = {"mn": 6, "mln": 6, "mio": 6, "bn": 9, "bln": 9, "tn": 12, "trn": 12}
-_WORDS: Final = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+SCALE_WORDS: Final = {
+    "thousand": 3,
+    "million": 6,
+    "billion": 9,
+    "trillion": 12,
+}
 _PERCENT: Final = frozenset({"%", "percent", "per cent", "pct"})
 # Letters that are a unit directly after a number: seconds, hours, days, years, grams, litres, tonnes, times.
 _UNITS: Final = frozenset("shdyglLtx")
 _CURRENCY: Final = r"[$€£¥]|USD|EUR|GBP"
-_MONTH: Final = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
-    r"|dec(?:ember)?)\.?"
-)
-_CONTEXT: Final = re.compile(
-    rf"\b(?:{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+\d{{4}})?"
-    r"|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/\d{4}"
-    r")(?!\w)",
-    re.IGNORECASE,
-)
 _LABEL: Final = re.compile(
     r"^[ \t]*\(?(\d{1,3})[.)][ \t]"
     r"|(?i:\b(?:step|question|item|part|page|figure|table|section|chapter|example|phase|task)) (\d{1,4})(?=[:)])",
     re.MULTILINE,
 )
-_ISO: Final = re.compile(r"(?<![\w-])\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s?(?:Z|UTC|[+-]\d{2}:?\d{2})?)?(?![\w-])")
 _CLOCK: Final = re.compile(
     r"(?<![\w:.])(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:\s?[ap]\.?m\b)?(?!\w|:\d)|(?<![\w:.])(?:0?[1-9]|1[0-2])\s?[ap]\.?m\b",
     re.IGNORECASE,
@@ -65,7 +58,7 @@ _CLOCK: Final = re.compile(
 _VERSION: Final = re.compile(
     r"(?<![\w.])(?![1-9]\d{0,2}(?:\.\d{3}){2,}(?![\w.]*\d))[vV]?\d+(?:\.\d+){2,}(?![\w])|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])"
 )
-_NO_NUMBER: Final = re.compile("|".join(pattern.pattern for pattern in (_ISO, _CLOCK, _VERSION)), re.IGNORECASE)
+_NO_NUMBER: Final = re.compile("|".join(pattern.pattern for pattern in (ISO_DATES, _CLOCK, _VERSION)), re.IGNORECASE)
 _BY_SPACES: Final = r"|(?: \d{3})+"
 _BY_COMMAS: Final = r"|(?:\d+,\d{1,2}|0,\d+)(?![\d,]|\.\d)"
 _FORM: Final = (
@@ -78,7 +71,7 @@ _FORM: Final = (
     rf"{_BY_COMMAS}|\d+(?:\.\d+)?|\.\d+)"
     r"(?P<exponent>[eE][+-]?\d{1,3}(?!\w|\.\d)|(?<=(?<!\w)10)(?:\^|\*\*)\{?\d{1,2}(?!\d)\}?|\s?(?:[x×*·⋅]|\\times|\\cdot)\s?10(?:\^|\*\*)[({]?[+-]?\d{1,3}(?!\d)[)}]?)?"
     r"(?P<tail>\s?(?:\\?%|‰)|\s?(?i:percent|per\scent|pct)\b"
-    rf"|\s?(?i:{'|'.join([*_WORDS, *_SHORT_WORDS])})\b|(?:[mb]|\s?[kKMB])\b|(?:st|nd|rd|th)\b"
+    rf"|\s?(?i:{'|'.join([*SCALE_WORDS, *_SHORT_WORDS])})\b|(?:[mb]|\s?[kKMB])\b|(?:st|nd|rd|th)\b"
     rf"|[^\W\d_{LETTER}]+{LETTER}?(?![\w-]))?(?P<glued>[\w])?"
 )
 _NUMBER: Final = re.compile(_FORM)
@@ -120,7 +113,7 @@ _WORD_END: Final = re.compile(r"[\w-]*\w$")
 _CURRENCIES: Final = ("USD", "EUR", "GBP", "US$")
 
 Kind = Literal["number", "percent", "money", "date", "datetime", "duration", "boolean", "null", "text"]
-Role = Literal["", "context", "label"]
+Role = Literal["", "context", "label", "denied"]
 # Ordinals.
 _ROLES: Final[Mapping[str, Role]] = dict.fromkeys(("st", "nd", "rd", "th"), "context")
 
@@ -138,7 +131,7 @@ class Value:
         share: `17 out of 40` as a share; None without a whole.
         shift: by how many decimals the value is smaller than it is written (2 for a percentage).
         role: `context` (an ordinal, part of a date) names a gold only in a short answer, `label` (a list marker, the whole of a share) only
-            next to another gold.
+            next to another gold, `denied` names none.
         is_year: whether it can be a year.
         is_scaled: whether the only reading is the scaled one (`42k`).
         form: a way of writing that the official rules read differently.
@@ -176,13 +169,20 @@ def read_number(item: str | float) -> int | Number:
     return as_number(exact, is_plain=scale == 0 and text.lstrip("+-").isdigit())
 
 
-@lru_cache(maxsize=1)
-def find_numbers(answer: str, apart: frozenset[str] = frozenset()) -> tuple[Value, ...]:
+def find_numbers(answer: str, apart: frozenset[str] = frozenset(), *, denied: bool = False) -> list[Value]:
     """The numbers of a text in order; years are marked but not yet treated as context.
 
-    Groups of digits separated by spaces, and numbers around a comma or a slash, are one number, unless `apart` contains one of the groups
-    (it is itself a gold). The result for the last text is cached, because several checks read the same answer.
+    Args:
+        answer: the text.
+        apart: golds of few digits. Groups of digits separated by spaces, and numbers around a comma or a slash, are one number unless one
+            of the groups is in it.
+        denied: whether to return the numbers that the text denies or uses as a bound (`not 42`) instead of those that it states.
     """
+    return [value for value in _all_numbers(answer, apart) if (value.role == "denied") == denied]
+
+
+@lru_cache(maxsize=1)  # several checks read the same answer
+def _all_numbers(answer: str, apart: frozenset[str]) -> tuple[Value, ...]:
     return tuple(_numbers_of(answer, apart))
 
 
@@ -191,7 +191,7 @@ def _numbers_of(answer: str, apart: frozenset[str]) -> Iterator[Value]:
         answer = _RAISED_POWER.sub(_lowered, answer)
     text = _DASH_SIGN.sub(_as_sign, digits_only(answer).replace("\u2212", "-").replace("\u2010", "-"))
     text = _ACCOUNTING.sub(r"\g<before>-\g<amount>", text)
-    context = _Spans(_CONTEXT, text)
+    context = _Spans(SPOKEN_DATES, text)
     labels = _Spans(_LABEL, text)
     skipped = _Spans(_NO_NUMBER, text)
     at = total_at = 0
@@ -210,6 +210,7 @@ def _numbers_of(answer: str, apart: frozenset[str]) -> Iterator[Value]:
             at = fraction.end()
             yield _fraction(fraction)
         elif (sign := _sign_of(match)) is not None:
+            role = "denied" if _is_denied(match) else role
             part = None if role or match["exponent"] else _PART_OF.match(text, at)
             if part is not None:
                 total_at = part.end()
@@ -217,16 +218,17 @@ def _numbers_of(answer: str, apart: frozenset[str]) -> Iterator[Value]:
 
 
 def _sign_of(match: re.Match[str]) -> str | None:
-    """The sign of a number, "" without one; None if the match is part of a name, is denied or is a bound."""
-    if match["glued"] is not None or not _is_quantity(match):
-        return None
-    before = match.string[max(0, match.start() - _LONGEST_WORD) : match.start()]
-    sign = _sign(before)
-    return None if sign is None or _is_denied(match.string, before, match.end()) else sign
+    """The sign of a number, "" without one; None if the match is part of a name."""
+    return None if match["glued"] is not None or not _is_quantity(match) else _sign(_before(match))
 
 
-def _is_denied(text: str, before: str, end: int) -> bool:
+def _before(match: re.Match[str]) -> str:
+    return match.string[max(0, match.start() - _LONGEST_WORD) : match.start()]
+
+
+def _is_denied(match: re.Match[str]) -> bool:
     """Whether a number is denied or a bound; `<42>` is the number, and `> 42` in a text of several lines a quotation."""
+    text, before, end = match.string, _before(match), match.end()
     if _BOUND.match(text, end):
         return True
     denied = _DENIED.search(before)
@@ -350,11 +352,76 @@ def _sign(before: str) -> str | None:
 
 def _power(tail: str) -> int:
     """The number of digits by which a scale moves the point, 0 for any other text."""
-    return _LETTERS.get(tail) or _SHORT_WORDS.get(tail.lower()) or _WORDS.get(tail.lower(), 0)
+    return _LETTERS.get(tail) or _SHORT_WORDS.get(tail.lower()) or SCALE_WORDS.get(tail.lower(), 0)
 
 
 def _cut(digits: str) -> str:
     return digits if len(digits) <= MAX_SHOWN else digits[: MAX_SHOWN - 3] + "..."
+
+
+_PLAIN: Final = r"(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|0|[1-9][0-9]*)(?:\.[0-9]+)?"
+_NUMBER_GOLD: Final = re.compile(rf"\s*(?P<sign>[-+\u2212\u2013]?)(?P<digits>{_PLAIN})\s*")
+# A run of digits with everything that may belong to it; the characters around it decide which part is a token.
+_RUN: Final = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?|(?<![\w.])\.\d+")
+_NEXT_GROUP: Final = re.compile(r"[^\S\n\t](\d{3})(?!\d)")
+_TOKEN: Final = re.compile(rf"{_PLAIN}|\.[0-9]+")
+_MINUS_SIGNS: Final = frozenset("-\u2212\u2012\u2013")
+_DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
+# Between a digit and a letter or digit these make one larger token.
+_JOINING_NUMBERS: Final = frozenset(":/&@^'\u2019." + _DASHES)
+_COMMA_GROUP: Final = re.compile(r",\d{3}(?!\d)")
+# The longest run of underscores that is skipped around a number.
+LONGEST_RULE: Final = 64
+_SPACED_RANGE_BEFORE: Final = re.compile(rf"\d[^\S\n][{_DASHES}][^\S\n]$")
+_SPACED_RANGE_BEHIND: Final = re.compile(rf"[^\S\n][{_DASHES}][^\S\n]\d")
+
+
+def number_gold(gold: str) -> Decimal | None:
+    """The value of a gold that is a number (digits with sign, groups and decimals, no leading zero), None for any other text."""
+    match = _NUMBER_GOLD.fullmatch(digits_only(gold))
+    return None if match is None else _token_value(match["digits"], match["sign"])
+
+
+def numeric_tokens(text: str, golds: set[str]) -> Iterator[tuple[Decimal, int, int]]:
+    """(value, start, end) of the numeric tokens of a text."""
+    at = 0
+    while (match := _RUN.search(text, at)) is not None:
+        start, end = match.span()
+        digits = match[0]
+        if digits.isdigit() and len(digits) <= 3:
+            while (group := _NEXT_GROUP.match(text, end)) is not None and group[1] not in golds:
+                digits, end = digits + group[1], group.end()
+        at = end
+        sign = _sign_before(text, start)
+        if sign is not None and not _goes_on(text, end) and _TOKEN.fullmatch(digits):
+            yield _token_value(digits, sign), start, end
+
+
+def _token_value(digits: str, sign: str) -> Decimal:
+    value = Decimal(digits.replace(",", ""))
+    return -value if sign in _MINUS_SIGNS else value
+
+
+def _sign_before(text: str, start: int) -> str | None:
+    """The minus in front of a token, "" without one, None if the token began earlier."""
+    near = text[max(0, start - LONGEST_RULE) : start]
+    if near.endswith("_"):
+        # An underscore of markdown is not part of a word.
+        return None if is_joined(near.rstrip("_")[-1:], text[start]) else ""
+    before, earlier = near[-1:], near[-2:-1]
+    if is_joined(before, text[start]) or _SPACED_RANGE_BEFORE.search(near) or (before in _JOINING_NUMBERS and earlier.isalnum()):
+        return None
+    return "-" if before in _MINUS_SIGNS or sign_in_words(near) else ""
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether a token continues here."""
+    near = text[end : end + LONGEST_RULE]
+    if near.startswith("_"):
+        return is_joined(text[end - 1], near.lstrip("_")[:1])
+    if is_joined(text[end - 1], near[:1]) or _SPACED_RANGE_BEHIND.match(near) or _COMMA_GROUP.match(near):
+        return True
+    return near[:1] in _JOINING_NUMBERS and near[1:2].isalnum()
 
 
 # locale -> (decimal sign, group signs); one that is not listed by its region is read by its language.
@@ -438,7 +505,7 @@ def plain_digits(text: str, decimal: str = "", groups: str = "") -> str | None:
     if marks:
         head, *rest = whole.split(marks.pop())
         sizes = {len(group) for group in rest[:-1]}
-        if not 1 <= len(head) <= 3 or len(rest[-1]) != 3 or sizes not in (set(), {3}, {2}):
+        if not 1 <= len(head) <= 3 or head[0] == "0" or len(rest[-1]) != 3 or sizes not in (set(), {3}, {2}):
             return None
         whole = head + "".join(rest)
     return f"{whole or '0'}.{part}" if part else whole or "0"
@@ -454,200 +521,13 @@ def _marks_of(text: str) -> tuple[str, str]:
     return (",", ".") if dots > 1 else (".", ", '")
 
 
-# January to December; a name counts from its first three letters on where that is written, so each stands with its short forms.
-_NAMES = """
-january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept|october oct|november nov|december dec
-januar janner jan|februar feb|marz mrz|april|mai|juni|juli|august|september|oktober okt|november|dezember dez
-janvier janv|fevrier fevr fev|mars|avril avr|mai|juin|juillet juil|aout|septembre|octobre|novembre|decembre
-enero ene|febrero|marzo|abril abr|mayo|junio|julio|agosto ago|septiembre setiembre|octubre|noviembre|diciembre dic
-gennaio gen|febbraio|marzo|aprile|maggio mag|giugno giu|luglio lug|agosto|settembre set|ottobre ott|novembre|dicembre
-janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro out|novembro|dezembro
-januari|februari|maart mrt|april|mei|juni|juli|augustus|september|oktober|november|december
-januari|februari|mars|april|maj|juni|juli|augusti|september|oktober|november|december
-stycznia|lutego|marca|kwietnia|maja|czerwca|lipca|sierpnia|wrzesnia|pazdziernika|listopada|grudnia
-januar|februar|marts|april|maj|juni|juli|august|september|oktober|november|december
-"""
-MONTHS = {name: n for line in _NAMES.strip().splitlines() for n, names in enumerate(line.split("|"), 1) for name in names.split()}
-MONTH_FIRST = ("en", "en-US", "en-PH")
-DATE_LOCALES = ("en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "da", "nb", "fi", "cs", "ru", "ja", "zh", "ko")
-_DAYS: Final = (
-    "mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday|montag|dienstag|mittwoch"
-    "|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miercoles|jueves|viernes|sabado"
-    "|domingo"
-)
-_DAY_NAMES: Final = re.compile(rf"^(?:{_DAYS})\b[.,]? ")
-_SMALL_WORDS = re.compile(r"\b(?:de|del|of|the|den|le|du)\b")
-_ORDINAL = re.compile(r"(?<=\d)(?:(?:st|nd|rd|th|er|re|º|ª|o)\b|°)")
-_BETWEEN = re.compile(r"\s+(?:to|until|bis|au|a|al|hasta|through|till|-)\s+|\s*/\s*(?=\d{4})|\s*\.\.+\s*")
-_QUARTER = re.compile(r"q([1-4])[ -/](\d{4})|(\d{4})[ -]?q([1-4])|(\d)(?:st|nd|rd|th) quarter (\d{4})")
-_NUMERIC = re.compile(r"(\d{1,4})([-/. ])(\d{1,2})(?:\2(\d{1,4}))?\.?")
-_CLOCK_BEHIND: Final = re.compile(r"[t ]\d{1,2}:\d\d.*$")
-_CLOCK_AT_END: Final = re.compile(
-    r"[ ,T]+(?:at |um |à )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?"
-    r"\s*(?P<half>[AaPp])?\.?[Mm]?\.?\s*(?P<zone>Z(?: UTC)?|UTC|GMT|[+-]\d\d:?\d\d)?$"
-)
-# A leap year that stands for no year.
-_NO_YEAR: Final = 4
-Day = tuple[int | None, int, int | None]  # year, month, day; None where it is not said
-
-
-class Span(NamedTuple):
-    """The days that a text names, from the first to the last; in year 4, a leap year, where none is said."""
-
-    first: date
-    last: date
-
-
-def moment_of(value: Any, formats: Sequence[str], locale: str) -> datetime | None:
-    """The moment that a text names, with its zone if it names one; None if it names none or could be read in two ways."""
-    if not isinstance(value, str) or len(value) > 100:
-        return None
-    text = value.strip()
-    for form in formats:
-        try:
-            return datetime.strptime(text, form)
-        except ValueError:
-            continue
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        pass
-    clock = _CLOCK_AT_END.search(text)
-    days = days_of(text[: clock.start()] if clock else text, (), locale) if clock or ":" not in text else None
-    if days is None or days.first != days.last:
-        return None
-    if clock is None:
-        return datetime(days.first.year, days.first.month, days.first.day)
-    hour = int(clock["hour"])
-    hour = hour % 12 + 12 * (clock["half"] in "pP") if clock["half"] else hour
-    zone = "+00:00" if (clock["zone"] or "")[:1].isalpha() else clock["zone"] or ""
-    rest = f"{clock['minute']}:{clock['second'] or '00'}.{(clock['fraction'] or '0')[:6]:0<6}{zone}"
-    try:
-        return datetime.fromisoformat(f"{days.first}T{hour:02}:{rest}")
-    except ValueError:
-        return None
-
-
-def days_of(value: Any, formats: Sequence[str] = (), locale: str = "") -> Span | None:
-    """The days that a text (or a number such as 2024 or 20240517) names, None where it names none or could be read in two ways."""
-    if isinstance(value, int) and not isinstance(value, bool) and (1000 <= value <= 9999 or 10000101 <= value <= 99991231):
-        value = str(value)
-    if not isinstance(value, str) or len(value) > 100:
-        return None
-    for form in formats:
-        try:
-            day = datetime.strptime(value.strip(), form).date()
-        except ValueError:
-            continue
-        return Span(day, day)
-    folded = unicodedata.normalize("NFKD", value.casefold())
-    text = "".join(sign for sign in folded if not unicodedata.combining(sign))
-    text = re.sub(r"(\d+)[年년] ?(\d+)[月월] ?(\d+)[日일]", r"\1-\2-\3", text)
-    text = re.sub("[‐-―−]", "-", text).replace("ł", "l")
-    text = " ".join(_ORDINAL.sub("", _SMALL_WORDS.sub(" ", text.replace(",", " "))).split())
-    text = _DAY_NAMES.sub("", text)
-    text = _CLOCK_BEHIND.sub("", text) if re.match(r"\d{4}-\d\d-\d\d", text) else text
-    if quarter := _QUARTER.fullmatch(text):
-        number, year = int(quarter[1] or quarter[4] or quarter[5]), int(quarter[2] or quarter[3] or quarter[6])
-        return _span((year, 3 * number - 2, None), (year, 3 * number, None))
-    if (one := _day(text, locale)) is not None:
-        return _span(one, one)
-    return _range(text, locale)
-
-
-def _range(text: str, locale: str) -> Span | None:
-    """Two dates with something between them; what the first lacks it takes from the second: "3-5 May 2024", "May 3 - June 5, 2024"."""
-    parts = _BETWEEN.split(text)
-    if len(parts) != 2:
-        parts = re.split(r"(?<=[a-z\d])-(?=[a-z\d])", text, maxsplit=1) if text.count("-") == 1 else []
-    if len(parts) != 2:
-        return None
-    left, right = parts
-    last = _day(right, locale)
-    if last is None and (words := re.fullmatch(r"([a-z]+)\.? (\d{1,2})", left)):  # "May 3-5 2024"
-        last = _day(f"{words[1]} {right}", locale)
-    if last is None:
-        return None
-    first = _day(left, locale)
-    if left.isdigit() and len(left) <= 2 and last[2] is not None:
-        first = (last[0], last[1], int(left))
-    elif left in MONTHS:
-        first = (last[0], MONTHS[left], None)
-    if first is None:
-        return None
-    span = _span((first[0] if first[0] is not None else last[0], *first[1:]), last)
-    return span if span is not None and span.first <= span.last else None
-
-
-def _day(text: str, locale: str) -> Day | None:
-    """(year, month, day) of one date, the month 0 where only a year is said."""
-    if re.fullmatch(r"\d{4}", text):
-        return int(text), 0, None
-    if month := re.fullmatch(r"(\d{1,2})[/-](\d{4})", text):  # "05/2024"
-        return int(month[2]), int(month[1]), None
-    if re.fullmatch(r"\d{8}", text):
-        return int(text[:4]), int(text[4:6]), int(text[6:])
-    words = [word.rstrip(".") for word in re.split(r"[ ]+|(?<=[a-z])-(?=\d)|(?<=\d)-(?=[a-z])|(?<=\d)\.(?=[a-z])", text)]
-    months = [MONTHS[word] for word in words if word in MONTHS]
-    digits = [word.lstrip("'") for word in words if word not in MONTHS]
-    if len(months) == 1 and all(word.isdigit() for word in digits) and len(digits) <= 2:
-        return _named_day(months[0], digits, is_day_first=words[0] not in MONTHS)
-    found = _NUMERIC.fullmatch(text)
-    return None if found is None else _numeric_day(found, locale)
-
-
-def _named_day(month: int, digits: list[str], *, is_day_first: bool) -> Day | None:
-    """Return the date of a month's name and at most two numbers, None where both are years or days."""
-    years = [int(word) for word in digits if len(word) == 4]
-    days = [int(word) for word in digits if len(word) <= 2]
-    if len(digits) == 2 and not years and is_day_first:  # "5 May 24"
-        years, days = [_century(days[1])], days[:1]
-    return (years[0] if years else None, month, days[0] if days else None) if len(years) <= 1 and len(days) <= 1 else None
-
-
-def _numeric_day(found: "re.Match[str]", locale: str) -> Day | None:
-    """Return the date of two or three numbers, None where their order is not known."""
-    first, sign, second, third = found.groups()
-    if len(first) == 4:
-        return (int(first), int(second), None if third is None else int(third)) if third is None or len(third) <= 2 else None
-    if len(first) > 2 or third is None:
-        return None
-    if len(third) == 4 or ((locale or sign == ".") and len(third) == 2):
-        year, a, b = int(third) if len(third) == 4 else _century(int(third)), int(first), int(second)
-        if locale.replace("_", "-") in MONTH_FIRST:
-            return year, a, b
-        if locale or sign == "." or a > 12 or a == b:
-            return year, b, a
-        return (year, a, b) if b > 12 else None
-    return None
-
-
-def _century(year: int) -> int:
-    return year + (2000 if year < 70 else 1900)
-
-
-def _span(first: Day, last: Day) -> Span | None:
-    """The days from the start of one to the end of the other, None where there are no such days."""
-    try:
-        begin = date(first[0] or _NO_YEAR, first[1] or 1, first[2] if first[2] is not None else 1)
-        year, month = last[0] or _NO_YEAR, last[1] or 12
-        end = date(year, month, last[2] if last[2] is not None else calendar.monthrange(year, month)[1])
-    except (ValueError, IndexError):
-        return None
-    return Span(begin, end)
-
-
 # Null words. Every comparison, cause and check of gold that reads a table uses these.
 NULLS_AS_WRITTEN: Final = frozenset({"NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "<NA>", "\\N"})
 NULLS_IN_ANY_CASE: Final = frozenset({"null", "none", "nan", "-nan", "1.#ind", "1.#qnan", "-1.#ind", "-1.#qnan", ""})
 _INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _DECIMAL: Final = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _INFINITY: Final = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf}
-_INSTANT: Final = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s?(Z(?: UTC)?|UTC|[+-]\d{2}(?::?\d{2})?)?", re.ASCII
-)
 _LONGEST_NUMBER: Final = 400
-_LONGEST_DATE: Final = 40
 _SHORT: Final = 40
 _SIGNS: Final = "$€£¥"
 _MINUSES: Final = "-\u2012\u2013\u2212"
@@ -657,11 +537,14 @@ _WRITTEN: Final = re.compile(
     rf"(?P<open>\()?(?P<sign>[{_MINUSES}+]?)(?P<front>{_MONEY})?(?P<amount>{_AMOUNT})(?P<scale>[kKmMB]|bn)?(?P<back>\s?{_MONEY})?(?(open)\))",
     re.ASCII,
 )
+# Words of letters that are no text, in small letters.
+WORDS_WITH_VALUE: Final = frozenset(
+    word.lower() for word in (*NULLS_AS_WRITTEN, *NULLS_IN_ANY_CASE, *_INFINITY, "true", "false") if word[:1].isalpha()
+)
 # The first three letters of an ASCII cell that begins with a letter and may be a date or an amount: every other one is only a text.
-STARTS_OF_VALUES: Final = frozenset(name.lower()[:3] for name in (*MONTHS, *_DAYS.split("|"), *_CURRENCIES, "the"))
+STARTS_OF_VALUES: Final = frozenset(name.lower()[:3] for name in (*MONTHS, *DAYS.split("|"), *_CURRENCIES, "the"))
 _SPACES: Final = re.compile("[\u00a0\u2009\u202f]")
 _ADDRESS: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
-_HAS_YEAR: Final = re.compile(r"\d{4}[-/. T]\d|[-/.][0-9]{4}|[^\W\d_][^\W\d_.]*[., -]+(?:\d{1,2}[., -]+)?\d{4}|\d{8}T")
 
 
 class Percent(NamedTuple):
@@ -745,7 +628,7 @@ def _number_or_text(text: str) -> Cell:
             return _number_or_text(written)
     if text.lower() in _INFINITY:
         return ("inf", _INFINITY[text.lower()])
-    if len(text) <= _LONGEST_DATE and (found := _instant_of(text)) is not None:
+    if (found := instant_of(text)) is not None:
         return ("instant", found)
     return text_cell(text)
 
@@ -764,43 +647,38 @@ def _written_number(text: str) -> str | None:
     return sign + (f"{Decimal(digits).scaleb(scale):f}" if scale else digits)
 
 
-def _instant_of(text: str) -> int | None:
-    """Nanoseconds since 1970 of a date or time with one reading, the first day of a month; None for any other text."""
-    match = _INSTANT.fullmatch(text)
-    if match is not None:
-        return _iso_instant(match)
-    if not _HAS_YEAR.search(text):
-        return None
-    moment = moment_of(text, (), "")
-    if moment is None:
-        days = days_of(text)
-        if days is None or days.first.replace(day=1) != days.last.replace(day=1) or days.first.day != 1:
-            return None
-        moment = datetime(days.first.year, days.first.month, 1)
-        if days.last.day != calendar.monthrange(moment.year, moment.month)[1]:
-            return None
-    return None if moment.year == _NO_YEAR else nanoseconds(moment)
+# Words that people write where a value is missing; a table reader takes only the null words for NULL.
+PLACEHOLDERS: Final = frozenset({"", "-", "--", "\u2013", "\u2014", "unknown", "missing", "nil", ".", "?", "false"})
+_DECORATED: Final = re.compile(
+    r"\s*(?P<front>[^\d+\-.\u2212'\"]{0,12})(?P<sign>[+\-\u2212]?)(?P<number>[.,]?\d(?:[\d.,' \u00a0\u202f]*\d)?)(?P<back>[^\d]{0,24})",
+    re.ASCII,
+)
+# A number in a text with all that belongs to it.
+NUMBER_TEXT: Final = re.compile(
+    r"[+\-\u2212]?[$\u20ac\u00a3\u00a5]?\d(?:[\d.,'\u00a0\u202f]|(?<=\d) (?=\d{3}\b))*"
+    r"(?:[eE][+-]?\d+)?\s?(?:%|bn\b|[kKmMB]\b|thousand\b|million\b|billion\b)?"
+)
+_SCALE_NAMES: Final = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
 
 
-def _iso_instant(match: re.Match[str]) -> int | None:
-    year, month, day, hour, minute, second, fraction, zone = match.groups()
-    if zone and zone[0] in "+-" and hour is None:
-        return None
-    try:
-        moment = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC)
-    except ValueError:
-        return None
-    since = nanoseconds(moment) + (int(fraction.ljust(9, "0")) if fraction else 0)
-    if zone and zone[0] in "+-":
-        digits = zone[1:].replace(":", "").ljust(4, "0")
-        offset = (int(digits[:2]) * 60 + int(digits[2:])) * 60 * 10**9
-        since += -offset if zone[0] == "+" else offset
-    return since
-
-
-def nanoseconds(moment: datetime) -> int:
-    """Nanoseconds since 1970; a time without a zone is UTC."""
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return ((since.days * 86_400 + since.seconds) * 10**6 + since.microseconds) * 1000
+def number_readings(text: str) -> Iterator[tuple[Decimal, str]]:
+    """Every (number, way of writing) that a text with one number can mean: `$1,234`, `12 km`, `3,5`, `17 %`, `12k`, `1.234` as 1234."""
+    match = _DECORATED.fullmatch(text)
+    if match is None:
+        return
+    back, digits = match["back"].strip().lower(), _SPACES.sub(" ", match["number"])
+    scale, is_bare = _power(back), not (match["front"].strip() or back)
+    for point, groups in ((".", ", '"), (",", ". '")):
+        plain = plain_digits(digits, point, groups) if point == "." or "," in digits or "." in digits else None
+        if plain is None:
+            continue
+        value = Decimal(plain) * (-1 if match["sign"] in ("-", "\u2212") else 1)
+        if back.startswith("%"):
+            yield value, "with a percent sign"
+            yield value.scaleb(-2), "with a percent sign"
+            continue
+        is_grouped = not set(digits).isdisjoint(groups)
+        way = "with a decimal comma" if point == "," and "," in digits else "with thousands separators" if is_grouped else "in another form"
+        yield value, way if is_bare else "with a unit or currency"
+        if scale:
+            yield value.scaleb(scale), f"in {_SCALE_NAMES[scale]}"

@@ -44,7 +44,8 @@ def exclude_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
 def string_match(prediction: str, *, gold: str | list[str], conj: Literal["and", "or"] = "or", exclude: str | Sequence[str] = ()) -> Score:
     """1 if the answer contains a gold text (each one with `conj: and`) and no excluded one, ignoring case; else 0.
 
-    Official: a substring anywhere. Strict: whole words, with Unicode forms, case and spaces folded on both sides.
+    Official: a substring anywhere. Strict: whole words, with Unicode forms, case and spaces folded on both sides; a gold that the answer
+    denies (`not Paris`) or names as one of several (`Paris or London`) does not count.
 
     Range: 0 or 1. Source: Spider 2.0.
 
@@ -99,7 +100,8 @@ def number_match(
 
     Official: if the only gold is text or has decimals, the answer must contain exactly one number; signs are ignored; `percentage`
     also accepts 100 times the gold. Strict: signed numbers, a whole gold exactly, others up to float noise and rounding to the
-    decimals shown; dates, years next to other numbers and repeats do not disqualify, more different numbers than golds do.
+    decimals shown; dates, years next to other numbers and repeats do not disqualify, more different numbers than golds do; a number that
+    the answer denies (`not 42`) or states as a bound (`at least 42`) is not its answer.
 
     Range: 0 or 1. Source: Spider 2.0.
 

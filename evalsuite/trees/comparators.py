@@ -23,7 +23,8 @@ from fractions import Fraction
 from functools import wraps
 from typing import Any, Literal
 
-from evalsuite.compare.values import DATE_LOCALES, NUMBER_LOCALES, days_of, moment_of, number_in_locale
+from evalsuite.compare.dates import DATE_LOCALES, days_of, moment_of
+from evalsuite.compare.values import NUMBER_LOCALES, number_in_locale
 from evalsuite.core.registry import PART_MODULES
 from evalsuite.trees.field_results import ComparatorResult
 from evalsuite.trees.json_values import TreeLimitError, loosely_same, number_in_text, parse_quantity, same

@@ -121,12 +121,20 @@ def is_doubted(said: Said, found: re.Match[str]) -> str:
     return holds_text(said, found) or ("" if re.search(words, said.answer, re.IGNORECASE) else "no such word")
 
 
+def is_denied_number(said: Said, found: re.Match[str]) -> str:
+    """The number that is denied, or a bound, stands in the answer next to such a word."""
+    words = r"\b(?:not|never|than|least|most|over|under|above|below|up to|exceed\w*|instead|except|more|less|fewer)\b|n't|[<>+\u2264\u2265]"
+    there = found["gold"].lstrip("-").split(".")[0] in re.sub(r"[, ]", "", said.answer)
+    return "" if there and re.search(words, said.answer, re.IGNORECASE) else "no such number or word"
+
+
 NUMBER = r"-?[\d.]+(?:[eE][+-]?\d+)?"
 CHECKS: list[tuple[str, Callable[[Said, re.Match[str]], str]]] = [
     (rf"contains (?:the excluded text )?(?P<text>{QUOTED})", holds_text),
     (r"contains every gold(?: number| text)?", no_more),
     (r"the answer lacks (?:the gold text|all \d+ gold texts|(?P<n>\d+) of \d+ gold texts)", lacks),
     (rf"(?P<doubt>negated|hedged): the answer (?:denies|names alternatives to) (?P<text>{QUOTED})", is_doubted),
+    (rf"negated: the answer denies (?P<gold>{NUMBER}) or states it as a bound", is_denied_number),
     (rf"part of a word: (?P<text>{QUOTED}) occurs only inside (?P<word>{QUOTED})", part_of_a_word),
     (rf"no number within \S+ of gold (?P<gold>{NUMBER}): closest is (?P<nearest>{NUMBER})", no_number_near),
     (r"(?P<n>\d+) numbers in the answer, this gold takes exactly one: .*", too_many),

@@ -514,6 +514,18 @@ def _fault(copy: Copy, row: Row) -> None:
     assert "there was no luck" in shown
 
 
+@carries_out("a word of scale in numbers (`12 million`)")
+def _scale(copy: Copy, row: Row) -> None:
+    copy.add_line(row, '    "lakh": 5,')
+    copy.python(
+        """
+        from evalsuite import score
+        assert score("number_match", "about 12 lakh rupees", gold=1_200_000).strict == 1
+        assert score("number_match", "about 12 lakh rupees", gold=12_000_000).strict == 0
+        """
+    )
+
+
 @carries_out("a limit")
 def _limit(copy: Copy, row: Row) -> None:
     copy.add_line(row, '    "fingers": (10, "fingers of one hand or two"),')

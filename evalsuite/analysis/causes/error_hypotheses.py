@@ -30,7 +30,6 @@ from evalsuite.analysis.causes.values import (
     DAY,
     Pair,
     decimals,
-    decorated_number,
     instant,
     instants,
     is_null,
@@ -39,6 +38,7 @@ from evalsuite.analysis.causes.values import (
     write_instant,
     write_number,
 )
+from evalsuite.compare.values import PLACEHOLDERS, is_null_word, number_readings
 
 MOST_PLACES: Final = 15
 MOST_SIGNIFICANT: Final = 12
@@ -135,7 +135,6 @@ def _halves(ties: Sequence[tuple[Decimal, Decimal]]) -> str:
 
 
 Plant = Callable[[Any, bool], Any]
-_NULL_WORDS: Final = {"", "-", "--", "\u2013", "\u2014", "n/a", "na", "none", "null", "nan", "unknown", "missing", "nil", ".", "?", "false"}
 _TRUE: Final = {"true", "t", "yes", "y", "1", "1.0", "on"}
 _FALSE: Final = {"false", "f", "no", "n", "0", "0.0", "off"}
 
@@ -201,7 +200,8 @@ def null_and_zero(pairs: Sequence[Pair]) -> Fixed | None:
 def null_word(pair: Pair) -> Any:
     if not is_null(pair.gold, native=pair.native) or not isinstance(pair.predicted, str):
         return NO
-    return pair.gold if pair.predicted.strip().lower() in _NULL_WORDS else NO
+    word = pair.predicted.strip().lower()
+    return pair.gold if is_null_word(word) or word in PLACEHOLDERS else NO
 
 
 def value_lost(pair: Pair) -> Any:
@@ -226,7 +226,7 @@ def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
             return None
         # A number in words is often rounded: it matches gold to a ten thousandth.
         near = Decimal("1e-4") * abs(gold)
-        read = next(((v, way) for v, way in decorated_number(pair.predicted) if nearly(v, gold) or abs(v - gold) <= near), None)
+        read = next(((v, way) for v, way in number_readings(pair.predicted) if nearly(v, gold) or abs(v - gold) <= near), None)
         if read is None:
             return None
         values.append(write_number(read[0], pair.gold))
@@ -573,9 +573,9 @@ def leading_zeros(pair: Pair) -> Any:
 
 
 HOUR: Final = DAY // 24
+_EPOCH: Final = datetime(1970, 1, 1)
 # Nanoseconds per second, millisecond, microsecond and nanosecond.
 _CUTS: Final = {"second": 10**9, "minute": 60 * 10**9, "hour": HOUR, "day": DAY, "month": 0, "year": 0}
-_SLASHED_DAY: Final = re.compile(r"(?P<one>\d{1,2})(?P<mark>[/.-])(?P<two>\d{1,2})(?P=mark)(?P<year>\d{4})(?P<rest>.*)", re.ASCII)
 _TICKS: Final = {10**9: "seconds", 10**6: "milliseconds", 10**3: "microseconds", 1: "nanoseconds"}
 
 
@@ -605,34 +605,25 @@ def day_and_month(pairs: Sequence[Pair]) -> Fixed | None:
 
 def exchanged_days(right: Sequence[Pair]) -> str:
     """Return the scope if only dates with a day of at most 12 were exchanged, and the others of the column are right."""
-    fixed = [_day_of(pair.gold, native=pair.native) for pair in right]
+    fixed = [_day_of(pair.gold) for pair in right]
     days = [day for day in fixed if day is not None and day[0] != day[1]]
     return "wherever the day is at most 12" if days and all(max(day) > 12 for day in days) else ""
 
 
 def _is_exchanged(pair: Pair) -> bool:
-    texts = [_SLASHED_DAY.fullmatch(str(value).strip()) for value in (pair.gold, pair.predicted)]
-    if texts[0] is not None and texts[1] is not None:
-        (a, *others), (b, *turned) = (match.group("one", "mark", "two", "year", "rest") for match in texts if match is not None)
-        same = [others[0], *others[2:]] == [turned[0], *turned[2:]]
-        return same and (int(a), int(others[1])) == (int(turned[1]), int(b)) and int(a) != int(b)
-    moments = [instant(value, native=pair.native) for value in (pair.gold, pair.predicted)]
-    if moments[0] is None or moments[1] is None or moments[0] == moments[1]:
-        return False
-    gold, predicted = (write_instant(moment or 0, datetime(1970, 1, 1)) for moment in moments)
-    return bool(gold.day <= 12 and gold.replace(day=gold.month, month=gold.day) == predicted)
+    predicted = {form: _EPOCH + timedelta(microseconds=at // 1000) for at, form in instants(pair.predicted)}
+    for at, form in instants(pair.gold):
+        gold, other = _EPOCH + timedelta(microseconds=at // 1000), predicted.get(form)
+        if other is not None and other != gold and gold.day <= 12 and gold.replace(day=gold.month, month=gold.day) == other:
+            return True
+    return False
 
 
-def _day_of(value: Any, *, native: bool) -> tuple[int, int] | None:
+def _day_of(value: Any) -> tuple[int, int] | None:
     """Return (day, month) of a date in either order; None for anything else."""
-    match = _SLASHED_DAY.fullmatch(str(value).strip())
-    if match is not None:
-        return int(match["one"]), int(match["two"])
-    moment = instant(value, native=native)
-    if moment is None:
-        return None
-    at = write_instant(moment, datetime(1970, 1, 1))
-    return at.day, at.month
+    at = next(instants(value), None)
+    moment = _EPOCH + timedelta(microseconds=at[0] // 1000) if at is not None else None
+    return (moment.day, moment.month) if moment is not None else None
 
 
 def epoch_time(pairs: Sequence[Pair]) -> Fixed | None:

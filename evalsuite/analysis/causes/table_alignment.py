@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from evalsuite.analysis.causes.values import Pair, decorated_number, instants
+from evalsuite.analysis.causes.values import Pair, instants
 from evalsuite.compare.official_cells import ABS_TOL
 from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Terms, equal, key, place, read_columns
 from evalsuite.compare.strict_tables import columns_for, order_for
-from evalsuite.compare.values import Cell
+from evalsuite.compare.values import Cell, number_readings
 from evalsuite.core.types import Fault, Rule, Table
 
 LONGEST_NUMBER: Final = 40
@@ -41,7 +41,7 @@ def _step_of_text(text: str) -> tuple[int, float, str]:
         moment = next(instants(text), None)
         if moment is not None:
             return 1, float(moment[0]), ""
-        number = next(decorated_number(text), None)
+        number = next(number_readings(text), None)
         if number is not None:
             return 0, abs(float(number[0])), ""
     return 2, 0.0, _bare(text)

@@ -5,25 +5,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
 
-from evalsuite.compare.numbers import Number
+from evalsuite.compare.dates import date_readings
+from evalsuite.compare.numbers import Number, exact_of
 from evalsuite.compare.strict_columns import read_native
-from evalsuite.compare.values import Cell, is_written_form, read_cell
+from evalsuite.compare.values import Cell, is_written_form, read_cell, read_number
 
 DAY: Final = 86_400 * 10**9
 _EPOCH: Final = datetime(1970, 1, 1)
-_COMPACT: Final = re.compile(r"(\d{4})(\d{2})(\d{2})")
-_SLASHED: Final = re.compile(r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})(.*)")
-_MONTH: Final = re.compile(r"(?i)(?<![a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)")
-_NAMED_MONTHS: Final = {"Mon D, YYYY": "%b %d, %Y", "D Mon YYYY": "%d %b %Y", "Month D, YYYY": "%B %d, %Y", "D Month YYYY": "%d %B %Y"}
 _ISO_HEAD: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
-_SCALES: Final = {3: "thousands", 6: "millions", 9: "billions"}
-_DECORATED: Final = re.compile(
-    r"\s*(?P<front>[^\d+\-.\u2212'\"]{0,12})(?P<number>[+\-\u2212]?[.,]?\d(?:[\d.,' \u00a0\u202f]*\d)?)(?P<back>[^\d]{0,24})", re.ASCII
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +78,10 @@ def read_gold_number(gold: Any) -> Decimal | None:
     """Return the finite number of a text check's gold: 1,234 as 1234, 17% as 0.17; None for anything else."""
     if isinstance(gold, bool) or not isinstance(gold, int | float | str):
         return None
-    text = str(gold).replace(",", "").strip()
     try:
-        value = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except InvalidOperation:
+        return exact_of(read_number(gold))
+    except (ValueError, ArithmeticError):
         return None
-    return value if value.is_finite() else None
 
 
 def is_null(value: Any, *, native: bool) -> bool:
@@ -136,34 +127,11 @@ def instant(value: Any, *, native: bool) -> int | None:
 
 
 def instants(value: Any) -> Iterator[tuple[int, str]]:
-    """Yield each (instant, form) that a date in another form can mean: compact digits; year, month and day in any usual order."""
+    """Yield each (instant, form) that a date in another form can mean."""
     if isinstance(value, date):
-        yield from _moments(value.isoformat(), "a date", native=False)
-        return
-    text = str(value).strip()
-    yield from _moments(text, "ISO text", native=False)
-    if text.endswith(" UTC"):
-        yield from _moments(text.removesuffix(" UTC"), "UTC", native=False)
-    compact = _COMPACT.fullmatch(text)
-    if compact is not None:
-        yield from _moments("-".join(compact.groups()), "YYYYMMDD", native=False)
-    slashed = _SLASHED.fullmatch(text)
-    if slashed is not None:
-        a, mark, b, c, rest = slashed.groups()
-        for year, month, day, form in ((a, b, c, "YYYY?MM?DD"), (c, a, b, "MM?DD?YYYY"), (c, b, a, "DD?MM?YYYY")):
-            if len(year) == 4:
-                yield from _moments(f"{year}-{month.zfill(2)}-{day.zfill(2)}{rest}", form.replace("?", mark), native=False)
-    for name, form in _NAMED_MONTHS.items() if _MONTH.search(text) else ():
-        try:
-            yield from _moments(datetime.strptime(text, form), name, native=True)
-        except ValueError:
-            continue
-
-
-def _moments(value: Any, form: str, *, native: bool) -> Iterator[tuple[int, str]]:
-    found = instant(value, native=native)
-    if found is not None:
-        yield found, form
+        yield from ((found, "a date") for found, _ in date_readings(value.isoformat()))
+    else:
+        yield from date_readings(str(value))
 
 
 def write_instant(nanoseconds: int, like: Any) -> Any:
@@ -178,36 +146,6 @@ def write_instant(nanoseconds: int, like: Any) -> Any:
         return moment.date().isoformat()
     tail = "Z" if text.endswith("Z") else " UTC" if text.endswith(" UTC") else ""
     return moment.isoformat(sep="T" if "T" in text[:11] else " ") + tail
-
-
-def decorated_number(text: str) -> Iterator[tuple[Decimal, str]]:
-    """Yield each (number, way of writing) that a text with one number in it can mean: `$1,234`, `12 km`, `3,5`, `17 %`, `12k`."""
-    match = _DECORATED.fullmatch(text)
-    if match is None:
-        return
-    digits = match["number"].replace("\u2212", "-")
-    back = match["back"].strip().lower()
-    way = "with a unit or currency"
-    for body, kind in _readings(digits):
-        try:
-            value = Decimal(body)
-        except ArithmeticError:
-            continue
-        if back.startswith("%"):
-            yield value, "with a percent sign"
-            yield value / 100, "with a percent sign"
-        else:
-            yield value, kind if not match["front"].strip() and not back else way
-            scale = {"k": 3, "thousand": 3, "m": 6, "mn": 6, "million": 6, "b": 9, "bn": 9, "billion": 9}.get(back)
-            if scale:
-                yield value.scaleb(scale), f"in {_SCALES[scale]}"
-
-
-def _readings(digits: str) -> Iterator[tuple[str, str]]:
-    spaceless = re.sub(r"[ '\u00a0\u202f]", "", digits)
-    yield spaceless.replace(",", ""), "with thousands separators" if "," in digits or spaceless != digits else "in another form"
-    if "," in spaceless:
-        yield spaceless.replace(".", "").replace(",", "."), "with a decimal comma"
 
 
 def finite(value: Any) -> bool:

@@ -10,17 +10,14 @@ from typing import Any, Final, TypeVar
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, alphanumeric
-from evalsuite.analysis.causes.values import Pair, decorated_number, plain, read_gold_number
+from evalsuite.analysis.causes.values import Pair, plain, read_gold_number
 from evalsuite.analysis.explain.search import Cause, Judge, show
+from evalsuite.compare.values import NUMBER_TEXT, number_readings
 
 MOST_TOKENS: Final = 12
 MOST_WINDOWS: Final = 2000
 LONGEST_ANSWER: Final = 20_000
-_TOKEN: Final = re.compile(
-    r"[+\-\u2212]?[$\u20ac\u00a3\u00a5]?\d(?:[\d.,'\u00a0\u202f]|(?<=\d) (?=\d{3}\b))*"
-    r"(?:[eE][+-]?\d+)?\s?(?:%|bn\b|[kKmMB]\b|thousand\b|million\b|billion\b)?"
-)
-_THOUSANDS_APART: Final = re.compile(r"\d[ '\u00a0\u202f]\d{3}")
+_SPACED: Final = re.compile(r"\d[ '\u00a0\u202f]\d")
 _NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding")
 _TEXT_LAWS: Final = ("spaces", "case", "quotes", "accents", "characters lost", "encoding", "punctuation")
 # Words may be joined by hyphens or underscores instead of spaces.
@@ -81,7 +78,7 @@ def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
 def _by_number(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tries]:
     numbers = [number for number in map(read_gold_number, golds) if number is not None]
     tokens = []
-    for match in islice(_TOKEN.finditer(answer), MOST_TOKENS):
+    for match in islice(NUMBER_TEXT.finditer(answer), MOST_TOKENS):
         # Punctuation next to a number separates it from the next one.
         text, start = match.group().strip(_BESIDE), match.start() + len(match.group()) - len(match.group().lstrip(_BESIDE))
         tokens.append(_Token(start, start + len(text), text))
@@ -195,7 +192,7 @@ def _with_mended(answer: str, mended: Sequence[_Mended]) -> str:
 
 def _grouped(hypothesis: ErrorHypothesis, token: str) -> list[Cause]:
     """Name the second cause of a number whose thousands are also separated: both are undone together."""
-    if hypothesis.name == "number in text" or not _THOUSANDS_APART.search(token):
+    if hypothesis.name == "number in text" or not _SPACED.search(token):
         return []
     return [Cause("number in text", "the numbers are written with spaces between thousands")]
 
@@ -214,7 +211,7 @@ def _fix_number(hypothesis: ErrorHypothesis, gold: Decimal, token: str) -> tuple
 
 def _readings(hypothesis: ErrorHypothesis, token: str) -> list[str]:
     """Return what a hypothesis is tried on: the number as it is written, or each number that it can mean."""
-    return [token] if hypothesis.name == "number in text" else list(dict.fromkeys(plain(value) for value, _ in decorated_number(token)))
+    return [token] if hypothesis.name == "number in text" else list(dict.fromkeys(plain(value) for value, _ in number_readings(token)))
 
 
 def _with_exponent(token: str) -> str | None:

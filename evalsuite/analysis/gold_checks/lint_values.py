@@ -15,12 +15,14 @@ from itertools import combinations, groupby, pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from evalsuite.analysis.causes.values import DAY
 from evalsuite.compare.answer_rules import gold_numbers
+from evalsuite.compare.dates import CALENDAR, date_readings
 from evalsuite.compare.numbers import Number
 from evalsuite.compare.official_cells import ABS_TOL
 from evalsuite.compare.strict_columns import read_native
 from evalsuite.compare.table_parameters import is_bare, needs_quotes
-from evalsuite.compare.values import is_written_form, read_cell
+from evalsuite.compare.values import Percent, is_null_word, is_written_form, number_gold, read_cell
 from evalsuite.core.errors import EvalsuiteError, FaultError, GoldError, describe
 from evalsuite.core.types import Check, Fault, GoldInstance, Suite, Table
 from evalsuite.gold import spec as gold_reader
@@ -318,13 +320,9 @@ def find_short_golds(spot: Spot) -> Iterator[LintFinding]:
         if len(gold.strip()) <= SHORT and gold.strip().isalnum():
             message = f"gold {gold!r} occurs inside many other words, and the official rules search everywhere"
             yield spot.finding("short-gold", message, hint="use number_match, a longer gold, or the strict rules")
-        elif _is_number(gold) and len(gold.strip()) <= LONGEST_NUMBER:
+        elif number_gold(gold) is not None and len(gold.strip()) <= LONGEST_NUMBER:
             message = f"gold {gold!r} is a number searched as text: 1{gold.strip()} contains it too"
             yield spot.finding("number-as-text", message, hint="use number_match")
-
-
-def _is_number(text: str) -> bool:
-    return text.strip().replace(",", "").replace(".", "", 1).lstrip("-").isdigit()
 
 
 def find_golds_in_question(spot: Spot) -> Iterator[LintFinding]:
@@ -470,13 +468,9 @@ def find_missing_percentage(spot: Spot) -> Iterator[LintFinding]:
 
 
 BIG = 10**10
-_NULL_WORDS = frozenset({"NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "NaN", "nan", "<NA>", "NONE", "Null"})
-_ISO_MIDNIGHT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]00:00(:00(\.0+)?)?")
-_OTHER_DATE = re.compile(
-    r"\d{1,2}[/.]\d{1,2}[/.](\d{4}|\d{2})|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
-)
 _LEADING_ZERO = re.compile(r"0\d+")
-_FORMATTED = re.compile(r"[-+]?[$€£]?\s?\d{1,3}(,\d{3})+(\.\d+)?\s?%?|[-+]?\d+(\.\d+)?\s?%|[$€£]\s?\d+(\.\d+)?")
+# The length of YYYY-MM-DD.
+_DATE = 10
 _MOSTLY = 0.8
 
 
@@ -491,6 +485,16 @@ def _texts(table: GoldTable, index: int) -> list[str]:
     return [cell for cell in table.table.columns[index] if cell is not None and cell.strip()]
 
 
+def _is_formatted(text: str) -> bool:
+    """Whether a text is a number with groups, a currency or a percent sign."""
+    return is_written_form(text) or isinstance(read_cell(text, percentage=True), Percent)
+
+
+def _date_forms(cell: str) -> dict[str, int]:
+    """Return each form that the text of a date may have with the time that it then names; empty for any other text."""
+    return {form: at for at, form in date_readings(cell)}
+
+
 def _numbers(cells: list[str]) -> list[Any]:
     return [value for value in map(_read, cells) if isinstance(value, int | Number)]
 
@@ -499,8 +503,8 @@ def find_null_words(table: GoldTable) -> Iterator[LintFinding]:
     """Cells that are text to a person and NULL to a reader: NA for Namibia, None for a name."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
-        null = next((cell for cell in cells if cell.strip() in _NULL_WORDS), None)
-        others = [cell for cell in cells if cell.strip() not in _NULL_WORDS]
+        null = next((cell for cell in cells if is_null_word(cell.strip())), None)
+        others = [cell for cell in cells if not is_null_word(cell.strip())]
         if null is not None and len(_numbers(others)) < len(others):
             message = f"{table.column(index)} is text and contains {null!r}, which is read as empty"
             yield table.finding("literal-null", message, hint="use another word if it is a value, an empty cell if it is none")
@@ -519,8 +523,8 @@ def find_padded_cells(table: GoldTable) -> Iterator[LintFinding]:
 def find_mixed_columns(table: GoldTable) -> Iterator[LintFinding]:
     """Number columns that a few cells turn into text, so that the official rules compare 1.0 and 1 as text."""
     for index in table.needed if table.is_csv else ():
-        cells = [cell for cell in _texts(table, index) if cell.strip() not in _NULL_WORDS]
-        formatted = [cell for cell in cells if _FORMATTED.fullmatch(cell.strip())]
+        cells = [cell for cell in _texts(table, index) if not is_null_word(cell.strip())]
+        formatted = [cell for cell in cells if _is_formatted(cell.strip())]
         if cells and len(formatted) == len(cells):
             message = f"{table.column(index)} contains formatted numbers such as {formatted[0]!r}, which the official rules compare as text"
             yield table.finding("formatted-numbers", message, hint="write plain numbers")
@@ -585,10 +589,13 @@ def find_odd_dates(table: GoldTable) -> Iterator[LintFinding]:
     """Dates in a form that only the same spelling matches."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
-        if cells and all(_OTHER_DATE.fullmatch(cell.strip()) for cell in cells):
-            message = f"{table.column(index)} writes dates as {cells[0]!r}: no rule reads them, they are compared as text"
+        forms = list(map(_date_forms, cells))
+        if cells and all(form and not form.keys() & {"ISO text", "YYYYMMDD"} for form in forms):
+            unclear = next((cell for cell, form in zip(cells, forms, strict=True) if len(set(form.values())) > 1), None)
+            strict = f"; {unclear!r} has two meanings" if unclear is not None else ""
+            message = f"{table.column(index)} writes dates as {cells[0]!r}: the official rules compare them as text{strict}"
             yield table.finding("date-format", message, hint="write YYYY-MM-DD")
-        elif cells and all(_ISO_MIDNIGHT.fullmatch(cell.strip()) for cell in cells):
+        elif cells and all(form.get("ISO text", 1) % DAY == 0 for form in forms) and min(len(cell.strip()) for cell in cells) > _DATE:
             message = f"{table.column(index)} writes days with a time of 00:00: a plain date is another text under the official rules"
             yield table.finding("midnight-times", message, hint="the strict rules compare instants")
 
@@ -597,10 +604,6 @@ def find_odd_dates(table: GoldTable) -> Iterator[LintFinding]:
 FEWEST_ROWS = 4
 # More sort keys are unlikely, and trying all of them takes too long on wide tables.
 MOST_KEYS = 4
-_CALENDAR = (
-    ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
-    ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
-)
 
 
 def find_order_ties(table: GoldTable) -> Iterator[LintFinding]:
@@ -630,7 +633,7 @@ def _ranks(table: GoldTable, index: int) -> list[int] | None:
     read = read_cell if table.is_csv else read_native
     cells = [read(cell) for cell in table.table.columns[index]]
     keys = [_key(cell) for cell in cells]
-    for names in _CALENDAR:
+    for names in CALENDAR:
         if all(key[0] == 2 and str(key[1][1])[:3].lower() in names for key in keys):
             return [names.index(str(key[1][1])[:3].lower()) for key in keys]
     try:
@@ -763,7 +766,6 @@ def find_flat_columns(spot: Spot) -> Iterator[LintFinding]:
 
 _NULLABLE = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BOOLEAN)")
 _NESTED = re.compile(r"(.*\[\d*\]|LIST.*|STRUCT.*|MAP.*|UNION.*)", re.DOTALL)
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 
 
 def find_odd_types(table: GoldTable) -> Iterator[LintFinding]:
@@ -779,7 +781,7 @@ def find_odd_types(table: GoldTable) -> Iterator[LintFinding]:
             yield table.finding("typed-null", message, hint="the strict rules compare NULL with NULL")
         elif type_ == "VARCHAR":
             texts = [cell for cell in cells if cell is not None]
-            if texts and all(_ISO.fullmatch(text) for text in texts):
+            if texts and all("ISO text" in _date_forms(text) for text in texts):
                 message = f"{table.column(index)} stores dates as VARCHAR: a table with DATE differs under both rules"
                 yield table.finding("date-as-text", message, hint="make it DATE or TIMESTAMP")
 

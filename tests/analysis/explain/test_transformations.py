@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES, OTHER_CAUSES, TABLE_CAUSES, general_sentence, hypothesis, plant_column
-from evalsuite.analysis.causes.values import Pair, decorated_number
+from evalsuite.analysis.causes.values import Pair
+from evalsuite.compare.values import number_readings
 
 CELLS = ["12.5", "007", "Porto Santo", "Zürich", "2024-03-05", "2024-03-05 10:30:15", "true", "", "40", "-3.25", "Edo 1615\u20131868"]
 PLANTED = [entry for entry in ERROR_HYPOTHESES if entry.plant is not None]
@@ -51,7 +52,7 @@ def test_digits_are_no_punctuation() -> None:
 )
 def test_numbers_in_text(text: str, value: str) -> None:
     """The usual decorations of a number are read."""
-    assert Decimal(value) in [found for found, _ in decorated_number(text)]
+    assert Decimal(value) in [found for found, _ in number_readings(text)]
 
 
 def test_one_factor_needs_three_values() -> None:

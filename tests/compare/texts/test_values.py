@@ -5,15 +5,24 @@ The corpus (tests/data/values) was written for this test, right and wrong texts 
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
+from itertools import combinations, product
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from evalsuite.compare import row_multisets
 from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
 from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.strict_columns import equal
+from evalsuite.compare.string_columns import pack
 from evalsuite.compare.values import Percent, find_numbers, read_cell
+from evalsuite.core.types import Table
 from tests.conftest import ROOT
+from tests.models import strict_table
+from tests.properties import examples
 
 CORPUS = ROOT / "tests" / "data" / "values"
 FEWEST = {"numbers": 1_500, "cells": 200, "texts": 200}
@@ -68,3 +77,49 @@ def test_a_text_with_two_readings_has_two_candidates(text: str, candidates: list
     (value,) = find_numbers(text)
     assert [float(getattr(one, "exact", one)) for one in value.candidates] == candidates
     assert value.certain == (text not in ("42 million", "1,234", "1.234"))
+
+
+def _amounts(digits: str, marks: str, around: str) -> str:
+    whole, _, part = digits.partition(".")
+    sign, whole = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
+    first = len(whole) % 3 or 3
+    grouped = whole if marks[0] == "0" else marks[0].join([whole[:first], *(whole[at : at + 3] for at in range(first, len(whole), 3))])
+    return around.format(sign + (f"{grouped}{marks[1]}{part}" if part else grouped))
+
+
+DIGITS = ["0", "5", "12", "1234", "45678", "-1234", "1234567", "20230105", "0.5", "12.3456", "1234.5", "-1234567.891", "7.250"]
+AROUND = ["{}", "{}", "${}", "€{}", "{} €", "USD {}", "{} EUR", "US${}", "({})", "(${})", "${}k", "{}M", "€{}M", "{}%", "–{}"]
+AMOUNTS = st.builds(
+    _amounts, st.sampled_from(DIGITS), st.sampled_from(["0.", "0,", ",.", ".,", " .", " ,", "'.", "\u202f,"]), st.sampled_from(AROUND)
+)
+DAYS = ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%B %d, %Y", "%d %b %Y", "%d-%b-%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y%m%d"]
+CLOCKS = ["", "", "", " %H:%M", " %H:%M:%S", "T%H:%M:%S", " %I:%M %p", " %H:%M:%S UTC"]
+MOMENTS = st.builds(
+    lambda moment, day, clock: moment.strftime(day + clock),
+    st.sampled_from([datetime(year, month, day, 13, 0, 15) for year in (1999, 2023) for month in (1, 5, 12) for day in (1, 5, 12, 13)]),
+    st.sampled_from(DAYS),
+    st.sampled_from(CLOCKS),
+)
+WORDS = st.sampled_from(
+    ["", *["NULL", "\\N", "#NA", "none", "true", "007", "A-17", "V8", "3/4", "12:30", "Paris", "May", "Q1 2023", "2023-01"]]
+)
+
+
+@examples(500)
+@given(st.lists(AMOUNTS | MOMENTS | WORDS, min_size=8, max_size=8))
+def test_cells_are_those_of_the_model(texts: list[str]) -> None:
+    """Two cells are equal exactly where the plain model of the tests says so."""
+    for gold, text in product(texts, texts):
+        assert _cells_equal(gold, text) == strict_table.cells_equal(gold, text), (gold, text)
+
+
+@examples(300)
+@given(st.lists(AMOUNTS | MOMENTS | WORDS, min_size=1, max_size=8))
+def test_plain_words_are_only_texts(texts: list[str]) -> None:
+    """Two different texts of columns that are compared as text are never equal cells."""
+    plain = [
+        text
+        for text in texts
+        if row_multisets.plain_columns(next(iter(pack(Table(header=("a",), columns=((text,),), n_rows=1)).blocks())), [0])
+    ]
+    assert [(a, b) for a, b in combinations(plain, 2) if a != b and _cells_equal(a, b)] == []

@@ -1,0 +1,49 @@
+"""Numbers and NULL words are read by `compare/values.py`, dates by `compare/dates.py`, and by no other file."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+READERS = {"groups of thousands": {"compare/values.py"}, "months": {"compare/dates.py"}, "null words": {"compare/values.py"}}
+# The references' own expressions.
+OFFICIAL = {"groups of thousands": {"compare/answer_rules.py"}}
+SIGNS = {
+    "groups of thousands": re.compile(r"[,. '\]](?:\\d|\[0-9\])\{3\}|\bthousand\\b"),
+    "months": re.compile(r"\bjan(?:uary)?\b.*\bfeb(?:ruary)?\b|%d[ /.-]%[bB]|%[bB] %d", re.DOTALL | re.IGNORECASE),
+}
+NULL_WORDS = {"null", "none", "nan", "na", "n/a", "#na", "#n/a"}
+FEWEST_WORDS = 3
+
+
+def _docstrings(tree: ast.AST) -> set[ast.AST]:
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str | bytes):
+            yield one.value if isinstance(one.value, str) else one.value.decode("latin-1")
+
+
+def readers(file: Path) -> set[str]:
+    """What a file contains a reader of."""
+    tree, found = ast.parse(file.read_text(encoding="utf-8")), set()
+    docstrings = _docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node not in docstrings:
+            found |= {name for name, sign in SIGNS.items() if any(sign.search(text) for text in _texts(node))}
+        elif isinstance(node, ast.Set | ast.Tuple | ast.List) and len(NULL_WORDS & set(map(str.lower, _texts(node)))) >= FEWEST_WORDS:
+            found.add("null words")
+    return found
+
+
+def test_values_have_one_reader() -> None:
+    """Each kind of value is read in one file, and under the official rules in one more."""
+    found: dict[str, set[str]] = {}
+    for file in (ROOT / "evalsuite").rglob("*.py"):
+        for name in readers(file):
+            found.setdefault(name, set()).add(file.relative_to(ROOT / "evalsuite").as_posix())
+    assert found == {name: files | OFFICIAL.get(name, set()) for name, files in READERS.items()}
