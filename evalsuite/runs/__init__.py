@@ -14,7 +14,6 @@ WORKER_MODULES = (
     "evalsuite.readers.load_answer",
     "evalsuite.runs.run_files",
     "evalsuite.sandbox.payloads",
-    "evalsuite.sandbox.serialization",
     "evalsuite.runs.task_execution",
     "evalsuite.runs.answer_workers",
 )

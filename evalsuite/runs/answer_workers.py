@@ -3,22 +3,22 @@
 - The *reader* opens the submission's files and has no gold: it gets read requests from the parent and sends what it read to the judge.
 - The *judge* opens gold, receives what the reader read, and sends the result to the parent.
 
-Both get many answers at once, in the same order; the reader works ahead until the socket is full. If either dies, only the answer without
-a result is lost. A big CSV file is sent in blocks while it is split, so that the reader never stores all of it. For a database table its
+Both get many answers at once, in the same order, as calls of `read_answers` and `judge_answers`; the reader works ahead until the socket
+is full. The first reader of a run has also read the submission's metadata (`stream_submission`). If either dies, only the answer without a
+result is lost. A big CSV file is sent in blocks while it is split, so that the reader never stores all of it. For a database table its
 digest is sent, and its rows on request: the judge sends only which table, and "done", so nothing about gold reaches the reader.
 """
 
 import contextlib
 import json
 import os
-import pickle
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.string_columns import BLOCK, OddError, UnreadTable, packed_table
 from evalsuite.compare.table_hashes import Digest, DigestedTable, bound, digested_tables
@@ -27,9 +27,12 @@ from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
 from evalsuite.core.types import Answer, Fault, Result, Table, Task
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import FromRoot, Inode
-from evalsuite.sandbox.framing import COPY, FULL, LONGEST_ORDER, OFFICIAL, ClosedError, receive, send
+from evalsuite.sandbox.messages import COPY, FULL, LONGEST_REQUEST, OFFICIAL, ClosedError, receive, send, unpack_tasks
 from evalsuite.sandbox.payloads import decode_payloads, encode_payloads, unread_tables
-from evalsuite.sandbox.worker_main import Memory
+from evalsuite.sandbox.worker_main import PROCESS, FullError, Memory
+
+if TYPE_CHECKING:
+    from evalsuite.runs.instance_checks import ReadRequest
 
 _DONE = b"done"
 # Followed by the index of a database table among those sent as digests.
@@ -130,21 +133,44 @@ def done(reader: socket.socket) -> None:
 
 # The paths of an answer are at most `answer_bytes` long in all.
 _MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
+# The files of gold, which no answer may be. The parent sends them once to each worker that opens answers.
+_gold_inodes: frozenset[Inode] = frozenset()
 
 
-def serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Mapping[str, Any]) -> None:
+class LostError(BaseException):
+    """An error of this worker that costs the current answer: the worker ends, because the other one of its pair would wait for it."""
+
+
+def set_gold_inodes(inodes: frozenset[Inode]) -> None:
+    """Store the files of gold for `read_answers` and `score_answers`."""
+    global _gold_inodes
+    _gold_inodes = inodes
+
+
+@contextlib.contextmanager
+def _ending_worker() -> Iterator[None]:
+    try:
+        yield
+    except (ClosedError, ConnectionError):
+        raise
+    except Exception as error:  # recorded by the parent as WORKER_DIED of the current answer
+        raise LostError from error
+
+
+def read_answers(requests: "Sequence[ReadRequest]") -> Iterator[None]:
+    """Read answers for the judge of this pair; one item to the parent says that the next answer is read."""
+    most, memory, judge = int(PROCESS.limits["message_bytes"]), Memory(PROCESS.limits), PROCESS.peer
     assert judge is not None
-    most, memory = int(setup["limits"]["message_bytes"]), Memory(setup["limits"])
-    while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
-        for request in pickle.loads(frame):
+    with _ending_worker():
+        for request in requests:
             # In its own call, so that nothing of an answer stays in memory while the next is read.
-            _read_one(request, parent, judge, setup["gold_inodes"], most)
+            yield from _read_one(request, judge, most)
             if memory.is_short():
                 send(judge, FULL)
-                return
+                raise FullError
 
 
-def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_inodes: frozenset[Inode], most: int) -> None:
+def _read_one(request: "ReadRequest", judge: socket.socket, most: int) -> Iterator[None]:
     from evalsuite.runs.instance_checks import files_of
     from evalsuite.runs.task_execution import read_prediction
     from evalsuite.sandbox.temp_dirs import descriptor_path
@@ -152,17 +178,17 @@ def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_in
     copies: list[int] = []
     if "database" in request.wanted:
         # The judge selects tables of gold and sends nothing else about it.
-        request = replace(request, table_names=tuple(json.loads(_received(judge, LONGEST_ORDER))))
+        request = replace(request, table_names=tuple(json.loads(_received(judge, LONGEST_REQUEST))))
     if request.private == COPY:
-        _, copies, _, _ = socket.recv_fds(parent, len(COPY), 1)
+        _, copies, _, _ = socket.recv_fds(PROCESS.parent, len(COPY), 1)
         request = replace(request, private=str(descriptor_path(copies[0])))
-    files = files_of(request, gold_inodes)
+    files = files_of(request, _gold_inodes)
     payloads = read_prediction(request, files).payloads
     payload = encode_payloads(payloads)
     if len(payload) > most:
         fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
         payload = encode_payloads(dict.fromkeys(request.wanted, fault))
-    parent.sendall(b"r")
+    yield None
     send(judge, payload)
     if len(payload) <= most:
         serve_streams(payloads, judge, most)
@@ -172,20 +198,31 @@ def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_in
         os.close(copy)
 
 
-def serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapping[str, Any]) -> None:
+def judge_answers(order: str, packed: bytes) -> Iterator[bytes]:
+    """Yield the line of each task's result, on what the reader of this pair sends, or on the text of the answer."""
     from evalsuite.runs.instance_checks import opens_files
-    from evalsuite.sandbox.serialization import unpack_tasks
+    from evalsuite.runs.run_files import whole_line
 
-    OFFICIAL_CALLBACK.set(lambda _: send(parent, OFFICIAL))
-    most, memory = int(setup["limits"]["message_bytes"]), Memory(setup["limits"])
-    while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
-        order, packed = pickle.loads(frame)
+    OFFICIAL_CALLBACK.set(lambda _: send(PROCESS.parent, OFFICIAL))
+    most, memory = int(PROCESS.limits["message_bytes"]), Memory(PROCESS.limits)
+    with _ending_worker():
         for task in unpack_tasks(packed):
-            if (result := _judge_answer(order, task, reader, most)) is not None:
-                send(parent, _line(result))
-            if result is None or memory.is_short(of_files=opens_files(task)):
-                send(parent, FULL)
-                return
+            if (result := _judge_answer(order, task, PROCESS.peer, most)) is None:
+                raise FullError
+            yield whole_line(result).encode()
+            if memory.is_short(of_files=opens_files(task)):
+                raise FullError
+
+
+def score_answers(order: str, packed: bytes) -> Iterator[bytes]:
+    """Yield the line of each task's result, with both stages in this process."""
+    from evalsuite.runs.run_files import whole_line
+    from evalsuite.runs.task_execution import score_task
+
+    OFFICIAL_CALLBACK.set(lambda _: send(PROCESS.parent, OFFICIAL))
+    with _ending_worker():
+        for task in unpack_tasks(packed):
+            yield whole_line(score_task(task, _gold_inodes, order)).encode()
 
 
 def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: int) -> Result | None:
@@ -225,23 +262,6 @@ def _digests(task: Task, reader: socket.socket) -> dict[str, str]:
     digests = json.loads(_received(reader, _MOST_DIGESTS))
     named = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
     return {path: str(digests[path])[:_LONGEST_DIGEST] for path in named if path in digests}
-
-
-def serve_fused(parent: socket.socket, _: socket.socket | None, setup: Mapping[str, Any]) -> None:
-    from evalsuite.runs.task_execution import score_task
-    from evalsuite.sandbox.serialization import unpack_tasks
-
-    OFFICIAL_CALLBACK.set(lambda _: send(parent, OFFICIAL))
-    while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
-        order, packed = pickle.loads(frame)
-        for task in unpack_tasks(packed):
-            send(parent, _line(score_task(task, setup["gold_inodes"], order)))
-
-
-def _line(result: Result) -> bytes:
-    from evalsuite.runs.run_files import whole_line
-
-    return whole_line(result).encode()
 
 
 def _json(value: Any) -> bytes:

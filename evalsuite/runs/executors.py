@@ -16,7 +16,7 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from operator import itemgetter
@@ -31,10 +31,12 @@ from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
 from evalsuite.readers.paths import Inode
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.instance_checks import opens_files, out_of_budget, skip_unscorable, unjudged
+from evalsuite.runs.run_files import result_of, whole_line
 from evalsuite.runs.run_options import signature
 from evalsuite.runs.worker_pool import Pool, open_pair
 from evalsuite.sandbox.fork_server import ForkServer
-from evalsuite.sandbox.serialization import pack_results, pack_tasks, unpack_results, unpack_tasks
+from evalsuite.sandbox.messages import pack_tasks, unpack_tasks
+from evalsuite.sandbox.rpc_client import IdleWorker
 from evalsuite.sandbox.time_limits import Budget, killed_fault, size_of
 from evalsuite.scorers import SCORERS
 
@@ -66,13 +68,13 @@ class Shared:
 
 
 def score_chunk(payload: bytes) -> bytes:
-    """Return the packed results of a packed chunk, in order of completion. Raises `EvalsuiteError` if this worker cannot score it."""
+    """Return the lines of a packed chunk's results, in order of completion. Raises `EvalsuiteError` if this worker cannot score it."""
     shared, packed = pickle.loads(payload)
     with _ONE_AT_A_TIME:
         inodes, links = _prepared(shared)
     pool = Pool(jobs=1, isolation=shared.isolation, gold_inodes=inodes, links=links, fork_server=_fork_server_of(shared.submission_folder))
     with without_collection():
-        return pack_results(list(pool.results(unpack_tasks(packed))))
+        return "\n".join(map(whole_line, pool.results(unpack_tasks(packed)))).encode()
 
 
 def _fork_server_of(submission_folder: Path) -> ForkServer:
@@ -331,7 +333,7 @@ def _results(chunk: Sequence[Task], outcome: bytes | Fault) -> list[Result]:
     if isinstance(outcome, Fault):
         return [unjudged(task, outcome) for task in chunk]
     with without_collection():
-        return unpack_results(outcome)
+        return [result_of(line) for line in outcome.splitlines()]
 
 
 # name -> (module:function of a Work, one-line summary); a new executor is one file and one line here.
@@ -347,7 +349,8 @@ class Work:
     """What an executor gets from a run. `scheduler` is the address of a dask scheduler, None to start workers here.
 
     `gold` comes with its hash, which every machine must confirm. `fork_server` forks the workers of this machine, `judges` those of them
-    that compare, if gold was read ahead; `budget` is what the run may take.
+    that compare, if gold was read ahead; `budget` is what the run may take; `links` are the targets of links in gold, if known;
+    `idle_readers` are workers that have read the submission's metadata and can become readers of pairs.
     """
 
     jobs: int
@@ -358,6 +361,8 @@ class Work:
     fork_server: ForkServer | None = None
     judges: ForkServer | None = None
     budget: Budget | None = None
+    links: Sequence[Path] | None = None
+    idle_readers: list[IdleWorker] = field(default_factory=list)
 
 
 class Executor(Protocol):
@@ -399,7 +404,7 @@ def check_executor(name: str, scheduler: str | None) -> None:
 
 def local(work: Work) -> Pool:
     """Return the pool of this machine."""
-    open_one = partial(open_pair, judges=work.judges)
+    open_one = partial(open_pair, judges=work.judges, idle_readers=work.idle_readers)
     return Pool(
         jobs=work.jobs,
         isolation=work.isolation,
@@ -407,6 +412,7 @@ def local(work: Work) -> Pool:
         fork_server=work.fork_server,
         budget=work.budget,
         open_one=open_one,
+        links=work.links,
     )
 
 

@@ -17,7 +17,7 @@ from evalsuite.gold.errata import Errata, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import check_ids
 from evalsuite.gold.suite_yaml import judge_line, with_judge
-from evalsuite.readers.gold_files import GoldFiles, read_gold_files
+from evalsuite.readers.gold_files import GoldFiles, gold_links, read_gold_files
 from evalsuite.readers.limits import Limits, moved_limits, resolve_limits
 from evalsuite.readers.paths import Inode
 from evalsuite.runs.batch_scoring import is_batch
@@ -29,6 +29,7 @@ from evalsuite.runs.run_options import RunOptions, signature
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import ForkServer
 from evalsuite.sandbox.machine_limits import check_limits, jobs_that_fit
+from evalsuite.sandbox.rpc_client import IdleWorker
 from evalsuite.sandbox.time_limits import Budget, answer_seconds, size_of
 from evalsuite.scorers import SCORERS
 
@@ -176,11 +177,26 @@ class Planned:
     rules: Rule
     signature: str
     drift: Sequence[str]
+    links: Sequence[Path]
+    idle_readers: list[IdleWorker]
 
 
 @contextmanager
 def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_server: ForkServer | None) -> Iterator[Planned]:
-    """Yield the plan; what computed its gold is closed after the block."""
+    """Yield the plan; what computed its gold is closed after the block, and the worker that read the metadata if no pair took it over."""
+    idle_readers: list[IdleWorker] = []
+    try:
+        with _planned(result_dir, gold_dir, options, fork_server, idle_readers) as planned:
+            yield planned
+    finally:
+        for reader in idle_readers:
+            reader.close()
+
+
+@contextmanager
+def _planned(
+    result_dir: Path, gold_dir: Path, options: RunOptions, fork_server: ForkServer | None, idle_readers: list[IdleWorker]
+) -> Iterator[Planned]:
     gold = with_judge(read_gold(gold_dir, layout=options.layout, questions=options.questions), options.judge)
     # Without cached metadata, a fork server imports while this process continues.
     ahead = fork_server if options.executor == "local" and options.cache is None and options.resume is None else None
@@ -190,8 +206,17 @@ def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_serv
     limits = resolve_limits(gold.suite.limits, options.limits)
     check_limits(limits)
     budget = Budget(limits)
+    links = gold_links(gold.folder) if options.isolation != "none" else []
     submission = read_submission_in_worker(
-        result_dir, gold, limits, mode=options.mode, isolation=options.isolation, fork_server=fork_server, modules=early
+        result_dir,
+        gold,
+        limits,
+        mode=options.mode,
+        isolation=options.isolation,
+        fork_server=fork_server,
+        modules=early,
+        hidden=links,
+        idle_readers=idle_readers if fork_server is not None and options.executor == "local" and options.isolation != "none" else None,
     )
     chosen = options.rules or gold.suite.rules
     selection: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
@@ -199,6 +224,8 @@ def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_serv
     jobs = _jobs(options, wanted, limits)
     if ahead is not None:
         ahead.load(modules_of([task for task in wanted if skip_unscorable(task) is None and not is_batch(task)]))
+    while idle_readers and not any(map(opens_files, wanted)):
+        idle_readers.pop().close()
     files = read_gold_files(gold.folder, gold.spec_file)
     gold = replace(gold, hash=files.hash)
     allowed: dict[str, Any] = {"programs": options.allow_programs, "invalid_as": options.invalid_as}
@@ -223,6 +250,8 @@ def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_serv
             rules=rules_of(gold, chosen),
             signature=signature_of(gold, chosen=chosen, limits=limits, living=living.hash, **allowed),
             drift=drifts(living, options.runs_folder, gold.hash),
+            links=links,
+            idle_readers=idle_readers,
         )
 
 

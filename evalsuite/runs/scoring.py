@@ -367,6 +367,8 @@ def _opened(planned: Planned, fork_server: ForkServer | None, judges: ForkServer
         fork_server=fork_server,
         judges=judges,
         budget=planned.budget,
+        links=planned.links,
+        idle_readers=planned.idle_readers,
     )
     pool = open_executor(options.executor, work)
     cache = None

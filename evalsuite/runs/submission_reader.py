@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -22,7 +23,7 @@ from evalsuite.runs.history import CONTEXTS, LONGEST, RunEntry, submission_folde
 from evalsuite.runs.run_files import Row
 from evalsuite.runs.run_folder import RUN
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
-from evalsuite.sandbox.rpc_client import RpcClient
+from evalsuite.sandbox.rpc_client import IdleWorker, RpcClient
 
 _STREAM, _STREAM_CONTEXTS = "evalsuite.runs.answer_workers:stream_submission", f"{__name__}:stream_contexts"
 _COLUMN = list[float | None]
@@ -41,11 +42,13 @@ def read_submission_in_worker(
     isolation: str = "process",
     fork_server: ForkServer | None = None,
     modules: Collection[str] = (),
+    idle_readers: list[IdleWorker] | None = None,
 ) -> Submission:
     """Return the submission in `folder`, as `read_submission` does for the ids of `gold`.
 
     `fork_server` forks the worker (None: one of its own) and meanwhile imports `modules`. `layout`, `ids` (None: every answer is kept) and
-    `hidden` (paths that the worker may not read) count only without gold, which has its own.
+    `hidden` (paths that the worker may not read; targets of links in gold, if gold is given) count for the worker. It stays in
+    `idle_readers`, if given, and can then read the answers.
 
     Raises:
         SubmissionError: As `read_submission`; also if the worker dies or takes too long.
@@ -55,8 +58,8 @@ def read_submission_in_worker(
     wanted = ids if gold is None else [instance.instance_id for instance in gold.instances]
     own = {name: name for name in wanted} if wanted is not None else None
     known = frozenset(own) if own is not None else None
-    layout, hidden = (gold.layout, [gold.folder]) if gold is not None else (layout, hidden)
-    _check_apart(folder, hidden, partial(read_submission, folder, limits, layout=layout, mode=mode, ids=known))
+    layout, apart = (gold.layout, [gold.folder]) if gold is not None else (layout, hidden)
+    _check_apart(folder, apart, partial(read_submission, folder, limits, layout=layout, mode=mode, ids=known))
     if isolation == "none":
         if fork_server is not None:
             fork_server.load(modules)
@@ -64,18 +67,32 @@ def read_submission_in_worker(
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
     n_bytes = _metadata_bytes(place, int(limits["metadata_bytes"]))
     names = None if known is None else sorted(known)
+    ends = socket.socketpair() if idle_readers is not None else ()
     try:
-        with RpcClient(readable=[place], hidden=hidden, hostile=place, limits=limits, fork_server=fork_server, modules=modules) as calls:
+        with RpcClient(
+            readable=[place],
+            hidden=dict.fromkeys([*apart, *hidden]),
+            hostile=place,
+            limits=limits,
+            fork_server=fork_server,
+            modules=modules,
+            peer=ends[0] if ends else None,
+        ) as calls:
             for message in calls.stream(_STREAM, str(place), dict(limits), layout, mode, names, n_bytes=n_bytes):
                 if isinstance(message, dict):
                     rest = {**message, "notes": tuple(message["notes"]), "unknown": tuple(map(tuple, message["unknown"]))}
                 else:
                     of = [row[0] if own is None else own.get(row[0]) for row in message]
                     answers.update((name, _answer(name, row)) for name, row in zip(of, message, strict=True) if name is not None)
+            if ends and idle_readers is not None:
+                idle_readers.append(calls.release(ends[1].dup()))
     except FaultError as error:
         raise _unreadable(folder, error) from None
     except SubmissionError as error:
         raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
+    finally:
+        for end in ends:
+            end.close()
     return _as_gold_has_it(Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest), gold)
 
 

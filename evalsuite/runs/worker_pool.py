@@ -14,7 +14,6 @@ ProcessPoolExecutor and loky lose every unfinished task at one death.
 """
 
 import contextlib
-import json
 import math
 import os
 import pickle
@@ -29,10 +28,9 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from evalsuite.core.errors import EvalsuiteError, FaultError, side_of, timeout_error
-from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_links
 from evalsuite.readers.paths import Inode
@@ -53,9 +51,25 @@ from evalsuite.runs.instance_checks import (
 )
 from evalsuite.runs.run_files import reported_result
 from evalsuite.sandbox.fork_server import ForkServer, Worker, import_path, signals_blocked, start_error, worker_environment
-from evalsuite.sandbox.framing import COPY, FULL, LONGEST_ORDER, LONGEST_RESULT, OFFICIAL, ClosedError, Frames, receive, send
-from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
-from evalsuite.sandbox.serialization import pack_tasks
+from evalsuite.sandbox.linux_layers import was_killed
+from evalsuite.sandbox.messages import (
+    COPY,
+    DATA,
+    END,
+    FULL,
+    LONGEST_REQUEST,
+    LONGEST_RESULT,
+    OFFICIAL,
+    ClosedError,
+    Frames,
+    item_of,
+    pack_call,
+    pack_tasks,
+    receive,
+    reply,
+    send,
+)
+from evalsuite.sandbox.rpc_client import IdleWorker, readable_paths
 from evalsuite.sandbox.time_limits import Alarm, Budget, Clock, Verdict, answer_seconds, delayed_fault, killed_fault, size_of
 from evalsuite.sandbox.worker_sandbox import can_fork, expected_features
 from evalsuite.scorers import SCORERS, worker_setup
@@ -64,8 +78,11 @@ _STARTUP_SECONDS = 60
 # Seconds that a worker may block the parent by not reading its orders.
 _ORDER_SECONDS = 5.0
 _PIECE = 1 << 18
-# The function of each role of a worker.
-_SERVE = {role: f"evalsuite.runs.answer_workers:serve_{role}" for role in ("reader", "judge", "fused")}
+# The functions that workers call.
+_WORKERS = "evalsuite.runs.answer_workers"
+_READ, _JUDGE, _SCORE, _SET_INODES = (
+    f"{_WORKERS}:{name}" for name in ("read_answers", "judge_answers", "score_answers", "set_gold_inodes")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,19 +100,9 @@ class Setup:
     opens_files: bool = True
 
     def to_bytes(self, role: str) -> bytes:
-        """Return the set-up frame of a worker, pickled by the trusted side.
-
-        Only the worker that opens the submission's files gets gold's inodes.
-        """
-        sandboxed = self.isolation != "none"
-        inodes = self.gold_inodes if role in ("reader", "fused") else frozenset()
-        shared = {
-            "sandboxed": sandboxed,
-            "limits": dict(self.limits),
-            "readable": dict(self.readable),
-            "gold_inodes": inodes,
-            "serve": _SERVE,
-        }
+        """Return the set-up frame of a worker, pickled by the trusted side."""
+        readable, sandboxed = list(self.readable.get(role, ())), self.isolation != "none"
+        shared = {"sandboxed": sandboxed, "limits": dict(self.limits), "readable": readable}
         return pickle.dumps({**shared, **({} if role == "reader" else worker_setup())})
 
 
@@ -116,13 +123,12 @@ def set_up(
     """
     readable: dict[str, list[str]] = {}
     if isolation != "none":
-        submission, libraries = submission_folder.resolve(), library_paths()
+        submission = submission_folder.resolve()
         gold = [gold_folder.resolve(), *(gold_links(gold_folder) if links is None else links)]
-        sides = {"reader": ([str(submission)], gold), "judge": (list(map(str, gold)), [submission])}
-        for role, (own, others) in sides.items():
-            hidden = list(map(str, others))
-            own += [str(path.resolve()) for path in (made or {}).get(role, ())]
-            readable[role] = [kept for path in (*libraries, *own) for kept in parts_without(path, hidden)]
+        sides = {"reader": ([submission], gold), "judge": (gold, [submission])}
+        for role, (own, hidden) in sides.items():
+            own = [*own, *(path.resolve() for path in (made or {}).get(role, ()))]
+            readable[role] = readable_paths(map(str, own), map(str, hidden))
     return Setup(isolation=isolation, limits=limits, readable=readable, gold_inodes=gold_inodes, opens_files=opens_files)
 
 
@@ -145,6 +151,7 @@ class WorkerPair:
     is_gone: bool = False
     n_official: int = 0
     _frames: Frames = field(default_factory=lambda: Frames(most=LONGEST_RESULT))
+    _progress: Frames = field(default_factory=lambda: Frames(most=LONGEST_RESULT))
     _n_reading: int = 0
     _is_deaf: bool = False
 
@@ -174,15 +181,13 @@ class WorkerPair:
             if not worker.ready:
                 worker.control.settimeout(_STARTUP_SECONDS)
                 try:
-                    frame = receive(worker.control, most=LONGEST_RESULT)
-                except (ClosedError, OSError):
-                    frame = None
-                if frame is None:
-                    raise start_error()
+                    frame = receive(worker.control, most=LONGEST_RESULT) or b""
+                    _, self.features = item_of(frame)
+                except (ClosedError, OSError, ValueError):
+                    raise start_error() from None
                 # From here on reads do not wait for a worker.
                 worker.control.setblocking(False)
                 worker.ready = True
-                self.features = json.loads(frame)["features"]
 
     def take(self, tasks: Sequence[Task], order: str) -> None:
         """Send tasks to both stages. A worker that cannot receive them ended earlier, for another reason than these tasks."""
@@ -192,9 +197,9 @@ class WorkerPair:
         requests = [read_request(task) for task in tasks if opens_files(task)]
         with_files = [replace(one, private=COPY) if one.instance_id in self.private else one for one in requests]
         try:
-            self.order(self.judge, (order, pack_tasks(tasks)))
+            self.order(self.judge, pack_call(_JUDGE if "judge" in self.workers else _SCORE, order, pack_tasks(tasks)))
             if (reader := self.workers.get("reader")) is not None and with_files:
-                self.order(reader, with_files)
+                self.order(reader, pack_call(_READ, with_files))
                 for copy, _ in self.private.values():
                     socket.send_fds(reader.control, [COPY.encode()], [copy.fileno()])
         except OSError:
@@ -202,10 +207,10 @@ class WorkerPair:
         # The clock starts only now: time that this process waits while sending is not the tasks'.
         self.clock = Clock(lambda: [worker.pid for worker in self.workers.values()])
 
-    def order(self, worker: Worker, message: Any) -> None:
-        """Send a pickled order to one worker of this pair."""
+    def order(self, worker: Worker, message: bytes) -> None:
+        """Send a request to one worker of this pair."""
         worker.control.settimeout(_ORDER_SECONDS)
-        send(worker.control, pickle.dumps(message))
+        send(worker.control, message)
         worker.control.setblocking(False)
 
     def receive_results(self) -> list[Result]:
@@ -226,9 +231,9 @@ class WorkerPair:
             elif frame == OFFICIAL:
                 self.n_official += 1
                 self.is_gone |= not self.tasks or self.n_official > len(self.tasks[0].instance.checks)
-            elif (result := self._result(frame)) is not None:
+            elif frame[:1] == DATA and (result := self._result(frame[1:])) is not None:
                 results.append(result)
-            else:
+            elif frame != END:
                 self.is_gone = True
                 break
         return results
@@ -256,8 +261,8 @@ class WorkerPair:
     def stage(self) -> str:
         """The stage of the first task as far as its reader reports: `read` or `compared`."""
         if (reader := self.workers.get("reader")) is not None:
-            with contextlib.suppress(OSError):
-                self._n_reading += len(reader.control.recv(_PIECE))
+            with contextlib.suppress(OSError, ValueError):
+                self._n_reading += sum(frame != END for frame in self._progress.add(reader.control.recv(_PIECE)))
         return "read" if self.tasks and opens_files(self.tasks[0]) and self._n_reading <= 0 else "compared"
 
     def was_killed(self) -> bool:
@@ -285,21 +290,36 @@ class WorkerPair:
             worker.kill()
 
 
-def open_pair(setup: Setup, fork_server: ForkServer, judges: ForkServer | None = None) -> WorkerPair:
-    """Start a worker pair; call `await_ready` before the first task. `judges` forks the judge if gold was read ahead."""
+def open_pair(
+    setup: Setup, fork_server: ForkServer, judges: ForkServer | None = None, idle_readers: list[IdleWorker] | None = None
+) -> WorkerPair:
+    """Start a worker pair; call `await_ready` before the first task.
+
+    `judges` forks the judge if gold was read ahead. A reader of `idle_readers` that may read what this pair's reads becomes its reader.
+    """
     pair, judging = WorkerPair(workers={}), judges if judges is not None and judges.alive else fork_server
     try:
         if setup.isolation == "none":
-            pair.workers["fused"] = fork_server.fork("fused")
+            pair.workers["fused"] = fork_server.fork()
         elif setup.opens_files:
-            left, right = socket.socketpair()
-            with left, right:
-                pair.workers["reader"] = fork_server.fork("reader", left)
-                pair.workers["judge"] = judging.fork("judge", right)
+            idle = idle_readers.pop() if idle_readers else None
+            if idle is not None and list(idle.readable) == list(setup.readable["reader"]) and idle.worker.alive:
+                pair.workers["reader"], idle.worker.ready, right = idle.worker, True, idle.peer
+            else:
+                if idle is not None:
+                    idle.close()
+                left, right = socket.socketpair()
+                with left:
+                    pair.workers["reader"] = fork_server.fork(left)
+            with right:
+                pair.workers["judge"] = judging.fork(right)
         else:
-            pair.workers["judge"] = judging.fork("judge")
+            pair.workers["judge"] = judging.fork()
         for role, worker in pair.workers.items():
-            send(worker.control, setup.to_bytes(role))
+            if not worker.ready:
+                send(worker.control, setup.to_bytes(role))
+            if role != "judge":
+                send(worker.control, pack_call(_SET_INODES, setup.gold_inodes))
     except OSError:
         pair.kill()
         raise start_error() from None
@@ -693,13 +713,12 @@ class _SubprocessWorker:
             self.kill()
 
         alarm = Alarm(Clock(lambda: [self._process.pid], with_caller=True), seconds, stop)
-        n_official = -1
-        frame: bytes | None = OFFICIAL
+        n_official, result = 0, None
         try:
-            send(self._stream, pickle.dumps((order, task)))
-            while frame == OFFICIAL:
-                n_official, frame = n_official + 1, receive(self._stream, most=LONGEST_RESULT)
-            result = reported_result(frame, task.instance.instance_id) if frame is not None else None
+            send(self._stream, pack_call(_SCORE, order, pack_tasks([task])))
+            while (frame := receive(self._stream, most=LONGEST_RESULT)) not in (None, END):
+                n_official += frame == OFFICIAL
+                result = reported_result(frame[1:], task.instance.instance_id) if frame and frame[:1] == DATA else result
         except (ClosedError, OSError, ValueError):
             result = None
         alarm.cancel()
@@ -784,19 +803,17 @@ def _setup(limits: Mapping[str, int | float], gold_inodes: frozenset[Inode]) -> 
 
 
 def serve() -> None:
-    """Score what the parent sends until it closes the pipe. The frames come from the trusted side."""
-    from evalsuite.runs.run_files import whole_line
-    from evalsuite.runs.task_execution import score_task
+    """Serve calls until the parent closes the pipe. The requests come from the trusted side."""
+    from evalsuite.runs.answer_workers import set_gold_inodes
+    from evalsuite.sandbox import worker_main
     from evalsuite.sandbox.machine_limits import limit_by_job
 
     stream = _Pipes(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
-    OFFICIAL_CALLBACK.set(lambda _: send(stream, OFFICIAL))
     # What a scorer prints is no frame.
     os.dup2(2, 1)
-    setup = pickle.loads(receive(stream, most=LONGEST_ORDER) or b"")
+    setup = pickle.loads(receive(stream, most=LONGEST_REQUEST) or b"")
     SCORERS.register_all(setup["plugins"], setup["metrics"])
+    set_gold_inodes(setup["gold_inodes"])
     limit_by_job(int(setup["limits"]["memory_mib"]) << 20)
-    send(stream, b"ready")
-    while (frame := receive(stream, most=LONGEST_ORDER)) is not None:
-        order, task = pickle.loads(frame)
-        send(stream, whole_line(score_task(task, setup["gold_inodes"], order)).encode())
+    send(stream, reply([]))
+    worker_main.serve(stream, setup["limits"])

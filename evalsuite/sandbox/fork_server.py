@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.core.errors import EvalsuiteError
-from evalsuite.sandbox.framing import ANSWER, CALL, FORK, LOAD, ORDER, REAP
 from evalsuite.sandbox.linux_layers import PACKAGE
+from evalsuite.sandbox.messages import ANSWER, CALL, FORK, LOAD, ORDER, REAP
 from evalsuite.sandbox.temp_dirs import remove_stale_temp_dirs
 from evalsuite.sandbox.worker_sandbox import can_fork
 
@@ -116,21 +116,21 @@ class ForkServer:
         """Import modules in the fork server, so that workers share them. A module that cannot be imported is skipped."""
         names = " ".join(modules).encode()
         with contextlib.suppress(OSError), self._lock, signals_blocked():
-            self._control.sendall(ORDER.pack(LOAD, len(names), b"") + names)
+            self._control.sendall(ORDER.pack(LOAD, len(names)) + names)
 
     def call(self, function: str, *arguments: Any) -> None:
         """Call `function` (`module:name`) in the fork server. Workers forked later share the memory that it filled."""
         order = pickle.dumps((function, arguments))
         with contextlib.suppress(OSError), self._lock, signals_blocked():
-            self._control.sendall(ORDER.pack(CALL, len(order), b"") + order)
+            self._control.sendall(ORDER.pack(CALL, len(order)) + order)
 
-    def fork(self, role: str, data: socket.socket | None = None) -> Worker:
+    def fork(self, data: socket.socket | None = None) -> Worker:
         """Fork a worker in its own session, with cwd `/` and no descriptors but its sockets. Raises `EvalsuiteError`."""
         ours, theirs = socket.socketpair()
         with theirs:
             passed = [theirs.fileno(), *([data.fileno()] if data is not None else [])]
             self._has_forked = True
-            pid = self._order(ORDER.pack(FORK, 0, role.encode()), passed)
+            pid = self._order(ORDER.pack(FORK, 0), passed)
         if pid < 0:
             ours.close()
             raise start_error()
@@ -138,7 +138,7 @@ class ForkServer:
 
     def reap(self, pid: int) -> int:
         """Wait for a killed worker and return its status; -SIGKILL if the fork server is gone, since its workers die with it."""
-        return self._order(ORDER.pack(REAP, pid, b""), default=-signal.SIGKILL)
+        return self._order(ORDER.pack(REAP, pid), default=-signal.SIGKILL)
 
     def close(self) -> None:
         """End the fork server and all its workers; none is left when this returns."""

@@ -1,28 +1,27 @@
-"""Client side of the worker protocol: call functions in a sandboxed worker within a time limit.
+"""Call functions in a sandboxed worker, one at a time, each within a time limit.
 
-`RpcClient` is for code outside a run that reads an untrusted file (validate, check): the worker reads the given paths and writes nothing; a
-call that kills it or takes too long costs only that call. `WorkerSession` exchanges messages with one worker of queries.
+The worker reads the given paths and writes nothing; a call that kills it or takes too long costs only that call. It is for code outside the
+pairs of `worker_pool`: metadata of a submission, single files (validate, check), statements.
 """
 
-import json
 import pickle
 import select
 import signal
 import socket
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError, timeout_error
+from evalsuite.core.errors import FaultError, timeout_error
 from evalsuite.core.import_ref import ImportRef
-from evalsuite.core.types import Fault
 from evalsuite.sandbox.fork_server import ForkServer, Worker, signals_blocked, start_error
-from evalsuite.sandbox.framing import COPY, END, LONGEST_RESULT, SAID, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
 from evalsuite.sandbox.machine_limits import check_limits
+from evalsuite.sandbox.messages import COPY, END, LONGEST_RESULT, ClosedError, item_of, pack_call, receive, send
 from evalsuite.sandbox.time_limits import Clock, Verdict, answer_seconds, killed_fault
-from evalsuite.sandbox.worker_main import ITEM
 from evalsuite.sandbox.worker_sandbox import can_fork
 
 
@@ -32,6 +31,19 @@ class KilledError(FaultError):
     def __init__(self, what: str) -> None:
         fault = killed_fault(f"the worker that {what}")
         super().__init__(fault.code, fault.detail, side="setup")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Words for what a worker does: what takes too long, what it did when it was killed, what happened when it died."""
+
+    late: str
+    killed: str
+    died: str
+
+
+READING = Work("reading the file", "read the file", "while the file was being read")
+RUNNING = Work("the statement", "ran the statement", "while it ran the statement")
 
 
 class TimedStream:
@@ -73,8 +85,27 @@ class TimedStream:
                 raise TimeoutError
 
 
+@dataclass(frozen=True, slots=True)
+class IdleWorker:
+    """A worker that waits for calls of another client; `peer` is the other end of the socket that it keeps, `readable` what it may read."""
+
+    worker: Worker
+    peer: socket.socket
+    readable: Sequence[str]
+
+    def close(self) -> None:
+        """End the worker."""
+        self.worker.kill()
+        self.peer.close()
+
+
 _STARTUP_SECONDS = 60.0
-_SERVE = {"calls": "evalsuite.sandbox.worker_main:serve_calls"}
+
+
+def readable_paths(readable: Iterable[str], hidden: Iterable[str]) -> list[str]:
+    """Return the paths that a worker may read: libraries and `readable`, without what is below `hidden` paths."""
+    hidden = list(hidden)
+    return [kept for path in (*library_paths(), *readable) for kept in parts_without(path, hidden)]
 
 
 class RpcClient:
@@ -88,78 +119,108 @@ class RpcClient:
         fork_server: Server to fork from; without one, a server is started and closed here.
         modules: Modules that the fork server imports for later workers while this worker reads.
         setup: Entries added to the worker's set-up message, such as the plugins that a called function needs.
+        work: What the worker does, for messages.
+        sandboxed: Whether the worker enters a sandbox.
+        peer: Socket that the worker keeps, to another worker.
+
+    Attributes:
+        had: The seconds that the worker and this thread had during the last call.
     """
 
     def __init__(
         self,
         *,
-        readable: Iterable[Path],
+        readable: Iterable[Path | str],
         hostile: Path,
         limits: Mapping[str, int | float],
         hidden: Iterable[Path] = (),
         fork_server: ForkServer | None = None,
         modules: Collection[str] = (),
         setup: Mapping[str, Any] | None = None,
+        work: Work = READING,
+        sandboxed: bool = True,
+        peer: socket.socket | None = None,
     ) -> None:
-        hidden_paths = [str(path.resolve()) for path in hidden]
-        paths = [*library_paths(), *(str(path.resolve()) for path in readable)]
-        self._readable = [kept for path in paths for kept in parts_without(path, hidden_paths)]
+        self.readable = readable_paths((str(Path(path).resolve()) for path in readable), (str(path.resolve()) for path in hidden))
         self._hostile, self._limits = hostile.resolve(), limits
         self._worker: Worker | None = None
         self._fork_server, self._owns_fork_server = fork_server, fork_server is None
-        self._modules, self._setup = modules, setup or {}
+        self._modules, self._setup, self._work, self._sandboxed, self._peer = modules, setup or {}, work, sandboxed, peer
+        self._lock, self._is_closed = threading.Lock(), False
+        self.had = 0.0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._end()
+        self.close()
+
+    def close(self) -> None:
+        """End the worker, also from another thread; its call raises, and later ones too."""
+        with self._lock:
+            self._is_closed = True
+        self.end()
         if self._fork_server is not None and self._owns_fork_server:
             self._fork_server.close()
             self._fork_server = None
 
-    def call(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0) -> Any:
+    def end(self) -> None:
+        """End the worker; the next call starts another one."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.kill()
+
+    def release(self, peer: socket.socket) -> IdleWorker:
+        """Return the worker of the last call, which the caller ends from now on."""
+        worker, self._worker = self._worker, None
+        assert worker is not None
+        return IdleWorker(worker, peer, self.readable)
+
+    def call(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0, seconds: float = 0.0) -> Any:
         """Return what `function` (`module:name`) returns, as JSON. With a `copy`, its argument `private` is the path of that open file.
 
-        The call has the seconds of one instance, and more for each of the `n_bytes` that it reads.
+        The call has the seconds of one instance, and more for each of the `n_bytes` that it reads, or `seconds`.
 
         Raises:
             FaultError: What the function raised; LIMIT if memory ran out; TIMEOUT and WORKER_DIED.
             EvalsuiteError: What the function raised; the worker cannot be started.
         """
-        for value in self.stream(function, *arguments, copy=copy, n_bytes=n_bytes):
-            return value
-        return None
+        values = list(self.stream(function, *arguments, copy=copy, n_bytes=n_bytes, seconds=seconds))
+        return values[0] if values else None
 
-    def stream(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0) -> Iterator[Any]:
+    def stream(
+        self,
+        function: str,
+        *arguments: Any,
+        copy: IO[bytes] | None = None,
+        n_bytes: int = 0,
+        seconds: float = 0.0,
+        n_tries: int = 2,
+    ) -> Iterator[Any]:
         """Yield each value of the iterator that `function` returns, or its one value, within the seconds of one `call`.
 
-        Raises as `call` does. The caller must consume all values. A system without fork calls the function in this process.
+        Raises as `call` does. The caller must consume all values. A worker that the operating system kills before the first value is
+        replaced, for at most `n_tries` in all. A system without fork calls the function in this process.
         """
         if not can_fork():
             returned = ImportRef(function).load()(*arguments)
             yield from returned if isinstance(returned, Iterator) else [returned]
             return
-        seconds, n_given = answer_seconds(self._limits, n_bytes), 0
-        for is_last in (False, True):
+        seconds, n_yielded = seconds or answer_seconds(self._limits, n_bytes), 0
+        for n_left in reversed(range(n_tries)):
             try:
-                for kind, value in self._request(pickle.dumps((function, arguments, copy is not None)), copy, seconds):
-                    if kind in (ITEM, "value"):
-                        n_given += 1
-                        yield value
-                break
+                for value in self._request(pack_call(function, *arguments, n_copies=int(copy is not None)), copy, seconds):
+                    n_yielded += 1
+                    yield value
+                return
             except KilledError:
                 # Values that were yielded cannot be taken back.
-                if is_last or n_given:
+                if not n_left or n_yielded:
                     raise
-        if kind == "fault" and value[0] in FAULTS:
-            raise FaultError(value[0], str(value[1]), where=str(value[2]), side="setup" if value[3:] == ["setup"] else None)
-        if kind == "error":
-            error = next((known for known in (SubmissionError, UsageError) if known.__name__ == value[2]), EvalsuiteError)
-            raise error(str(value[0]), hint=str(value[1]))
 
     def _request(self, order: bytes, copy: IO[bytes] | None, seconds: float) -> Iterator[Any]:
-        """Send a request and yield the replies as (kind, value), to the end."""
+        """Send a request and yield the items of its replies, to the end. Raises what the function raised."""
         worker = self._worker or self._start()
         stream = TimedStream(worker, seconds)
         try:
@@ -167,129 +228,58 @@ class RpcClient:
             if copy is not None:
                 worker.control.setblocking(True)
                 socket.send_fds(worker.control, [COPY.encode()], [copy.fileno()])
-            kind = ITEM
-            while kind == ITEM:
-                kind, value = _receive(stream)
-                yield kind, value
-        except (ClosedError, OSError, ValueError) as error:
+            kind, item = _next(stream)
+            while kind != END:
+                yield item
+                kind, item = _next(stream)
+        except GeneratorExit:
+            # What the worker still sends would answer the next request.
+            self.end()
+            raise
+        except (ClosedError, OSError, ValueError, RecursionError) as error:
             if stream.over:
-                self._end()
-                raise timeout_error(stream.over, "reading the file", stream.seconds) from None
-            is_killed = not isinstance(error, ValueError) and was_killed(worker.kill())
-            self._end()
-            if is_killed:
-                raise KilledError("read the file") from None
-            raise FaultError("WORKER_DIED", "the worker died while the file was being read") from None
+                self.end()
+                raise timeout_error(stream.over, self._work.late, stream.seconds) from None
+            status = worker.kill()
+            self.end()
+            if self._work is RUNNING and status == -signal.SIGABRT:
+                # An engine that runs out of memory at a critical point aborts its process.
+                raise FaultError("LIMIT", "the statement needs more memory than the limit memory_mib") from None
+            if isinstance(error, ClosedError | OSError) and was_killed(status):
+                raise KilledError(self._work.killed) from None
+            raise FaultError("WORKER_DIED", f"the worker died {self._work.died}") from None
+        finally:
+            self.had = stream.had
 
     def _start(self) -> Worker:
-        check_limits(self._limits)
-        setup = {"sandboxed": True, "limits": dict(self._limits), "readable": {"calls": self._readable}, "serve": _SERVE}
-        setup |= self._setup
+        if self._work is READING:
+            check_limits(self._limits)
+        self.end()
+        setup = {"sandboxed": self._sandboxed, "limits": dict(self._limits), "readable": self.readable, **self._setup}
         # A worker that the operating system kills while it starts is replaced once.
         for is_last in (False, True):
-            with signals_blocked():
+            with signals_blocked(), self._lock:
+                if self._is_closed:
+                    raise FaultError("TIMEOUT", "the run was interrupted")
                 self._fork_server = self._fork_server or ForkServer(self._hostile)
-                self._worker = worker = self._fork_server.fork("calls")
+                self._worker = worker = self._fork_server.fork(self._peer)
             if self._modules:
                 self._fork_server.load(self._modules)
             stream = TimedStream(worker, _STARTUP_SECONDS)
             try:
                 send(worker.control, pickle.dumps(setup))
-                if _receive(stream):
-                    return worker
+                _next(stream)
+                return worker
             except (ClosedError, OSError, ValueError):
-                pass
-            self._end()
+                self.end()
             if is_last or stream.over:
                 break
         raise start_error()
 
-    def _end(self) -> None:
-        if self._worker is not None:
-            self._worker.kill()
-            self._worker = None
 
-
-def _receive(stream: TimedStream) -> Any:
-    """Receive the next message. Raises `ClosedError`, OSError, ValueError."""
+def _next(stream: TimedStream) -> tuple[bytes, Any]:
+    """Receive the next reply. Raises `ClosedError`, OSError, ValueError, and what the function raised."""
     frame = receive(stream, most=LONGEST_RESULT)
     if frame is None:
         raise ClosedError
-    return json.loads(frame)
-
-
-class ReportedError(Exception):
-    """A fault that a worker reports while it stays usable."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.code)
-        self.fault = fault
-
-
-class WorkerSession:
-    """Exchange messages with a worker within some seconds.
-
-    Raises TIMEOUT, WORKER_DIED, or LIMIT if memory ran out; `KilledError` if the operating system killed the worker.
-    """
-
-    def __init__(self, worker: Worker, seconds: float) -> None:
-        self._worker, self._stream = worker, TimedStream(worker, seconds)
-
-    @property
-    def had(self) -> float:
-        """The seconds that the worker and this thread had."""
-        return self._stream.had
-
-    def order(self, *order: Any) -> None:
-        """Send an order."""
-        self.send_frame(pickle.dumps(order))
-
-    def send_frame(self, word: bytes) -> None:
-        """Send a frame."""
-        try:
-            send(self._stream, word)
-        except OSError as error:
-            raise self._fault(error) from None
-
-    def receive(self) -> bytes:
-        """Return the next frame."""
-        try:
-            frame = receive(self._stream, most=LONGEST_RESULT)
-        except (ClosedError, OSError, ValueError) as error:
-            raise self._fault(error) from None
-        if frame is None:
-            raise self._fault(ClosedError())
-        return frame
-
-    def receive_message(self) -> tuple[str, Any]:
-        """Return (kind, value) of the next message. Raises `ReportedError` if it is a fault."""
-        from evalsuite.sandbox.payloads import decode_payloads
-
-        try:
-            ((kind, value),) = decode_payloads(self.receive()).items()
-        except ValueError as error:
-            raise self._fault(error) from None
-        if isinstance(value, Fault):
-            raise ReportedError(value)
-        return kind, value
-
-    def next_value(self) -> Any:
-        """Return the value of the next message, "" at the end."""
-        kind, value = self.receive_message()
-        return value if kind == SAID else ""
-
-    def skip_to_end(self) -> None:
-        """Read messages up to the end."""
-        while self.receive_message()[0] != END:
-            pass
-
-    def _fault(self, error: Exception) -> FaultError:
-        if isinstance(error, TimeoutError):
-            return timeout_error(self._stream.over, "the statement", self._stream.seconds)
-        status = self._worker.kill()
-        if status == -signal.SIGABRT:
-            # An engine that runs out of memory at a critical point aborts its process.
-            return FaultError("LIMIT", "the statement needs more memory than the limit memory_mib")
-        if not isinstance(error, ValueError) and was_killed(status):
-            return KilledError("ran the statement")
-        return FaultError("WORKER_DIED", "the worker died while it ran the statement")
+    return item_of(frame)

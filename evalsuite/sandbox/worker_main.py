@@ -2,12 +2,12 @@
 
 import contextlib
 import gc
-import json
 import os
 import pickle
 import signal
 import socket
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,23 @@ from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import failure
 from evalsuite.core.runtime import collect_rarely
-from evalsuite.sandbox.framing import ANSWER, CALL, COPY, FORK, LOAD, LONGEST_ORDER, LONGEST_RESULT, ORDER, ClosedError, receive, send
 from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
+from evalsuite.sandbox.messages import (
+    ANSWER,
+    CALL,
+    COPY,
+    END,
+    FORK,
+    FULL,
+    LOAD,
+    LONGEST_REQUEST,
+    ORDER,
+    ClosedError,
+    error_reply,
+    receive,
+    reply,
+    send,
+)
 from evalsuite.sandbox.temp_dirs import descriptor_path
 from evalsuite.sandbox.worker_sandbox import enter_sandbox, reduce_address_space
 
@@ -42,12 +57,12 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
     _import(modules)
     parent, own = socket.socket(fileno=control), os.getpid()
     while order := _order(parent):
-        what, number, role, passed = order
+        what, number, passed = order
         if what == LOAD:
             _import(parent.recv(number, socket.MSG_WAITALL).decode().split())
         elif what == CALL:
             function, arguments = pickle.loads(parent.recv(number, socket.MSG_WAITALL))
-            _function(function)(*arguments)
+            ImportRef(function).load()(*arguments)
         elif what == FORK:
             read_end, write_end = os.pipe()
             pid = os.fork()
@@ -56,7 +71,7 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
                 os.close(read_end)
                 os.write(write_end, ANSWER.pack(number_outside()))
                 os.close(write_end)
-                _run_worker(role, passed, fork_server=own)
+                _run_worker(passed, fork_server=own)
             for descriptor in (write_end, *passed):
                 os.close(descriptor)
             answer = os.read(read_end, ANSWER.size) or ANSWER.pack(-1)
@@ -76,15 +91,14 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
     os._exit(0)
 
 
-def _order(parent: socket.socket) -> tuple[bytes, int, str, list[int]] | None:
-    """Return (command, number, role, descriptors) of the parent's next order; None if the parent is gone."""
+def _order(parent: socket.socket) -> tuple[bytes, int, list[int]] | None:
+    """Return (command, number, descriptors) of the parent's next order; None if the parent is gone."""
     head, passed, _, _ = socket.recv_fds(parent, ORDER.size, 2)
     if not head:
         return None
     while len(head) < ORDER.size and (more := parent.recv(ORDER.size - len(head))):
         head += more
-    what, number, role = ORDER.unpack(head)
-    return what, number, role.rstrip(b"\0").decode(), passed
+    return *ORDER.unpack(head), passed
 
 
 def _import(modules: Sequence[str]) -> None:
@@ -95,7 +109,7 @@ def _import(modules: Sequence[str]) -> None:
     gc.freeze()
 
 
-def _run_worker(role: str, passed: Sequence[int], *, fork_server: int) -> None:
+def _run_worker(passed: Sequence[int], *, fork_server: int) -> None:
     """Run as a worker. Does not return."""
     os.setsid()
     gc.enable()
@@ -105,7 +119,7 @@ def _run_worker(role: str, passed: Sequence[int], *, fork_server: int) -> None:
     sockets = [socket.socket(fileno=one) for one in passed]
     try:
         if os.getppid() == fork_server:
-            main(role, *sockets)
+            main(*sockets)
     except (ClosedError, BrokenPipeError, ConnectionResetError):
         pass
     except BaseException:  # the parent records its death as WORKER_DIED; it must not return into the fork server's code
@@ -113,18 +127,63 @@ def _run_worker(role: str, passed: Sequence[int], *, fork_server: int) -> None:
     os._exit(0)
 
 
-def main(role: str, parent: socket.socket, other: socket.socket | None = None) -> None:
-    """Serve until the parent closes its socket.
+@dataclass(slots=True)
+class Process:
+    """What the functions that a worker calls may use: the stream to the parent, the socket to the other worker of its pair, the limits."""
 
-    The first frame is the pickled set-up, sent by the trusted parent. `limits`; `readable`, the paths for each role; `serve`, the function
-    for each role (`module:name`, called with both sockets and the set-up); `prepare`, a function to call before the sandbox is entered.
+    parent: Any = None
+    peer: socket.socket | None = None
+    limits: Mapping[str, int | float] = field(default_factory=dict)
+
+
+PROCESS = Process()
+
+
+class FullError(BaseException):
+    """This worker keeps so much memory that it ends; another one takes the remaining answers."""
+
+
+def main(parent: socket.socket, peer: socket.socket | None = None) -> None:
+    """Serve calls until the parent closes its socket.
+
+    The first frame is the pickled set-up, sent by the trusted parent: `limits`; `readable`, the paths that this worker may read;
+    `sandboxed`; `prepare`, a function to call before the sandbox is entered.
     """
-    setup = pickle.loads(receive(parent, most=LONGEST_ORDER) or b"")
+    setup = pickle.loads(receive(parent, most=LONGEST_REQUEST) or b"")
     if prepare := setup.get("prepare"):
-        _function(prepare)(setup)
-    features = enter_sandbox(setup["readable"][role], setup["limits"]) if setup["sandboxed"] else []
-    send(parent, json.dumps({"features": features}).encode())
-    _function(setup["serve"][role])(parent, other, setup)
+        ImportRef(prepare).load()(setup)
+    features = enter_sandbox(setup["readable"], setup["limits"]) if setup["sandboxed"] else []
+    PROCESS.peer = peer
+    send(parent, reply(features))
+    serve(parent, setup["limits"])
+
+
+def serve(parent: Any, limits: Mapping[str, int | float]) -> None:
+    """Call the functions that the parent requests and reply with their items, until it closes the stream."""
+    PROCESS.parent, PROCESS.limits = parent, limits
+    while (frame := receive(parent, most=LONGEST_REQUEST)) is not None:
+        function, arguments, n_copies = pickle.loads(frame)
+        copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if n_copies else ()
+        private = {"private": descriptor_path(copies[0])} if copies else {}
+        end = END
+        try:
+            returned = ImportRef(function).load()(*arguments, **private)
+            for item in returned if isinstance(returned, Iterator) else [] if returned is None else [returned]:
+                send(parent, reply(item))
+        except FullError:
+            send(parent, FULL)
+            return
+        except (FaultError, EvalsuiteError) as error:
+            end = error_reply(error)
+        except (MemoryError, RecursionError):
+            end = error_reply(FaultError("LIMIT", "the file does not fit into memory_mib or nests too deep"))
+        except (ClosedError, ConnectionError):
+            raise
+        except Exception as error:  # a fault of the tool, recorded as such: no file ends a command
+            end = error_reply(failure(function, error))
+        for copy in copies:
+            os.close(copy)
+        send(parent, end)
 
 
 class Memory:
@@ -148,37 +207,3 @@ class Memory:
                 return int(read_end.read(_LONGEST_STATM).split()[0]) * resource.getpagesize() > self._most
         except OSError:
             return False
-
-
-def _function(function: str) -> Any:
-    return ImportRef(function).load()
-
-
-# Tags of a call that yields many values: one value, or the end.
-ITEM, END = "item", "end"
-
-
-def serve_calls(parent: socket.socket, *_: object) -> None:
-    """Serve calls until the parent closes the socket."""
-    while (frame := receive(parent, most=LONGEST_RESULT)) is not None:
-        function, arguments, copied = pickle.loads(frame)
-        copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if copied else ()
-        private = {"private": descriptor_path(copies[0])} if copies else {}
-        try:
-            reply = ["value", _function(function)(*arguments, **private)]
-            if isinstance(reply[1], Iterator):
-                for item in reply[1]:
-                    send(parent, json.dumps([ITEM, item], default=str).encode())
-                reply = [END, None]
-        except FaultError as error:
-            reply = ["fault", [error.fault.code, error.fault.detail, error.fault.where, error.fault.side]]
-        except EvalsuiteError as error:
-            reply = ["error", [error.message, error.hint, type(error).__name__]]
-        except (MemoryError, RecursionError):
-            reply = ["fault", ["LIMIT", "the file does not fit into memory_mib or nests too deep", "", ""]]
-        except Exception as error:  # a fault of the tool, recorded as such: no file ends a command
-            fault = failure(function, error).fault
-            reply = ["fault", [fault.code, fault.detail, "", ""]]
-        for copy in copies:
-            os.close(copy)
-        send(parent, json.dumps(reply, default=str).encode())

@@ -11,27 +11,24 @@ import contextlib
 import hashlib
 import json
 import logging
-import pickle
 import shutil
-import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, error_sentence, machine_fault, reason_of, timeout_error
+from evalsuite.core.plugin_calls import failure
 from evalsuite.core.types import Fault, Table
-from evalsuite.sandbox.fork_server import ForkServer, Worker, signals_blocked, start_error
-from evalsuite.sandbox.framing import END, SAID, receive, send
-from evalsuite.sandbox.linux_layers import library_paths, parts_without
-from evalsuite.sandbox.payloads import encode_payloads
-from evalsuite.sandbox.rpc_client import KilledError, ReportedError, WorkerSession
+from evalsuite.sandbox.fork_server import ForkServer, signals_blocked
+from evalsuite.sandbox.messages import ClosedError, reply, send
+from evalsuite.sandbox.rpc_client import RUNNING, KilledError, RpcClient
 from evalsuite.sandbox.time_limits import Alarm, Clock, Verdict
+from evalsuite.sandbox.worker_main import PROCESS
 from evalsuite.sandbox.worker_sandbox import can_fork
 from evalsuite.sql import ENGINES, is_embedded, open_session
 from evalsuite.sql.frozen_clock import reads_time
@@ -242,65 +239,68 @@ def _clock(session: Session, seconds: float) -> Iterator[threading.Event]:
         raise timeout_error(how[0], "the statement", seconds)
 
 
-STATEMENT, FINGERPRINT, TIME_RATIO = "statement", "fingerprint", "time ratio"
-# Messages of the worker: the statement, fingerprint or ratio; for a result its header, parts of its text with the number of rows that begin
-# in each, the columns that show days; the end with a fault or an empty text.
-HEADER, PART, DAYS = "header", "part", "days"
-GO, SKIP = b"go", b"skip"
 _PART_BYTES = 4 << 20
-_LONGEST_ORDER = 1 << 20
+# Bytes in front of a part of a result's text: the number of rows that begin in it.
+_COUNT_BYTES = 8
 
 
-def serve(parent: socket.socket, *_: object) -> None:
-    """Execute orders until the parent closes the socket."""
-    while (frame := receive(parent, most=_LONGEST_ORDER)) is not None:
-        order, connection, limits, text = pickle.loads(frame)
-        end: Any = ""
-        try:
-            if order == FINGERPRINT:
-                with contextlib.closing(open_session(connection, limits)) as session:
-                    _send(parent, SAID, session.fingerprint() or "")
-            elif order == TIME_RATIO:
-                query, gold, evaluator = text
-                _send(parent, SAID, repr(time_ratio(query, gold, connection.database, EVALUATORS[evaluator], limits)))
-            else:
-                _run(parent, connection, limits, text)
-        except FaultError as error:
-            end = error.fault
-        except EvalsuiteError as error:
-            end = Fault(code="NEEDS_CONNECTION", detail=error.message)
-        except (MemoryError, RecursionError):
-            end = Fault(code="LIMIT", detail="the statement needs more memory than the limit memory_mib")
-        _send(parent, END, end)
+@contextlib.contextmanager
+def _statement_faults() -> Iterator[None]:
+    """Turn what else a statement can end in into its fault."""
+    try:
+        yield
+    except FaultError:
+        raise
+    except EvalsuiteError as error:
+        raise FaultError("NEEDS_CONNECTION", error.message) from None
+    except (MemoryError, RecursionError):
+        raise FaultError("LIMIT", "the statement needs more memory than the limit memory_mib") from None
+    except (ClosedError, ConnectionError):
+        raise
+    except Exception as error:
+        failure("the statement", error)
+        raise FaultError("WORKER_DIED", f"the worker died {RUNNING.died}") from None
 
 
-def _run(parent: socket.socket, connection: Connection, limits: QueryLimits, text: str) -> None:
-    statement = only_statement(text, ENGINES[connection.engine].dialect, most_bytes=limits.sql_bytes)
-    _send(parent, SAID, statement)
-    if receive(parent, most=_LONGEST_ORDER) == GO:
-        with contextlib.closing(open_session(connection, limits)) as session:
-            written = run_into_sink(session, statement, limits, partial(_opened, parent), as_text=ENGINES[connection.engine].writes_text)
-            _send(parent, DAYS, written.days)
+def read_fingerprint(connection: Connection, limits: QueryLimits) -> str:
+    """Worker side: return the state of a connection's database, empty if the engine reports none."""
+    with _statement_faults(), contextlib.closing(open_session(connection, limits)) as session:
+        return session.fingerprint() or ""
 
 
-def _opened(parent: socket.socket, stream: Stream) -> CsvText:
-    """A sink that sends a result's header and then its text to the parent, some MiB at once."""
-    _send(parent, HEADER, list(stream.header))
-
-    def send_text(text: bytes, n_rows: int) -> None:
-        for start in range(0, len(text), _PART_BYTES):
-            _send(parent, PART, [text[start : start + _PART_BYTES], 0 if start else n_rows])
-
-    return CsvText(stream.types, send_text)
+def measure_time_ratio(connection: Connection, limits: QueryLimits, query: str, gold: str, evaluator: str) -> float:
+    """Worker side: return `time_ratio` of a pair on the SQLite file of a connection."""
+    with _statement_faults():
+        return time_ratio(query, gold, connection.database, EVALUATORS[evaluator], limits)
 
 
-def _send(parent: socket.socket, kind: str, value: Any) -> None:
-    send(parent, encode_payloads({kind: value}))
+def read_statement(text: str, engine: str, most_bytes: int) -> str:
+    """Worker side: return the one statement of a text."""
+    with _statement_faults():
+        return only_statement(text, ENGINES[engine].dialect, most_bytes=most_bytes)
+
+
+def stream_result(connection: Connection, limits: QueryLimits, statement: str) -> Iterator[Any]:
+    """Worker side: send a result's header, and its text in parts with the number of rows that begin in each; yield the columns of days."""
+    with _statement_faults(), contextlib.closing(open_session(connection, limits)) as session:
+
+        def opened(stream: Stream) -> CsvText:
+            send(PROCESS.parent, reply(list(stream.header)))
+            return CsvText(stream.types, send_text)
+
+        def send_text(text: bytes, n_rows: int) -> None:
+            for start in range(0, len(text), _PART_BYTES):
+                count = (0 if start else n_rows).to_bytes(_COUNT_BYTES)
+                send(PROCESS.parent, reply(count + text[start : start + _PART_BYTES]))
+
+        written = run_into_sink(session, statement, limits, opened, as_text=ENGINES[connection.engine].writes_text)
+        yield list(written.days)
 
 
 # Shares of `seconds` after which an embedded engine is interrupted, and its worker is killed; the remainder is for the clean-up.
 _POLITE, _KILL = 0.85, 0.95
 _FINGERPRINT_SECONDS = 600.0
+_NO_RESULT = "the worker that ran the statement sent an invalid message"
 # If a server does the work, running more statements than cores makes sense.
 _SERVER_THREADS = 8
 
@@ -331,10 +331,10 @@ class QueryPool:
         self, *, limits: QueryLimits, jobs: int, isolation: str = "process", submission: Path, gold: Path, cache: ResultCache | None = None
     ) -> None:
         self._limits, self._jobs, self._isolation, self._cache = limits, jobs, isolation, cache
-        self._hostile, self._hidden = submission.resolve(), [str(gold.resolve()), str(submission.resolve())]
+        self._hostile, self._hidden = submission.resolve(), [gold, submission]
         self._lock, self._here = threading.Lock(), threading.local()
         self._fork_server: ForkServer | None = None
-        self._workers: list[Worker] = []
+        self._clients: list[RpcClient] = []
         self._sessions: list[Session] = []
         self._fingerprints: dict[str, str] = {}
         self._closed = False
@@ -382,10 +382,7 @@ class QueryPool:
 
     def _time_ratio(self, pair: tuple[str, str, str], connection: Connection) -> float:
         # The time of two statements at the start, rounds for `seconds`, and two more running at the end.
-        with self._session(connection, 6 * self._limits.seconds, TIME_RATIO, self._limits, pair) as session_worker:
-            ratio = float(session_worker.next_value())
-            session_worker.skip_to_end()
-        return ratio
+        return float(self._call(connection, 6 * self._limits.seconds, measure_time_ratio, connection, self._limits, *pair))
 
     def _start(self, modules: Sequence[str]) -> None:
         if can_fork():
@@ -403,10 +400,10 @@ class QueryPool:
         """Kill every worker and cancel the statements that servers run."""
         with self._lock:
             self._closed = True
-            workers, self._workers = self._workers, []
+            clients, self._clients = self._clients, []
             sessions = list(self._sessions)
-        for worker in workers:
-            worker.kill()
+        for client in clients:
+            client.close()
         for session in sessions:
             with contextlib.suppress(FaultError, EvalsuiteError, OSError):
                 session.cancel()
@@ -469,54 +466,51 @@ class QueryPool:
                     self._sessions.remove(session)
 
     def _in_worker(self, query: Query) -> Written:
-        connection, seconds = query.connection, self._limits.seconds
+        connection, seconds = query.connection, self._limits.seconds * _KILL
         key_part = self._fingerprint(connection) if self._cache else ""
-        polite = replace(self._limits, seconds=seconds * _POLITE)
-        with self._session(connection, seconds * _KILL, STATEMENT, polite, query.text) as session_worker:
-            started = time.monotonic()
-            statement = str(session_worker.next_value())
-            key = self._cache.key(connection.engine, key_part or None, statement, self._limits.clock) if self._cache else None
-            if self._cache and key and (known := self._cache.get(key, self._limits, query.place)):
-                session_worker.send_frame(SKIP)
-                session_worker.skip_to_end()
-                return known
-            session_worker.send_frame(GO)
-            file = self._collect(session_worker, query)
+        started = time.monotonic()
+        statement = str(self._call(connection, seconds, read_statement, query.text, connection.engine, self._limits.sql_bytes))
+        key = self._cache.key(connection.engine, key_part or None, statement, self._limits.clock) if self._cache else None
+        if self._cache and key and (known := self._cache.get(key, self._limits, query.place)):
+            return known
+        seconds, polite = seconds - self._here.had, replace(self._limits, seconds=self._limits.seconds * _POLITE)
+        with contextlib.closing(self._stream(connection, seconds, stream_result, connection, polite, statement)) as items:
+            file = self._collect(items, query)
         cost = Cost(seconds=time.monotonic() - started, rows=file.n_rows, bytes=file.n_bytes)
         written = Written(place=query.place, header=file.header, cost=cost, sql=statement)
         if self._cache and key:
             self._cache.put(key, written)
         return written
 
-    @contextlib.contextmanager
-    def _session(self, connection: Connection, seconds: float, order: str, limits: QueryLimits, about: Any) -> Iterator[WorkerSession]:
-        """A session with this thread's worker that lasts at most `seconds` and begins with an order.
+    def _call(self, connection: Connection, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
+        (value,) = self._stream(connection, seconds, function, *arguments)
+        return value
 
-        A worker whose answer was not read to its end is ended; it survives a fault that it reports itself, unless its memory ran out.
-        """
-        worker, whole = self._worker(connection), False
-        session_worker = WorkerSession(worker, seconds)
+    def _stream(self, connection: Connection, seconds: float, function: Callable[..., Any], *arguments: Any) -> Generator[Any, None, None]:
+        """Yield the items of a call in this thread's worker, which survives a fault that it reports, unless its memory ran out."""
+        client = self._client(connection)
         try:
-            session_worker.order(order, connection, limits, about)
-            yield session_worker
-            whole = True
-        except ReportedError as reported:
-            whole = reported.fault.code != "LIMIT"
-            raise FaultError(reported.fault.code, reported.fault.detail, side=reported.fault.side or None) from None
+            yield from client.stream(f"{__name__}:{function.__name__}", *arguments, seconds=seconds, n_tries=1)
+        except FaultError as error:
+            if error.fault.code == "LIMIT":
+                client.end()
+            raise
         finally:
-            self._here.had = session_worker.had
-            if not whole:
-                self._end(worker)
+            self._here.had = client.had
 
-    def _collect(self, session_worker: WorkerSession, query: Query) -> CsvFile:
-        kind, header = session_worker.receive_message()
-        if kind != HEADER:
-            raise FaultError("WORKER_DIED", "the worker that ran the statement sent an invalid message")
+    def _collect(self, items: Iterator[Any], query: Query) -> CsvFile:
+        header, days = next(items, None), None
+        if not isinstance(header, list):
+            raise FaultError("WORKER_DIED", _NO_RESULT)
         with CsvFile(query.place, list(map(str, header)), self._limits) as file:
-            while (part := session_worker.receive_message())[0] == PART:
-                file.add(bytes(part[1][0]), int(part[1][1]))
-            file.show_days(list(map(int, part[1])))
-            session_worker.skip_to_end()
+            for item in items:
+                if isinstance(item, bytes) and days is None:
+                    file.add(item[_COUNT_BYTES:], int.from_bytes(item[:_COUNT_BYTES]))
+                elif isinstance(item, list) and days is None:
+                    days = item
+                else:
+                    raise FaultError("WORKER_DIED", _NO_RESULT)
+            file.show_days(list(map(int, days or ())))
         return file
 
     def _fingerprint(self, connection: Connection) -> str:
@@ -524,53 +518,41 @@ class QueryPool:
         with self._lock:
             known = self._fingerprints.get(connection.name)
         if known is None:
-            self._end(getattr(self._here, "worker", None))
-            with self._session(connection, _FINGERPRINT_SECONDS, FINGERPRINT, self._limits, "") as session_worker:
-                known = str(session_worker.next_value())
-                session_worker.skip_to_end()
+            self._end(getattr(self._here, "client", None))
+            known = str(self._call(connection, _FINGERPRINT_SECONDS, read_fingerprint, connection, self._limits))
             with self._lock:
                 self._fingerprints[connection.name] = known
         return known
 
-    def _worker(self, connection: Connection) -> Worker:
-        """This thread's worker, a new one if it has none for this database."""
-        worker: Worker | None = getattr(self._here, "worker", None)
-        if worker is not None and self._here.connection == connection and worker.alive:
-            return worker
-        self._end(worker)
-        sandboxed = self._isolation != "none"
-        readable = (
-            [kept for path in (*library_paths(), *read_of(connection)) for kept in parts_without(path, self._hidden)] if sandboxed else []
-        )
-        limits = {"memory_mib": self._limits.memory_mib}
-        setup = {
-            "sandboxed": sandboxed,
-            "limits": limits,
-            "readable": {"queries": readable},
-            "serve": {"queries": "evalsuite.sql.execution:serve"},
-        }
-        with signals_blocked(), self._lock:
+    def _client(self, connection: Connection) -> RpcClient:
+        """Return this thread's worker, a new one if it has none for this database."""
+        client: RpcClient | None = getattr(self._here, "client", None)
+        if client is not None and self._here.connection == connection:
+            return client
+        self._end(client)
+        with self._lock:
             if self._closed:
                 raise FaultError("TIMEOUT", "the run was interrupted")
             if self._fork_server is None:
                 raise EvalsuiteError("this system cannot fork the workers that statements on files run in")
-            worker = self._fork_server.fork("queries")
-            self._workers.append(worker)
-            try:
-                send(worker.control, pickle.dumps(setup))
-            except OSError:
-                raise start_error() from None
-        self._here.worker, self._here.connection = worker, connection
-        WorkerSession(worker, _FINGERPRINT_SECONDS).receive()
-        return worker
+            client = RpcClient(
+                readable=read_of(connection),
+                hidden=self._hidden,
+                hostile=self._hostile,
+                limits={"memory_mib": self._limits.memory_mib},
+                fork_server=self._fork_server,
+                work=RUNNING,
+                sandboxed=self._isolation != "none",
+            )
+            self._clients.append(client)
+        self._here.client, self._here.connection = client, connection
+        return client
 
-    def _end(self, worker: Worker | None) -> None:
-        if worker is None:
+    def _end(self, client: RpcClient | None) -> None:
+        if client is None:
             return
-        self._here.worker = None
+        self._here.client = None
         with self._lock:
-            known = worker in self._workers
-            if known:
-                self._workers.remove(worker)
-        if known:
-            worker.kill()
+            if client in self._clients:
+                self._clients.remove(client)
+        client.close()

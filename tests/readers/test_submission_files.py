@@ -225,7 +225,7 @@ def test_what_a_dead_worker_read_is_unknown(ended_by: signal.Signals, status: st
     """It may have been a file that is gone: the run is not taken for one of the submission, whether the worker crashed or was killed."""
     original = WorkerPair.order
 
-    def order(self: WorkerPair, worker: Worker, message: Any) -> None:
+    def order(self: WorkerPair, worker: Worker, message: bytes) -> None:
         os.kill(self.workers["reader"].pid, ended_by)
         original(self, worker, message)
 

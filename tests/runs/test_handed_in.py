@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -194,9 +195,9 @@ class DoomedClient(RpcClient):
 class DoomedForkServer(ForkServer):
     """A fork server whose worker is killed before it is set up."""
 
-    def fork(self, role: str) -> Worker:
+    def fork(self, data: socket.socket | None = None) -> Worker:
         """A worker that is dead where the phase says so."""
-        worker = super().fork(role)
+        worker = super().fork(data)
         if DoomedClient.phases[:1] == ["starting"]:
             os.kill(worker.pid, signal.SIGKILL)
             DoomedClient.phases.pop(0)

@@ -5,14 +5,15 @@ import os
 import signal
 import sqlite3
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.sandbox.rpc_client import WorkerSession
-from evalsuite.sql.execution import GO, HEADER, PART
+from evalsuite.sandbox.fork_server import Worker
+from evalsuite.sandbox.rpc_client import RpcClient
 from tests.processes import side_by_side
 from tests.sql import postgres_server
 
@@ -212,58 +213,53 @@ def test_the_parent_of_queries_imports_no_engine(place: Place) -> None:
     assert done.returncode == 0, done
 
 
-class DoomedSession(WorkerSession):
-    """A session whose worker is killed in a phase of its query."""
+class DoomedClient(RpcClient):
+    """A client whose worker is killed in a phase of its query."""
 
     phases: ClassVar[list[str]] = []
     again: ClassVar[bool] = False
 
     def _meet(self, phase: str) -> None:
         if self.phases[:1] == [phase]:
+            assert self._worker is not None
             os.kill(self._worker.pid, signal.SIGKILL)
             if not self.again:
                 self.phases.pop(0)
 
-    def receive(self) -> bytes:
-        """Before each frame: the first says that the worker is ready."""
+    def _start(self) -> Worker:
+        """When the worker stands ready."""
+        super()._start()
         self._meet("starting")
-        return super().receive()
+        assert self._worker is not None
+        return self._worker
 
-    def order(self, *order: Any) -> None:
-        """Before an order."""
-        self._meet("order")
-        super().order(*order)
-
-    def send_frame(self, word: bytes) -> None:
-        """When the statement was read, and is to run."""
-        if word == GO:
-            self._meet("statement")
-        super().send_frame(word)
-
-    def receive_message(self) -> tuple[str, Any]:
-        """After the header of the result, and amid its rows."""
-        found = super().receive_message()
-        self._meet(found[0])
-        return found
+    def _request(self, order: bytes, copy: IO[bytes] | None, seconds: float) -> Iterator[Any]:
+        """Before the request to read the statement and the one to run it; after the header of the result, and amid its rows."""
+        self._worker = self._worker or self._start()
+        runs = b"stream_result" in order
+        self._meet("run" if runs else "read")
+        for item in super()._request(order, copy, seconds):
+            self._meet("part" if isinstance(item, bytes) else "header" if runs else "")
+            yield item
 
 
-KILLED_PHASES = ["starting", "order", "statement", HEADER, PART]
+KILLED_PHASES = ["starting", "read", "run", "header", "part"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
 def test_a_killed_query_worker_is_no_zero(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker killed from outside in any phase of a query costs a second try; killed again, the answer is unscored, not wrong."""
-    monkeypatch.setattr("evalsuite.sql.execution.WorkerSession", DoomedSession)
-    monkeypatch.setattr(DoomedSession, "phases", list(KILLED_PHASES))
+    monkeypatch.setattr("evalsuite.sql.execution.RpcClient", DoomedClient)
+    monkeypatch.setattr(DoomedClient, "phases", list(KILLED_PHASES))
     many = "WITH RECURSIVE n(i) AS (SELECT 100000 UNION ALL SELECT i + 1 FROM n WHERE i < 180000) SELECT i FROM n"
     for phase in KILLED_PHASES:
         gold = "i\n" + "".join(f"{i}\n" for i in range(100_000, 180_001))
         place.ask(f"q_{phase}", many, gold=gold, engine="sqlite", database="shop.sqlite")
     assert [(row["official"], row["strict"]) for row in place.run("--no-cache").values()] == [(1, 1)] * len(KILLED_PHASES)
-    assert DoomedSession.phases == []
-    monkeypatch.setattr(DoomedSession, "again", True)
+    assert DoomedClient.phases == []
+    monkeypatch.setattr(DoomedClient, "again", True)
     for phase in KILLED_PHASES:
-        DoomedSession.phases = [phase]
+        DoomedClient.phases = [phase]
         rows = place.run("--no-cache", "--only", f"q_{phase}", code=4)
         assert [(row["status"], row["score"], row["strict"]) for row in rows.values()] == [("unscored", None, None)], phase
 

@@ -1,12 +1,13 @@
-"""Packed tasks and results come back as they were."""
+"""Packed tasks and lines of results come back as they were."""
 
 from pathlib import Path
 
-from evalsuite.core.types import Result
+from evalsuite.core.types import Fault, Result
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.plan import plan
-from evalsuite.sandbox.serialization import pack_results, pack_tasks, unpack_results, unpack_tasks
+from evalsuite.runs.run_files import result_of, whole_line
+from evalsuite.sandbox.messages import pack_tasks, unpack_tasks
 from tests.conftest import ROOT
 
 
@@ -18,6 +19,6 @@ def test_tasks_and_results_come_back(tmp_path: Path) -> None:
     assert unpack_tasks(pack_tasks(tasks)) == tasks
     result = Result(
         instance_id="a", status="scored", score=0.5, official=None, strict=1.0, scorer=None, reason="é\ud800", fault=None,
-        details={"x": (1, {"y": {2}})}, seconds=0.25,
+        details={"x": [1, {"y": 2}]}, seconds=0.25, digests={"t.csv": "0" * 64}, strict_fault=Fault(code="TIMEOUT", detail="late"),
     )  # fmt: skip
-    assert unpack_results(pack_results([result])) == [result]
+    assert result_of(whole_line(result).encode()) == result

@@ -3,7 +3,6 @@
 import json
 import mmap
 import os
-import pickle
 import random
 import signal
 import socket
@@ -30,6 +29,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
+from evalsuite.sandbox.messages import reply
 from evalsuite.sandbox.time_limits import descendants
 from evalsuite.sandbox.worker_main import Memory
 from evalsuite.scorers import SCORERS
@@ -126,8 +126,8 @@ def test_what_a_worker_is_told_of_an_answer_does_not_grow_with_gold(tmp_path: Pa
     sizes: list[int] = []
 
     class Weighed(WorkerPair):
-        def order(self, worker: Worker, message: Any) -> None:
-            sizes.append(len(pickle.dumps(message)))
+        def order(self, worker: Worker, message: bytes) -> None:
+            sizes.append(len(message))
             WorkerPair.order(self, worker, message)
 
     inodes = gold_inodes(gold) | {(1, number) for number in range(10_000)}
@@ -253,7 +253,7 @@ class DoomedLane(WorkerPair):
             with suppress(ProcessLookupError):
                 os.kill(stopped.pid, signal.SIGSTOP)
         WorkerPair.take(self, tasks, order)
-        while phase == "ahead" and reader.alive and len(_peeked(reader)) < 3:
+        while phase == "ahead" and reader.alive and len(_peeked(reader)) < 3 * len(_PROGRESS):
             pass
         if stopped is not None:
             self._meet(phase)
@@ -274,6 +274,10 @@ class DoomedLane(WorkerPair):
         task = WorkerPair.pop_task(self)
         self._meet("between")
         return task
+
+
+# The frame that a reader sends to the parent for each answer that it has read.
+_PROGRESS = bytes(8) + reply(None)
 
 
 def _peeked(worker: Worker) -> bytes:

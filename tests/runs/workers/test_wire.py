@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.compare.string_columns import ArrayColumn, block_of, text_block
+from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Fault, Table
-from evalsuite.sandbox.framing import ClosedError, receive, send
+from evalsuite.sandbox.messages import DATA, ITEM, ClosedError, error_reply, item_of, receive, reply, send
 from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
 from tests.properties import examples
 
@@ -143,6 +144,21 @@ def test_a_frame_that_ends_early_is_a_closed_line() -> None:
     with right:
         left.close()
         assert receive(right, most=100) is None
+
+
+def test_replies_come_back() -> None:
+    """Items come back as JSON or bytes; a fault or an error is raised with all its fields; other bytes are refused."""
+    assert item_of(reply({"a": [1, "é\ud800", None]})) == (ITEM, {"a": [1, "é\ud800", None]})
+    assert item_of(reply(b"\x00\xff")) == (DATA, b"\x00\xff")
+    with pytest.raises(FaultError, match=r"^d$") as fault:
+        item_of(error_reply(FaultError("LIMIT", "d", where="w", side="setup")))
+    assert fault.value.fault == Fault(code="LIMIT", detail="d", where="w", side="setup")
+    with pytest.raises(UsageError, match=r"^m$") as error:
+        item_of(error_reply(UsageError("m", hint="h")))
+    assert error.value.hint == "h"
+    for data in (b"", b"?", b"i", b"f", b'f["NO_CODE", "", "", ""]', b"f[]", b"x{}", b"i\xff"):
+        with pytest.raises(ValueError):
+            item_of(data)
 
 
 def test_a_long_frame_comes_in_one_piece() -> None:
