@@ -24,14 +24,27 @@ if TYPE_CHECKING:
     Read = tuple[Task, Prediction, dict[str, str]]
 
 
+# Score tasks: one result per task, as soon as it is known.
 Execute = Callable[[Sequence[Task]], Iterator[Result]]
+# A stage yields the results of its own tasks and passes the other tasks on to the next one.
+Stage = Callable[[Sequence[Task], Execute], Iterator[Result]]
+
+
+def pipeline(stages: Sequence[Stage], last: Execute) -> Execute:
+    """Return the stages as one; `last` scores what none of them takes."""
+    if not stages:
+        return last
+    rest = pipeline(stages[1:], last)
+    return lambda tasks: stages[0](tasks, rest)
+
+
 # Payloads that these checks may also read. A tree is scored here only if its schema asks the judge.
 _HERE = frozenset({"batch", "text", "number", "tree"})
 _QUESTION_KEYS = ("question", "instruction")
 
 
-class BatchExecutor:
-    """Executor that scores the tasks of batch scorers with the judge of suite.yaml and leaves the rest to `others`.
+class BatchScoring:
+    """Stage that scores the tasks of batch scorers with the judge of suite.yaml.
 
     An answer without a verdict is unscored, or wrong if `invalid_as` is "zero". The run's `folder` records the cost of the judge, so that a
     resumed run reports the cost of all its attempts.
@@ -39,28 +52,27 @@ class BatchExecutor:
 
     def __init__(
         self,
-        others: Execute,
         gold: Gold,
         gold_inodes: frozenset[Inode] = frozenset(),
         *,
         invalid_as: Literal["zero"] | None = None,
         folder: Path | None = None,
     ) -> None:
-        self._others, self._gold, self._gold_inodes, self._invalid_as = others, gold, gold_inodes, invalid_as
+        self._gold, self._gold_inodes, self._invalid_as = gold, gold_inodes, invalid_as
         self._ledger = folder / JUDGE_CALLS if folder is not None else None
         self._under_way = folder / JUDGE_BATCHES if folder is not None else None
         self._judge: Judge | None = None
 
-    def unspent(self) -> "BatchExecutor":
-        """Return the same executor with nothing spent."""
-        return BatchExecutor(self._others, self._gold, self._gold_inodes, invalid_as=self._invalid_as)
+    def unspent(self) -> "BatchScoring":
+        """Return the same stage with nothing spent."""
+        return BatchScoring(self._gold, self._gold_inodes, invalid_as=self._invalid_as)
 
-    def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
+    def results(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]:
         """Yield one result per task as soon as it is known; judged ones come last."""
         suite = self._gold.suite.extra
         batched = [task for task in tasks if is_batch(task) or ("judge" in suite and asks_judge(task))]
         names = {task.instance.instance_id for task in batched}
-        yield from self._others([task for task in tasks if task.instance.instance_id not in names])
+        yield from rest([task for task in tasks if task.instance.instance_id not in names])
         if batched:
             from evalsuite.scorers.judge import Judge, read_settings
 

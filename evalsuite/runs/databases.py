@@ -48,14 +48,13 @@ def has_query(task: Task) -> bool:
 
 
 class SqlAnswers:
-    """Executor that runs the queries among the answers and leaves scoring to `others`.
+    """Stage that runs the queries among the answers and passes every answer on.
 
     `folder` receives the tables; it, `connections` and `queries` are opened only if there is a query to run.
     """
 
     def __init__(
         self,
-        others: Execute,
         *,
         connections: "Callable[[], Connections]",
         queries: "Callable[[], QueryPool]",
@@ -64,14 +63,14 @@ class SqlAnswers:
         ves: bool = False,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        self._others, self._connections, self._queries, self._ves = others, connections, queries, ves
+        self._connections, self._queries, self._ves = connections, queries, ves
         self._folder, self._gold_inodes = folder, gold_inodes
         self._tell, self._estimated = tell, 0
         self._ran: dict[str, QueryOutcome] = {}
         self._places: dict[str, Path] = {}
         self._digests: dict[str, dict[str, str]] = {}
 
-    def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
+    def results(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]:
         """Yield one result per task as soon as it is known."""
         queried = [task for task in tasks if has_query(task)]
         pairs = [task for task in tasks if is_pair(task)]
@@ -95,7 +94,7 @@ class SqlAnswers:
                 else:
                     yield self._described(done)
             # Tasks without a connection go first if no statement has to run for them.
-            for result in self._others([*plain, *ready]):
+            for result in rest([*plain, *ready]):
                 if result.official == 1 and result.instance_id in to_time:
                     right.append(result)
                 else:
@@ -351,19 +350,17 @@ class Databases:
 
     def sql_answers(
         self,
-        others: Execute,
         run_folder: Path | None,
         gold_inodes: frozenset[tuple[int, int]],
         *,
         ves: bool = False,
         tell: Callable[[str], None] | None = None,
     ) -> SqlAnswers:
-        """Return the executor that runs SQL answers and leaves scoring to `others`; tables go to the run's folder if there is one.
+        """Return the stage that runs SQL answers; tables go to the run's folder if there is one.
 
         With `ves`, right answers of pairs are timed against gold's query. `tell` receives the bytes that queries will bill before they run.
         """
         return SqlAnswers(
-            others,
             connections=self.connections,
             queries=lambda: self._keeping("sql"),
             folder=lambda: (run_folder / FOLDER).absolute() if run_folder is not None else self.made(FOLDER),

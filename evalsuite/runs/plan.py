@@ -4,7 +4,7 @@ There is one task per gold instance, in gold order.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -181,22 +181,21 @@ class Planned:
     idle_readers: list[IdleWorker]
 
 
-@contextmanager
-def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_server: ForkServer | None) -> Iterator[Planned]:
-    """Yield the plan; what computed its gold is closed after the block, and the worker that read the metadata if no pair took it over."""
-    idle_readers: list[IdleWorker] = []
-    try:
-        with _planned(result_dir, gold_dir, options, fork_server, idle_readers) as planned:
-            yield planned
-    finally:
-        for reader in idle_readers:
-            reader.close()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """Gold and the submission as read; `tasks` are those of the selected instances, before queries compute gold."""
+
+    gold: Gold
+    errata: Errata | None
+    limits: Limits
+    budget: Budget
+    submission: Submission
+    tasks: Sequence[Task]
+    links: Sequence[Path]
+    idle_readers: list[IdleWorker]
 
 
-@contextmanager
-def _planned(
-    result_dir: Path, gold_dir: Path, options: RunOptions, fork_server: ForkServer | None, idle_readers: list[IdleWorker]
-) -> Iterator[Planned]:
+def _read_sides(result_dir: Path, gold_dir: Path, options: RunOptions, fork_server: ForkServer | None) -> _Sides:
     gold = with_judge(read_gold(gold_dir, layout=options.layout, questions=options.questions), options.judge)
     # Without cached metadata, a fork server imports while this process continues.
     ahead = fork_server if options.executor == "local" and options.cache is None and options.resume is None else None
@@ -207,6 +206,7 @@ def _planned(
     check_limits(limits)
     budget = Budget(limits)
     links = gold_links(gold.folder) if options.isolation != "none" else []
+    idle_readers: list[IdleWorker] = []
     submission = read_submission_in_worker(
         result_dir,
         gold,
@@ -216,33 +216,58 @@ def _planned(
         fork_server=fork_server,
         modules=early,
         hidden=links,
-        idle_readers=idle_readers if fork_server is not None and options.executor == "local" and options.isolation != "none" else None,
+        idle_readers=idle_readers if fork_server is not None and options.executor == "local" else None,
     )
-    chosen = options.rules or gold.suite.rules
-    selection: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
-    wanted = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **selection)
-    jobs = _jobs(options, wanted, limits)
+    try:
+        selection: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
+        rules = options.rules or gold.suite.rules
+        tasks = plan(gold, submission, rules=rules, limits=limits, allow_programs=options.allow_programs, **selection)
+    except BaseException:
+        _close_all(idle_readers)
+        raise
     if ahead is not None:
-        ahead.load(modules_of([task for task in wanted if skip_unscorable(task) is None and not is_batch(task)]))
-    while idle_readers and not any(map(opens_files, wanted)):
-        idle_readers.pop().close()
-    files = read_gold_files(gold.folder, gold.spec_file)
-    gold = replace(gold, hash=files.hash)
-    allowed: dict[str, Any] = {"programs": options.allow_programs, "invalid_as": options.invalid_as}
-    isolation = options.isolation
-    databases = Databases(gold, result_dir, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache)
-    with closing(databases):
+        ahead.load(modules_of([task for task in tasks if skip_unscorable(task) is None and not is_batch(task)]))
+    return _Sides(
+        gold=gold,
+        errata=errata,
+        limits=limits,
+        budget=budget,
+        submission=submission,
+        tasks=tasks,
+        links=links,
+        idle_readers=idle_readers,
+    )
+
+
+@contextmanager
+def planned_run(result_dir: Path, gold_dir: Path, options: RunOptions, fork_server: ForkServer | None) -> Iterator[Planned]:
+    """Yield the plan; what computed its gold is closed after the block, and the worker that read the metadata if no pair took it over."""
+    sides = _read_sides(result_dir, gold_dir, options, fork_server)
+    gold, limits, isolation = sides.gold, sides.limits, options.isolation
+    with ExitStack() as opened:
+        opened.callback(_close_all, sides.idle_readers)
+        jobs = _jobs(options, sides.tasks, limits)
+        if not any(map(opens_files, sides.tasks)):
+            _close_all(sides.idle_readers)
+        files = read_gold_files(gold.folder, gold.spec_file)
+        gold = replace(gold, hash=files.hash)
+        allowed: dict[str, Any] = {"programs": options.allow_programs, "invalid_as": options.invalid_as}
+        databases = Databases(
+            gold, result_dir, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache
+        )
+        opened.callback(databases.close)
         places: dict[str, Any] = {"cache": options.gold_cache, "resumed": options.resume}
-        living = databases.gold_queries(wanted, as_of=options.as_of, live=options.live_gold, **places)
+        living = databases.gold_queries(sides.tasks, as_of=options.as_of, live=options.live_gold, **places)
+        chosen = options.rules or gold.suite.rules
         yield Planned(
             options=replace(options, jobs=jobs),
             gold=gold,
             gold_files=files,
-            errata=errata,
-            gold_inodes=files.inodes | (errata.inodes if errata is not None else frozenset()),
+            errata=sides.errata,
+            gold_inodes=files.inodes | (sides.errata.inodes if sides.errata is not None else frozenset()),
             limits=limits,
-            budget=budget,
-            submission=submission,
+            budget=sides.budget,
+            submission=sides.submission,
             databases=databases,
             living=living,
             stamps=databases.stamps(living.tasks),
@@ -250,9 +275,14 @@ def _planned(
             rules=rules_of(gold, chosen),
             signature=signature_of(gold, chosen=chosen, limits=limits, living=living.hash, **allowed),
             drift=drifts(living, options.runs_folder, gold.hash),
-            links=links,
-            idle_readers=idle_readers,
+            links=sides.links,
+            idle_readers=sides.idle_readers,
         )
+
+
+def _close_all(workers: list[IdleWorker]) -> None:
+    while workers:
+        workers.pop().close()
 
 
 def _jobs(options: RunOptions, tasks: Sequence[Task], limits: Limits) -> int:

@@ -6,7 +6,7 @@ The key uses the digests of the bytes that were actually read. If files change m
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,8 @@ from evalsuite.core.status import kind_of
 from evalsuite.core.types import Result, Task
 from evalsuite.readers.gold_files import GoldFiles
 from evalsuite.readers.paths import FromRoot, Inode, content_digest, inside, open_confined
+from evalsuite.runs.batch_scoring import Execute, is_batch
+from evalsuite.runs.instance_checks import is_pair, skip_unscorable
 from evalsuite.runs.run_files import result_of, whole_line
 from evalsuite.scorers import SCORERS
 
@@ -71,6 +73,14 @@ class ScoreCache:
                     if state:
                         self._states[name] = state
         return results
+
+    def results(self, tasks: Sequence[Task], rest: Execute) -> Iterator[Result]:
+        """Yield one result per task: cached ones first, then new ones, which are stored if they may be."""
+        known = self.known([task for task in tasks if is_pair(task) or (skip_unscorable(task) is None and not is_batch(task))])
+        yield from known.values()
+        for result in rest([task for task in tasks if task.instance.instance_id not in known]):
+            yield result
+            self.keep(result)
 
     def keep(self, result: Result) -> None:
         """Store a cacheable result under the digests of the bytes that it was computed on."""

@@ -27,11 +27,10 @@ from evalsuite.readers.submission_files import (
     uncertain_instances,
 )
 from evalsuite.runs import WORKER_MODULES
-from evalsuite.runs.batch_scoring import BatchExecutor, is_batch
+from evalsuite.runs.batch_scoring import BatchScoring, Execute, pipeline
 from evalsuite.runs.corrected_scores import correct, unapplied
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database
 from evalsuite.runs.executors import Executor, Work, check_executor, open_executor
-from evalsuite.runs.instance_checks import is_pair, skip_unscorable
 from evalsuite.runs.plan import Planned, by_tag, planned_run, warnings_of
 from evalsuite.runs.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder, root_of
 from evalsuite.runs.run_options import RunOptions, receipt
@@ -346,10 +345,21 @@ class Opened:
 
     pool: Executor
     sql: SqlAnswers
-    batches: BatchExecutor
+    batches: BatchScoring
     cache: ScoreCache | None
     folder: RunFolder | None
     known: Mapping[str, Result]
+
+    @property
+    def execute(self) -> Execute:
+        """The stages of scoring: cached results, batches for a judge, SQL answers, then worker processes for the rest."""
+        cache = [self.cache.results] if self.cache is not None else []
+        return pipeline([*cache, self.batches.results, self.sql.results], self.pool.results)
+
+    @property
+    def execute_again(self) -> Execute:
+        """The stages without cache, for answers to changed gold; their judge's cost is not that of the run."""
+        return pipeline([self.batches.unspent().results, self.sql.results], self.pool.results)
 
 
 @contextmanager
@@ -378,8 +388,8 @@ def _opened(planned: Planned, fork_server: ForkServer | None, judges: ForkServer
         base = planned.signature.replace(gold.hash, "")
         cache = ScoreCache(options.cache, base=base, gold=planned.gold_files, gold_inodes=inodes, state_of=state_of)
     place = folder.path if folder is not None else None
-    sql = planned.databases.sql_answers(pool.results, place, inodes, ves=options.ves, tell=options.tell)
-    batches = BatchExecutor(sql.results, gold, inodes, invalid_as=options.invalid_as, folder=place)
+    sql = planned.databases.sql_answers(place, inodes, ves=options.ves, tell=options.tell)
+    batches = BatchScoring(gold, inodes, invalid_as=options.invalid_as, folder=place)
     try:
         if folder is not None and not gold.suite.extra.get("hidden"):
             planned.living.freeze(folder.path)
@@ -427,29 +437,18 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Ite
 
     All of them are known when this returns; each is released when it is taken.
     """
-    tasks, folder, cache = planned.tasks, opened.folder, opened.cache
+    tasks, folder = planned.tasks, opened.folder
     results = {name: opened.known[name] for task in tasks if (name := task.instance.instance_id) in opened.known}
     rest = [task for task in tasks if task.instance.instance_id not in results]
-    cached = dict[str, Result]()
-    if cache is not None:
-        cached = cache.known([t for t in rest if is_pair(t) or (skip_unscorable(t) is None and not is_batch(t))])
-
-    def note(result: Result) -> None:
+    for result in opened.execute(rest):
         if folder is not None:
             folder.append(result)
         results[result.instance_id] = result
         if progress is not None:
             progress(len(results), len(tasks))
-
-    for result in cached.values():
-        note(result)
-    for result in opened.batches.results([task for task in rest if task.instance.instance_id not in cached]):
-        note(result)
-        if cache is not None:
-            cache.keep(result)
-    if cache is not None:
+    if opened.cache is not None:
         # Before notes are added to the results: until then the objects are the same.
-        cache.close()
+        opened.cache.close()
     # The table of names is freed when this returns.
     ordered = [results[task.instance.instance_id] for task in reversed(tasks)]
     return (ordered.pop() for _ in tasks)
@@ -460,7 +459,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
     options, gold, tasks, folder = planned.options, planned.gold, planned.tasks, opened.folder
     files = planned.gold_files
     results = with_notes(tasks, scored, planned.gold_inodes, among=planned.living.tasks, gold_digests=files.digests)
-    corrections = correct(tasks, results, planned.errata, opened.batches.unspent().results, rules=planned.rules)
+    corrections = correct(tasks, results, planned.errata, opened.execute_again, rules=planned.rules)
     read = read_of(tasks, {result.instance_id: result for result in results})
     contents = file_contents(planned.submission, known=read) if options.save else {}
     made = receipt(isolation=options.isolation, features=opened.pool.features, jobs=opened.pool.jobs, executor=options.executor)

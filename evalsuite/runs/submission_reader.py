@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -67,32 +66,24 @@ def read_submission_in_worker(
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
     n_bytes = _metadata_bytes(place, int(limits["metadata_bytes"]))
     names = None if known is None else sorted(known)
-    ends = socket.socketpair() if idle_readers is not None else ()
+    hidden, has_peer = [*apart, *hidden] if gold is not None else hidden, idle_readers is not None
+    worker = RpcClient(
+        readable=[place], hidden=hidden, hostile=place, limits=limits, fork_server=fork_server, modules=modules, has_peer=has_peer
+    )
     try:
-        with RpcClient(
-            readable=[place],
-            hidden=dict.fromkeys([*apart, *hidden]),
-            hostile=place,
-            limits=limits,
-            fork_server=fork_server,
-            modules=modules,
-            peer=ends[0] if ends else None,
-        ) as calls:
+        with worker as calls:
             for message in calls.stream(_STREAM, str(place), dict(limits), layout, mode, names, n_bytes=n_bytes):
                 if isinstance(message, dict):
                     rest = {**message, "notes": tuple(message["notes"]), "unknown": tuple(map(tuple, message["unknown"]))}
                 else:
                     of = [row[0] if own is None else own.get(row[0]) for row in message]
                     answers.update((name, _answer(name, row)) for name, row in zip(of, message, strict=True) if name is not None)
-            if ends and idle_readers is not None:
-                idle_readers.append(calls.release(ends[1].dup()))
+            if idle_readers is not None:
+                idle_readers.append(calls.release())
     except FaultError as error:
         raise _unreadable(folder, error) from None
     except SubmissionError as error:
         raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
-    finally:
-        for end in ends:
-            end.close()
     return _as_gold_has_it(Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest), gold)
 
 

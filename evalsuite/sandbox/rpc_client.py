@@ -121,7 +121,7 @@ class RpcClient:
         setup: Entries added to the worker's set-up message, such as the plugins that a called function needs.
         work: What the worker does, for messages.
         sandboxed: Whether the worker enters a sandbox.
-        peer: Socket that the worker keeps, to another worker.
+        has_peer: Whether the worker keeps a socket for another worker, to which `release` gives the other end.
 
     Attributes:
         had: The seconds that the worker and this thread had during the last call.
@@ -139,13 +139,15 @@ class RpcClient:
         setup: Mapping[str, Any] | None = None,
         work: Work = READING,
         sandboxed: bool = True,
-        peer: socket.socket | None = None,
+        has_peer: bool = False,
     ) -> None:
         self.readable = readable_paths((str(Path(path).resolve()) for path in readable), (str(path.resolve()) for path in hidden))
         self._hostile, self._limits = hostile.resolve(), limits
         self._worker: Worker | None = None
         self._fork_server, self._owns_fork_server = fork_server, fork_server is None
-        self._modules, self._setup, self._work, self._sandboxed, self._peer = modules, setup or {}, work, sandboxed, peer
+        self._modules, self._setup, self._work, self._sandboxed = modules, setup or {}, work, sandboxed
+        self._has_peer = has_peer
+        self._peer: socket.socket | None = None
         self._lock, self._is_closed = threading.Lock(), False
         self.had = 0.0
 
@@ -170,12 +172,16 @@ class RpcClient:
             worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
+        if self._peer is not None:
+            self._peer.close()
 
-    def release(self, peer: socket.socket) -> IdleWorker:
+    def release(self) -> IdleWorker:
         """Return the worker of the last call, which the caller ends from now on."""
-        worker, self._worker = self._worker, None
-        assert worker is not None
-        return IdleWorker(worker, peer, self.readable)
+        assert self._worker is not None
+        assert self._peer is not None
+        idle = IdleWorker(self._worker, self._peer, self.readable)
+        self._worker = self._peer = None
+        return idle
 
     def call(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0, seconds: float = 0.0) -> Any:
         """Return what `function` (`module:name`) returns, as JSON. With a `copy`, its argument `private` is the path of that open file.
@@ -262,7 +268,12 @@ class RpcClient:
                 if self._is_closed:
                     raise FaultError("TIMEOUT", "the run was interrupted")
                 self._fork_server = self._fork_server or ForkServer(self._hostile)
-                self._worker = worker = self._fork_server.fork(self._peer)
+                if self._has_peer:
+                    self._peer, theirs = socket.socketpair()
+                    with theirs:
+                        self._worker = worker = self._fork_server.fork(theirs)
+                else:
+                    self._worker = worker = self._fork_server.fork()
             if self._modules:
                 self._fork_server.load(self._modules)
             stream = TimedStream(worker, _STARTUP_SECONDS)

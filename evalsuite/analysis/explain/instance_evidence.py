@@ -101,12 +101,12 @@ def explain_results(
             # Gold from a query costs a query: a report, which explains many instances, uses what the run kept.
             live = any(result.detail("gold_from") == "query" for result in results.values())
             tasks = list(queries.gold_queries(tasks, live=live).tasks)
-        answers, proofs = queries.sql_answers(pool.results, None, inodes), None
+        answers, proofs = queries.sql_answers(None, inodes), None
         if edits:
             from evalsuite.analysis.explain.query_proofs import QueryProofs
 
             proofs = QueryProofs(queries, answers, inodes, isolation, fork_server)
-        for result in answers.results(tasks):
+        for result in answers.results(tasks, pool.results):
             yield result.instance_id, _evidence_of(result, tasks, proofs)
 
 

@@ -48,7 +48,8 @@ from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import CLOCK, DEFAULT_LIMITS
 from evalsuite.readers.load_answer import read_gold_query
-from evalsuite.runs.databases import Databases, SqlAnswers
+from evalsuite.runs.batch_scoring import Execute, pipeline
+from evalsuite.runs.databases import Databases
 from evalsuite.runs.gold_queries import check_as_of, known_queries, with_as_of
 from evalsuite.runs.task_execution import Prediction, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
@@ -578,7 +579,7 @@ def audit_pairs(
     databases = Databases(gold, scratch, limits=how["limits"], jobs=how["jobs"], isolation=how["isolation"], folder=folder)
     inodes = gold_inodes(gold.folder)
     pool = Pool(jobs=how["jobs"], isolation=how["isolation"], gold_inodes=inodes)
-    execute = databases.sql_answers(pool.results, None, inodes)
+    execute = pipeline([databases.sql_answers(None, inodes).results], pool.results)
     try:
         for instance, check in pairs:
             if options.is_over:
@@ -597,7 +598,7 @@ def audit_pairs(
         databases.close()
 
 
-def _of_pair(execute: SqlAnswers, task: Task, sql: str, options: AuditOptions) -> PairAudit | None:
+def _of_pair(execute: Execute, task: Task, sql: str, options: AuditOptions) -> PairAudit | None:
     """Return the audit of one pair as far as the time allows; None if it does not reach gold's own query."""
     try:
         made = [GeneratedAnswer(kind=f"gold's query: {edit.kind}", right=False, value=edit.sql) for edit in _some_edits(sql, "sqlite")]
@@ -610,7 +611,7 @@ def _of_pair(execute: SqlAnswers, task: Task, sql: str, options: AuditOptions) -
     made = list(filter(options.wants, made))[: options.most]
     queries = {"own": sql} | {f"m{i}": one.value for i, one in enumerate(made)}
     results = dict[str, Result]()
-    for result in execute.results([_submitted(task, name, query) for name, query in queries.items()]):
+    for result in execute([_submitted(task, name, query) for name, query in queries.items()]):
         results[result.instance_id] = result
         if options.is_over:
             break

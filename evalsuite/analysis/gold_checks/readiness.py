@@ -50,7 +50,7 @@ from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
 from evalsuite.readers.paths import AnswerFiles, FromRoot
 from evalsuite.runs import WORKER_MODULES
-from evalsuite.runs.batch_scoring import Execute
+from evalsuite.runs.batch_scoring import Execute, pipeline
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import by_the_clock, is_temporal, query_files
@@ -456,7 +456,7 @@ def check_gold(
         trials, untried = _trials(gold, sql.gold_queries(tasks, submitted=False).tasks)
         inodes = gold_inodes(gold.folder)
         with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes)) as pool:
-            _submit(trials, sql.sql_answers(pool.results, None, inodes).results, gold, scratch, limits, progress)
+            _submit(trials, pipeline([sql.sql_answers(None, inodes).results], pool.results), gold, scratch, limits, progress)
     unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
     untried += [_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
     trials = [trial for trial in trials if all(trial is not other for other in unasked)]
