@@ -35,9 +35,9 @@ from evalsuite.runs.run_files import result_of, whole_line
 from evalsuite.runs.run_options import signature
 from evalsuite.runs.worker_pool import Pool, open_pair
 from evalsuite.sandbox.fork_server import ForkServer
+from evalsuite.sandbox.limits import Budget, killed_fault, size_of
 from evalsuite.sandbox.messages import pack_tasks, unpack_tasks
 from evalsuite.sandbox.rpc_client import IdleWorker
-from evalsuite.sandbox.time_limits import Budget, killed_fault, size_of
 from evalsuite.scorers import SCORERS
 
 

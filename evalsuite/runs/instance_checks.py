@@ -15,7 +15,7 @@ from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_r
 from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Result, Rule, Score, Status, Task
 from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.readers.paths import AnswerFiles, Inode
-from evalsuite.sandbox.time_limits import Budget, size_of
+from evalsuite.sandbox.limits import Budget, size_of
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import runs_programs
 

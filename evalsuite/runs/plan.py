@@ -28,9 +28,8 @@ from evalsuite.runs.instance_checks import asks_pair, modules_of, opens_files, s
 from evalsuite.runs.run_options import RunOptions, signature
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import ForkServer
-from evalsuite.sandbox.machine_limits import check_limits, jobs_that_fit
+from evalsuite.sandbox.limits import Budget, answer_seconds, check_limits, jobs_that_fit, size_of
 from evalsuite.sandbox.rpc_client import IdleWorker
-from evalsuite.sandbox.time_limits import Budget, answer_seconds, size_of
 from evalsuite.scorers import SCORERS
 
 

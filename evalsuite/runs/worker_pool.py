@@ -51,6 +51,7 @@ from evalsuite.runs.instance_checks import (
 )
 from evalsuite.runs.run_files import reported_result
 from evalsuite.sandbox.fork_server import ForkServer, Worker, import_path, signals_blocked, start_error, worker_environment
+from evalsuite.sandbox.limits import Alarm, Budget, Clock, Verdict, answer_seconds, delayed_fault, killed_fault, size_of
 from evalsuite.sandbox.linux_layers import was_killed
 from evalsuite.sandbox.messages import (
     COPY,
@@ -70,7 +71,6 @@ from evalsuite.sandbox.messages import (
     send,
 )
 from evalsuite.sandbox.rpc_client import IdleWorker, readable_paths
-from evalsuite.sandbox.time_limits import Alarm, Budget, Clock, Verdict, answer_seconds, delayed_fault, killed_fault, size_of
 from evalsuite.sandbox.worker_sandbox import can_fork, expected_features
 from evalsuite.scorers import SCORERS, worker_setup
 
@@ -335,12 +335,6 @@ def seconds_of(pair: WorkerPair, sizes: Mapping[str, int]) -> float:
     return answer_seconds(task.limits, sizes.get(task.instance.instance_id, 0), with_gold_query=with_gold_query)
 
 
-def is_over(pair: WorkerPair, sizes: Mapping[str, int]) -> Verdict:
-    """Return whether the time of a pair's first task is over, and how."""
-    seconds = seconds_of(pair, sizes)
-    return pair.clock.over(seconds) if pair.clock.is_due(seconds) else ""
-
-
 def lost(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
     """Remove the first task of a pair that is out of time or dead, and return its result.
 
@@ -479,6 +473,7 @@ class Pool:
     def _end_pairs(self) -> None:
         self._pairs = []
         while self._opened:
+            # Only then off the list: an interruption in between kills it again.
             self._opened[-1].kill()
             self._opened.pop()
 
@@ -488,13 +483,10 @@ class Pool:
         with signals_blocked():
             self._fork_server = self._fork_server or ForkServer(self._hostile, modules=WORKER_MODULES)
         self._fork_server.load(self._modules)
-        self._setup = self._make_setup(tasks)
-
-    def _make_setup(self, tasks: Sequence[Task]) -> Setup:
         executed = {task.executed.parent for task in tasks if task.executed is not None}
         computed = {check.computed for task in tasks for check in task.instance.checks if check.computed is not None}
         queried = {Path(place).parent for task in tasks for place in task.databases}
-        return set_up(
+        self._setup = set_up(
             isolation=self.isolation,
             limits=tasks[0].limits,
             submission_folder=tasks[0].submission_folder,
@@ -533,7 +525,8 @@ class Pool:
             for pair in with_results:
                 yield from pair.receive_results()
             for pair in busy:
-                over = "" if pair in with_results else is_over(pair, sizes)
+                seconds = seconds_of(pair, sizes)
+                over = "" if pair in with_results or not pair.clock.is_due(seconds) else pair.clock.over(seconds)
                 yield from self._lose_task(pair, over, order, is_first=is_first)
                 if over or not pair.can_go_on:
                     self._replace(pair, waiting)
@@ -724,7 +717,9 @@ class _SubprocessWorker:
         alarm.cancel()
         if result is not None:
             return result
-        by_system = not over and was_killed(self._ended())
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=_END_SECONDS)
+        by_system = not over and was_killed(self._process.returncode or 0)
         self.kill()
         if by_system and not is_last:
             return order
@@ -739,13 +734,6 @@ class _SubprocessWorker:
             return unjudged(task, fault, seconds=time.monotonic() - started)
         return faulty(task, fault, status="timeout" if over else "crashed", seconds=time.monotonic() - started)
 
-    def _ended(self) -> int:
-        """Return its exit status, 0 while it runs."""
-        try:
-            return self._process.wait(timeout=_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            return 0
-
     def kill(self) -> None:
         # Without SIGKILL, as on Windows, terminating a process kills it.
         end = self._process.kill if hasattr(signal, "SIGKILL") else self._process.terminate
@@ -753,19 +741,12 @@ class _SubprocessWorker:
         self._process.wait()
 
 
-def subprocess_results(
-    tasks: Sequence[Task],
-    *,
-    jobs: int,
-    gold_inodes: frozenset[Inode],
-    order: str,
-    budget: Budget,
-) -> Iterator[Result]:
+def subprocess_results(tasks: Sequence[Task], *, jobs: int, gold_inodes: frozenset[Inode], order: str, budget: Budget) -> Iterator[Result]:
     """Yield one result per task as soon as it is known; `jobs` workers in parallel, started on demand and ended with the last task."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     own, workers = threading.local(), list[_SubprocessWorker]()
-    setup = _setup(tasks[0].limits, gold_inodes)
+    setup = pickle.dumps({"limits": dict(tasks[0].limits), "gold_inodes": gold_inodes, **worker_setup()})
 
     def score(task: Task, order: str, *, is_last: bool = False) -> Result | tuple[Task, str]:
         if not is_last and not budget.spend(size_of(task)):
@@ -798,15 +779,11 @@ def subprocess_results(
         threads.shutdown(wait=True)
 
 
-def _setup(limits: Mapping[str, int | float], gold_inodes: frozenset[Inode]) -> bytes:
-    return pickle.dumps({"limits": dict(limits), "gold_inodes": gold_inodes, **worker_setup()})
-
-
 def serve() -> None:
     """Serve calls until the parent closes the pipe. The requests come from the trusted side."""
     from evalsuite.runs.answer_workers import set_gold_inodes
     from evalsuite.sandbox import worker_main
-    from evalsuite.sandbox.machine_limits import limit_by_job
+    from evalsuite.sandbox.limits import limit_by_job
 
     stream = _Pipes(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
     # What a scorer prints is no frame.

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from evalsuite.core.errors import OutputError
+from evalsuite.sandbox.limits import Clock, descendants
 from evalsuite.sandbox.linux_layers import PACKAGE, can_filter, landlock_version, was_killed
 from evalsuite.sandbox.temp_dirs import TempDir
-from evalsuite.sandbox.time_limits import Clock, descendants
 
 CHUNK: Final = 4096
 READY: Final = b"!"

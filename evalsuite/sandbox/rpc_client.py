@@ -18,10 +18,9 @@ from typing import IO, Any, Self
 from evalsuite.core.errors import FaultError, timeout_error
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.sandbox.fork_server import ForkServer, Worker, signals_blocked, start_error
+from evalsuite.sandbox.limits import Clock, Verdict, answer_seconds, check_limits, killed_fault
 from evalsuite.sandbox.linux_layers import library_paths, parts_without, was_killed
-from evalsuite.sandbox.machine_limits import check_limits
 from evalsuite.sandbox.messages import COPY, END, LONGEST_RESULT, ClosedError, item_of, pack_call, receive, send
-from evalsuite.sandbox.time_limits import Clock, Verdict, answer_seconds, killed_fault
 from evalsuite.sandbox.worker_sandbox import can_fork
 
 

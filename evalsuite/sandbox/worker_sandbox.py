@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from evalsuite.sandbox.limits import can_limit_by_job
 from evalsuite.sandbox.linux_layers import (
     can_enter_namespaces,
     can_filter,
@@ -21,7 +22,6 @@ from evalsuite.sandbox.linux_layers import (
     restrict_calls,
     restrict_files,
 )
-from evalsuite.sandbox.machine_limits import can_limit_by_job
 
 MAX_OPEN_FILES: Final = 64
 # Threads count as processes in Linux.

@@ -25,9 +25,9 @@ from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError,
 from evalsuite.core.plugin_calls import failure
 from evalsuite.core.types import Fault, Table
 from evalsuite.sandbox.fork_server import ForkServer, signals_blocked
+from evalsuite.sandbox.limits import Alarm, Clock, Verdict
 from evalsuite.sandbox.messages import ClosedError, reply, send
 from evalsuite.sandbox.rpc_client import RUNNING, KilledError, RpcClient
-from evalsuite.sandbox.time_limits import Alarm, Clock, Verdict
 from evalsuite.sandbox.worker_main import PROCESS
 from evalsuite.sandbox.worker_sandbox import can_fork
 from evalsuite.sql import ENGINES, is_embedded, open_session

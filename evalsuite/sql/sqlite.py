@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.sandbox.time_limits import Deadline
+from evalsuite.sandbox.limits import Deadline
 from evalsuite.sql.frozen_clock import freeze_sqlite, reads_time
 from evalsuite.sql.session import (
     MIB,

@@ -104,7 +104,7 @@ def test_hostile_metadata_costs_little_memory(line: str, tmp_path: Path) -> None
 
 def test_metadata_that_take_too_long_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker that reads them has a clock, which grows with their size."""
-    monkeypatch.setattr("evalsuite.sandbox.time_limits._BYTES_PER_SECOND", 1e12)
+    monkeypatch.setattr("evalsuite.sandbox.limits._BYTES_PER_SECOND", 1e12)
     submission, gold = texts(tmp_path)
     with (submission / "results_metadata.jsonl").open("a") as file:
         file.write('{"a":[[[[[[[[[[0]]]]]]]]]]}\n' * 200_000)

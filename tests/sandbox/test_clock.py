@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.sandbox import time_limits
-from evalsuite.sandbox.time_limits import BLIND_TIMES, WALL_TIMES, Clock, Verdict, descendants
+from evalsuite.sandbox import limits
+from evalsuite.sandbox.limits import BLIND_TIMES, WALL_TIMES, Clock, Verdict, descendants
 from tests.processes import started
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel's own account of each thread")
@@ -65,8 +65,8 @@ class Told:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, told: bool = True, throttled: float = 0.0) -> None:
         self.at, self.delay, self.cpu, self.told = 100.0, 0.0, 0.0, told
         self.throttled, self.step_throttled = 0.0, throttled
-        monkeypatch.setattr(time_limits.time, "monotonic", lambda: self.at)
-        monkeypatch.setattr(time_limits, "throttled_seconds", lambda: self.throttled)
+        monkeypatch.setattr(limits.time, "monotonic", lambda: self.at)
+        monkeypatch.setattr(limits, "throttled_seconds", lambda: self.throttled)
         self.slices = 0
         monkeypatch.setattr(Clock, "_differences", lambda clock: self.differences(clock))
 
@@ -112,7 +112,7 @@ def test_what_counts(delay: float, cpu: float, verdict: Verdict, at: int, monkey
 def test_who_computes_only_when_looked_at_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that sleeps between the looks and could run at each of them gains half a second and no more."""
     told = Told(monkeypatch)
-    monkeypatch.setattr(time_limits, "_state", lambda _: "R")
+    monkeypatch.setattr(limits, "_state", lambda _: "R")
     watched = Clock()
     watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
     assert told.after(watched, seconds=10, passed=10, cpu=0.1) == ""
@@ -133,7 +133,7 @@ def test_without_run_delay_cpu_time_counts(cpu: float, at: int, monkeypatch: pyt
 def test_a_group_without_share_waits(state: str, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the group may not run at all nothing counts of a process that could run; a sleeper loses nothing by it."""
     told = Told(monkeypatch, throttled=0.8)
-    monkeypatch.setattr(time_limits, "_state", lambda _: state)
+    monkeypatch.setattr(limits, "_state", lambda _: state)
     watched = Clock()
     watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
     cpu = 0.2 if state == "R" else 0.0
@@ -195,7 +195,7 @@ V2 = "0::/user.slice/run.scope\n"
     ],
 )
 def test_groups_are_found_in_both_versions(
-    groups: str, mounts: list[tuple[str, str, str, str]], folders: dict[time_limits.Controller, list[str] | None], tmp_path: Path
+    groups: str, mounts: list[tuple[str, str, str, str]], folders: dict[limits.Controller, list[str] | None], tmp_path: Path
 ) -> None:
     """Every level counts that can be seen, the own one first."""
     lines = []
@@ -209,7 +209,7 @@ def test_groups_are_found_in_both_versions(
     (tmp_path / "mountinfo").write_text("".join(lines))
     for controller, wanted in folders.items():
         if wanted is not None:
-            assert time_limits.levels(controller, tmp_path) == tuple(tmp_path / folder for folder in wanted)
+            assert limits.levels(controller, tmp_path) == tuple(tmp_path / folder for folder in wanted)
 
 
 def test_the_smallest_limit_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,18 +218,18 @@ def test_the_smallest_limit_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name, (file, text) in said.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text(text)
-    monkeypatch.setattr(time_limits, "levels", lambda _: tuple(tmp_path / name for name in said))
-    assert time_limits.memory_limit() == (512 << 20, tmp_path / "b" / "memory.limit_in_bytes")
+    monkeypatch.setattr(limits, "levels", lambda _: tuple(tmp_path / name for name in said))
+    assert limits.memory_limit() == (512 << 20, tmp_path / "b" / "memory.limit_in_bytes")
     (tmp_path / "b" / "memory.limit_in_bytes").write_text("9223372036854771712\n")
-    assert time_limits.memory_limit() == (1 << 30, tmp_path / "c" / "memory.max")
+    assert limits.memory_limit() == (1 << 30, tmp_path / "c" / "memory.max")
     (tmp_path / "c" / "memory.max").unlink()
-    assert time_limits.memory_limit() is None
+    assert limits.memory_limit() is None
 
 
 def test_a_wait_that_goes_on_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel tells a wait when it is over: until then nobody is late by it, and then what was charged is given back."""
     told = Told(monkeypatch)
-    monkeypatch.setattr(time_limits, "_state", lambda _: "R")
+    monkeypatch.setattr(limits, "_state", lambda _: "R")
     watched = Clock()
     watched._known = {"/proc/1/task/1": (1.0, 1.0, 0)}
     assert told.after(watched, seconds=10, passed=9.5, cpu=1) == ""
@@ -244,11 +244,11 @@ def test_a_wait_that_goes_on_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_long_wait_is_not_charged_and_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A runnable thread that gets no time slice for 20 s is charged nothing; the kernel's report of that wait, later, pays for no sleep."""
     at, thread, state = 100.0, (1.0, 1.0, 1), "R"
-    monkeypatch.setattr(time_limits.time, "monotonic", lambda: at)
-    monkeypatch.setattr(time_limits, "throttled_seconds", lambda: 0.0)
-    monkeypatch.setattr(time_limits, "_threads", lambda _: ["/proc/1/task/1"])
-    monkeypatch.setattr(time_limits, "_schedule", lambda _: thread)
-    monkeypatch.setattr(time_limits, "_state", lambda _: state)
+    monkeypatch.setattr(limits.time, "monotonic", lambda: at)
+    monkeypatch.setattr(limits, "throttled_seconds", lambda: 0.0)
+    monkeypatch.setattr(limits, "_threads", lambda _: ["/proc/1/task/1"])
+    monkeypatch.setattr(limits, "_schedule", lambda _: thread)
+    monkeypatch.setattr(limits, "_state", lambda _: state)
     watched = Clock(lambda: [1])
     for _ in range(40):
         at += 0.5

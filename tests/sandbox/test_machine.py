@@ -18,8 +18,8 @@ from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.task_execution import score_task
-from evalsuite.sandbox import machine_limits
-from evalsuite.sandbox.machine_limits import check_limits, jobs_that_fit
+from evalsuite.sandbox import limits
+from evalsuite.sandbox.limits import check_limits, jobs_that_fit
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -99,7 +99,7 @@ def test_less_address_space_than_a_worker_needs_is_refused() -> None:
 def test_a_file_and_a_time_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the plan needs counts, and not only what its limits say."""
     said = {"FSIZE": 1_000_000, "CPU": 60}
-    monkeypatch.setattr(machine_limits, "_soft_limit", said.get)
+    monkeypatch.setattr(limits, "_soft_limit", said.get)
     check_limits(DEFAULT_LIMITS, seconds=60, n_bytes=1_000_000)
     with pytest.raises(UsageError, match="writes one of 1000001 bytes"):
         check_limits(DEFAULT_LIMITS, n_bytes=1_000_001)
@@ -125,8 +125,8 @@ def test_as_many_side_by_side_as_there_is_room_for(
     n_mib: int | None, sizes: list[int], jobs: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The largest answers decide how many fit into what is left; where not even one does the run is refused."""
-    monkeypatch.setattr(machine_limits, "_soft_limit", lambda _: None)
-    monkeypatch.setattr(machine_limits, "memory_room", lambda: None if n_mib is None else (n_mib * MIB, "/sys/fs/cgroup/memory.max"))
+    monkeypatch.setattr(limits, "_soft_limit", lambda _: None)
+    monkeypatch.setattr(limits, "memory_room", lambda: None if n_mib is None else (n_mib * MIB, "/sys/fs/cgroup/memory.max"))
     if jobs is None:
         with pytest.raises(UsageError, match=f"{n_mib} MiB of memory left"):
             jobs_that_fit(8, sizes, DEFAULT_LIMITS)
@@ -138,14 +138,14 @@ def test_as_many_side_by_side_as_there_is_room_for(
 
 def test_few_open_files_lower_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each pair of workers takes descriptors of the process that runs them."""
-    monkeypatch.setattr(machine_limits, "_soft_limit", lambda name: 120 if name == "NOFILE" else None)
-    monkeypatch.setattr(machine_limits, "memory_room", lambda: None)
+    monkeypatch.setattr(limits, "_soft_limit", lambda name: 120 if name == "NOFILE" else None)
+    monkeypatch.setattr(limits, "memory_room", lambda: None)
     assert jobs_that_fit(8, [1], DEFAULT_LIMITS)[0] == 4
 
 
 def test_fewer_jobs_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is made slower says so, and its receipt has the number."""
-    monkeypatch.setattr(machine_limits, "memory_room", lambda: (400 * MIB, "/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+    monkeypatch.setattr(limits, "memory_room", lambda: (400 * MIB, "/sys/fs/cgroup/memory/memory.limit_in_bytes"))
     said: list[str] = []
     done = run(EXAMPLE, GOLD, RunOptions(out=tmp_path / "run", jobs=8, tell=said.append))
     (line,) = said
@@ -162,8 +162,8 @@ def test_what_a_group_holds_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "memory.stat": f"anon 1\ninactive_file {200 * MIB}\n",
     }.items():
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(machine_limits, "memory_limit", lambda: (1000 * MIB, tmp_path / "memory.max"))
-    room = machine_limits.memory_room()
+    monkeypatch.setattr(limits, "memory_limit", lambda: (1000 * MIB, tmp_path / "memory.max"))
+    room = limits.memory_room()
     assert room is not None
     assert room[0] <= 600 * MIB
 

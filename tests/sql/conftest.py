@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core.types import Fault
-from evalsuite.sandbox.time_limits import WALL_TIMES
+from evalsuite.sandbox.limits import WALL_TIMES
 from evalsuite.sql.session import Connection
 from tests.sql import bigquery_stub, postgres_server
 from tests.sql.bigquery_stub import Stub

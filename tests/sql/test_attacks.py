@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from evalsuite.core.errors import FaultError
-from evalsuite.sandbox.time_limits import WALL_TIMES
+from evalsuite.sandbox.limits import WALL_TIMES
 from evalsuite.sql import open_session
 from evalsuite.sql.execution import run_answer
 from evalsuite.sql.session import Connection, QueryLimits

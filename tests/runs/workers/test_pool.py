@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,10 @@ from evalsuite.runs.instance_checks import missing
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair
+from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair, set_up
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
+from evalsuite.sandbox.limits import descendants
 from evalsuite.sandbox.messages import reply
-from evalsuite.sandbox.time_limits import descendants
 from evalsuite.sandbox.worker_main import Memory
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
@@ -488,9 +487,10 @@ def test_jobs_and_isolation_move_no_result(jobs: int, isolation: str, once: list
 @pytest.fixture
 def pair() -> Iterator[WorkerPair]:
     """A worker pair of the example that stands ready."""
-    setup = Pool(jobs=1, isolation="process", gold_inodes=frozenset())._make_setup(tasks_of(EXAMPLE, GOLD)[:1])
+    limits = resolve_limits()
+    setup = set_up(isolation="process", limits=limits, submission_folder=EXAMPLE, gold_folder=GOLD, gold_inodes=frozenset())
     fork_server = ForkServer(EXAMPLE)
-    pair = open_pair(replace(setup, opens_files=True), fork_server)
+    pair = open_pair(setup, fork_server)
     pair.await_ready()
     yield pair
     pair.kill()
