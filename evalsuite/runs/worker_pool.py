@@ -335,6 +335,11 @@ def seconds_of(pair: WorkerPair, sizes: Mapping[str, int]) -> float:
     return answer_seconds(task.limits, sizes.get(task.instance.instance_id, 0), with_gold_query=with_gold_query)
 
 
+def is_over(pair: WorkerPair, seconds: float) -> Verdict:
+    """Return whether the time of a pair's first task is over, and how."""
+    return pair.clock.over(seconds) if pair.clock.is_due(seconds) else ""
+
+
 def lost(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
     """Remove the first task of a pair that is out of time or dead, and return its result.
 
@@ -525,8 +530,7 @@ class Pool:
             for pair in with_results:
                 yield from pair.receive_results()
             for pair in busy:
-                seconds = seconds_of(pair, sizes)
-                over = "" if pair in with_results or not pair.clock.is_due(seconds) else pair.clock.over(seconds)
+                over = "" if pair in with_results else is_over(pair, seconds_of(pair, sizes))
                 yield from self._lose_task(pair, over, order, is_first=is_first)
                 if over or not pair.can_go_on:
                     self._replace(pair, waiting)

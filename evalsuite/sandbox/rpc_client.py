@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from evalsuite.core.errors import FaultError, timeout_error
+from evalsuite.core.errors import EvalsuiteError, FaultError, timeout_error
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.sandbox.fork_server import ForkServer, Worker, signals_blocked, start_error
 from evalsuite.sandbox.limits import Clock, Verdict, answer_seconds, check_limits, killed_fault
@@ -240,6 +240,9 @@ class RpcClient:
         except GeneratorExit:
             # What the worker still sends would answer the next request.
             self.end()
+            raise
+        except EvalsuiteError:
+            # What the function raised; some are a ValueError too.
             raise
         except (ClosedError, OSError, ValueError, RecursionError) as error:
             if stream.over:
