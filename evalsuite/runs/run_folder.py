@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import reduce
@@ -351,21 +351,25 @@ def root_of(tasks: Sequence[Task], results: Sequence[Result], gold: Mapping[str,
     """Return the Merkle root (64 hex digits) over n leaves in gold order: instance, gold digest, answer digest, verdict.
 
     `gold` has the digest of each file below the gold folder, `contents` that of each file of the submission; for a file that was read, the
-    bytes that were read count. As in RFC 6962, leaves and nodes have different prefix bytes, and a node without a sibling moves up
-    unchanged.
+    bytes that were read count.
     """
     of_instance: dict[str, list[tuple[str, str]]] = {}
     for name, digest in sorted(gold.items()):
         of_instance.setdefault(name.partition("/")[0], []).append((name, digest))
+    return tree_root(_leaf(task, result, of_instance, contents) for task, result in zip(tasks, results, strict=True)).hex()
+
+
+def tree_root(leaves: Iterable[bytes]) -> bytes:
+    """Return the Merkle root over leaves as in RFC 6962, section 2.1."""
     # Height and root of the complete trees so far, each higher than the next.
     trees: list[tuple[int, bytes]] = []
-    for task, result in zip(tasks, results, strict=True):
-        height, node = 0, _leaf(task, result, of_instance, contents)
+    for leaf in leaves:
+        height, node = 0, _hash(b"\x00" + leaf)
         while trees and trees[-1][0] == height:
             height, node = height + 1, _hash(b"\x01" + trees.pop()[1] + node)
         trees.append((height, node))
     nodes = [node for _, node in trees] or [_hash(b"")]
-    return reduce(lambda right, left: _hash(b"\x01" + left + right), reversed(nodes)).hex()
+    return reduce(lambda right, left: _hash(b"\x01" + left + right), reversed(nodes))
 
 
 def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str]]], contents: Mapping[str, str]) -> bytes:
@@ -382,7 +386,7 @@ def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str
     numbers = [None if value is None else float(value) for value in (result.score, result.official, result.strict)]
     verdict = [result.status, *numbers, result.fault]
     leaf = [name, _digest([checks, gold.get(name, [])]), _digest(submitted), verdict]
-    return _hash(b"\x00" + _as_leaf(leaf).encode("utf-8", "surrogatepass"))
+    return _as_leaf(leaf).encode("utf-8", "surrogatepass")
 
 
 def _digest(value: object) -> str:

@@ -7,6 +7,7 @@
 | `xeval` | FAIRmat-NFDI/extract-eval | 6a51aa28 | `evaluate` |
 | `bird` | bird-bench/mini_dev | 4d970a9a | `execute_sql` with `calculate_ex` |
 | `test-suite` | taoyds/test-suite-sql-eval | e97acc54 | `eval_exec_match` without options |
+| `statistics` | the folder of statsmodels 0.15.0 | | intervals, tests, corrections and kappa, of scipy 1.17.1 the paired tests |
 
 The cases are made here, from seeds; nothing of a benchmark is in them. A reference needs its own packages (jsonref; sqlparse and tqdm);
 those that no verdict needs are replaced by empty modules. Run it on a clone that you trust: its code is executed.
@@ -174,6 +175,56 @@ def test_suite(clone: Path) -> Iterator[Row]:
     return _pairs(lambda database, predicted, gold: match(str(database), predicted, gold, False, False, False))
 
 
+def statistics(folder: Path) -> Iterator[Row]:
+    """Values of statsmodels and scipy on made numbers: the name of our function, what it is given, and what comes out."""
+    import numpy as np
+
+    sys.path.insert(0, str(folder))
+    for name in ("api", "stats.contingency_tables", "stats.inter_rater", "stats.multitest", "stats.proportion", "stats.weightstats"):
+        importlib.import_module(f"statsmodels.{name}")
+    statsmodels, scipy_stats = sys.modules["statsmodels"], importlib.import_module("scipy.stats")
+    stats, rng = statsmodels.stats, np.random.default_rng(SEED)
+
+    def row(name: str, given: Sequence[Any], expected: Iterable[Any]) -> Row:
+        return {"name": name, "given": list(given), "expected": [float(value) for value in expected]}
+
+    for n_clusters in (4, 9, 30):
+        names = np.repeat(np.arange(n_clusters), rng.integers(1, 13, n_clusters))
+        scores = np.clip(0.6 + rng.normal(0, 0.2, n_clusters)[names] + rng.normal(0, 0.2, len(names)), 0, 1).round(3)
+        fit = statsmodels.api.OLS(scores, np.ones(len(scores)))
+        both = [fit.fit(cov_type="cluster", cov_kwds={"groups": names, "use_correction": corrected}) for corrected in (False, True)]
+        yield row("clustered_se", [scores.tolist(), names.tolist()], [both[0].params[0], both[0].bse[0], both[1].bse[0]])
+    table = rng.random((12, 7)).round(3)
+    interval = stats.weightstats.DescrStatsW(table.mean(axis=1)).tconfint_mean()
+    yield row("clustered_interval", [table.ravel().tolist(), np.repeat(np.arange(12), 7).tolist()], interval)
+    for ours in ("wilson", "clopper_pearson", "agresti_coull", "jeffreys", "normal"):
+        theirs = "beta" if ours == "clopper_pearson" else ours
+        for n, k in ((1, 0), (7, 0), (7, 3), (50, 1), (50, 25), (50, 50)):
+            ends = stats.proportion.proportion_confint(k, n, alpha=0.1, method=theirs)
+            yield row("proportion_interval", [k, n, 0.9, ours], np.clip(ends, 0, 1))
+    scores = rng.random(30).round(3)
+    yield row("t_interval", [scores.tolist(), 0.9], stats.weightstats.DescrStatsW(scores).tconfint_mean(alpha=0.1))
+    for b, c in ((0, 1), (1, 1), (3, 9), (11, 2), (30, 14)):
+        tests = [stats.contingency_tables.mcnemar([[5, b], [c, 5]], exact=exact, correction=c_) for exact, c_ in ((1, 0), (0, 0), (0, 1))]
+        yield row("mcnemar_counts", [b, c], [min(1.0, test.pvalue) for test in tests])
+    for method, theirs in {"holm": "holm", "bonferroni": "bonferroni", "holm_sidak": "holm-sidak", "bh": "fdr_bh", "by": "fdr_by"}.items():
+        values = (rng.random(12) ** 3).round(2)
+        yield row("adjust", [values.tolist(), method], stats.multitest.multipletests(values, method=theirs)[1])
+    first, other = rng.integers(0, 3, 80), rng.integers(0, 3, 80)
+    second = np.where(rng.random(80) < 0.6, first, other)
+    counts = np.zeros((3, 3))
+    np.add.at(counts, (first, second), 1)
+    for weights in (None, "linear", "quadratic"):
+        yield row("cohen_kappa", [first.tolist(), second.tolist(), weights], [stats.inter_rater.cohens_kappa(counts, wt=weights).kappa])
+    for n in (8, 25):
+        left, right = rng.random(n).round(6), rng.random(n).round(6)
+        test = scipy_stats.ttest_rel(left, right)
+        yield row("paired_t", [left.tolist(), right.tolist()], [test.pvalue, test.statistic, *test.confidence_interval(0.95)])
+        for exact in (True, False):
+            mode = {"method": "exact" if exact else "approx", "correction": False, "zero_method": "wilcox"}
+            yield row("wilcoxon", [left.tolist(), right.tolist(), exact], [scipy_stats.wilcoxon(left, right, **mode).pvalue])
+
+
 def _put_module(name: str, **names: Any) -> None:
     module = types.ModuleType(name)
     vars(module).update(names)
@@ -186,6 +237,7 @@ REFERENCES: dict[str, Callable[[Path], Iterable[Row]]] = {
     "xeval": xeval,
     "bird": bird,
     "test-suite": test_suite,
+    "statistics": statistics,
 }
 
 
