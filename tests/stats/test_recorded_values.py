@@ -67,7 +67,7 @@ def test_all_of_the_record_is_used() -> None:
 
 
 def test_prediction_powered_mean() -> None:
-    """PPI++ for a mean: its weight, estimate and error from numpy's moments; one more label stands the scale's width away on either side."""
+    """PPI++ for a mean: its weight, estimate and error from numpy's moments; one more label stands a scale's width away on either side"""
     both = [(0.9, 1.0), (0.2, -0.5), (0.7, 0.2), (0.4, 0.5), (0.1, 0.3), (0.8, 0.6)]
     others = [0.3, 0.9, 0.6, 0.75, 0.05, 0.5, 0.4, 0.95]
     cheap, dear = np.array(both).T
