@@ -388,7 +388,8 @@ def _number_of(words: Any) -> Any:
     return found.astype(np.int64)
 
 
-_HELD: Final = 2
+# About this many numbers of columns are kept, 9 bytes each, and at least two columns.
+_HELD_NUMBERS: Final = 1_500_000
 _SORTED: Final = "sorted"
 
 
@@ -426,9 +427,9 @@ class NumberColumns:
 
         held = self._held.of("numbers")
         if (side, column) not in held:
-            for known in [name for name in held if name != _SORTED][: 1 - _HELD or None]:
-                del held[known]
             packed = self._packed[side]
+            for known in [name for name in held if name != _SORTED][: -max(1, _HELD_NUMBERS // max(1, packed.n_rows))]:
+                del held[known]
             found = joined((numbers_of(block, column) for block in packed.blocks()), packed.n_rows)
             held[side, column] = found if found is not None and found.are_safe and not np.isinf(found.values).any() else None
         numbers: Numbers | None = held[side, column]

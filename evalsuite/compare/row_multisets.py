@@ -1,8 +1,8 @@
 """Strict comparison of rows in any order: pair off rows that are written alike, then search for an assignment of columns and rows.
 
-Packed tables: rows that are written alike are paired off as multisets, and only the rest is compared cell by cell. A column is *plain* if
-all its cells are integers, dates, words or empty in the one form in which two different texts are never equal. Rows that differ in a plain
-column never pair, so of the paired rows only those matter that agree with a remaining row in every such column.
+Packed tables: each pair of columns is turned into `Codes`, one number for each cell, and rows into combinations of codes. Cells with equal
+codes are equal, but for *loose* groups of near numbers, whose rows are compared cell by cell. As soon as the columns so far tell all rows
+apart, the remaining columns are compared row by row.
 
 The search assigns columns one by one, fewest candidates first, and counts its work. After each choice rows are split into classes by their
 keys so far, and the choice is dropped if the two sides' multisets of classes differ. At the end, if a group of near numbers contained cells
@@ -12,16 +12,18 @@ that are not all equal to each other, a maximum flow between the rows of each cl
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.compare.bipartite_matching import saturating_flow
-from evalsuite.compare.number_columns import SAFE_WHOLE, Numbers, Summary, in_order, in_parts, is_surely_text, surely_strictly_equal
+from evalsuite.compare.number_columns import SAFE_WHOLE, WHOLE, Numbers, Summary, in_parts, is_surely_text, surely_strictly_equal
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
 from evalsuite.compare.strict_columns import (
     Column,
     ColumnPair,
     ColumnProfile,
     Matching,
+    all_pairs_equal,
     equal,
     in_likely_order,
     key,
@@ -29,15 +31,28 @@ from evalsuite.compare.strict_columns import (
     matched_as,
     pair_columns,
     place,
+    show,
     verdict_of_candidates,
     windows_of,
 )
 from evalsuite.compare.table_diff import TableDiff
 from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE, Cell
 
-# With more remaining rows than this, the exact search has to compare the whole tables.
+if TYPE_CHECKING:
+    import numpy as np
+
+# Above this many near numbers of two columns, the search cell by cell decides.
 MOST_LEFT: Final = 20_000
-_CHUNK: Final = 65_536
+_CHUNK: Final = 131_072
+_FEW: Final = 1_024
+_FIRST: Final = 16
+_MOST_TIGHTENED: Final = 4_000
+# About this many cells of columns are kept as numbers and hashes, 26 bytes each.
+_HELD_CELLS: Final = 1_500_000
+_NOISE: Final = 4e-15
+_DAY: Final = 86_400 * 10**9
+# Numbers that show more decimals count as showing this many.
+_MOST_DIGITS: Final = 100
 _WORDS: Final = [word.encode() for word in WORDS_WITH_VALUE]
 _LONGEST_WORD: Final = 8
 _DATE_LENGTH: Final = 10
@@ -50,62 +65,6 @@ def cells_of(evidence: TableDiff, side: int, column: Column, rows: Any) -> list[
     known: dict[str, Cell] = {}
     texts = evidence.written(side, column.position, rows)
     return [known[text] if text in known else known.setdefault(text, column.read(text)) for text in texts]
-
-
-def remainder(evidence: TableDiff, gold: Column, predicted: Column) -> tuple[Any, Any] | None:
-    """The rows of two columns that matter for pairing: those without a partner that is written alike, and all numbers within reach of
-    such a row. None if there are too many, or they cannot be determined.
-    """
-    import numpy as np
-
-    rows = evidence.spare([gold.position], [predicted.position])
-    if len(rows[0]) > MOST_LEFT:
-        return None
-    a, b = evidence.numbers.column(0, gold.position), evidence.numbers.column(1, predicted.position)
-    if a is None or b is None:
-        sides = zip((0, 1), (gold, predicted), rows, strict=True)
-        cells = (column.read(text) for side, column, part in sides for text in evidence.written(side, column.position, part))
-        if not any(isinstance(cell, int | Number) for cell in cells):
-            # Cells other than numbers are equal only with equal keys, and the paired ones affect no other cell.
-            return rows
-        every = np.arange(evidence.n_rows)
-        return (every, every) if evidence.n_rows <= MOST_LEFT else None
-    chains = _chains(a, b, rows, gold.tolerance)
-    found = [np.union1d(part, inside(side.values, *chains)) for side, part in zip((a, b), rows, strict=True)]
-    return (found[0], found[1]) if max(map(len, found)) <= MOST_LEFT else None
-
-
-def _chains(a: Numbers, b: Numbers, rows: tuple[Any, Any], tolerance: Tolerance) -> tuple[Any, Any]:
-    """The first and the last number of each chain that contains a remaining number; gaps between chains exceed every tolerance."""
-    import numpy as np
-
-    left = np.concatenate([a.values[rows[0]], b.values[rows[1]]])
-    values = in_order(np.concatenate([a.values, b.values]))
-    # The start of each chain; the allocated memory is used only as it is filled.
-    decimals, begin, n = _fewest_decimals(a, b), np.empty(len(values) + 1, np.int32), 1
-    begin[0] = 0
-    for start in range(1, len(values), _CHUNK):
-        part = values[start - 1 : start + _CHUNK]
-        found = np.flatnonzero(np.diff(part) > widest(tolerance, part[1:], decimals)) + start
-        begin[n : n + len(found)] = found
-        n += len(found)
-    begin = begin[:n]
-    places = np.searchsorted(values, left[~np.isnan(left)]).astype(np.int32)
-    touched = np.unique(np.searchsorted(begin, places, "right"))
-    after = np.where(touched < n, begin.take(touched, mode="clip"), len(values))
-    return values[begin[touched - 1]], values[after - 1]
-
-
-def inside(values: Any, first: Any, last: Any) -> Any:
-    """The rows with a value in one of the intervals, which are disjoint and ascending."""
-    import numpy as np
-
-    found = [np.empty(0, np.int64)]
-    for start in range(0, len(values) if len(first) else 0, _CHUNK):
-        part = values[start : start + _CHUNK]
-        at = np.searchsorted(first, part, "right") - 1
-        found.append(np.flatnonzero((at >= 0) & (part <= last[at])) + start)
-    return np.concatenate(found)
 
 
 def _fewest_decimals(a: Numbers, b: Numbers) -> int:
@@ -147,38 +106,6 @@ def apart(evidence: TableDiff, gold: Column, predicted: Column) -> bool:
     sides = [ordered for place in places if (ordered := evidence.numbers.ordered(*place)) is not None]
     parts = ((np.abs(x - y), np.maximum(np.abs(x), np.abs(y))) for x, y in in_parts(*sides))
     return any(bool((distance > widest(gold.tolerance, size, decimals)).any()) for distance, size in parts)
-
-
-def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:
-    """The columns of a block that contain only plain cells."""
-    import numpy as np
-
-    if not columns or not block.data[int(block.starts[0, 0]) :].isascii():
-        return set()
-    data = np.frombuffer(block.data, np.uint8)
-    starts, lengths = block.starts[:, columns], block.lengths[:, columns]
-    first, last = data[starts], data[starts + np.maximum(lengths, 1) - 1]
-    digits = (data >= ord("0")) & (data <= ord("9"))
-    # How many digits precede each position.
-    sums = np.zeros(len(digits) + 1, np.int32)
-    np.cumsum(digits, dtype=np.int32, out=sums[1:])
-    n_other = lengths - (sums[starts + lengths] - sums[starts])
-    is_negative = (first == ord("-")) & (n_other == 1) & (lengths > 1) & ~((lengths == 2) & (last == ord("0")))
-    at_dashes = np.minimum(starts + 4, len(data) - 1), np.minimum(starts + 7, len(data) - 1)
-    is_date = (lengths == _DATE_LENGTH) & (n_other == 2) & (data[at_dashes[0]] == ord("-")) & (data[at_dashes[1]] == ord("-"))
-    lowered = first | 0x20
-    is_word = (lowered >= ord("a")) & (lowered <= ord("z")) & (last > ord(" "))
-    short = is_word & (lengths <= _LONGEST_WORD)
-    if short.any():
-        words = block.words(starts[short], lengths[short])
-        blanks = np.array([int.from_bytes(b" " * n + b"\0" * (8 - n), "little") for n in range(9)], np.uint64)
-        special = np.array([int.from_bytes(word.ljust(8, b"\0"), "little") for word in _WORDS], np.uint64)
-        is_word[short] = ~np.isin(words | blanks[lengths[short]], special)
-    with_digits = is_word & (n_other < lengths)
-    if with_digits.any():
-        is_word[with_digits] = ~_may_be_values(block.words(starts[with_digits], lengths[with_digits]))
-    plain = (n_other == 0) | is_negative | is_date | is_word
-    return {column for column, fits in zip(columns, plain.all(axis=0).tolist(), strict=True) if fits}
 
 
 def _may_be_values(words: Any) -> Any:
@@ -317,7 +244,7 @@ class RowSearch:
         gold_rows = _grouped(classes.gold, [pair.gold.cells for pair in pairs])
         predicted_rows = _grouped(classes.predicted, [pair.predicted.cells for pair in pairs])
         tolerances = [self.tolerances[i] for i in loose]
-        return all(self._class_agrees(rows, predicted_rows[name], tolerances) for name, rows in gold_rows.items())
+        return all(class_agrees(rows, predicted_rows[name], tolerances, self.work) for name, rows in gold_rows.items())
 
     def _width(self, i: int, k: int) -> int:
         """How many predicted cells are near enough to a gold cell to be compared, summed over the distinct cells of a pair."""
@@ -327,25 +254,30 @@ class RowSearch:
             self._widths[i, k] = windows.width if windows is not None else len(pair.gold.cells) ** 2
         return self._widths[i, k]
 
-    def _class_agrees(self, gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance]) -> bool:
-        """Pair off plainly equal rows first. That can only confirm a match, not refute it: {0, 1} and {1, 2} agree at tolerance 1."""
-        gold_left, predicted_left = _without_equal_rows(gold, predicted)
-        if not gold_left or self._flows(gold_left, predicted_left, tolerances):
-            return True
-        return gold_left.total() < gold.total() and self._flows(gold, predicted, tolerances)
 
-    def _flows(self, gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance]) -> bool:
-        gold_rows, predicted_rows = list(gold), list(predicted)
-        windows = windows_of([row[0] for row in gold_rows], [row[0] for row in predicted_rows], tolerances[0])
-        edges: list[list[int]] = []
-        for row, g in enumerate(gold_rows):
-            window = windows[row] if windows is not None else range(len(predicted_rows))
-            self.work.connect(len(window))
-            edges.append([k for k in window if all(map(equal, g, predicted_rows[k], tolerances))])
-            if not edges[-1]:
-                return False
-        supply, demand = [gold[g] for g in gold_rows], [predicted[p] for p in predicted_rows]
-        return saturating_flow(supply, demand, edges, self.work.walk)
+def class_agrees(gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance], work: Work) -> bool:
+    """Whether equally many rows can be paired one to one. Plainly equal rows are paired off first.
+
+    That can only confirm a match, not refute it: {0, 1} and {1, 2} agree at tolerance 1.
+    """
+    gold_left, predicted_left = _without_equal_rows(gold, predicted)
+    if not gold_left or _flows(gold_left, predicted_left, tolerances, work):
+        return True
+    return gold_left.total() < gold.total() and _flows(gold, predicted, tolerances, work)
+
+
+def _flows(gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance], work: Work) -> bool:
+    gold_rows, predicted_rows = list(gold), list(predicted)
+    windows = windows_of([row[0] for row in gold_rows], [row[0] for row in predicted_rows], tolerances[0])
+    edges: list[list[int]] = []
+    for row, g in enumerate(gold_rows):
+        window = windows[row] if windows is not None else range(len(predicted_rows))
+        work.connect(len(window))
+        edges.append([k for k in window if all(map(equal, g, predicted_rows[k], tolerances))])
+        if not edges[-1]:
+            return False
+    supply, demand = [gold[g] for g in gold_rows], [predicted[p] for p in predicted_rows]
+    return saturating_flow(supply, demand, edges, work.walk)
 
 
 def _grouped(classes: Sequence[int], columns: Sequence[Sequence[Cell]]) -> dict[int, Rows]:
@@ -374,45 +306,52 @@ def _without_equal_rows(gold: Rows, predicted: Rows) -> tuple[Rows, Rows]:
 
 
 def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool) -> Matching | None:
-    """The verdict on columns of packed tables, None if the exact search over the whole tables has to decide."""
+    """The verdict on columns of packed tables; None if percent signs, or too many near numbers, leave it to the search cell by cell."""
     if any(column.has_percent for column in (*gold, *predicted)):
         return None
-    bench = PackedColumns(gold, predicted, evidence, heeds_labels)
-    partners = bench.partners()
-    # A column whose partner contains the same texts has a candidate: more are searched only if every column has one.
-    settled = {i: [k] for i, k in enumerate(partners or ()) if bench.is_alike(i, k)}
-    hopeless = any(bench.fits_none(i) for i in range(len(gold)) if i not in settled)
-    agree = bench.rows_agree(partners) if partners is not None and not hopeless else False
-    if partners is not None and agree:
-        return matched_as(partners)
-    options = [settled.get(i) or bench.candidates(i) for i in range(len(gold))]
-    if [] in options:
-        return verdict_of_candidates([own if own is not None else [0] for own in options], "limit")
-    if agree is None:
+    coded = CodedColumns(gold, predicted, evidence, heeds_labels)
+    try:
+        partners = coded.partners()
+        if partners is not None and not any(coded.fits_none(i) for i in range(len(gold))) and coded.rows_agree(partners):
+            return matched_as(partners)
+        options = coded.options()
+        found = verdict_of_candidates(options, "rows")
+        if found.verdict != "rows":
+            return found
+        return coded.search(options, found, partners)
+    except CapReachedError:
         return None
-    return _match_candidates(bench, partners, [bench.candidates(i) if i in settled else own for i, own in enumerate(options)])
 
 
-def _match_candidates(bench: "PackedColumns", partners: Sequence[int] | None, options: Sequence[list[int] | None]) -> Matching | None:
-    """The verdict from the candidates of each gold column (None: undecided) after the tried assignment was wrong."""
-    known = [own for own in options if own is not None]
-    if len(known) < len(options):
-        return None
-    ordered = [in_likely_order(column, bench.predicted, own) for column, own in zip(bench.gold, known, strict=True)]
-    found = verdict_of_candidates(ordered, "rows")
-    if found.verdict != "rows":
-        return found
-    # Only the tried assignment is possible, except for columns that contain the same texts.
-    only = partners is not None and all(bench.is_twin(k, partners[i]) for i, own in enumerate(known) for k in own)
-    return replace(found, assignment=tuple(partners), n_tried=1) if only and partners is not None else None
+class Codes(NamedTuple):
+    """A gold and a predicted column as numbers, one for each row: equal cells have equal codes.
+
+    `is_loose[code]` is true if cells of this code may still be unequal.
+    """
+
+    gold: "np.ndarray[Any, Any]"
+    predicted: "np.ndarray[Any, Any]"
+    is_loose: "np.ndarray[Any, Any]"
+
+    @property
+    def have_equal_bags(self) -> bool:
+        """Whether both sides have each code equally often."""
+        return not self.surplus().any()
+
+    def surplus(self) -> "np.ndarray[Any, Any]":
+        """How many more gold than predicted rows have each code."""
+        import numpy as np
+
+        n = len(self.is_loose)
+        return np.bincount(self.gold, minlength=n) - np.bincount(self.predicted, minlength=n)
 
 
-class PackedColumns:
-    """The columns of two packed tables, compared with rows in any order."""
+class CodedColumns:
+    """The columns of two packed tables, compared with rows in any order: each pair of columns as `Codes`, rows as combinations of codes."""
 
-    def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool) -> None:
+    def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], evidence: TableDiff, heeds_labels: bool = False) -> None:
         self.gold, self.predicted, self.evidence, self.heeds_labels = gold, predicted, evidence, heeds_labels
-        self._apart: dict[tuple[int, int], bool] = {}
+        self._work = Work(free=12 * evidence.n_rows * len(gold))
 
     def partners(self) -> list[int] | None:
         """For each gold column a predicted one of its own: the likely one, or another that contains the same texts if the likely one
@@ -462,159 +401,440 @@ class PackedColumns:
         """Compute `is_alike` for several pairs at once."""
         self.evidence.hashes.compare([(self.gold[i].position, self.predicted[k].position) for i, k in pairs])
 
-    def is_twin(self, k: int, other: int) -> bool:
-        """Whether two predicted columns contain the same texts, row by row."""
-        return k == other or self.evidence.hashes.are_twins(self.predicted[k].position, self.predicted[other].position)
-
-    def rows_agree(self, partners: Sequence[int]) -> bool | None:
-        """Whether the rows can be paired one to one under an assignment, None if too many rows remain to decide."""
-        import numpy as np
-
+    def rows_agree(self, partners: Sequence[int]) -> bool:
+        """Whether the rows can be paired one to one under an assignment. Raises `CapReachedError`."""
         places = [column.position for column in self.gold], [self.predicted[k].position for k in partners]
-        rows = self.evidence.spare(*places)
-        if not len(rows[0]):
+        if not len(self.evidence.spare(*places)[0]):
             return True
-        anchors = [(i, k) for i, k in enumerate(partners) if self.is_alike(i, k) and self.is_anchor(i)]
-        if len(rows[0]) > MOST_LEFT:
-            return True if self.numbers_agree(partners) else None
-        if not anchors:
-            every = np.arange(min(self.evidence.n_rows, MOST_LEFT + 1))
-            return self._exactly(partners, every, every) if len(every) <= MOST_LEFT else None
-        keys = [
-            self.evidence.hashes.rows(side, [columns[at].position for at in chosen])
-            for side, columns, chosen in ((0, self.gold, [i for i, _ in anchors]), (1, self.predicted, [k for _, k in anchors]))
-        ]
-        touched = np.unique(np.concatenate([keys[0][rows[0]], keys[1][rows[1]]]))
-        mine, theirs = (inside(side, touched, touched) for side in keys)
-        if not np.array_equal(np.sort(keys[0][mine]), np.sort(keys[1][theirs])):
-            return False
-        return self._exactly(partners, mine, theirs) if len(mine) <= MOST_LEFT else None
-
-    def _exactly(self, partners: Sequence[int], mine: Any, theirs: Any) -> bool | None:
-        """The result of the exact search among some rows, None if it reaches a limit."""
-        pairs = []
-        for column, k in zip(self.gold, partners, strict=True):
-            pair = pair_columns(
-                ColumnProfile(cells_of(self.evidence, 0, column, mine)),
-                ColumnProfile(cells_of(self.evidence, 1, self.predicted[k], theirs)),
-                column.tolerance,
-            )
-            if pair is None:
+        rows = RowCodes(self.evidence.n_rows)
+        pairs = sorted(enumerate(partners), key=lambda pair: self._is_decimal(pair[0]))
+        for at, (i, k) in enumerate(pairs):
+            if rows.are_unique:
+                order = rows.paired()
+                return all(self._agree_in_order(*pair, *order) for pair in (*pairs[at:], *self._loose(pairs[:at])))
+            if not rows.split(self.codes(i, k)):
                 return False
-            pairs.append(pair)
-        tolerances = [column.tolerance for column in self.gold]
-        options = [{i: pair} for i, pair in enumerate(pairs)]
-        twin = {i: i for i in range(len(pairs))}
-        try:
-            search = RowSearch(
-                options, classes=[0] * len(mine), tolerances=tolerances, twin=twin, work=Work(free=12 * len(mine) * len(pairs))
-            )
-            return search.run() is not None
-        except CapReachedError:
-            return None
+        return self.loose_rows_agree(pairs, rows)
 
-    def is_anchor(self, i: int) -> bool:
-        """Whether different texts of a gold column are never equal."""
-        return not self.gold[i].tolerance.own and self.gold[i].position in self.plain(0)
+    def _is_decimal(self, i: int) -> bool:
+        """Whether the first cells of a gold column contain decimals: such a column says least about which rows belong together."""
+        return any("." in text for text in self.evidence.heads[0].columns[self.gold[i].position])
 
-    def plain(self, side: int) -> frozenset[int]:
-        """The plain columns of one side."""
-        assert self.evidence.packed is not None
-        name = ("plain", side)
-        if name not in self.evidence.known:
-            found = set(range(self.evidence.packed[side].width))
-            for block in self.evidence.packed[side].blocks():
-                found &= plain_columns(block, sorted(found))
-            self.evidence.known[name] = frozenset(found)
-        known: frozenset[int] = self.evidence.known[name]
-        return known
+    def _loose(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        return [pair for pair in pairs if self.codes(*pair).is_loose.any()]
 
-    def numbers_agree(self, partners: Sequence[int]) -> bool:
-        """Whether rows joined on the columns with the same texts are certainly equal in all others, which contain numbers."""
+    def _agree_in_order(self, i: int, k: int, mine: Any, theirs: Any) -> bool:
+        """Whether gold column i in the rows `mine` equals predicted column k in the rows `theirs`, one by one."""
         import numpy as np
 
-        alike = [(i, k) for i, k in enumerate(partners) if self.is_alike(i, k)]
-        others = [(i, k) for i, k in enumerate(partners) if (i, k) not in alike]
-        if not alike or len(others) > len(alike) + 8:
-            return False
-        keys = self._row_keys(alike)
-        orders = [np.argsort(side, kind="stable") for side in keys]
-        ordered = keys[0][orders[0]]
-        if not np.array_equal(ordered, keys[1][orders[1]]):
-            return False
-        has_ties = (ordered[1:] == ordered[:-1]).any()
-        for at, (i, k) in enumerate(others):
-            a, b = self.evidence.numbers.column(0, self.gold[i].position), self.evidence.numbers.column(1, self.predicted[k].position)
-            if a is None or b is None or np.isnan(a.values).any():
+        gold, predicted = self.gold[i], self.predicted[k]
+        a, b = self._numbers(0, gold), self._numbers(1, predicted)
+        if a is not None and b is not None:
+            a, b = a.at(mine), b.at(theirs)
+            unsure = ~surely_strictly_equal(a, b, gold.tolerance) & ~(np.isnan(a.values) & np.isnan(b.values))
+            size = np.maximum(np.abs(a.values), np.abs(b.values))
+            if bool((unsure & (np.abs(a.values - b.values) > widest(gold.tolerance, size))).any()):
                 return False
-            if not at and has_ties:
-                # Rows with the same key are paired in the order of their first numbers.
-                orders = [np.lexsort((side.values, key)) for side, key in zip((a, b), keys, strict=True)]
-            if not bool(surely_strictly_equal(a.at(orders[0]), b.at(orders[1]), self.gold[i].tolerance).all()):
-                return False
+        else:
+            names = [self.evidence.hashes.cells(side, column.position) for side, column in ((0, gold), (1, predicted))]
+            is_known = self.evidence.hashes.are_confirmed(names, gold.position, predicted.position)
+            unsure = names[0][mine] != names[1][theirs] if is_known else np.ones(len(mine), bool)
+        rows = np.flatnonzero(unsure)
+        # A few rows show most differences; a part of rows in any order reads every block.
+        for part in (rows[:_FEW], *(rows[start : start + _CHUNK] for start in range(_FEW, len(rows), _CHUNK))):
+            order = np.argsort(theirs[part])
+            found = cells_of(self.evidence, 1, predicted, theirs[part][order])
+            for x, y in zip(_at_places(cells_of(self.evidence, 0, gold, mine[part]), order), found, strict=True):
+                if x is not y and not equal(x, y, gold.tolerance):
+                    return False
         return True
 
-    def _row_keys(self, alike: Sequence[tuple[int, int]]) -> list[Any]:
-        """The hashes of gold's and of the predicted rows over pairs of columns."""
-        gold = self.evidence.hashes.rows(0, [self.gold[i].position for i, _ in alike])
-        return [gold, self.evidence.hashes.rows(1, [self.predicted[k].position for _, k in alike])]
+    def loose_rows_agree(self, pairs: Sequence[tuple[int, int]], rows: "RowCodes") -> bool:
+        """Whether the rows of each class can be paired one to one; only classes with a loose cell need a look at the cells."""
+        import numpy as np
 
-    def has_text(self, side: int, column: Column) -> bool:
-        """Whether the first cells of a column show that it does not contain only numbers."""
-        head = self.evidence.heads[side].columns[column.position]
-        return any(is_surely_text(text) and (cell := column.read(text)) is not None and place(cell) is None for text in head)
+        loose = self._loose(pairs)
+        if not loose:
+            return True
+        is_loose = np.zeros(rows.n, bool)
+        for i, k in loose:
+            codes = self.codes(i, k)
+            is_loose[rows.gold[codes.is_loose[codes.gold]]] = True
+        mine, theirs = (np.flatnonzero(is_loose[side]) for side in (rows.gold, rows.predicted))
+        self._work.look(_LOOKS_AT_END * len(loose) * len(mine))
+        gold_rows = _grouped(rows.gold[mine].tolist(), [cells_of(self.evidence, 0, self.gold[i], mine) for i, _ in loose])
+        predicted_rows = _grouped(
+            rows.predicted[theirs].tolist(), [cells_of(self.evidence, 1, self.predicted[k], theirs) for _, k in loose]
+        )
+        tolerances = [self.gold[i].tolerance for i, _ in loose]
+        return all(class_agrees(own, predicted_rows[name], tolerances, self._work) for name, own in gold_rows.items())
+
+    def codes(self, i: int, k: int) -> Codes:
+        """The codes of gold column i and predicted column k."""
+        gold, predicted = self.gold[i], self.predicted[k]
+        name = ("codes", gold.position, predicted.position, gold.tolerance)
+        if name not in self.evidence.known:
+            self.evidence.known[name] = self._codes(gold, predicted)
+        found: Codes = self.evidence.known[name]
+        return found
+
+    def _codes(self, gold: Column, predicted: Column) -> Codes:
+        import numpy as np
+
+        sides = self._cells(0, gold), self._cells(1, predicted)
+        hashes = [hashed for _, _, hashed in sides if hashed is not None]
+        if len(hashes) == len(sides) and not self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
+            raise CapReachedError
+        n = len(sides[0][0].values)
+        values = np.concatenate([numbers.values for numbers, _, _ in sides])
+        digits = np.concatenate([numbers.digits for numbers, _, _ in sides])
+        others = np.concatenate([others for _, others, _ in sides])
+        found = np.empty(len(values), np.int32)
+        at = np.flatnonzero(~np.isnan(values))
+        groups, is_loose = number_groups(values[at], digits[at], at < n, gold.tolerance)
+        found[at] = groups
+        rest = np.flatnonzero(np.isnan(values))
+        names, places = np.unique(others[rest], return_inverse=True)
+        found[rest] = places + len(is_loose)
+        codes = Codes(found[:n], found[n:], np.concatenate([is_loose, np.zeros(len(names), bool)]))
+        self._tighten(codes, gold, predicted)
+        return codes
+
+    def _tighten(self, codes: Codes, gold: Column, predicted: Column) -> None:
+        """Mark loose groups as tight if all their cells are equal, as long as few rows are in loose groups."""
+        import numpy as np
+
+        rows = [np.flatnonzero(codes.is_loose[own]) for own in (codes.gold, codes.predicted)]
+        if not 0 < sum(map(len, rows)) <= _MOST_TIGHTENED:
+            return
+        groups: dict[int, tuple[dict[Cell, None], dict[Cell, None]]] = {}
+        for side, (column, own) in enumerate(((gold, codes.gold), (predicted, codes.predicted))):
+            for group, cell in zip(own[rows[side]].tolist(), cells_of(self.evidence, side, column, rows[side]), strict=True):
+                groups.setdefault(group, ({}, {}))[side][cell] = None
+        for group, (mine, theirs) in groups.items():
+            codes.is_loose[group] = not all_pairs_equal(list(mine), list(theirs), gold.tolerance)
+
+    def _numbers(self, side: int, column: Column) -> Numbers | None:
+        """A column that contains only plainly written numbers and empty cells, else None."""
+        found = self.evidence.numbers.column(side, column.position)
+        return found if found is not None and found.digits is not None else None
+
+    def _cells(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
+        """(The cells that are numbers, NaN elsewhere; a number for each other cell, equal for equal cells; the hashes used, if any.)"""
+        held, name = self.evidence.arrays.of("cells"), (side, column.position)
+        if name not in held:
+            for known in list(held)[: -max(1, _HELD_CELLS // self.evidence.n_rows)]:
+                del held[known]
+            held[name] = self._read(side, column)
+        found: tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None] = held[name]
+        return found
+
+    def _read(self, side: int, column: Column) -> "tuple[Numbers, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
+        import numpy as np
+
+        assert self.evidence.packed is not None
+        if (numbers := self._numbers(side, column)) is not None:
+            return numbers, np.broadcast_to(self._names([None]), len(numbers.values)), None
+        packed, hashes = self.evidence.packed[side], self.evidence.hashes.cells(side, column.position)
+        names, values, digits = hashes.copy(), np.full(len(hashes), np.nan), np.zeros(len(hashes), np.int16)
+        odd = np.flatnonzero(~self._plain(side)[:, column.position])
+        _, first, places = np.unique(names[odd], return_index=True, return_inverse=True)
+        ascending = np.argsort(first)
+        cells: list[Cell] = [None] * len(first)
+        for at, text in zip(ascending.tolist(), packed.texts(column.position, odd[first[ascending]]), strict=True):
+            cells[at] = column.read(text)
+        floats = [place(cell) for cell in cells]
+        values[odd] = np.array([np.nan if value is None else value for value in floats], np.float64)[places]
+        digits[odd] = np.array(list(map(_digits_of, cells)), np.int16)[places]
+        names[odd] = self._names([cell if value is None else None for cell, value in zip(cells, floats, strict=True)])[places]
+        found = Numbers(values)
+        found.digits = digits
+        return found, names, hashes
+
+    def _plain(self, side: int) -> "np.ndarray[Any, Any]":
+        import numpy as np
+
+        assert self.evidence.packed is not None
+        if ("plain", side) not in self.evidence.known:
+            self.evidence.known["plain", side] = np.concatenate([plain_words(block) for block in self.evidence.packed[side].blocks()])
+        found: np.ndarray[Any, Any] = self.evidence.known["plain", side]
+        return found
+
+    def _names(self, cells: Sequence[Cell]) -> "np.ndarray[Any, Any]":
+        """A hash for each cell that is not a number, equal for equal cells; that of a plain text is the hash of the text."""
+        return self.evidence.hashes.of_texts(list(map(_canonical, cells)))
+
+    def options(self) -> list[list[int]]:
+        """For each gold column the predicted columns that contain its cells in some order, the likely ones first.
+
+        Raises `CapReachedError` if a pair is undecided, unless another gold column certainly has none.
+        """
+        found, is_undecided = [], False
+        for i, column in enumerate(self.gold):
+            own = []
+            for k in filter(partial(self.may_be, i), range(len(self.predicted))):
+                try:
+                    if self.is_alike(i, k) or self.can_pair(i, k):
+                        own.append(k)
+                except CapReachedError:
+                    is_undecided = True
+                    own.append(k)
+            found.append(in_likely_order(column, self.predicted, own))
+        if is_undecided and all(found):
+            raise CapReachedError
+        return found
 
     def fits_none(self, i: int) -> bool:
         """Whether a cheap test rules out every predicted column for gold column i."""
         return all(not self.may_be(i, k) or (not self.is_alike(i, k) and self.cannot_pair(i, k)) for k in range(len(self.predicted)))
 
-    def candidates(self, i: int) -> list[int] | None:
-        """The predicted columns that contain gold's cells in some order, None if undecided."""
-        found = []
-        for k in range(len(self.predicted)):
-            if not self.may_be(i, k):
-                continue
-            fits = self.is_alike(i, k) or self.can_pair(i, k)
-            if fits is None:
-                return None
-            if fits:
-                found.append(k)
-        return found
+    def can_pair(self, i: int, k: int) -> bool:
+        """Whether two columns with different texts can be paired cell by cell. Raises `CapReachedError`."""
+        import numpy as np
+
+        if self.cannot_pair(i, k):
+            return False
+        (_, names, _), (numbers, head, _) = self._cells(0, self.gold[i]), self._cells(1, self.predicted[k])
+        if not np.isin(head[:_FIRST][np.isnan(numbers.values[:_FIRST])], names).all():
+            return False
+        codes = self.codes(i, k)
+        if not codes.have_equal_bags:
+            return False
+        if not codes.is_loose.any():
+            return True
+        # In ascending order most numbers equal their counterpart; only groups with others are paired cell by cell.
+        gold, predicted = self.gold[i], self.predicted[k]
+        sides = []
+        for side, column, own in ((0, gold, codes.gold), (1, predicted, codes.predicted)):
+            rows = np.flatnonzero(codes.is_loose[own])
+            numbers = self._cells(side, column)[0].at(rows)
+            order = np.argsort(numbers.values, kind="stable")
+            sides.append((rows[order], numbers.at(order), own[rows[order]]))
+        (mine, a, groups), (theirs, b, _) = sides
+        is_open = np.zeros(len(codes.is_loose), bool)
+        is_open[groups[~surely_strictly_equal(a, b, gold.tolerance)]] = True
+        mine, theirs = (np.sort(rows[is_open[groups]]) for rows in (mine, theirs))
+        if len(mine) > MOST_LEFT:
+            raise CapReachedError
+        left = cells_of(self.evidence, 0, gold, mine), cells_of(self.evidence, 1, predicted, theirs)
+        return pair_columns(ColumnProfile(left[0]), ColumnProfile(left[1]), gold.tolerance) is not None
 
     def cannot_pair(self, i: int, k: int) -> bool:
         """Whether numbers would be paired with text, or are too far apart in ascending order."""
-        if (i, k) not in self._apart:
-            gold, predicted = self.gold[i], self.predicted[k]
-            mine = self.evidence.numbers.summary(0, gold.position)
-            if mine.are_plain and self._head_is_apart(i, predicted):
-                return self._apart.setdefault((i, k), True)
-            theirs = self.evidence.numbers.summary(1, predicted.position)
-            is_apart = (mine.are_plain and self.has_text(1, predicted)) or (theirs.are_plain and self.has_text(0, gold))
-            if mine.are_numbers and theirs.are_numbers:
-                is_apart = mine.n_empty != theirs.n_empty or far(mine, theirs, gold.tolerance)
-                if not is_apart:
-                    is_apart = apart(self.evidence, gold, predicted)
-            self._apart[i, k] = is_apart
-        return self._apart[i, k]
+        name = ("apart", self.gold[i].position, self.predicted[k].position, self.gold[i].tolerance)
+        if name not in self.evidence.known:
+            self.evidence.known[name] = self._cannot_pair(self.gold[i], self.predicted[k])
+        found: bool = self.evidence.known[name]
+        return found
 
-    def _head_is_apart(self, i: int, predicted: Column) -> bool:
-        """Whether one of the first predicted cells is text or a number that is near no number of gold column i."""
+    def _cannot_pair(self, gold: Column, predicted: Column) -> bool:
+        mine = self.evidence.numbers.summary(0, gold.position)
+        if mine.are_plain and self._head_is_apart(gold, predicted):
+            return True
+        theirs = self.evidence.numbers.summary(1, predicted.position)
+        if mine.are_numbers and theirs.are_numbers:
+            return mine.n_empty != theirs.n_empty or far(mine, theirs, gold.tolerance) or apart(self.evidence, gold, predicted)
+        return (mine.are_plain and self._has_text(1, predicted)) or (theirs.are_plain and self._has_text(0, gold))
+
+    def _has_text(self, side: int, column: Column) -> bool:
+        """Whether the first cells of a column show that it does not contain only numbers."""
+        head = self.evidence.heads[side].columns[column.position]
+        return any(is_surely_text(text) and (cell := column.read(text)) is not None and place(cell) is None for text in head)
+
+    def _head_is_apart(self, gold: Column, predicted: Column) -> bool:
+        """Whether one of the first predicted cells is text or a number that is near no number of a gold column."""
         import numpy as np
 
         cells = list(map(predicted.read, self.evidence.heads[1].columns[predicted.position]))
         if any(cell is not None and place(cell) is None for cell in cells):
             return True
         numbers = np.array([at for cell in cells if (at := place(cell)) is not None], np.float64)
-        return self.evidence.numbers.has_no_neighbour(self.gold[i].position, numbers, widest(self.gold[i].tolerance, numbers))
+        return self.evidence.numbers.has_no_neighbour(gold.position, numbers, widest(gold.tolerance, numbers))
 
-    def can_pair(self, i: int, k: int) -> bool | None:
-        """Whether two columns with different texts can be paired cell by cell, None if too many cells remain to decide."""
-        gold, predicted = self.gold[i], self.predicted[k]
-        # Plain columns are tested first: the numbers that the other test caches are as long as the table.
-        if (self.is_anchor(i) and predicted.position in self.plain(1)) or self.cannot_pair(i, k):
+    def search(self, options: Sequence[Sequence[int]], otherwise: Matching, tried: Sequence[int] | None) -> Matching:
+        """The first assignment under which the rows agree, else `otherwise`; `tried` is known to fail. Raises `CapReachedError`."""
+        order, n_tried = sorted(range(len(options)), key=lambda i: len(options[i])), 0
+
+        def assignments(chosen: tuple[int, ...], rows: RowCodes) -> Iterator[tuple[dict[int, int], RowCodes]]:
+            if len(chosen) == len(order):
+                yield dict(zip(order, chosen, strict=True)), rows
+                return
+            twins: list[int] = []
+            for k in options[i := order[len(chosen)]]:
+                if k in chosen or any(self._are_twins(k, twin) for twin in twins):
+                    continue
+                twins.append(k)
+                self._work.look(self.evidence.n_rows)
+                if (split := rows.copy()).split(self.codes(i, k)):
+                    yield from assignments((*chosen, k), split)
+
+        if sum(map(len, options)) > len(options):
+            for assignment, rows in assignments((), RowCodes(self.evidence.n_rows)):
+                n_tried += 1
+                partners = tuple(assignment[i] for i in range(len(options)))
+                if partners != tuple(tried or ()) and self.loose_rows_agree(list(enumerate(partners)), rows):
+                    return replace(otherwise, verdict="equal", assignment=partners, n_tried=n_tried)
+        return replace(otherwise, n_tried=max(1, n_tried))
+
+    def _are_twins(self, k: int, other: int) -> bool:
+        """Whether two predicted columns contain the same texts, row by row, and have the same label if labels count."""
+        if self.heeds_labels and self.predicted[k].label != self.predicted[other].label:
             return False
-        rows = remainder(self.evidence, gold, predicted)
-        if rows is None:
-            return None
-        left = cells_of(self.evidence, 0, gold, rows[0]), cells_of(self.evidence, 1, predicted, rows[1])
-        return pair_columns(ColumnProfile(left[0]), ColumnProfile(left[1]), gold.tolerance) is not None
+        return self.evidence.hashes.are_twins(self.predicted[k].position, self.predicted[other].position)
+
+
+class RowCodes:
+    """The class of each gold and of each predicted row: rows with equal codes so far are in one class."""
+
+    def __init__(self, n_rows: int) -> None:
+        import numpy as np
+
+        self.gold, self.predicted, self.n = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.int32), 1
+
+    def copy(self) -> "RowCodes":
+        """Classes that can be split on their own."""
+        found = RowCodes(0)
+        found.gold, found.predicted, found.n = self.gold, self.predicted, self.n
+        return found
+
+    @property
+    def are_unique(self) -> bool:
+        """Whether each class is one row of each side."""
+        return self.n == len(self.gold)
+
+    def split(self, codes: Codes) -> bool:
+        """Split the classes by the codes of one more column; False if the sides then have different classes."""
+        import numpy as np
+
+        n_codes, n = len(codes.is_loose), len(self.gold)
+        rows = np.concatenate(
+            [self.gold.astype(np.int64) * n_codes + codes.gold, self.predicted.astype(np.int64) * n_codes + codes.predicted]
+        )
+        names, places = np.unique(rows, return_inverse=True)
+        self.gold, self.predicted, self.n = places[:n].astype(np.int32), places[n:].astype(np.int32), len(names)
+        return not self.surplus().any()
+
+    def surplus(self) -> "np.ndarray[Any, Any]":
+        """How many more gold than predicted rows each class has."""
+        import numpy as np
+
+        return np.bincount(self.gold, minlength=self.n) - np.bincount(self.predicted, minlength=self.n)
+
+    def paired(self) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]":
+        """The gold rows, in their order, and the predicted row of each; for unique classes."""
+        import numpy as np
+
+        return np.arange(len(self.gold)), np.argsort(self.predicted)[self.gold]
+
+
+def _digits_of(cell: Cell) -> int:
+    """The decimals that a number shows as `Numbers.digits` gives them: 0, which promises nothing, if its float is 0 and it is not."""
+    if not isinstance(cell, Number):
+        return WHOLE
+    return 0 if cell.value == 0 and cell.exact else min(cell.decimals, _MOST_DIGITS)
+
+
+def _at_places(cells: Sequence[Cell], places: Any) -> list[Cell]:
+    return [cells[at] for at in places.tolist()]
+
+
+def number_groups(values: Any, digits: Any, is_gold: Any, tolerance: Tolerance) -> tuple[Any, Any]:
+    """(The group of each number, whether each group may contain unequal numbers.) Equal numbers are always in one group.
+
+    Groups are the chains whose gaps exceed every tolerance. A group is not loose if even its most distant numbers are certainly equal, at
+    the most decimals that they show.
+    """
+    import numpy as np
+
+    order = np.argsort(values, kind="stable")
+    ordered, size, from_gold = values[order], np.abs(values[order]), is_gold[order]
+    # Exponents do not show how many decimals were written.
+    shown = np.where(digits[order] == WHOLE, 0, digits[order]) if len(order) else digits
+    fewest = int(shown.min(initial=_MOST_DIGITS))
+    if not tolerance.own and bool((digits == WHOLE).all()) and float(size.max(initial=0)) < SAFE_WHOLE:
+        starts = np.concatenate([[True], np.diff(ordered) != 0])[: len(ordered)]
+        loose = np.zeros(int(starts.sum()), bool)
+    else:
+        reach = widest(tolerance, np.maximum(size[1:], size[:-1]), fewest)
+        starts = np.concatenate([[True], np.diff(ordered) > reach])[: len(ordered)]
+        loose = ~_are_tight(ordered, digits[order], from_gold, np.flatnonzero(starts), tolerance)
+    groups = np.empty(len(order), np.int32)
+    groups[order] = np.cumsum(starts) - 1
+    return groups, loose
+
+
+def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: Tolerance) -> Any:
+    """Whether all gold numbers of each group certainly equal all predicted ones; groups of one side alone count as tight."""
+    import numpy as np
+
+    if not len(values):
+        return np.zeros(0, bool)
+    size, stops = np.abs(values), np.append(starts[1:], len(values)) - 1
+    low, high = np.minimum.reduceat(size, starts), np.maximum.reduceat(size, starts)
+    # The numbers are in ascending order, so the first and the last of a side are its ends.
+    ends = [
+        function.reduceat(np.where(own, values, other), starts)
+        for own in (is_gold, ~is_gold)
+        for function, other in ((np.minimum, np.inf), (np.maximum, -np.inf))
+    ]
+    with np.errstate(invalid="ignore"):
+        distance = np.maximum(ends[3] - ends[0], ends[1] - ends[2])
+    has_exponent = np.maximum.reduceat(digits == 0, starts)
+    same = (values[starts] == values[stops]) & (high < SAFE_WHOLE) & ~((high == 0) & has_exponent)
+    one_sided = ~np.isfinite(distance)
+    if tolerance.own:
+        within = distance + _NOISE * high < np.maximum(tolerance.rel * low, tolerance.abs)
+        return one_sided | within | (same & np.maximum.reduceat(digits == WHOLE, starts) & np.minimum.reduceat(digits == WHOLE, starts))
+    near = distance + _NOISE * high < np.minimum(NOISE_REL * low, NOISE_FLOOR)
+    gold_digits = np.where(is_gold, digits, _MOST_DIGITS), np.where(is_gold, digits, WHOLE)
+    shown = np.where(digits == WHOLE, 0, digits)
+    other_digits = np.where(is_gold, _MOST_DIGITS, shown), np.where(is_gold, 0, shown)
+    least = np.minimum(np.minimum.reduceat(gold_digits[0], starts), np.minimum.reduceat(other_digits[0], starts))
+    most = np.minimum(np.maximum.reduceat(gold_digits[1], starts), np.maximum.reduceat(other_digits[1], starts))
+    units = 10.0 ** -np.arange(16.0)
+    rounded = distance + _NOISE * high < 0.4999999999 * units.take(np.clip(most, FEWEST_DECIMALS, 15))
+    rounded &= (low > 10.0000001 * units.take(np.clip(least, FEWEST_DECIMALS, 15))) & (most <= 15) & ~has_exponent
+    rounded &= np.minimum.reduceat(gold_digits[0], starts) > 0
+    return one_sided | same | ((near | rounded) & (low > 0) & (high < SAFE_WHOLE) & (np.sign(values[starts]) == np.sign(values[stops])))
+
+
+def _canonical(cell: Cell) -> str:
+    """A text for a cell that is not a number: its own for a text, and for a date the form that `plain_words` accepts."""
+    if cell is None:
+        return ""
+    kind, value = cell if isinstance(cell, tuple) else ("int", cell)
+    if kind == "text":
+        return str(value)
+    if kind == "instant" and value % _DAY == 0 and (found := show(cell))[10:] == " 00:00:00":
+        return found[:10]
+    return f"\0{kind} {value}"
+
+
+def plain_words(block: Any) -> Any:
+    """Which cells (n_rows x n_columns) are words or ISO dates in the one form in which two different texts are never equal."""
+    import numpy as np
+
+    starts, lengths = block.starts, block.lengths
+    if not block.data[int(starts[0, 0]) :].isascii():
+        return np.zeros(starts.shape, bool)
+    data = np.frombuffer(block.data, np.uint8)
+    first, last = data[starts], data[starts + np.maximum(lengths, 1) - 1]
+    digits = (data >= ord("0")) & (data <= ord("9"))
+    # How many digits precede each position.
+    sums = np.zeros(len(digits) + 1, np.int32)
+    np.cumsum(digits, dtype=np.int32, out=sums[1:])
+    n_other = lengths - (sums[starts + lengths] - sums[starts])
+    dashes = np.minimum(starts + 4, len(data) - 1), np.minimum(starts + 7, len(data) - 1)
+    is_date = (lengths == _DATE_LENGTH) & (n_other == 2) & (data[dashes[0]] == ord("-")) & (data[dashes[1]] == ord("-"))
+    lowered = first | 0x20
+    is_word = (lowered >= ord("a")) & (lowered <= ord("z")) & (last > ord(" "))
+    short = is_word & (lengths <= _LONGEST_WORD)
+    if short.any():
+        words = block.words(starts[short], lengths[short])
+        blanks = np.array([int.from_bytes(b" " * n + b"\0" * (8 - n), "little") for n in range(9)], np.uint64)
+        special = np.array([int.from_bytes(word.ljust(8, b"\0"), "little") for word in _WORDS], np.uint64)
+        is_word[short] = ~np.isin(words | blanks[lengths[short]], special)
+    with_digits = is_word & (n_other < lengths)
+    if with_digits.any():
+        is_word[with_digits] = ~_may_be_values(block.words(starts[with_digits], lengths[with_digits]))
+    return is_date | is_word

@@ -520,7 +520,7 @@ def _pair_by_clusters(gold: ColumnProfile, predicted: ColumnProfile, tolerance: 
         return None
     complete, same = True, gold.bag == predicted.bag
     for points, accepting in clusters:
-        if _all_pairs_equal(points, accepting, tolerance):
+        if all_pairs_equal(points, accepting, tolerance):
             continue
         complete = False
         if len(points) * len(accepting) <= _PAIRS_LOOKED_AT and not _all_have_one(points, accepting, tolerance):
@@ -559,7 +559,7 @@ def _all_have_one(points: Sequence[Cell], accepting: Sequence[Cell], tolerance: 
     return all(map(any, pairs)) and all(map(any, zip(*pairs, strict=True)))
 
 
-def _all_pairs_equal(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
+def all_pairs_equal(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
     """Whether every gold cell of a group equals every predicted one."""
     if not points or not intervals:
         return True

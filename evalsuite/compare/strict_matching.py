@@ -16,6 +16,7 @@ that have no partner. A cause of acceptance or refusal says why official and str
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -38,7 +39,16 @@ from evalsuite.compare.messages import (
     too_few_columns,
 )
 from evalsuite.compare.numbers import Number, Tolerance
-from evalsuite.compare.row_multisets import CapReachedError, RowSearch, Work, cells_of, match_bags, remainder
+from evalsuite.compare.row_multisets import (
+    MOST_LEFT,
+    CapReachedError,
+    CodedColumns,
+    RowCodes,
+    RowSearch,
+    Work,
+    cells_of,
+    match_bags,
+)
 from evalsuite.compare.strict_columns import (
     Cells,
     Column,
@@ -339,8 +349,14 @@ def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> 
 
 def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
     """`unmatched_in_any_order` for packed columns: of the cells that are written alike only those within reach of others."""
-    rows = remainder(evidence, gold, predicted)
-    if rows is None:
+    import numpy as np
+
+    rows: Any = None
+    with suppress(CapReachedError):
+        codes = CodedColumns([gold], [predicted], evidence).codes(0, 0)
+        is_open = (codes.surplus() != 0) | codes.is_loose
+        rows = np.flatnonzero(is_open[codes.gold]), np.flatnonzero(is_open[codes.predicted])
+    if rows is None or max(map(len, rows)) > MOST_LEFT:
         rows = evidence.spare([gold.position], [predicted.position])
         cells = cells_of(evidence, 0, gold, rows[0][:MOST_COUNTED])
         named = list(zip(map(int, rows[0]), cells, strict=False)) + [(int(row), None) for row in rows[0][MOST_COUNTED:]]
@@ -637,26 +653,44 @@ def _too_few(matching: Matching) -> tuple[list[int], list[int]]:
 
 def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], n_rows: int, evidence: TableDiff) -> Strict:
     partners = [predicted[k] for k in matching.assignment if k is not None]
-    rows: tuple[Sequence[int], Sequence[int]] = (range(n_rows), range(n_rows))
-    if evidence.packed is not None:
-        rows = evidence.spare([column.position for column in gold], [column.position for column in partners])
-    shown = [cells_of(evidence, 0, column, rows[0]) for column in gold]
+    try:
+        n_left, at, complete = _rows_left_coded(gold, partners, evidence)
+    except CapReachedError:
+        n_left, at, complete = _rows_left(gold, partners)
+    details: dict[str, Any] = {"n_rows": n_rows, "n_rows_disagree": n_left}
+    if not n_left:
+        return Strict(value=0.0, reason=ROWS_UNPAIRED, kind="rows scrambled", details=details)
+    cells = [column.read(evidence.written(0, column.position, [at])[0]) for column in gold]
+    row_cells = ", ".join(cut(show(cell)) for cell in cells[:4]) + (", ..." if len(gold) > 4 else "")
+    details |= {"first_row": at + 1, "gold_row": [cut(show(cell)) for cell in cells]}
+    reason = rows_scrambled(n_rows, n_left, at + 1, row_cells, is_exact=complete)
+    return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
+
+
+def _rows_left(gold: Sequence[Column], partners: Sequence[Column]) -> tuple[int, int, bool]:
+    """(How many gold rows have no partner, the first of them, whether that number is exact.)"""
     mine, theirs, complete = [], [], True
-    for column, cells, partner in zip(gold, shown, partners, strict=True):
-        outlines = ColumnProfile(cells), ColumnProfile(cells_of(evidence, 1, partner, rows[1]))
+    for column, partner in zip(gold, partners, strict=True):
+        outlines = ColumnProfile(column.cells), ColumnProfile(partner.cells)
         pair = pair_columns(*outlines, column.tolerance)
         complete = complete and pair is not None and pair.complete
         mine.append(pair.gold_keys if pair is not None else outlines[0].keys)
         theirs.append(pair.predicted_keys if pair is not None else outlines[1].keys)
     expected = list(zip(*mine, strict=True))
     left = Counter(expected) - Counter(zip(*theirs, strict=True))
-    n_left = sum(left.values())
-    details: dict[str, Any] = {"n_rows": n_rows, "n_rows_disagree": n_left}
-    if not n_left:
-        return Strict(value=0.0, reason=ROWS_UNPAIRED, kind="rows scrambled", details=details)
-    at = next(at for at, keys in enumerate(expected) if keys in left)
-    first = int(rows[0][at]) + 1
-    row_cells = ", ".join(cut(show(cells[at])) for cells in shown[:4]) + (", ..." if len(gold) > 4 else "")
-    details |= {"first_row": first, "gold_row": [cut(show(cells[at])) for cells in shown]}
-    reason = rows_scrambled(n_rows, n_left, first, row_cells, is_exact=complete)
-    return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
+    return sum(left.values()), next((at for at, keys in enumerate(expected) if keys in left), 0), complete
+
+
+def _rows_left_coded(gold: Sequence[Column], partners: Sequence[Column], evidence: TableDiff) -> tuple[int, int, bool]:
+    """`_rows_left` by codes. Raises `CapReachedError` for tables that have none."""
+    if evidence.packed is None or any(column.has_percent for column in (*gold, *partners)):
+        raise CapReachedError
+    coded, rows, complete = CodedColumns(gold, partners, evidence), RowCodes(evidence.n_rows), True
+    # Rows that are written alike have a partner for certain.
+    spare, _ = evidence.spare([column.position for column in gold], [column.position for column in partners])
+    for at in range(len(gold)):
+        codes = coded.codes(at, at)
+        rows.split(codes)
+        complete = complete and not codes.is_loose[codes.gold[spare]].any()
+    surplus = rows.surplus()
+    return int(surplus[surplus > 0].sum()), int((surplus[rows.gold] > 0).argmax()), complete

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 WORD = 8
 # This many bytes after the last cell must be readable, because numbers are read in words of this total length.
 PADDING = b"\0" * 6 * WORD
+# The positions of about this many cells are kept, 8 bytes each; a bigger table is unpacked block by block again.
+_CELLS_KEPT = 2_500_000
 _LOW, _HIGH = (1 << 32) - 1, (1 << 32) - 1 << 32
 
 
@@ -301,7 +303,7 @@ class Packed:
                 self.longest = max(self.longest, int(lengths.max()))
                 self.frames.append(frame)
                 self.counts.append(n_rows)
-        self._last: tuple[int, Block] | None = None
+        self._unpacked: dict[int, Block] = {}
 
     @property
     def n_rows(self) -> int:
@@ -321,6 +323,7 @@ class Packed:
         import numpy as np
 
         ends = np.cumsum(self.counts)
+        rows = np.asarray(rows)
         cuts = np.searchsorted(rows, ends)
         begin = 0
         for index, (cut, end) in enumerate(zip(cuts.tolist(), ends.tolist(), strict=True)):
@@ -333,10 +336,11 @@ class Packed:
         return [text for block, part in self.rows(rows) for text in block.texts(column, part)]
 
     def _block(self, index: int) -> Block:
-        # A caller that reads one column after another from a table of one block shall not unpack the block each time.
-        if self._last is None or self._last[0] != index:
-            self._last = (index, _unpacked(self.frames[index]))
-        return self._last[1]
+        if index not in self._unpacked:
+            if sum(self.counts[known] for known in self._unpacked) * self.width > _CELLS_KEPT:
+                self._unpacked.clear()
+            self._unpacked[index] = _unpacked(self.frames[index])
+        return self._unpacked[index]
 
 
 def _lengths(frame: bytes, n_cells: int, size: int) -> "np.ndarray[Any, Any]":

@@ -63,6 +63,7 @@ class TableDiff:
     heads: tuple[Table, Table]
     numbers: NumberColumns
     hashes: HashedRows
+    arrays: ArrayCache
     known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -211,7 +212,7 @@ def compare(gold: Table, predicted: Table) -> TableDiff:
             gold, predicted = unpacked(gold), unpacked(predicted)
     if is_small:
         gold, predicted = with_cache(gold), with_cache(predicted)
-    heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), ArrayCache()
+    heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), ArrayCache(gold.n_rows)
     return TableDiff(
         gold=gold,
         predicted=predicted,
@@ -220,6 +221,7 @@ def compare(gold: Table, predicted: Table) -> TableDiff:
         heads=heads,
         numbers=NumberColumns(packed or (), heads, arrays),
         hashes=HashedRows(packed or (), arrays),
+        arrays=arrays,
     )
 
 

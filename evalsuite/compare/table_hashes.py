@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from evalsuite.compare.string_columns import Keys, Packed, array_columns, equal_cells, packed_of
+from evalsuite.compare.string_columns import Keys, Packed, array_columns, equal_cells, packed_of, text_block
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
 
@@ -32,19 +32,25 @@ _SAMPLED: Final = 16
 _LOWEST: Final = 512
 # Up to this many rows, cells are compared without hashes.
 _FEW: Final = 20_000
+_LONG: Final = 300_000
 
 
-class ArrayCache(dict[Any, Any]):
-    """A cache for one long array: keeping only one matters at a million rows."""
+class ArrayCache:
+    """Arrays as long as a table, by kind. At a million rows only those of one kind are kept."""
 
-    kind = ""
+    def __init__(self, n_rows: int) -> None:
+        self._is_long, self._kinds = n_rows > _LONG, dict[str, dict[Any, Any]]()
 
-    def of(self, kind: str) -> "ArrayCache":
-        """The arrays cached for a kind; those cached for another kind are released."""
-        if kind != self.kind:
-            self.clear()
-            self.kind = kind
-        return self
+    def of(self, kind: str) -> dict[Any, Any]:
+        """The arrays of a kind; those of another kind are released if they are long."""
+        if self._is_long and kind not in self._kinds:
+            self._kinds.clear()
+        return self._kinds.setdefault(kind, {})
+
+    def clear(self) -> None:
+        """Release long arrays."""
+        if self._is_long:
+            self._kinds.clear()
 
 
 class HashedRows:
@@ -86,6 +92,20 @@ class HashedRows:
         for block in self._packed[side].blocks():
             begin, end = end, end + len(block)
             yield begin, block.hashes(columns, self._secret)
+
+    def cells(self, side: int, column: int) -> "np.ndarray[Any, Any]":
+        """A number for each cell of a packed column: equal for equal texts, and almost never otherwise."""
+        import numpy as np
+
+        return np.concatenate([hashed[:, 0] for _, hashed in self._cells(side, [column])])
+
+    def are_confirmed(self, hashed: "Sequence[np.ndarray[Any, Any]]", i: int, k: int) -> bool:
+        """Whether cells of gold column i and predicted column k with equal hashes are written alike, tested on the lowest hashes."""
+        return self._is_confirmed(hashed, [i], [k])
+
+    def of_texts(self, texts: Sequence[str]) -> "np.ndarray[Any, Any]":
+        """The same number for each of some texts."""
+        return text_block(texts).hashes([0], self._secret)[:, 0]
 
     def compute_bags(self, side: int, columns: Sequence[int]) -> None:
         """Compute the `bag` of several columns in one pass."""
