@@ -668,7 +668,7 @@ class CodedColumns:
                 if (split := rows.copy()).split(self.codes(i, k)):
                     yield from assignments((*chosen, k), split)
 
-        if sum(map(len, options)) > len(options):
+        if tried is None or [[k] for k in tried] != list(map(list, options)):
             for assignment, rows in assignments((), RowCodes(self.evidence.n_rows)):
                 n_tried += 1
                 partners = tuple(assignment[i] for i in range(len(options)))

@@ -24,6 +24,7 @@ BENCHMARKS = {
     "leaderboard": "tests.benchmarks.leaderboard",
     "history": "tests.benchmarks.history",
     "big": "tests.benchmarks.big_tables",
+    "surface": "tests.benchmarks.surface",
     "wrong": "tests.benchmarks.wrong_tables",
     "databases": "tests.benchmarks.big_databases",
     "pairs": "tests.benchmarks.sql_pairs",

@@ -1,0 +1,163 @@
+"""Rows in any order by codes: near numbers, odd forms and moved cells get the verdicts of the search cell by cell, at a bounded cost."""
+
+import sys
+from random import Random
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from evalsuite.compare import table_diff
+from evalsuite.compare.strict_columns import Terms
+from evalsuite.compare.strict_tables import judge_table
+from evalsuite.core.types import Table
+from evalsuite.scorers.table_match import table_match
+from tests.benchmarks.surface import KINDS, table_of
+
+NEAR = (0.001, 0.0049, 0.5, 1.005, 2.004, 2.005, 2.006, 10.01, 10.015, 12.345, 12.3449, 12.35, 99.995, 100.0)
+STEPS = (0, 0, 0, 1e-10, 5e-9, 0.004, 0.005, 0.006, -0.005)
+WORDS = (
+    "a",
+    "b",
+    "A",
+    " a",
+    "a ",
+    "NULL",
+    "",
+    "nan",
+    "true",
+    "True",
+    "false",
+    "NA",
+    "#NA",
+    "\\N",
+    "inf",
+    "-inf",
+    "é",
+    "Ł5",
+    "city 5",
+    "x1234",
+)
+DATES = ("2023-01-05", "2023-01-05 00:00:00", "2023-01-05T00:00:00Z", "2023-01-06", "2023-13-05", "Jan 5, 2023", "5 Jan 2023", "01/02/2024")
+ODD = (
+    *(
+        "1,234",
+        "1234",
+        "1234.0",
+        "$5",
+        "5",
+        "5.0",
+        "007",
+        "7",
+        "(5)",
+        "-5",
+        "1e3",
+        "1000",
+        "0.0",
+        "-0",
+        "0",
+        "1e-400",
+        "12%",
+        "4120,33",
+        "4120.33",
+    ),
+    *("9007199254740993", "9007199254740992.0", "9007199254740992", "USD 5", "5 EUR", "(1,250)", "-1250", "1.234"),
+)
+TERMS = (Terms(), Terms(), Terms(), Terms(abs_tol=0.01), Terms(rel_tol=0.001), Terms(abs_tol=1.0), Terms(rel_tol=0.0))
+
+
+def cell(drawn: Random) -> str:
+    """A number near others, a word, a date, or a number in an odd form."""
+    form = drawn.randrange(4)
+    if form == 0:
+        return f"{drawn.choice(NEAR) + drawn.choice(STEPS):.{drawn.choice((1, 2, 3, 4, 12))}f}"
+    return drawn.choice((WORDS, DATES, ODD)[form - 1])
+
+
+def written_again(text: str, drawn: Random) -> str:
+    """The cell with spaces, or the number rounded or off by float noise."""
+    try:
+        value = float(text)
+    except ValueError:
+        return drawn.choice((text, text, text + " ", text.upper()))
+    if not abs(value) < 1e15:
+        return text
+    return drawn.choice((text, repr(value * (1 + drawn.choice((0, 1e-10, -3e-10, 2e-9)))), f"{value:.2f}", f"{value:.3f}", f"{value:.1f}"))
+
+
+def case(seed: int) -> tuple[Table, Table, Terms]:
+    """(gold, answer, terms): few different cells, rows moved, numbers written again, some cells exchanged or replaced."""
+    drawn = Random(seed)
+    n, width = drawn.randint(1, 14), drawn.randint(1, 3)
+    gold = [[drawn.choice(pool) for _ in range(n)] for pool in ([cell(drawn) for _ in range(drawn.randint(1, 8))] for _ in range(width))]
+    order, again = drawn.sample(range(n), n), drawn.random() < 0.7
+    answer = [[written_again(column[row], drawn) if again else column[row] for row in order] for column in gold]
+    if drawn.random() < 0.3:
+        drawn.choice(answer)[drawn.randrange(n)] = cell(drawn)
+    if drawn.random() < 0.2:
+        column, (a, b) = drawn.choice(answer), (drawn.randrange(n), drawn.randrange(n))
+        column[a], column[b] = column[b], column[a]
+    if drawn.random() < 0.3:
+        answer.append([cell(drawn) for _ in range(n)])
+    places = drawn.sample(range(len(answer)), len(answer)) if drawn.random() < 0.3 else range(len(answer))
+    names = [f"name {chr(97 + at)}" for at in range(len(answer))]
+    tables = ((names[:width], gold), ([names[at] for at in places], [answer[at] for at in places]))
+    a, b = (Table(header=tuple(header), columns=tuple(columns), n_rows=n, name="t.csv") for header, columns in tables)
+    return a, b, drawn.choice(TERMS)
+
+
+@pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, 40))])
+def test_codes_give_the_verdicts_of_the_search_cell_by_cell(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 drawn tables a block: the same verdict, and for the same kind of reason."""
+    values = set()
+    for seed in range(300 * block, 300 * (block + 1)):
+        gold, answer, terms = case(seed)
+        found = []
+        for most in (0, 1 << 60):
+            monkeypatch.setattr(table_diff, "PACKED_CELLS", most)
+            strict = judge_table(answer, gold, terms, ignore_order=True)
+            found.append((strict.value, strict.kind))
+        assert found[0] == found[1], (seed, gold.columns, answer.columns, terms)
+        values.add(found[1][0])
+    assert values == {0.0, 1.0}
+
+
+# Calls of Python functions for each cell of both tables; the search cell by cell makes 30 and more.
+MOST_CALLS = 6.0
+LINE = (
+    "one cell",
+    "two cells swapped",
+    "one column scrambled",
+    "moved and jittered",
+    "rows twice",
+    "integers as floats",
+    "NULL spellings",
+    "unrelated",
+)
+
+
+def as_table(frame: Any) -> Table:
+    """A frame as a table of text."""
+    columns = tuple(["" if text == "nan" else text for text in frame[name].astype(str)] for name in frame.columns)
+    return Table(header=tuple(frame.columns), columns=columns, n_rows=len(frame), name="t.csv")
+
+
+@pytest.mark.parametrize("kind", [kind if kind in LINE else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS])
+def test_no_difference_costs_python_calls_for_each_cell(kind: str) -> None:
+    """Both verdicts with reason on 15,000 rows of 3 columns, in order and in any order."""
+    gold, answer = map(as_table, KINDS[kind](table_of(15_000, 3)))
+    n_calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal n_calls
+        n_calls += event == "call"
+
+    for ignore_order in (False, True):
+        table_match(answer, gold=gold, ignore_order=ignore_order)
+        n_calls = 0
+        sys.setprofile(count)
+        try:
+            table_match(answer, gold=gold, ignore_order=ignore_order)
+        finally:
+            sys.setprofile(None)
+        assert n_calls <= MOST_CALLS * 2 * gold.n_rows * len(gold.columns), ignore_order
