@@ -251,7 +251,7 @@ _BEFORE_IT: Final = r"[\"'*_`(\[]"
 _BEHIND_IT: Final = r"[\"'*_`)\]?!]"
 _DENIED_BEFORE: Final = re.compile(
     r"(?:(?:\b(?:not|never|neither|nor|cannot be)|n['\u2019]t)(?: be| the| a| an)?"
-    r"|\b(?:anything but|instead of|rather than|other than|except(?: for)?)"
+    r"|\b(?:(?:any|every)(?:thing|one|body) but|all but|instead of|rather (?:[^ ,.;]+ ){0,3}than|other than|except(?: for)?)"
     r"|(?:\bdoubt(?:s|ed)?|n['\u2019]t (?:think|believe)) (?:that )?(?:it(?:['\u2019]s| is| was)|this is))"
     rf" (?:{_BEFORE_IT}| )*$"
 )
@@ -565,9 +565,9 @@ class _Closeness:
     def in_form(self, item: Value, form: int | Number, gold: int | Number) -> bool:
         """Whether the number equals this form of gold: as written within noise or rounding, scaled (`1.2 million`) exactly."""
         written = item.candidates[0]
+        if self.percentage and item.share is not None and (form is not gold or _is_near(form, item.share, rounding=not is_whole(gold))):
+            return _is_near(form, item.share, rounding=not is_whole(gold))
         if any(exact_of(form) == exact_of(reading) for reading in item.candidates) or self.within_own(item, form):
-            return True
-        if self.percentage and item.share is not None and _is_near(form, item.share, rounding=not is_whole(gold)):
             return True
         return not item.is_scaled and _is_near(_shifted(form, item.shift), _shifted(written, item.shift), rounding=not is_whole(gold))
 

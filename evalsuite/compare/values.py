@@ -44,7 +44,7 @@ SCALE_WORDS: Final = {
 _PERCENT: Final = frozenset({"%", "percent", "per cent", "pct"})
 # Letters that are a unit directly after a number: seconds, hours, days, years, grams, litres, tonnes, times.
 _UNITS: Final = frozenset("shdyglLtx")
-_CURRENCY: Final = r"[$€£¥]|USD|EUR|GBP"
+_CURRENCY: Final = r"[$€£¥]|US\$|USD|EUR|GBP"
 _LABEL: Final = re.compile(
     r"^[ \t]*\(?(\d{1,3})[.)][ \t]"
     r"|(?i:\b(?:step|question|item|part|page|figure|table|section|chapter|example|phase|task)) (\d{1,4})(?=[:)])",
@@ -102,10 +102,10 @@ _BOUND: Final = re.compile(
     re.IGNORECASE,
 )
 # A dash that touches a number and nothing before it.
-_DASH_SIGN: Final = re.compile(r"(?<![\w)\]%])[\u2012\u2013](?=[$€£¥]?\.?\d)")
+_DASH_SIGN: Final = re.compile(rf"(?<![\w)\]%])[\u2012\u2013](?=(?:(?:{_CURRENCY})\s?)?\.?\d)")
 _ACCOUNTING: Final = re.compile(
     r"(?P<before>(?:^|[:=]|\b(?:is|was|are|were|of|be|to|at))\s*[\"'*_`]*)"
-    r"\((?P<amount>(?:[$€£¥]|(?:USD|EUR|GBP)\s)\s?(?=[\d.])[\d.,' ]*\w*)\)"
+    rf"\((?P<amount>(?:{_CURRENCY})\s?(?=[\d.])[\d.,' ]*\w*)\)"
 )
 # What may be between a hyphen and the beginning of a word that it joins to a number; no identifier is longer.
 _LONGEST_WORD: Final = 64
