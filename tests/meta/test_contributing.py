@@ -386,8 +386,7 @@ def _engine(copy: Copy, row: Row) -> None:
 
 @carries_out("a finding of `gold lint`")
 def _finding(copy: Copy, row: Row) -> None:
-    # Its line stands at the file's end, so that the function comes before it.
-    name, file = row.place
+    name, file = row.place[0], row.new_file("")
     function = '''
         def shouted(spot):
             """Golds in capitals."""
@@ -395,7 +394,7 @@ def _finding(copy: Copy, row: Row) -> None:
                 yield spot.finding("shouted-gold", "the gold is shouted")
         '''
     copy.insert(file, "^LONGEST_NUMBER", dedent(function))
-    copy.add_line(row, '    "shouted-gold": Kind("warning", shouted, "a gold in capitals"),')
+    copy.add_line(row, '    "shouted-gold": Kind("warning", values.shouted, "a gold in capitals"),')
     copy.folders("shouted", {"func": "string_match", "parameters": {"gold": "PARIS"}}, "Paris")
     assert name.startswith("PER_")
     assert "shouted-gold" in copy.commands("gold lint shouted/gold")

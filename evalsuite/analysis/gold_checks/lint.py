@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.analysis.gold_checks import lint_values
+from evalsuite.analysis.gold_checks import lint_values as values
 from evalsuite.analysis.gold_checks.lint_values import (
     IGNORE_KEY,
     QUESTIONS,
@@ -510,7 +510,7 @@ PER_BOOK = {
     "tree-id": Kind("error", find_tree_faults, "a record without id, or an id that occurs twice"),
 }
 # ... of a `Spot`
-PER_CHECK = {
+PER_CHECK: dict[str, Kind] = {
     "unknown-parameter": Kind("error", find_reader_problems, "the scorer has no such parameter: the reference fails on it"),
     "misplaced-key": Kind("warning", find_reader_problems, "a key next to `parameters` that is ignored"),
     "ignored-parameter": Kind("warning", find_reader_problems, "`pred` or `result` among the parameters: it is ignored"),
@@ -528,15 +528,69 @@ PER_CHECK = {
     "idle-conj": Kind("warning", find_odd_conj, "`conj: and` with a single gold"),
     "or-numbers": Kind("note", find_odd_conj, "several numbers without `conj`: any or all of them?"),
     "repeated-file": Kind("warning", find_repeated_files, "gold names a file twice among the alternatives"),
+    "short-gold": Kind("note", values.find_short_golds, "a text gold of one or two characters occurs inside other words"),
+    "number-as-text": Kind("note", values.find_short_golds, "a number is searched as text"),
+    "gold-in-question": Kind("warning", values.find_golds_in_question, "the question contains the gold text: repeating it is enough"),
+    "exclude-kills-gold": Kind("error", values.find_excluded_golds, "an excluded text occurs inside the gold itself: no answer can pass"),
+    "exclude-kills-one": Kind("warning", values.find_excluded_golds, "an excluded text occurs inside one of several golds"),
+    "padded-gold": Kind("warning", values.find_odd_spelling, "a text gold begins or ends with a space"),
+    "odd-characters": Kind("warning", values.find_odd_spelling, "a text gold contains characters that are invisible or cannot be typed"),
+    "long-gold": Kind("warning", values.find_odd_spelling, "a text gold so long that no answer contains it letter by letter"),
+    "repeated-gold": Kind("warning", values.find_repeated_golds, "the same gold occurs twice in a list"),
+    "gold-inside-gold": Kind("note", values.find_repeated_golds, "one gold text occurs inside another of the list"),
+    "number-near-zero": Kind("warning", values.find_swallowed_numbers, "a number within the tolerance of 0: a 0 is accepted"),
+    "golds-in-tolerance": Kind("warning", values.find_swallowed_numbers, "two golds within the tolerance of one another"),
+    "coarse-precision": Kind("warning", values.find_swallowed_numbers, "a precision that accepts whole numbers near gold"),
+    "negative-number": Kind("note", values.find_negative_numbers, "a negative number, whose sign the official rules ignore"),
+    "percentage-missing": Kind(
+        "warning", values.find_missing_percentage, "the question wants a percentage, and the check has no `percentage`"
+    ),
+    "percentage-zero": Kind("warning", values.find_odd_percentages, "`percentage` for a gold of 0"),
+    "percentage-and": Kind("warning", values.find_odd_percentages, "`percentage` with `conj: and` needs both forms of each gold"),
+    "percentage-large": Kind("warning", values.find_odd_percentages, "`percentage` for a gold over 100"),
+    "flat-columns": Kind("note", values.find_flat_columns, "one list of columns for several gold tables"),
+    "lists-without-tables": Kind(
+        "warning", values.find_lists_without_tables, "lists by table without the `condition_tabs` that name the tables"
+    ),
 }
 # ... of a `GoldTable`
-PER_TABLE = {
+PER_TABLE: dict[str, Kind] = {
     "odd-delimiter": Kind("warning", find_odd_rows, "a table of one column whose header contains another delimiter than the comma"),
     "ragged-row": Kind("error", find_odd_rows, "a row longer than the header: the columns shift"),
     "short-row": Kind("warning", find_odd_rows, "a row shorter than the header"),
     "blank-line": Kind("warning", find_odd_rows, "a blank line inside a table: it is skipped, although it may be a row"),
     "equal-golds": Kind("warning", found_by_twins, "the same table is gold of two instances"),
     "equal-alternatives": Kind("warning", found_by_twins, "two accepted tables are equal"),
+    "column-out-of-range": Kind("error", values.find_columns_out_of_range, "a needed column that gold does not have: no answer can pass"),
+    "negative-column": Kind("warning", values.find_columns_out_of_range, "a needed column counted from the end"),
+    "repeated-column": Kind("warning", values.find_columns_out_of_range, "a needed column named twice"),
+    "no-rows": Kind("warning", values.find_tiny_tables, "gold without rows: every empty table is right"),
+    "one-row": Kind("note", values.find_tiny_tables, "gold of one row"),
+    "one-cell": Kind("note", values.find_tiny_tables, "gold of one cell"),
+    "equal-columns": Kind("note", values.find_equal_columns, "two needed columns contain the same cells"),
+    "empty-column": Kind("warning", values.find_empty_columns, "a needed column without a value"),
+    "repeated-header": Kind("warning", values.find_odd_headers, "two columns have the same name"),
+    "index-column": Kind("warning", values.find_odd_headers, "a needed column that only counts the rows"),
+    "repeated-rows": Kind("note", values.find_repeated_rows, "rows that occur in a table more than once"),
+    "literal-null": Kind("warning", values.find_null_words, "a word such as NA or None in a text column: it is read as empty"),
+    "padded-cells": Kind("warning", values.find_padded_cells, "text cells with surrounding spaces"),
+    "mixed-column": Kind("warning", values.find_mixed_columns, "a number column that a few cells turn into text"),
+    "formatted-numbers": Kind("warning", values.find_mixed_columns, "a column of formatted numbers, compared as text"),
+    "leading-zeros": Kind("note", values.find_leading_zeros, "codes with leading zeros, which the official rules read as numbers"),
+    "values-in-tolerance": Kind(
+        "note", values.find_indistinct_numbers, "a column whose values are all within the official tolerance of one another"
+    ),
+    "value-near-zero": Kind("note", values.find_indistinct_numbers, "a value within the official tolerance of 0"),
+    "large-integers": Kind("note", values.find_indistinct_numbers, "integers so large that the official rules treat neighbours as equal"),
+    "overflow": Kind("warning", values.find_indistinct_numbers, "a number beyond the range of floats"),
+    "date-format": Kind("warning", values.find_odd_dates, "dates that are not written YYYY-MM-DD"),
+    "midnight-times": Kind("note", values.find_odd_dates, "days written with a time of 00:00"),
+    "order-ties": Kind("warning", values.find_order_ties, "row order counts, and nothing breaks the ties in it"),
+    "no-order": Kind("note", values.find_order_ties, "row order counts, and no column is sorted"),
+    "typed-null": Kind("note", values.find_odd_types, "NULL in a column of integers or booleans, on which the official rules fail"),
+    "nested-type": Kind("note", values.find_odd_types, "a list or struct column, which the official rules cannot compare"),
+    "date-as-text": Kind("warning", values.find_odd_types, "dates stored as text in a database"),
+    "quoted-name": Kind("error", values.find_quoted_names, "a table's name needs quotes, which the reference does not write"),
 }
 # ... of a `Book` all of whose tables were read
 AFTER_TABLES = {
@@ -561,10 +615,7 @@ def _ignored(book: Book) -> Iterator[LintFinding]:
 
 
 _PER_BOOK: dict[str, Kind] = {**PER_BOOK, "unknown-ignore": Kind("warning", _ignored, "`lint_ignore` names a code that does not exist")}
-_PER_CHECK: dict[str, Kind] = {**PER_CHECK, **lint_values.PER_CHECK}
-_PER_TABLE: dict[str, Kind] = {**PER_TABLE, **lint_values.PER_TABLE}
-# code -> (severity, function, summary)
-CODES: dict[str, Kind] = {**_PER_BOOK, **_PER_CHECK, **AFTER_TABLES, **_PER_TABLE}
+CODES: dict[str, Kind] = {**_PER_BOOK, **PER_CHECK, **AFTER_TABLES, **PER_TABLE}
 # Besides errors: findings under which a rule can refuse gold's own answer.
 REFUSING = frozenset(
     {"exclude-text", "flat-columns", "lists-without-tables", "negative-number", "nested-type", "percentage-and", "typed-null"}
@@ -637,9 +688,9 @@ def _findings(book: Book) -> Iterator[LintFinding]:
     for look in _functions(_PER_BOOK):
         yield from look(book)
     for spot in book.spots():
-        for look in _functions(_PER_CHECK):
+        for look in _functions(PER_CHECK):
             yield from look(spot)
-    twins, looks = Twins(), _functions(_PER_TABLE)
+    twins, looks = Twins(), _functions(PER_TABLE)
     for table in book.tables():
         for look in looks:
             yield from look(table)

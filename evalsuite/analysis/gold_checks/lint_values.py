@@ -166,12 +166,10 @@ class Book:
         given = spot.check.parameters["gold"]
         for name in given if isinstance(given, list) else [given]:
             try:
-                there = (self.folder / inside(spot.instance.instance_id, name)).is_file()
+                if not (self.folder / inside(spot.instance.instance_id, name)).is_file():
+                    self.unread.append((spot, name, Fault(code="MISSING_FILE")))
             except FaultError as error:
                 self.unread.append((spot, name, error.fault))
-            else:
-                if not there:
-                    self.unread.append((spot, name, Fault(code="MISSING_FILE")))
 
     def _tables_of(self, spot: Spot) -> Iterator[GoldTable]:
         given = spot.check.parameters.get("gold")
@@ -223,8 +221,7 @@ def wanted_columns(spot: Spot, at: int) -> list[int]:
     given = [given] if is_bare(given) else given
     if not isinstance(given, list):
         return []
-    nested = bool(given) and all(isinstance(item, list) for item in given)
-    if nested:
+    if given and all(isinstance(item, list) for item in given):
         given = given[at] if at < len(given) else []
     return [item for item in given if isinstance(item, int) and not isinstance(item, bool)]
 
@@ -233,9 +230,7 @@ def ignores_order(spot: Spot, at: int) -> bool:
     """Whether the `at`-th gold table is compared without regard to row order."""
     key = "ignore_order" if spot.reads == "table" else "ignore_orders"
     given = spot.check.parameters.get(key, False)
-    if isinstance(given, list):
-        return bool(given[at]) if at < len(given) else False
-    return bool(given)
+    return bool(given) if not isinstance(given, list) else at < len(given) and bool(given[at])
 
 
 def open_book(folder: Path) -> Book:
@@ -303,10 +298,6 @@ def golds_of(spot: Spot) -> list[str]:
     return _texts_of(spot.check.parameters.get("gold"))
 
 
-def _excluded(spot: Spot) -> list[str]:
-    return _texts_of(spot.check.parameters.get("exclude", ()))
-
-
 def _texts_of(value: Any) -> list[str]:
     listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return [item for item in listed if isinstance(item, str) and item]
@@ -332,7 +323,7 @@ def find_golds_in_question(spot: Spot) -> Iterator[LintFinding]:
     question = _question(spot).lower()
     inside = [gold for gold in golds_of(spot) if gold.lower() in question]
     needed = len(golds_of(spot)) if spot.check.parameters.get("conj") == "and" else 1
-    if inside and len(inside) >= needed and not any(item.lower() in question for item in _excluded(spot)):
+    if inside and len(inside) >= needed and not any(item.lower() in question for item in _texts_of(spot.check.parameters.get("exclude"))):
         message = f"the question contains gold {inside[0]!r}: an answer that repeats the question is right"
         yield spot.finding("gold-in-question", message, hint="exclude the other candidates, or rephrase the question without the answer")
 
@@ -344,7 +335,7 @@ def _question(spot: Spot) -> str:
 def find_excluded_golds(spot: Spot) -> Iterator[LintFinding]:
     """An exclusion that its own gold contains."""
     golds = golds_of(spot)
-    for item in _excluded(spot):
+    for item in _texts_of(spot.check.parameters.get("exclude")):
         dead = [gold for gold in golds if item.lower() in gold.lower()]
         if not dead:
             continue
@@ -561,11 +552,9 @@ def find_indistinct_numbers(table: GoldTable) -> Iterator[LintFinding]:
         if len(finite) > 1 and finite[-1] - finite[0] <= ABS_TOL:
             message = f"{table.column(index)}: all values are within {ABS_TOL:g} of one another, equal under the official rules"
             yield table.finding("values-in-tolerance", message, hint="use a larger unit or the strict rules")
-        elif any(0 < abs(value) <= ABS_TOL for value in finite):
-            small = next(value for value in finite if 0 < abs(value) <= ABS_TOL)
-            yield table.finding(
-                "value-near-zero", f"{table.column(index)}: {small:g} is within {ABS_TOL:g} of 0, equal under the official rules"
-            )
+        elif small := next((value for value in finite if 0 < abs(value) <= ABS_TOL), 0):
+            message = f"{table.column(index)}: {small:g} is within {ABS_TOL:g} of 0, equal under the official rules"
+            yield table.finding("value-near-zero", message)
 
 
 def _float(value: Decimal) -> float:
@@ -715,9 +704,8 @@ def find_equal_columns(table: GoldTable) -> Iterator[LintFinding]:
         cells = tuple(map(str, table.table.columns[index]))
         first = seen.setdefault(cells, index)
         if first != index:
-            message = (
-                f"{table.column(first)} and {table.column(index)} are equal: one predicted column matches both under the official rules"
-            )
+            both = f"{table.column(first)} and {table.column(index)}"
+            message = f"{both} are equal: one predicted column matches both under the official rules"
             yield table.finding("equal-columns", message, hint="is one of them an accidental copy?")
 
 
@@ -801,61 +789,3 @@ def find_lists_without_tables(spot: Spot) -> Iterator[LintFinding]:
         if given and max(len(parameters[key]) for key in given) > 1:
             message = f"{' and '.join(given)} follow the order in which the tables were created"
             yield spot.finding("lists-without-tables", message, hint="name the tables in condition_tabs")
-
-
-# code -> (severity, function of a `Spot`, summary)
-PER_CHECK = {
-    "short-gold": Kind("note", find_short_golds, "a text gold of one or two characters occurs inside other words"),
-    "number-as-text": Kind("note", find_short_golds, "a number is searched as text"),
-    "gold-in-question": Kind("warning", find_golds_in_question, "the question contains the gold text: repeating it is enough"),
-    "exclude-kills-gold": Kind("error", find_excluded_golds, "an excluded text occurs inside the gold itself: no answer can pass"),
-    "exclude-kills-one": Kind("warning", find_excluded_golds, "an excluded text occurs inside one of several golds"),
-    "padded-gold": Kind("warning", find_odd_spelling, "a text gold begins or ends with a space"),
-    "odd-characters": Kind("warning", find_odd_spelling, "a text gold contains characters that are invisible or cannot be typed"),
-    "long-gold": Kind("warning", find_odd_spelling, "a text gold so long that no answer contains it letter by letter"),
-    "repeated-gold": Kind("warning", find_repeated_golds, "the same gold occurs twice in a list"),
-    "gold-inside-gold": Kind("note", find_repeated_golds, "one gold text occurs inside another of the list"),
-    "number-near-zero": Kind("warning", find_swallowed_numbers, "a number within the tolerance of 0: a 0 is accepted"),
-    "golds-in-tolerance": Kind("warning", find_swallowed_numbers, "two golds within the tolerance of one another"),
-    "coarse-precision": Kind("warning", find_swallowed_numbers, "a precision that accepts whole numbers near gold"),
-    "negative-number": Kind("note", find_negative_numbers, "a negative number, whose sign the official rules ignore"),
-    "percentage-missing": Kind("warning", find_missing_percentage, "the question wants a percentage, and the check has no `percentage`"),
-    "percentage-zero": Kind("warning", find_odd_percentages, "`percentage` for a gold of 0"),
-    "percentage-and": Kind("warning", find_odd_percentages, "`percentage` with `conj: and` needs both forms of each gold"),
-    "percentage-large": Kind("warning", find_odd_percentages, "`percentage` for a gold over 100"),
-    "flat-columns": Kind("note", find_flat_columns, "one list of columns for several gold tables"),
-    "lists-without-tables": Kind("warning", find_lists_without_tables, "lists by table without the `condition_tabs` that name the tables"),
-}
-# ... of a `GoldTable`
-PER_TABLE = {
-    "column-out-of-range": Kind("error", find_columns_out_of_range, "a needed column that gold does not have: no answer can pass"),
-    "negative-column": Kind("warning", find_columns_out_of_range, "a needed column counted from the end"),
-    "repeated-column": Kind("warning", find_columns_out_of_range, "a needed column named twice"),
-    "no-rows": Kind("warning", find_tiny_tables, "gold without rows: every empty table is right"),
-    "one-row": Kind("note", find_tiny_tables, "gold of one row"),
-    "one-cell": Kind("note", find_tiny_tables, "gold of one cell"),
-    "equal-columns": Kind("note", find_equal_columns, "two needed columns contain the same cells"),
-    "empty-column": Kind("warning", find_empty_columns, "a needed column without a value"),
-    "repeated-header": Kind("warning", find_odd_headers, "two columns have the same name"),
-    "index-column": Kind("warning", find_odd_headers, "a needed column that only counts the rows"),
-    "repeated-rows": Kind("note", find_repeated_rows, "rows that occur in a table more than once"),
-    "literal-null": Kind("warning", find_null_words, "a word such as NA or None in a text column: it is read as empty"),
-    "padded-cells": Kind("warning", find_padded_cells, "text cells with surrounding spaces"),
-    "mixed-column": Kind("warning", find_mixed_columns, "a number column that a few cells turn into text"),
-    "formatted-numbers": Kind("warning", find_mixed_columns, "a column of formatted numbers, compared as text"),
-    "leading-zeros": Kind("note", find_leading_zeros, "codes with leading zeros, which the official rules read as numbers"),
-    "values-in-tolerance": Kind(
-        "note", find_indistinct_numbers, "a column whose values are all within the official tolerance of one another"
-    ),
-    "value-near-zero": Kind("note", find_indistinct_numbers, "a value within the official tolerance of 0"),
-    "large-integers": Kind("note", find_indistinct_numbers, "integers so large that the official rules treat neighbours as equal"),
-    "overflow": Kind("warning", find_indistinct_numbers, "a number beyond the range of floats"),
-    "date-format": Kind("warning", find_odd_dates, "dates that are not written YYYY-MM-DD"),
-    "midnight-times": Kind("note", find_odd_dates, "days written with a time of 00:00"),
-    "order-ties": Kind("warning", find_order_ties, "row order counts, and nothing breaks the ties in it"),
-    "no-order": Kind("note", find_order_ties, "row order counts, and no column is sorted"),
-    "typed-null": Kind("note", find_odd_types, "NULL in a column of integers or booleans, on which the official rules fail"),
-    "nested-type": Kind("note", find_odd_types, "a list or struct column, which the official rules cannot compare"),
-    "date-as-text": Kind("warning", find_odd_types, "dates stored as text in a database"),
-    "quoted-name": Kind("error", find_quoted_names, "a table's name needs quotes, which the reference does not write"),
-}
