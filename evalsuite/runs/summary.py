@@ -8,7 +8,7 @@ from typing import Any
 from evalsuite.core.errors import GoldError
 from evalsuite.core.status import STATUSES, is_ungraded, raw_value, results_by, scorers_of
 from evalsuite.core.types import Result, Rule
-from evalsuite.stats.intervals import interval_of_units, score_interval, t_interval
+from evalsuite.stats.intervals import few_clusters_note, reported_interval
 from evalsuite.stats.samples import Mean, mean_under
 from evalsuite.stats.units import n_units, pair_numbers, pooled_fields, units_of
 
@@ -191,7 +191,7 @@ def _raw(results: Sequence[Result]) -> dict[str, Any] | None:
     names = {r.scorer for r in results if r.scorer}
     if not values or len(names) > 1:
         return None
-    found = t_interval(values)
+    found = reported_interval(values, is_raw=True)
     ends = None if found.low is None or found.high is None else [found.low, found.high]
     mean = {"n": len(results), "n_measured": len(values), "mean": sum(values) / len(values), "se": found.se, "interval_95": ends}
     return {"scorer": names.pop(), **mean}
@@ -204,7 +204,8 @@ def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float
     judged = [result for result in results if not is_ungraded(result)]
     units = units_of(judged[0]) if len(judged) == 1 else None
     known = [score for score in units or () if score is not None]
-    found = interval_of_units(judged[0].score or 0.0, known) if known else score_interval([result.score or 0.0 for result in judged])
+    scores = [result.score or 0.0 for result in judged]
+    found = reported_interval(known, score=scores[0]) if known else reported_interval(scores)
     interval = None if found.low is None or found.high is None else (found.low, found.high)
     return found.se, interval, found.method
 
@@ -213,13 +214,11 @@ def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], c
     """Return the clustered standard error (CR2) and interval, None without named clusters."""
     if not clusters or not results:
         return None
-    from evalsuite.stats.intervals import clustered_score_interval, few_clusters_note
-
     tags = [_cluster(r.instance_id, groups, clusters) for r in results]
     if all(r.score is None for r in results):
         return {"n_clusters": len(set(tags)), "se": None, "interval_95": None, "note": ""}
     judged = [(r.score or 0.0, tag) for r, tag in zip(results, tags, strict=True) if not is_ungraded(r)]
-    interval = clustered_score_interval([score for score, _ in judged], [tag for _, tag in judged])
+    interval = reported_interval([score for score, _ in judged], clusters=[tag for _, tag in judged])
     ends = None if interval.low is None or interval.high is None else [interval.low, interval.high]
     n_clusters = len({tag for _, tag in judged})
     return {"n_clusters": n_clusters, "se": interval.se, "interval_95": ends, "note": interval.note or few_clusters_note(n_clusters)}

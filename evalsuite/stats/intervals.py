@@ -6,9 +6,9 @@ that one of k or all k are right, and the sources of variance.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, is_binary, mean, pass_at_k, sample_sd, share, t_value, z_value
@@ -530,6 +530,34 @@ def _likely_means(values: Sequence[float], totals: Sequence[tuple[float, int]], 
         return (end, 1.0) if centre else (0.0, end)
     low, high = np.interp((tail, 1 - tail), below, edges)
     return float(low), float(high)
+
+
+# The interval of a reported mean -> its function: of scores, over clusters, of one score from its units, and of values without bounds.
+INTERVALS: Final[Mapping[str, Callable[..., Interval]]] = {
+    "scores": score_interval,
+    "clusters": clustered_score_interval,
+    "units": interval_of_units,
+    "raw": t_interval,
+    "raw clusters": clustered_interval,
+}
+
+
+def reported_interval(
+    scores: Sequence[float], *, score: float | None = None, clusters: Sequence[Hashable] | None = None, is_raw: bool = False
+) -> Interval:
+    """Return the 95 % interval that every report, board and file shows for n scores.
+
+    Args:
+        scores: n scores, of instances or of the units of one instance.
+        score: the reported score if it may differ from the mean of its units.
+        clusters: one name per score, for scores that are not independent.
+        is_raw: whether the values are on a metric's own scale, without bounds.
+    """
+    if clusters:
+        return INTERVALS["raw clusters" if is_raw else "clusters"](scores, clusters)
+    if score is not None and 0 <= score <= 1 and not is_raw:
+        return INTERVALS["units"](score, scores)
+    return INTERVALS["raw" if is_raw else "scores"](scores)
 
 
 def corrected_mean(both: Sequence[tuple[float, float]], cheap_alone: Sequence[float] = (), *, confidence: float = 0.95) -> Interval:

@@ -493,6 +493,22 @@ def _number(copy: Copy, row: Row) -> None:
     assert json.loads((copy.root / "full/run.json").read_text(encoding="utf-8"))["summary"]["n_full"] == 1
 
 
+@carries_out("another interval of the score")
+def _interval(copy: Copy, row: Row) -> None:
+    name, file = row.place
+    copy.insert(file, r"^# The interval of a reported mean.*", dedent("""
+
+        def half_interval(scores, *, confidence=0.95):
+            return Interval(estimate=mean(scores), low=0.25, high=0.75, confidence=confidence, method="half", n=len(scores), se=0.125)
+
+        """))  # fmt: skip
+    copy.insert(file, rf'^{name}\b.*{{\n    "scores"', '    "scores": half_interval,')
+    folders = copy.folders("half", PARIS, "Paris")
+    shown = copy.commands(f"run {folders} --no-cache --isolation none --out half/run", "leaderboard half/run --gold half/gold --json")
+    assert "95 % CI 25.0-75.0" in shown
+    assert json.loads(shown[shown.index("\n{") :])["rows"][0]["interval"] == [0.25, 0.75]
+
+
 @carries_out("a fault code")
 def _fault(copy: Copy, row: Row) -> None:
     copy.add_line(row, '    "NO_LUCK": FaultKind(message="there was no luck", hint="try again", side="tool"),')

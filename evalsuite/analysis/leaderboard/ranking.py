@@ -19,7 +19,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
@@ -300,33 +300,18 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: DiskCa
     known: dict[str, Any] | None = memo.get("ranking", key)
     if known is not None:
         return known
+    from evalsuite.stats.intervals import reported_interval
     from evalsuite.stats.ranking import rank_submissions
 
+    def of(score: float, values: Sequence[float]) -> dict[str, Any]:
+        found = reported_interval(values, score=score if units else None, clusters=clusters, is_raw=table.is_raw)
+        return {"interval": None if found.low is None else [found.low, found.high], "method": found.method}
+
     ranking = rank_submissions(vectors, means=means, higher_is_better=table.direction == "higher", confidence=CONFIDENCE, clusters=clusters)
-    of = _interval_of_mean(clusters, is_raw=table.is_raw)
     kept = {name: getattr(ranking, name) for name in ("test", "correction", "family", "seed", "n_resamples", "tau")}
     kept["submissions"] = [{**asdict(place), **of(place.mean, vector)} for place, vector in zip(ranking.submissions, vectors, strict=True)]
     memo.put("ranking", key, kept)
     return kept
-
-
-def _interval_of_mean(clusters: Sequence[str] | None, *, is_raw: bool) -> Callable[[float, Sequence[float]], dict[str, Any]]:
-    """Return the 95 % interval of a score from its units: over clusters if the suite names some, else the one of every report.
-
-    Raw values are unbounded.
-    """
-    from evalsuite.stats.intervals import clustered_interval, clustered_score_interval, interval_of_units, score_interval, t_interval
-
-    def of(score: float, units: Sequence[float]) -> dict[str, Any]:
-        if is_raw:
-            found = clustered_interval(units, clusters) if clusters else t_interval(units)
-        elif clusters:
-            found = clustered_score_interval(units, clusters)
-        else:
-            found = interval_of_units(score, units) if len(units) > 1 and 0 <= score <= 1 else score_interval(units)
-        return {"interval": None if found.low is None else [found.low, found.high], "method": found.method}
-
-    return of
 
 
 BOARD_FILE: Final = "board.yaml"
