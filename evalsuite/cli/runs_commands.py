@@ -272,9 +272,8 @@ def view_command(
     return EXIT_OK
 
 
-# Most changed verdicts that `rescore` prints, and differences per finding that `verify` prints.
+# Most changed verdicts that `rescore` prints.
 _MOST_CHANGES = 20
-_MOST_DIFFERENCES = 10
 
 
 def rescore_command(

@@ -59,22 +59,17 @@ def gold_check_document(check: "GoldCheck", name: str) -> Document:
     def sections(form: Form) -> Iterator[Section]:
         yield Section(prose=[Strong(gold_check_verdict(check))] if form != "text" else ())
         for title, rows in parts.items():
-            more = len(rows) - MOST_REFUSED
+            table = Table(columns=columns, rows=rows[:MOST_REFUSED], lines=_refused_lines)
             if rows:
-                yield Section(
-                    look="lines",
-                    title=title,
-                    table=Table(columns=columns, rows=rows[:MOST_REFUSED], lines=lambda one: [_refused_line(one)]),
-                    below=[f"   ... {more} more (--json lists all)"] if more > 0 else (),
-                )
+                yield Section(look="lines", title=title, table=table, below=_and_more(len(rows) - MOST_REFUSED, "--json lists all"))
         if check.excused:
             answered = [f"   {id_}: {place}" for id_, place in check.excused.items()]
             yield Section(look="lines", title="answered for", lines=answered)
         if check.by_the_day:
             title = "gold that depends on the current date: its verdicts change from day to day; --frozen-clock DAY fixes the date"
-            more = len(check.by_the_day) - MOST_REFUSED
             named = [f"   {id_}" for id_ in check.by_the_day[:MOST_REFUSED]]
-            yield Section(look="lines", title=title, lines=named, below=[f"   ... {more} more (--json lists all)"] if more > 0 else ())
+            below = _and_more(len(check.by_the_day) - MOST_REFUSED, "--json lists all")
+            yield Section(look="lines", title=title, lines=named, below=below)
         yield Section(look="lines", lines=[check.ceiling.words()])
 
     every = Table(columns=columns, rows=list(state))
@@ -89,10 +84,15 @@ def gold_check_document(check: "GoldCheck", name: str) -> Document:
     )
 
 
-def _refused_line(refused: "Unsatisfied") -> str:
+def _and_more(n: int, how: str = "", indent: str = "   ") -> tuple[str, ...]:
+    """`... 3 more (--json lists all)` in a tuple; an empty one if nothing was left out."""
+    return (f"{indent}... {n} more{f' ({how})' if how else ''}",) if n > 0 else ()
+
+
+def _refused_lines(refused: "Unsatisfied") -> list[str]:
     rules = f", {'+'.join(refused.rules)}" if refused.rules else ""
     code = f"{refused.code}: " if refused.code else ""
-    return f"   {refused.where}: {refused.instance_id}: {refused.scorer}{rules}: {code}{refused.reason}"
+    return [f"   {refused.where}: {refused.instance_id}: {refused.scorer}{rules}: {code}{refused.reason}"]
 
 
 def _refused_case(check: "GoldCheck", refused: "Unsatisfied") -> Case:
@@ -190,22 +190,18 @@ def contamination_document(contamination: "Contamination", name: str) -> Documen
     ]
 
     def sections(_: Form) -> Iterator[Section]:
-        more = len(contamination.overlaps) - MOST_OVERLAPS
         if contamination.overlaps:
-            yield Section(
-                look="lines",
-                table=Table(columns=columns, rows=contamination.overlaps[:MOST_OVERLAPS], lines=_overlap_lines),
-                below=[f" ... {more} more (--json lists all)"] if more > 0 else (),
-            )
+            table = Table(columns=columns, rows=contamination.overlaps[:MOST_OVERLAPS], lines=_overlap_lines)
+            below = _and_more(len(contamination.overlaps) - MOST_OVERLAPS, "--json lists all", " ")
+            yield Section(look="lines", table=table, below=below)
         n_hit = len({one.instance_id for one in contamination.overlaps})
-        said = [f"{n_hit} of {contamination.n_instances} instances share n-grams of {contamination.n_words} words with the files"]
+        lines = [f"{n_hit} of {contamination.n_instances} instances share n-grams of {contamination.n_words} words with the files"]
         if contamination.n_too_short:
             few = f"{contamination.n_too_short} of {contamination.n_texts} texts of gold"
-            said.append(f"{few} are too short to check (--words sets shorter n-grams)")
-        yield Section(look="lines", lines=said)
+            lines.append(f"{few} are too short to check (--words sets shorter n-grams)")
+        yield Section(look="lines", lines=lines)
 
-    every = Table(columns=columns, rows=contamination.overlaps)
-    tables: dict[Form, Table[Overlap]] = {"csv": every, "parquet": every}
+    tables: dict[Form, Table[Overlap]] = dict.fromkeys(("csv", "parquet"), Table(columns=columns, rows=contamination.overlaps))
     heading = ("Contamination of ", Code(name, 80))
     return Document(name=name, heading=heading, sections=sections, tables=tables, whole=contamination.to_json())
 
@@ -240,19 +236,17 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
             yield f"       the answer: {suspect.shown}  ({', '.join(suspect.agreeing[:MOST_RUNS])}{more})"
 
     def sections(_: Form) -> Iterator[Section]:
-        more = len(suspects.suspects) - most
         if suspects.suspects:
             table = Table(columns=columns, rows=suspects.suspects[:most], lines=lambda one: list(lines(one)))
-            yield Section(look="lines", table=table, below=[f"     ... {more} more"] if more > 0 else ())
+            yield Section(look="lines", table=table, below=_and_more(len(suspects.suspects) - most, indent="     "))
         n_voices = f"{suspects.n_voices} independent submissions in {suspects.n_runs} runs"
         n_units, n_instances = suspects.n_units, suspects.n_instances
         among = f"{n_units} records in {count_words(n_instances, 'instance')}" if n_units > n_instances else f"{n_instances} instances"
-        said = f"{len(suspects.suspects)} of {among} to look at, from {n_voices}"
+        count = f"{len(suspects.suspects)} of {among} to look at, from {n_voices}"
         expected = [f"expected: {suspects.outlook.says}"] if suspects.outlook.says else []
-        yield Section(look="lines", lines=[*(f"note: {note}" for note in suspects.notes), *expected, said])
+        yield Section(look="lines", lines=[*(f"note: {note}" for note in suspects.notes), *expected, count])
 
-    every = Table(columns=columns, rows=suspects.suspects)
-    tables: dict[Form, Table[Suspect]] = {"csv": every, "parquet": every}
+    tables: dict[Form, Table[Suspect]] = dict.fromkeys(("csv", "parquet"), Table(columns=columns, rows=suspects.suspects))
     heading = "Instances whose gold may be wrong"
     return Document(name="suspects", heading=heading, sections=sections, tables=tables, whole=suspects.to_json())
 
@@ -266,42 +260,34 @@ KindRow = tuple[str, str, str, str]
 def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Document:
     """Build the audit report with the `most` weakest checks under `rules`; files for programs contain all."""
     weakest = audit.weakest(rules)
+
+    def holes(check: "Audited") -> str:
+        return "; ".join(_hole_lines(check, rules))
+
     columns: list[Column[Audited]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
         Column(name="scorer", title="check", role="name", value=lambda one: one.scorer),
         Column(name="where", role="name", value=lambda one: one.where),
         Column(name="verdict", words=_verdict_words, forms=PEOPLE),
         Column(name="weakness", type="DOUBLE", value=lambda one: one.weakness(rules), forms=MACHINES),
-        Column(
-            name="holes",
-            title="suggested fix",
-            role="why",
-            value=lambda one: "; ".join(_hole_lines(one, rules)) or None,
-            words=lambda one: "; ".join(_hole_lines(one, rules)),
-            wraps=True,
-        ),
+        Column(name="holes", title="suggested fix", role="why", value=lambda one: holes(one) or None, words=holes, wraps=True),
     ]
 
     def sections(form: Form) -> Iterator[Section]:
-        yield Section(
-            look="lines", prose=[f"{audit.name}: {audit.n_answers} answers made for {len(audit.checks)} checks, seed {audit.seed}"]
-        )
+        made = f"{audit.name}: {audit.n_answers} answers made for {len(audit.checks)} checks, seed {audit.seed}"
+        yield Section(look="lines", prose=[made])
         for title, right in _TITLES:
-            if rows := _kind_rows(audit, right=right):
-                yield _kinds_section(title, rows, form)
+            kinds = [(kind, by_rule) for (kind, is_right), by_rule in audit.kinds().items() if is_right is right]
+            if kinds:
+                yield _kinds_section(title, [(kind, *_shares_of_kind(by_rule, right=right)) for kind, by_rule in kinds], form)
         if sizes := audit.sizes():
             sized = [(size, *_shares_of_kind(by_rule, right=False)) for size, by_rule in sizes.items()]
             yield _kinds_section("numbers changed by, caught", sized, form)
-        said = f"{len(weakest)} of {len(audit.checks)} checks misjudge answers under {rules} rules" + (
-            ", the weakest first" if weakest else ""
-        )
-        more = len(weakest) - most
-        yield Section(
-            look="part",
-            prose=[said],
-            table=Table(columns=columns, rows=weakest[:most], lines=lambda one: _weak_lines(one, rules)) if weakest[:most] else None,
-            below=[f"   ... {more} more (--top N, --format json lists all)"] if more > 0 else (),
-        )
+        first = ", the weakest first" if weakest else ""
+        sentence = f"{len(weakest)} of {len(audit.checks)} checks misjudge answers under {rules} rules{first}"
+        table = Table(columns=columns, rows=weakest[:most], lines=lambda one: _weak_lines(one, rules)) if weakest[:most] else None
+        below = _and_more(len(weakest) - most, "--top N, --format json lists all")
+        yield Section(look="part", prose=[sentence], table=table, below=below)
         yield Section(look="lines", prose=list(_audit_notes(audit)))
 
     every = Table(columns=columns, rows=audit.checks)
@@ -332,11 +318,6 @@ def _kinds_section(title: str, rows: Sequence[KindRow], form: Form) -> Section:
     ]
     head = [line(heads)] if form == "text" else ()
     return Section(look="part", prose=head, table=Table(columns=columns, rows=rows, lines=lambda row: [line(row)]))
-
-
-def _kind_rows(audit: "Audit", *, right: bool) -> list[KindRow]:
-    """Yield one row per kind: its name, how many were made, and by rule how many were caught (wrong) or refused (right)."""
-    return [(kind, *_shares_of_kind(by_rule, right=right)) for (kind, is_right), by_rule in audit.kinds().items() if is_right is right]
 
 
 def _shares_of_kind(by_rule: Mapping[Rule, tuple[int, int]], *, right: bool) -> tuple[str, str, str]:
@@ -444,7 +425,7 @@ def _drift_lines(drift: "Drift") -> list[str]:
     for name, *scores in drift.moved[:_MOST]:
         then, now = ("not judged" if score is None else f"{score:g}" for score in scores)
         lines.append(f"   {clean(name)}: {then} -> {now}")
-    return [*lines, *([f"   ... {len(drift.moved) - _MOST} more"] if len(drift.moved) > _MOST else [])]
+    return [*lines, *_and_more(len(drift.moved) - _MOST)]
 
 
 def _component_row(component: Component) -> list[str]:
@@ -474,22 +455,17 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
         hang = f"{len(margins.near)} of {margins.n} verdicts depend on a tolerance"
         yield Section(look="lines", prose=[f"{clean(margins.name)} · rules {margins.rules} · {hang}"])
         if form == "text":
-            yield Section(look="part", title=" score against tolerance", lines=[_margin_line(*step) for step in margins.shown()])
-        elif form == "html":
-            yield Section(pictures=[Picture("Score against tolerance", draw_steps(margins.steps, title="Score against tolerance"))])
-            yield Section(title="Score against tolerance", table=Table(columns=steps, rows=margins.shown()))
+            bars = [f" {step:>9.3g}  {100 * score:5.1f} %  {'█' * round(_MARGIN_BAR * score)}" for step, score in margins.shown()]
+            yield Section(look="part", title=" score against tolerance", lines=bars)
         else:
-            yield Section(title="Score against tolerance", table=Table(columns=steps, rows=margins.shown()))
+            title = "Score against tolerance"
+            yield Section(pictures=[Picture(title, draw_steps(margins.steps, title=title))] if form == "html" else ())
+            yield Section(title=title, table=Table(columns=steps, rows=margins.shown()))
         if near:
-            more = [f"   ... {len(near) - _MOST} more"] if len(near) > _MOST else []
-            yield Section(
-                look="part",
-                title=" closest to another verdict",
-                table=Table(
-                    columns=columns, rows=near[:_MOST], lines=lambda one: [f"   {clean(one[0])}  {one[1]:g}, changes at {one[2]:.6g}"]
-                ),
-                below=more,
+            table = Table(
+                columns=columns, rows=near[:_MOST], lines=lambda one: [f"   {clean(one[0])}  {one[1]:g}, changes at {one[2]:.6g}"]
             )
+            yield Section(look="part", title=" closest to another verdict", table=table, below=_and_more(len(near) - _MOST))
 
     every = Table(columns=steps, rows=margins.steps)
     whole = margins.to_json() if names_instances else {**margins.to_json(), "near": []}
@@ -502,10 +478,6 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
     )
 
 
-def _margin_line(tolerance: float, score: float) -> str:
-    return f" {tolerance:>9.3g}  {100 * score:5.1f} %  {'█' * round(_MARGIN_BAR * score)}"
-
-
 LabelRow = tuple[str, Sequence[int]]
 
 
@@ -516,9 +488,9 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
     ratio = f"{agreement.n_equal}/{agreement.n} = {percent(agreement.observed)}   95 % CI [{percent(low, '')}, {percent(high, '')}]"
     values = {one.method: f"{one.value:.3f}" if one.value is not None else f"undefined: {one.note}" for one in agreement.coefficients}
     pairs = [("raw agreement", ratio), *values.items()]
-    if (said := agreement.corrected) is not None:
-        estimate = f"{said.estimate:.3f}   95 % CI [{said.low:.3f}, {said.high:.3f}]"
-        pairs.append((f"mean, corrected by {said.dear}", f"{estimate}; {said.cheap} alone {said.plain:.3f} over {said.n + said.n_others}"))
+    if (mean := agreement.corrected) is not None:
+        estimate = f"{mean.estimate:.3f}   95 % CI [{mean.low:.3f}, {mean.high:.3f}]"
+        pairs.append((f"mean, corrected by {mean.dear}", f"{estimate}; {mean.cheap} alone {mean.plain:.3f} over {mean.n + mean.n_others}"))
     columns: list[Column[Disagreement]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
         Column(name="label_a", title="A", value=lambda one: label_words(one.labels[0])),
@@ -528,11 +500,11 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
     ]
 
     def sections(form: Form) -> Iterator[Section]:
-        said = [f"A {a}", f"B {b}"]
+        head = [f"A {a}", f"B {b}"]
         if agreement.threshold is not None:
-            said.append(f"labels of at least {agreement.threshold:g} count as 1, others as 0")
-        said += [f"left out: {count} {why}" for why, count in agreement.left_out.items()]
-        yield Section(look="lines", prose=said)
+            head.append(f"labels of at least {agreement.threshold:g} count as 1, others as 0")
+        head += [f"left out: {count} {why}" for why, count in agreement.left_out.items()]
+        yield Section(look="lines", prose=head)
         if form == "text":
             yield Section(look="part", lines=[f" {label:<34} {text}" for label, text in pairs])
         else:
@@ -545,7 +517,7 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
             title=f" {n} disagreement{'' if n == 1 else 's'}" if form == "text" or n else "",
             prose=() if n else ("no disagreement",) if form != "text" else (),
             table=Table(columns=columns, rows=agreement.disagreements[:most], lines=_disagreement_lines),
-            below=[f"   ... {n - most} more (--most {n} shows all)"] if n > most else (),
+            below=_and_more(n - most, f"--most {n} shows all"),
         )
 
     every = Table(columns=columns, rows=agreement.disagreements)
@@ -695,20 +667,16 @@ def noise_words(samples: "ModelSamples", *, with_bar: bool = False) -> Iterator[
 
 
 def _pictures(samples: "Samples") -> Iterator[Picture]:
-    def interval_of(value: float, error: float | None) -> tuple[float | None, float | None]:
-        return (None, None) if error is None else (max(0.0, value - 1.96 * error), min(1.0, value + 1.96 * error))
+    def row(name: str, value: float, error: float | None) -> IntervalRow:
+        ends = (None, None) if error is None else (max(0.0, value - 1.96 * error), min(1.0, value + 1.96 * error))
+        return IntervalRow(name, value, *ends)
 
     rows = []
-    for one in samples.models:
-        for passes in one.numbers.passes:
-            rows.append(IntervalRow(f"{one.model}: pass@{passes.k}", passes.any, *interval_of(passes.any, passes.any_se)))
-            rows.append(IntervalRow(f"{one.model}: pass^{passes.k}", passes.all, *interval_of(passes.all, passes.all_se)))
+    for model, passes in ((one.model, passes) for one in samples.models for passes in one.numbers.passes):
+        rows += [row(f"{model}: pass@{passes.k}", passes.any, passes.any_se), row(f"{model}: pass^{passes.k}", passes.all, passes.all_se)]
     title = "Right in k samples"
-    yield Picture(
-        title,
-        draw_intervals(rows, title=title),
-        "at least one of k right (pass@k), all k right (pass^k), with 95 % intervals over questions",
-    )
+    note = "at least one of k right (pass@k), all k right (pass^k), with 95 % intervals over questions"
+    yield Picture(title, draw_intervals(rows, title=title), note)
     split = [
         (one.model, {"questions": part, "samples": 1 - part}) for one in samples.models if (part := one.numbers.question_share) is not None
     ]
@@ -734,13 +702,13 @@ def verified_document(verified: "Verified") -> Document:
         yield Section(prose=[Strong(verification_verdict(verified))] if form != "text" else ())
         yield Section(look="lines", table=table)
         more = [f"--seed {verified.seed} takes the same sample again"] if verified.seed is not None else []
-        said = []
+        open_ = list[str]()
         for title, pairs in (("claimed only", verified.claimed), ("not checked", verified.left_out.items())):
             lines = [f"{', '.join(names)} not verified: {value}" for value, names in _by_finding(pairs)]
-            said += [f"{title}:", *(f"  {line}" for line in lines)] if lines else []
+            open_ += [f"{title}:", *(f"  {line}" for line in lines)] if lines else []
         notes = [*(f"note: {note}" for note in verified.notes), *more]
-        marked = [*(f" - {line}" for line in said), *(f"   {line}" for line in notes)]
-        yield Section(look="lines", lines=marked if form == "text" else [*said, *notes])
+        marked = [*(f" - {line}" for line in open_), *(f"   {line}" for line in notes)]
+        yield Section(look="lines", lines=marked if form == "text" else [*open_, *notes])
 
     return Document(
         name=verified.name,
@@ -773,8 +741,7 @@ def _finding_sign(finding: "Finding") -> str:
 def _finding_lines(finding: "Finding") -> Iterator[str]:
     yield f" {_finding_sign(finding)} {finding.name:<14} {finding.says}"
     yield from (f"     {text}" for text in finding.differs[:MOST_DIFFERENCES])
-    if len(finding.differs) > MOST_DIFFERENCES:
-        yield f"     ... {len(finding.differs) - MOST_DIFFERENCES} more"
+    yield from _and_more(len(finding.differs) - MOST_DIFFERENCES, indent="     ")
 
 
 def _finding_case(run: str, finding: "Finding") -> Case:
@@ -788,9 +755,9 @@ def _finding_case(run: str, finding: "Finding") -> Case:
     )
 
 
-def _by_finding(said: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
+def _by_finding(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
     """Group names by finding, in the order of the first name of each."""
     found: dict[str, list[str]] = {}
-    for name, value in said:
+    for name, value in pairs:
         found.setdefault(value, []).append(name)
     return found.items()

@@ -15,7 +15,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -243,7 +243,6 @@ def _xml_attribute(text: str) -> str:
 
 # GitHub shows at most ten of each level per step.
 MOST_OF_A_KIND = 10
-Places = Mapping[str, str]
 
 
 def annotations(document: Document, *, most: int | None = MOST_OF_A_KIND, is_green: bool = False) -> Iterator[str]:

@@ -247,10 +247,6 @@ class TestRun(Readable):
         """Alias of `test_cases` with Bench's name."""
         return self.test_cases
 
-    def _metadata_text(self, key: str) -> str:
-        metadata: Mapping[str, Any] = self.run.options.metadata
-        return str(metadata.get(key, ""))
-
     model_name = _run_argument("model_name")
     model_version = _run_argument("model_version")
     foundation_model = _run_argument("foundation_model")
@@ -418,19 +414,10 @@ class TestSuite:
             raise UsageError(f"batch_size cannot be {batch_size!r}", hint="a whole number of at least 1")
         given = (model_name, model_version, foundation_model, prompt_template, description)
         metadata = {key: value for key, value in zip(METADATA_KEYS, given, strict=True) if value}
-        outputs, contexts = candidates_of(
-            self._suite,
-            candidate_data if candidate_data is not None else candidate_data_path,
-            candidate_output_list,
-            candidate_column=candidate_column,
-            context_column=context_column,
-            contexts=context_list,
-            input_column=input_column,
-        )
-        own = [entry for entry in find_runs(self._root / "runs") if entry.metadata.get("suite_id") == self._suite.id]
-        if taken := next((entry.name for entry in own if slug(str(entry.metadata.get("run_name", ""))) == slug(run_name)), None):
-            hint = f"choose another run name, or `evalsuite runs rm {shlex.quote(taken)}`"
-            raise SuiteError(f"the suite {self._suite.name!r} already has a run {run_name!r}", hint=hint)
+        data = candidate_data if candidate_data is not None else candidate_data_path
+        columns: dict[str, Any] = {"candidate_column": candidate_column, "context_column": context_column, "input_column": input_column}
+        outputs, contexts = candidates_of(self._suite, data, candidate_output_list, contexts=context_list, **columns)
+        self._refuse_taken(run_name)
         gold = self._gold_for(run_name, contexts)
         submission = self._write_submission(run_name, outputs, contexts)
         from evalsuite.runs.run_options import RunOptions
@@ -441,6 +428,12 @@ class TestSuite:
         options = RunOptions(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, **place)
         with trusting_plugins(gold):
             return TestRun(name=run_name, run=run(submission, gold, options, progress=progress), suite=self._suite, output=tuple(outputs))
+
+    def _refuse_taken(self, run_name: str) -> None:
+        own = [entry for entry in find_runs(self._root / "runs") if entry.metadata.get("suite_id") == self._suite.id]
+        if taken := next((entry.name for entry in own if slug(str(entry.metadata.get("run_name", ""))) == slug(run_name)), None):
+            hint = f"choose another run name, or `evalsuite runs rm {shlex.quote(taken)}`"
+            raise SuiteError(f"the suite {self._suite.name!r} already has a run {run_name!r}", hint=hint)
 
     def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:
         """The gold folder to score against: the suite's own, or a copy with this run's contexts for a scorer that takes one."""

@@ -187,7 +187,7 @@ def test_what_a_submission_says_stays_text(place: Path, capsys: pytest.CaptureFi
     [
         (["good"], "a comparison needs two runs"),
         (["good", "nobody"], "no finished run 'nobody'"),
-        (["good", "bad", "--alpha", "5"], "alpha must lie between 0 and 1"),
+        (["good", "bad", "--alpha", "5"], "alpha must be between 0 and 1"),
         (["good", "bad", "-o", "c.xlsx"], "no report format for 'c.xlsx'"),
         (["good", "bad", "--rules", "lax"], "no rules 'lax'"),
         (["good", "bad", "--cluster", "m:"], "no group begins with 'm:'"),

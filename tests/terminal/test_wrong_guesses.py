@@ -71,7 +71,7 @@ run sub --resume one --no-save                          | --resume and --no-save
 run sub --databases nowhere                             | --databases nowhere: no such folder
 run sub --gold-cache bin.csv                            | --gold-cache bin.csv: not a folder
 run foo://x                                             | foo://x: unknown kind of URL
-compare one two --alpha 2                               | alpha must lie between 0 and 1, found 2
+compare one two --alpha 2                               | alpha must be between 0 and 1, found 2
 agree one two --threshold nan                           | --threshold cannot be nan
 agree one two --most -1                                 | --most cannot be -1
 verify one --sample 0                                   | --sample must be at least 1, found 0

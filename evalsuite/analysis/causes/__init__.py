@@ -3,9 +3,8 @@
 `analysis.explain` undoes a cause to prove it; `analysis.gold_checks` injects it to test whether a scorer notices.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from evalsuite.analysis.causes import error_hypotheses as errors
 from evalsuite.analysis.causes import error_injection as inject
@@ -142,22 +141,3 @@ def general_sentence(name: str) -> str:
         | OTHER_CAUSES
     )
     return sentences.get(name, name)
-
-
-def plant_column(name: str, cells: list[Any], *, native: bool, every: int = 1) -> list[Any] | None:
-    """Inject a hypothesis's error into a gold column, in every `every`-th cell that allows it.
-
-    Returns None if no cell allows it, or if the hypothesis cannot be injected.
-    """
-    plant: Callable[[Any, bool], Any] | None = hypothesis(name).plant
-    if plant is None:
-        return None
-    planted, n = list(cells), 0
-    for row, value in enumerate(cells):
-        wrong = plant(value, native)
-        if wrong is inject.NOTHING:
-            continue
-        if n % every == 0:
-            planted[row] = wrong
-        n += 1
-    return planted if n else None

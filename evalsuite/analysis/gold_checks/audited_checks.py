@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 
 
 Accepted = Mapping[Rule, bool | None]
-AcceptanceTest = Callable[[Any, Mapping[str, Any]], Accepted]
 STRICT: Final = "--rules strict"
 NOISE: Final = "jitter inside tolerance"
 MOST_ORDERS: Final = 12

@@ -36,7 +36,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, check_level, default_level, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
-from evalsuite.stats.intervals import ONE_CLUSTER, Interval, clustered_interval, few_clusters_note
+from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_interval, few_clusters_note
 from evalsuite.stats.power import Units, detectable, needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
 from evalsuite.stats.significance import PairedTest, Significance, compare_paired, difference_interval, holm, interval_note, sign_flip
@@ -121,8 +121,8 @@ def _over_clusters(
 ) -> PairedDifference:
     """Return the row with limits and p-value that treat whole clusters as independent instead of instances."""
     apart = differences(b, a)
-    totals = _totals(apart, clusters)
-    flipped: PairedTest = sign_flip(list(totals.values()), [0.0] * len(totals))
+    totals = [total for total, _ in cluster_totals(apart, clusters)]
+    flipped: PairedTest = sign_flip(totals, [0.0] * len(totals))
     interval: Interval = clustered_interval(apart, clusters, confidence=1 - alpha)
     if not interval.se and max(map(abs, apart)) <= 1:
         # Clusters that all agree show no spread, nor does a single one: each counts once.
@@ -137,14 +137,6 @@ def _over_clusters(
         **_limits(interval),
         note=(ONE_CLUSTER if len(totals) == 1 else few_clusters_note(len(totals), alpha)) or interval.note or flipped.note,
     )
-
-
-def _totals(values: Sequence[float], clusters: Sequence[str]) -> dict[str, float]:
-    """Return cluster -> the sum of its values."""
-    totals = dict.fromkeys(clusters, 0.0)
-    for cluster, value in zip(clusters, values, strict=True):
-        totals[cluster] += value
-    return totals
 
 
 def adjusted_differences(rows: Sequence[PairedDifference], alpha: float) -> list[PairedDifference]:
@@ -191,12 +183,9 @@ def plan_of(a: Sequence[float], b: Sequence[float], *, alpha: float, clusters: S
     apart, n = differences(b, a), len(a)
     binary = is_binary(a) and is_binary(b)
     if clusters is not None:
-        totals = _totals(apart, clusters)
-        apart, binary = [round(total * len(totals) / n, 9) for total in totals.values()], False
+        totals = cluster_totals(apart, clusters)
+        apart, binary = [round(total * len(totals) / n, 9) for total, _ in totals], False
     return Plan(power_units(apart, binary=binary), mean(apart), alpha, n / len(apart))
-
-
-CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -541,7 +530,7 @@ def compare(
     if len(sides) < 2:
         raise UsageError("a comparison needs two runs", hint="evalsuite compare BASELINE CANDIDATE [CANDIDATE ...]")
     if not 0 < alpha < 1:
-        raise UsageError(f"alpha must lie between 0 and 1, found {alpha:g}", hint="0.05 is usual")
+        raise UsageError(f"alpha must be between 0 and 1, found {alpha:g}", hint="0.05 is usual")
     base, *others = sides
     warnings = _signature_warnings(base, others, rules, force=force)
     check_level(reveal)

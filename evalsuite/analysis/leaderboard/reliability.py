@@ -13,7 +13,7 @@ from evalsuite.analysis.leaderboard.pairing import RunSide, direction_of, load_s
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, raw_value, redact
 from evalsuite.core.types import Result, Rule
-from evalsuite.runs.corrected_scores import Label, Rater, read_labels
+from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, read_labels
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, named_run, one_run
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
@@ -339,17 +339,11 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Corrected:
+class Corrected(HumanEstimate):
     """The mean that the `dear` rater, who labelled n instances, would give over all that the `cheap` one rated, n_others more."""
 
     cheap: str
     dear: str
-    plain: float
-    estimate: float
-    low: float
-    high: float
-    n: int
-    n_others: int
 
 
 def _corrected(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[str]) -> Corrected | None:

@@ -264,7 +264,7 @@ def comparison_values(runs: Sequence[RunView], comparison: "Comparison") -> dict
         "names": names,
         "pictures": pictures,
         "sections": list(comparison_sections(comparison)),
-        "said": candidates_in_words(comparison),
+        "verdict": candidates_in_words(comparison),
         "warnings": warnings,
     }
 
@@ -306,8 +306,14 @@ def _case_row(
     ]
     reference = case.reference_output if case is not None and not hidden else None
     question = case.input if case is not None else ""
-    said = " ".join(cell["text"] for cell in cells if cell is not None)
-    return {"id": id_, "input": question, "reference": reference, "cells": cells, "text": f"{id_}\n{question}\n{reference or ''}\n{said}"}
+    texts_of_cells = " ".join(cell["text"] for cell in cells if cell is not None)
+    return {
+        "id": id_,
+        "input": question,
+        "reference": reference,
+        "cells": cells,
+        "text": f"{id_}\n{question}\n{reference or ''}\n{texts_of_cells}",
+    }
 
 
 _evidence = StampedCache(256)
@@ -381,7 +387,7 @@ def routes(state: "State") -> list[Any]:
                     raise
                 # Show the other runs, and why this one is not shown.
                 suite = state.library.suite(error.suite_id)
-                return _runs_page(state, None, suite, read_query((), **_RUN_LIST), status=404, said=_said_of_damage(error))
+                return _runs_page(state, None, suite, read_query((), **_RUN_LIST), status=404, message=_damage_message(error))
 
         return shown
 
@@ -416,7 +422,7 @@ def show_suites(state: "State", request: "Request") -> "Response":
         n_all=len(every),
         scorers=sorted({name for suite in every for name in suite.scorers}),
         progress=state.journals.all(),
-        damaged=[_said_of_damage(error) for error in state.library.damaged()],
+        damaged=[_damage_message(error) for error in state.library.damaged()],
         sorts=SUITE_SORTS,
     )
 
@@ -426,14 +432,14 @@ def show_suite_runs(state: "State", request: "Request") -> "Response":
     return _runs_page(state, request, state.library.suite(request.path_params["suite_id"]), _query_of(request, **_RUN_LIST))
 
 
-def _said_of_damage(error: DamagedRunError) -> str:
+def _damage_message(error: DamagedRunError) -> str:
     return f"{error.message}; {error.hint}"
 
 
 _RUN_LIST: dict[str, Any] = {"sorts": RUN_SORTS, "default": "-created_at", "filters": ("q",), "page_size": RUNS}
 
 
-def _runs_page(state: "State", request: "Request | None", suite: Any, query: Query, *, status: int = 200, said: str = "") -> "Response":
+def _runs_page(state: "State", request: "Request | None", suite: Any, query: Query, *, status: int = 200, message: str = "") -> "Response":
     """The runs of a suite; without a request its links lead to the suite's own page."""
     found = views.find_runs(suite, query)
     whole, damaged = views.whole_runs(found.items[:MOST_DRAWN])
@@ -442,7 +448,7 @@ def _runs_page(state: "State", request: "Request | None", suite: Any, query: Que
         request,
         status,
         own_address=f"/suites/{suite.id}",
-        said=dict.fromkeys([*filter(None, [said]), *map(_said_of_damage, damaged)]),
+        messages=dict.fromkeys([*filter(None, [message]), *map(_damage_message, damaged)]),
         suite=suite,
         tab="runs",
         query=query,

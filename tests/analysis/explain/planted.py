@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from evalsuite.analysis.causes import ERROR_HYPOTHESES, plant_column
+from evalsuite.analysis.causes import ERROR_HYPOTHESES, hypothesis
+from evalsuite.analysis.causes.error_injection import NOTHING
 from evalsuite.analysis.causes.table_alignment import TablePair, table_pairs
 from evalsuite.analysis.causes.table_repairs import pick, rows_of, with_column, with_rows
 from evalsuite.analysis.explain.instance_evidence import explain
@@ -105,6 +106,14 @@ def _tables(reads: str, parameters: dict[str, Any], rules: Rule, random_: random
             yield cause, {**whole, pair.name: table}
     if reads == "tables" and len(whole) > 1:
         yield "tables swapped", [*whole[1:], whole[0]]
+
+
+def plant_column(name: str, cells: list[Any], *, native: bool) -> list[Any] | None:
+    """The cells with the error of a hypothesis in each that allows it; None if none does, or if it cannot be injected."""
+    plant = hypothesis(name).plant
+    planted = [NOTHING if plant is None else plant(value, native) for value in cells]
+    wrong = [own if other is NOTHING else other for own, other in zip(cells, planted, strict=True)]
+    return wrong if any(other is not NOTHING for other in planted) else None
 
 
 def _wrong_tables(pair: TablePair, random_: random.Random) -> Iterator[tuple[str, Table]]:

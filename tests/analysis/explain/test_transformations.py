@@ -1,12 +1,13 @@
-"""The laws of wrong values: each undoes what it plants, and holds its peace elsewhere."""
+"""Each error hypothesis undoes the errors that it injects, and fits no unrelated values."""
 
 from decimal import Decimal
 
 import pytest
 
-from evalsuite.analysis.causes import ERROR_HYPOTHESES, OTHER_CAUSES, TABLE_CAUSES, general_sentence, hypothesis, plant_column
+from evalsuite.analysis.causes import ERROR_HYPOTHESES, OTHER_CAUSES, TABLE_CAUSES, general_sentence, hypothesis
 from evalsuite.analysis.causes.values import Pair
 from evalsuite.compare.values import number_readings
+from tests.analysis.explain.planted import plant_column
 
 CELLS = ["12.5", "007", "Porto Santo", "Zürich", "2024-03-05", "2024-03-05 10:30:15", "true", "", "40", "-3.25", "Edo 1615\u20131868"]
 PLANTED = [entry for entry in ERROR_HYPOTHESES if entry.plant is not None]
