@@ -264,7 +264,7 @@ def comparison_values(runs: Sequence[RunView], comparison: "Comparison") -> dict
         "names": names,
         "pictures": pictures,
         "sections": list(comparison_sections(comparison)),
-        "verdict": candidates_in_words(comparison),
+        "result_words": candidates_in_words(comparison),
         "warnings": warnings,
     }
 
