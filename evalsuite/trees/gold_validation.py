@@ -73,7 +73,7 @@ class GoldCheck:
         if self.strict_types:
             self.strict(node, value)
         if node.json_type == "multi":
-            if json_name(value) not in (node.allowed_types or ()):
+            if not _is_declared(node, value):
                 self.remark("multi_type", node.path, f"{json_name(value)} is not among {node.allowed_types}")
         elif node.comparator[0]:
             return
@@ -83,10 +83,7 @@ class GoldCheck:
             self.array(node, value)
 
     def strict(self, node: SchemaNode, value: Any) -> None:
-        declared = set(node.allowed_types or [node.json_type])
-        if declared & {"integer", "number"}:
-            declared |= {"integer", "number"}
-        if json_name(value) not in declared:
+        if not _is_declared(node, value):
             wanted = node.allowed_types or [node.json_type]
             message = f"gold at {node.path!r} is {json_name(value)}, not the schema-declared type {wanted}"
             self.fail("type", node.path, message)
@@ -127,6 +124,14 @@ class GoldCheck:
     def remark(self, kind: str, path: str, message: str) -> None:
         """Report what is unusual but allowed."""
         self.notify(Notice(kind, path, f"record {self.label}: {message}"))
+
+
+def _is_declared(node: SchemaNode, value: Any) -> bool:
+    """Return whether a value has one of the types of its node; integer and number count as one."""
+    declared = set(node.allowed_types or [node.json_type])
+    if declared & {"integer", "number"}:
+        declared |= {"integer", "number"}
+    return json_name(value) in declared
 
 
 UNREAD = ("unknown_key", "unknown_option")

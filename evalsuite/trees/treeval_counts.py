@@ -368,7 +368,9 @@ def _lists(node: LeafArray | DictArray, want: list[Any], got: list[Any], *, item
         return f"no answer (hang) for an empty list at {where}"
     if not all(isinstance(value, list) for value in firsts):
         lone = len(got) == 1 and isinstance(got[0], NUMBER) and not items
-        return "" if lone and isinstance(node, LeafArray) else f"no list at {where}"
+        if lone and isinstance(node, LeafArray):
+            return _values(node.item, want[0], [got[0]], where, items=True) if want[0] else ""
+        return f"no list at {where}"
     if any(not isinstance(value, list | str) or (isinstance(value, str) and isinstance(node, DictArray)) for value in got):
         return f"no list at {where}"
     if [] in want:
@@ -405,10 +407,11 @@ def _values(leaf: Leaf, want: Sequence[Any], got: Sequence[Any], where: str, *, 
         return ""
     if items:
         clash = (str in predicted and expected != {str}) or (bool(predicted & {float, bool}) and not expected <= {int, float, bool})
+        clash = clash or (int in predicted and str in expected)
     elif isinstance(got[0], str):
         clash = not isinstance(want[0], str)
     elif type(got[0]) is int:
-        clash = any(containers) or str in predicted
+        clash = any(containers) or str in predicted | expected
     else:
         clash = not (expected | predicted) <= {int, float, bool}
     return f"values of different types at {where}" if clash else ""

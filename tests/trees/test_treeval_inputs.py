@@ -117,3 +117,19 @@ def test_scorer() -> None:
         assert found.reason
         assert found.strict_reason
         json.dumps(found.details)
+
+
+@pytest.mark.parametrize(
+    ("schema", "reference", "prediction", "metric", "raises"),
+    [
+        ("string", "a", 1, "exact_match", True), ("string", 5, 1, "exact_match", False), (["string"], ["a"], [1], "exact_match", True),
+        (["string"], ["a"], 3, "exact_match", True), (["string"], ["a"], 3, "levenshtein", True),
+        (["integer"], [3, 4], 3, "exact_match", False), (["integer"], [3, 4], True, "exact_match", False),
+        (["string"], ["a"], ["a"], "levenshtein", False),
+    ],
+)  # fmt: skip
+def test_what_the_reference_cannot_compare(schema: object, reference: object, prediction: object, metric: str, raises: bool) -> None:
+    """An integer against a text raises there, in a list and as a lone number in the place of one; numbers against numbers do not."""
+    types = dict.fromkeys(("string", "integer"), metric)
+    result = treeval_score([{"x": prediction}], [{"x": reference}], {"x": schema}, types_metrics=types, compat=True)
+    assert bool(result.reference_raises) is raises

@@ -295,3 +295,14 @@ def test_parameters_are_checked_before_scoring(keys: dict[str, Any], message: st
     """A wrong parameter is an error of the schema, named with its path, not of a row."""
     with pytest.raises(SchemaError, match=f"^a: .*{message}"):
         one({}, {}, an_object(a={**TEXT, **keys}))
+
+
+def test_an_integer_is_a_number_among_several_types() -> None:
+    """Gold of a field of several types may be an integer where a number is declared, as where a number alone is."""
+    from evalsuite.trees import validate_gold
+
+    kinds: list[str] = []
+    schema = an_object(a={"type": ["number", "boolean"], "x-eval-compare": "exact"})
+    for value in (1, 1.5, True, "text"):
+        validate_gold([{"a": value}], schema, notify=lambda notice: kinds.append(notice.message))
+    assert kinds == ["record 0: string is not among ['number', 'boolean']"]

@@ -1,0 +1,218 @@
+"""Cases for both kinds of trees in five domains, made from a seed: records of gold, and answers with every kind of mistake."""
+
+import copy
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Obj = dict[str, Any]
+
+# The fields of one record: a kind of value, a tuple of choices, a list with one kind, or an object.
+DOMAINS: dict[str, Obj] = {
+    "invoices": {
+        "number": "code", "issued": "date", "currency": ("EUR", "USD", "GBP"), "total": "money", "is_paid": "bool",
+        "seller": {"name": "name", "vat_id": "code", "address": {"street": "text", "city": "name"}},
+        "lines": [{"article": "text", "quantity": "int", "price": "money", "unit": ("piece", "hour", "kg")}],
+        "discounts": ["money"], "references": ["code"],
+    },
+    "receipts": {
+        "shop": "name", "bought_at": "date", "items": [{"name": "text", "price": "money", "count": "int"}], "total": "money",
+        "payment": {"method": ("cash", "card", "voucher"), "card_digits": "code", "amounts": ["money"]},
+        "n_items": "int", "is_return": "bool", "coupons": ["word"], "tax_rates": ["int"],
+    },
+    "resumes": {
+        "name": "name", "emails": ["word"], "years": "int", "level": ("junior", "senior", "lead", "none"),
+        "positions": [{"title": "text", "employer": {"name": "name", "city": "name"}, "since": "int", "skills": ["word"]}],
+        "education": [{"degree": "text", "year": "int", "grade": "money"}], "may_travel": "bool",
+        "contact": {"phone": "code", "languages": ["name"], "address": {"city": "name", "codes": ["int"]}},
+    },
+    "papers": {
+        "title": "text", "abstract": "long", "year": "int", "authors": [{"given": "name", "family": "name", "orcid": "code"}],
+        "venue": {"name": "name", "type": ("journal", "conference"), "volumes": ["int"]}, "keywords": ["word"],
+        "metrics": {"citations": "int", "score": "money"}, "is_open": "bool", "pages": ["int"],
+    },
+    "contents": {
+        "title": "text", "n_pages": "int", "has_index": "bool", "pages": ["int"],
+        "chapters": [{"number": "int", "title": "text", "page": "int", "sections": ["text"]}],
+        "parts": [{"title": "text", "chapters": [{"title": "text", "page": "int"}]}],
+        "front": {"preface": "int", "figures": ["text"], "kind": ("book", "thesis", "report")},
+    },
+}  # fmt: skip
+TYPES = {"int": "integer", "money": "number", "bool": "boolean"}
+TEXT = "alpha beta gamma delta epsilon paper steel copper glass report annual north south été Straße tool"
+WORDS = TEXT.split()
+
+
+def cases(domain: str, n: int, seed: int) -> Iterator[Obj]:
+    """Yield n cases of a domain: a third for Treeval, the others for x-eval (evaluate, and gold that is checked and inferred from)."""
+    for number in range(n):
+        rng = random.Random(f"{seed}-{domain}-{number}")
+        fields = _some_fields(DOMAINS[domain], rng)
+        maker = _Maker(rng, rng.choice(("clean", "mild", "nulls", "lists", "types", "all")))
+        gold = [maker.gold(fields) for _ in range(rng.choice((1, 1, 2, 3)))]
+        found = [maker.answer(fields, record) for record in gold]
+        case: Obj = {"id": f"{domain}-{number}", "domain": domain, "gold": gold, "extracted": found}
+        if number % 2:
+            yield {**case, "kind": "treeval", "schema": treeval_schema(fields), "types_metrics": _metrics(rng)}
+        elif number % 10 == 8:
+            options = rng.choice(({}, {"warn_missing": False}, {"strict_types": True}))
+            yield {**case, "kind": "validate_gold", "gold": found, "schema": eval_schema(fields, rng), "options": options}
+        elif number % 10 == 6:
+            yield {**case, "kind": "infer_schema", "gold": found}
+        else:
+            yield {**case, "kind": "evaluate", "schema": eval_schema(fields, rng)}
+
+
+def _some_fields(fields: Obj, rng: random.Random) -> Obj:
+    """The fields of one case: some are left out, nested ones too."""
+    names = [name for name in fields if rng.random() < 0.7] or list(fields)[:2]
+    return {name: _some_inside(fields[name], rng) for name in names}
+
+
+def _some_inside(field: Any, rng: random.Random) -> Any:
+    if isinstance(field, dict):
+        return _some_fields(field, rng)
+    # A list of objects in a list of objects makes the reference raise, so that most cases go without.
+    if isinstance(field, list) and isinstance(field[0], dict):
+        return [{name: inner for name, inner in _some_fields(field[0], rng).items() if not _has_objects(inner) or rng.random() < 0.3}
+                or {"title": "text"}]  # fmt: skip
+    return field
+
+
+def _has_objects(field: Any) -> bool:
+    return isinstance(field, list) and isinstance(field[0], dict)
+
+
+def treeval_schema(field: Any) -> Any:
+    """The fields as Treeval's types."""
+    if isinstance(field, dict):
+        return {name: treeval_schema(inner) for name, inner in field.items()}
+    if isinstance(field, list):
+        return [treeval_schema(field[0])]
+    return list(field) if isinstance(field, tuple) else TYPES.get(field, "string")
+
+
+def eval_schema(field: Any, rng: random.Random) -> Obj:
+    """The fields as a JSON Schema in which every leaf names a comparator."""
+    if isinstance(field, dict):
+        return {"type": "object", "properties": {name: eval_schema(inner, rng) for name, inner in field.items()}}
+    if isinstance(field, list):
+        found: Obj = {"type": "array", "items": eval_schema(field[0], rng)}
+        aligns: list[Obj] = [{"ordered": True}, {"match_by": "hungarian"}, {"match_by": "hungarian"}]
+        if isinstance(field[0], dict):
+            aligns.append({"match_by": "key_field", "key": next(iter(field[0]))})
+        if rng.random() < 0.8:
+            found["x-eval-align"] = rng.choice(aligns)
+        return found
+    name = "string" if isinstance(field, tuple) else TYPES.get(field, "string")
+    leaf: Obj = {"type": name, "x-eval-compare": "exact"}
+    if name in ("integer", "number"):
+        tolerances: list[Obj] = [{"rel": 0.01}, {"abs": 1}]
+        leaf["x-eval-compare"] = rng.choice(["exact", "numeric", "numeric", *({"numeric": {"tolerance": each}} for each in tolerances)])
+    elif isinstance(field, tuple) and rng.random() < 0.3:
+        leaf["x-eval-compare"] = {"oneof": {"values": list(field)}}
+    elif name == "string" and rng.random() < 0.1:
+        leaf["x-eval-skip"] = True
+    if rng.random() < 0.1:
+        leaf["type"] = [name, "null"]
+    elif rng.random() < 0.1:
+        leaf["type"] = [name, rng.choice(("boolean", "array", "integer" if name == "string" else "string"))]
+    return leaf
+
+
+def _metrics(rng: random.Random) -> Obj:
+    texts = rng.choice((["levenshtein"], ["levenshtein"], ["exact_match", "levenshtein"], ["exact_match"]))
+    return {"string": texts, **{name: ["exact_match"] for name in ("integer", "number", "boolean", "()")}}
+
+
+class _Maker:
+    """Records of gold, and answers that differ from them by the mistakes of a profile."""
+
+    def __init__(self, rng: random.Random, profile: str) -> None:
+        self.rng = rng
+        rates: Mapping[str, Mapping[str, float]] = {
+            "clean": {},
+            "mild": {"change": 0.2, "drop": 0.03},
+            "nulls": {"change": 0.1, "null": 0.15, "gold_null": 0.15, "drop": 0.1},
+            "lists": {"change": 0.1, "shuffle": 0.8, "shorten": 0.4, "lengthen": 0.4, "empty": 0.05},
+            "types": {"change": 0.1, "type": 0.15, "container": 0.02, "shuffle": 0.5},
+            "all": {"change": 0.1, "null": 0.05, "gold_null": 0.05, "drop": 0.05, "unknown": 0.2, "shuffle": 0.5, "shorten": 0.2,
+                    "lengthen": 0.2, "type": 0.05, "container": 0.01},
+        }  # fmt: skip
+        self.rates = rates[profile]
+
+    def happens(self, what: str) -> bool:
+        return self.rng.random() < self.rates.get(what, 0.0)
+
+    def gold(self, field: Any, *, top: bool = True) -> Any:
+        """A value of gold; null for some."""
+        if not top and self.happens("gold_null"):
+            return None
+        if isinstance(field, dict):
+            return {name: self.gold(inner, top=False) for name, inner in field.items()}
+        if isinstance(field, list):
+            return [self.item(field[0]) for _ in range(self.rng.choice((1, 2, 3, 4)))]
+        return self.value(field)
+
+    def item(self, field: Any) -> Any:
+        return {name: self.gold(inner, top=False) for name, inner in field.items()} if isinstance(field, dict) else self.value(field)
+
+    def value(self, field: Any) -> Any:
+        """A plain value of a kind."""
+        rng = self.rng
+        if isinstance(field, tuple):
+            return rng.choice(field)
+        made = {
+            "int": lambda: rng.choice((rng.randrange(10), rng.randrange(1900, 2100))),
+            "money": lambda: rng.choice((round(rng.uniform(0, 500), 2), float(rng.randrange(20)))),
+            "bool": lambda: rng.random() < 0.5,
+            "date": lambda: f"20{rng.randrange(10, 30)}-{rng.randrange(1, 13):02}-{rng.randrange(1, 29):02}",
+            "code": lambda: f"{rng.choice('ABC')}-{rng.randrange(100)}",
+            "word": lambda: rng.choice(WORDS),
+            "name": lambda: rng.choice(WORDS).capitalize(),
+            "text": lambda: " ".join(rng.choices(WORDS, k=rng.randrange(1, 4))),
+            "long": lambda: " ".join(rng.choices(WORDS, k=30)),
+        }
+        return made[field]()
+
+    def answer(self, field: Any, gold: Any) -> Any:
+        """The answer for a value of gold."""
+        if gold is None:
+            return None if self.rng.random() < 0.6 else self.gold(field)
+        if self.happens("null"):
+            return None
+        if self.happens("container"):
+            return self.rng.choice(({"x": 1}, [1], "text", 3))
+        if isinstance(field, dict):
+            return self.object(field, gold)
+        if isinstance(field, list):
+            return self.list(field[0], gold)
+        if self.happens("type"):
+            return self.rng.choice((str(gold), 1, 0, 2.5, True, "other", gold == 1))
+        return self.value(field) if self.happens("change") else self.near(gold)
+
+    def near(self, gold: Any) -> Any:
+        """The same value, seldom a little changed."""
+        if isinstance(gold, float) and self.rng.random() < 0.1:
+            return gold * (1 + self.rng.choice((1e-7, 1e-4, 0.009, 0.02)))
+        if isinstance(gold, str) and self.happens("change"):
+            return gold.upper()
+        return copy.deepcopy(gold)
+
+    def object(self, fields: Obj, gold: Obj) -> Obj:
+        found = {name: self.answer(inner, gold[name]) for name, inner in fields.items() if not self.happens("drop")}
+        if self.happens("unknown"):
+            found["note"] = self.rng.choice((None, "x", {"a": 1, "b": [2]}, [1, 2]))
+        return found
+
+    def list(self, field: Any, gold: list[Any]) -> Any:
+        if self.happens("empty"):
+            return []
+        found = [self.answer(field, item) for item in gold]
+        if self.happens("shorten") and len(found) > 1:
+            found.pop(self.rng.randrange(len(found)))
+        if self.happens("lengthen"):
+            found.insert(self.rng.randrange(len(found) + 1), self.item(field))
+        if self.happens("shuffle"):
+            self.rng.shuffle(found)
+        return found
