@@ -18,7 +18,6 @@ import contextlib
 import importlib
 import io
 import json
-import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,6 +26,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.processes import finished
 from tests.upstream.clone_functions import verdicts
 from tests.upstream.made_queries import make_databases, query_pairs
 from tests.upstream.made_trees import treeval_cases, xeval_cases
@@ -71,11 +71,11 @@ def _extract(clone: Path, commit: str, inside: str, folder: Path) -> None:
     """Write the programs of a folder at a commit into `folder`."""
     git = ["git", f"--git-dir={clone}"]
     folder.mkdir(parents=True)
-    listed = subprocess.run([*git, "ls-tree", "--name-only", commit, f"{inside}/"], check=True, capture_output=True, text=True).stdout
+    listed = finished([*git, "ls-tree", "--name-only", commit, f"{inside}/"], check=True).stdout
     for name in listed.split():
         if name.endswith(".py"):
-            shown = subprocess.run([*git, "show", f"{commit}:{name}"], check=True, capture_output=True).stdout
-            (folder / Path(name).name).write_bytes(shown)
+            shown = finished([*git, "show", f"{commit}:{name}"], check=True, encoding="utf-8").stdout
+            (folder / Path(name).name).write_text(shown, encoding="utf-8")
 
 
 def treeval(clone: Path) -> Iterator[Row]:
