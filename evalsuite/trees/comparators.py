@@ -4,10 +4,6 @@ A comparator takes (gold, extracted, params) and returns a `ComparatorResult`. A
 texts that differ only in their Unicode form (NFC) are identical. The reference's comparators (exact, numeric, oneof) are here with the
 sound meaning and with its own, which differs in: loose comparison of lists and objects (`exact`), gold inf, bools, "1_0" and huge integers
 (`numeric`), and ignoring gold (`oneof`).
-
-x
-
-x
 """
 
 import difflib
@@ -24,10 +20,11 @@ from functools import wraps
 from typing import Any, Literal
 
 from evalsuite.compare.dates import DATE_LOCALES, days_of, moment_of
+from evalsuite.compare.quantities import parse_quantity
 from evalsuite.compare.values import NUMBER_LOCALES, number_in_locale
 from evalsuite.core.registry import PART_MODULES
 from evalsuite.trees.field_results import ComparatorResult
-from evalsuite.trees.json_values import TreeLimitError, loosely_same, number_in_text, parse_quantity, same
+from evalsuite.trees.json_values import TreeLimitError, loosely_same, number_in_text, same
 
 
 def compare_date(gold: Any, extracted: Any, params: Mapping[str, Any]) -> ComparatorResult:

@@ -1,4 +1,4 @@
-"""Compile a schema for scoring, compare single values, and match two lists: in order, by key, or by best fit.
+"""Compare single values, and match two lists: in order, by key, or by best fit.
 
 The best fit maximises the record's F1. F1 is 2 x scores / weight, so a pair of elements is worth what it adds at the rate F1 (2 x scores -
 rate x weight) beyond the cost of both unmatched; the record is computed at a rate, and again at the resulting F1, until that no longer
@@ -12,7 +12,7 @@ Code that is not the reference's own is called by `call_plugin`: its failure is 
 """
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.trees.assignment import best_sums, block_sums
 from evalsuite.trees.comparators import (
-    BUILTIN,
-    PROTECTED,
-    SHIPPED,
     TRANSFORMS,
-    Registry,
     compat_exact,
     compat_numeric,
     exact,
@@ -33,7 +29,7 @@ from evalsuite.trees.comparators import (
     nfc,
     numeric,
 )
-from evalsuite.trees.eval_schema import SchemaNode
+from evalsuite.trees.eval_schema import Plan
 from evalsuite.trees.field_results import ComparatorResult, RowStatus, Tally, tally
 from evalsuite.trees.json_values import ANY_OF, ByObject, TreeLimitError, choices, exact_text, same, unordered_text
 
@@ -47,104 +43,6 @@ if TYPE_CHECKING:
     ScoreArray = NDArray[Any]  # scores: float64, or bool where the comparator knows only 0 and 1
 else:
     np = LazyModule("numpy")
-
-
-Transforms = tuple[tuple[str, Callable[[Any, Mapping[str, Any]], Any], dict[str, Any]], ...]
-
-
-class Plan:
-    """One field, compiled. `structural` fields have children that are compared, all others are units with one comparator.
-
-    `is_own` comparators are the reference's three; a `trusted` one of these neither fails, skips nor leaves [0, 1], and takes the values
-    unchanged. `key` is the name of the value in its object; in compat mode what follows the last dot of the path.
-    """
-
-    __slots__ = (
-        "_children", "_registry", "_unordered", "accepts_itself", "any_batch", "batch", "by_key", "compare", "expects",
-        "falls_back", "field", "is_array", "is_own", "key", "name", "node", "optional", "params", "path", "required",
-        "skip", "structural", "suffix", "threshold", "transforms", "trusted", "weight",
-    )  # fmt: skip
-
-    def __init__(self, node: SchemaNode, registry: Registry, any_batch: bool, parent_path: str = "") -> None:
-        self.node = node
-        self.path = node.path
-        self.field = node.name
-        self.suffix = node.path[len(parent_path) :]
-        self.key = node.path.rsplit(".", 1)[-1] if registry.compat else node.name
-        self.name, self.params = node.comparator
-        self.skip = node.skip
-        self.weight, self.threshold = node.weight, node.threshold
-        self.required, self.optional = node.required, node.optional
-        self.any_batch = any_batch
-        self.compare: Callable[..., Any] | None = None
-        self.batch = False
-        if self.name and not node.skip:
-            self.compare = registry.comparator(self.name)
-            self.batch = registry.is_batch(self.name)
-        self.is_own = self.name in PROTECTED
-        self.transforms: Transforms = tuple((name, registry.transform(name), params) for name, params in node.transforms)
-        trusted = self.compare is BUILTIN.get(self.name) and node.threshold is None and not self.transforms
-        self.trusted = self.compare if trusted else None
-        # A value identical to gold is right, unless a plugin's comparator or transform decides otherwise.
-        shipped = self.compare is not None and self.compare in (BUILTIN.get(self.name), SHIPPED.get(self.name))
-        self.accepts_itself = shipped and all(name in TRANSFORMS for name, _, _ in self.transforms)
-        self.structural = node.has_children and not self.name
-        self._registry = registry
-        self._children: tuple[Plan, ...] | None = None
-        self.by_key: dict[str, Plan] = {}
-        self._unordered: bool | None = None
-        self.is_array = node.json_type == "array"
-        align = node.align or {}
-        self.falls_back = "fallback" in align and align.get("match_by") == "key_field" and not (registry.compat or align.get("ordered"))
-        self.expects: type = list if self.is_array or (registry.compat and node.json_type != "object") else dict
-
-    @property
-    def children(self) -> "tuple[Plan, ...]":
-        """The children, made on first use, because a recursive schema has no end of them."""
-        if self._children is None:
-            nodes = self.node.expand() if self.node.expand else self.node.children
-            self._children = tuple(Plan(child, self._registry, self.any_batch, self.path) for child in nodes)
-            self.by_key = {child.key: child for child in self._children}
-        return self._children
-
-    @property
-    def unordered(self) -> bool:
-        """Whether this field, or one below it, ignores the order of a list; True for a recursive schema."""
-        if self._unordered is None:
-            align = self.node.align or {}
-            here = (self.structural and align.get("ordered") is not True and bool(align.get("match_by"))) or self.name == "set"
-            self._unordered = here or self.node.expand is not None or any(child.unordered for child in self.children)
-        return self._unordered
-
-    def has_batch(self) -> bool:
-        """Return whether a batch comparator judges anything at or below this field; True for a recursive schema with any."""
-        if not self.any_batch:
-            return False
-        waiting = [self]
-        while waiting:
-            plan = waiting.pop()
-            if plan.batch or plan.node.expand is not None:
-                return True
-            waiting.extend(plan.children)
-        return False
-
-
-def compile_plan(root: SchemaNode, registry: Registry) -> Plan:
-    """Return the plan of a parsed schema."""
-    return Plan(root, registry, _any_batch(root, registry))
-
-
-def _any_batch(root: SchemaNode, registry: Registry) -> bool:
-    waiting, expanded = [root], 0
-    while waiting:
-        node = waiting.pop()
-        if node.comparator[0] and not node.skip and registry.is_batch(node.comparator[0]):
-            return True
-        waiting.extend(node.children)
-        if node.expand is not None and expanded < 50:
-            expanded += 1
-            waiting.extend(node.expand())
-    return False
 
 
 LONGEST_REASON = 200

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalsuite.trees.comparators import Registry, oneof
-from evalsuite.trees.eval_schema import SchemaNode, parse_eval_schema
-from evalsuite.trees.field_matching import Plan
+from evalsuite.trees.eval_schema import Plan, SchemaNode, parse_eval_schema
 from evalsuite.trees.field_results import ComparatorResult, Notice, Notify, Totals, log_notice
 from evalsuite.trees.json_schema import child_path
 from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect, json_name

@@ -13,8 +13,8 @@ from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import BROKEN_RECORD, Fault
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.comparators import Registry
-from evalsuite.trees.eval_schema import parse_eval_schema
-from evalsuite.trees.field_matching import ContentOrder, Lists, Plan, array_rows, compare, compile_plan, judge, transformed, try_transformed
+from evalsuite.trees.eval_schema import Plan, compile_plan, parse_eval_schema
+from evalsuite.trees.field_matching import ContentOrder, Lists, array_rows, compare, judge, transformed, try_transformed
 from evalsuite.trees.field_results import (
     ComparatorResult,
     FieldResult,
