@@ -1,7 +1,34 @@
-"""Bipartite matching and maximum flow on plain lists."""
+"""Bipartite matching: of as many as possible, of a largest flow, and of the largest sum of weights that the caller gives.
+
+`bipartite_matching` and the flows work on plain lists, `best_assignment` and the block functions on matrices of weights. Of assignments with
+equal sums the lexicographically smallest is returned, whatever the solver found: an optimal assignment gives dual prices; an assignment is
+optimal exactly when each of its pairs has reduced cost 0 and everything that it leaves out has price 0; its sum is below the best by its
+reduced costs. With dummy rows or columns for what is left out, each row in turn takes the first column from which the rest can still be
+matched within the tolerance of a tie, found by one search for cheapest alternating paths.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from evalsuite.core.import_ref import LazyModule
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Columns = NDArray[np.intp]
+    Assigned = tuple[Columns, Columns, Columns, Columns]
+else:
+    np = LazyModule("numpy")
+
+
+EQUAL_SUMS = 1e-9
+NOISE = 1e-13  # what rounding leaves of a reduced cost of 0
+GUESS_FROM = 128  # rows and columns from which the solver takes longer than a guess and its proof
+PROOF_PASSES = 8  # passes over a whole matrix that take about as long as the solver
 
 
 def bipartite_matching(candidates: Sequence[Sequence[int]]) -> list[int | None]:
@@ -127,3 +154,276 @@ def _move(
     left_over[source] -= amount
     room[sink] -= amount
     return amount
+
+
+def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Literal["first", "solver"] = "first") -> list[tuple[int, int]]:
+    """Return the min(n, m) pairs (row, column), sorted, with the largest sum of weights; each row and each column is in one pair at most.
+
+    Among assignments with sums that are equal within 1e-9 of the best, `first` gives the lexicographically smallest list of pairs;
+    `solver` the one that scipy finds, a little faster. No row, or rows without columns, give [].
+
+    Raises ValueError if a weight is not finite.
+    """
+    matrix = np.asarray(weights, dtype=np.float64)
+    if matrix.size == 0:
+        return []
+    if not np.isfinite(matrix).all():
+        raise ValueError("a weight is not a finite number")
+    from scipy.optimize import linear_sum_assignment
+
+    guess = _largest_first(matrix) if ties == "first" else None
+    rows, columns = guess or linear_sum_assignment(matrix, maximize=True)
+    if ties == "solver":
+        return list(zip(rows.tolist(), columns.tolist(), strict=True))
+    proved = _slack(matrix, rows, columns, PROOF_PASSES if guess else None)
+    if proved is None:
+        proved = _slack(matrix, *linear_sum_assignment(matrix, maximize=True))
+        assert proved is not None
+    slack, owned = proved
+    owned = _first_matching(slack, owned)
+    n_rows, n_columns = matrix.shape
+    return [(row, column) for row, column in enumerate(owned[:n_rows].tolist()) if column < n_columns]
+
+
+def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
+    """Return (rows, columns) of an assignment that takes the largest weights first, then the best of the rest.
+
+    Texts that are in both lists are paired at once this way. It is nearly always a best one, which its prices then prove. None if too
+    few or too many weights are the largest for that to be likely, or the matrix is small.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    n = min(matrix.shape)
+    if n < GUESS_FROM:
+        return None
+    at_rows, at_columns = np.nonzero(matrix == matrix.max())
+    if not n < 4 * len(at_rows) < 16 * n:
+        return None
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for row, column in zip(at_rows.tolist(), at_columns.tolist(), strict=True):
+        if row not in pairs and column not in taken:
+            pairs[row] = column
+            taken.add(column)
+    left = [_others(size, list(used)) for size, used in zip(matrix.shape, (pairs, taken), strict=True)]
+    rest = linear_sum_assignment(matrix[np.ix_(*left)], maximize=True)
+    rows, columns = np.array([*pairs, *left[0][rest[0]]], dtype=np.intp), np.array([*pairs.values(), *left[1][rest[1]]], dtype=np.intp)
+    return _sorted_pairs(rows, columns)
+
+
+def _others(n: int, taken: "list[int] | Columns") -> "Columns":
+    """Return the positions below n that are not taken."""
+    free = np.ones(n, dtype=bool)
+    free[taken] = False
+    return np.flatnonzero(free)
+
+
+def _slack(matrix: "Floats", rows: "Columns", columns: "Columns", most_passes: int | None = None) -> "tuple[Floats, Columns] | None":
+    """Return (reduced costs >= 0, 0 on the assignment; the column of each row), both padded to a square by dummies that cost nothing.
+
+    None if the assignment is not shown to be best within that many passes over the whole matrix.
+    """
+    n_rows, n_columns = matrix.shape
+    if n_rows > n_columns:
+        turned = _slack(matrix.T, *_sorted_pairs(columns, rows), most_passes)
+        return None if turned is None else (turned[0].T, np.argsort(turned[1]))
+    owned, free = matrix[rows, columns], _others(n_columns, columns)
+    loss, start = owned[:, None] - matrix, np.zeros(n_columns)
+    far_best = np.count_nonzero(loss <= EQUAL_SUMS) == n_rows  # every pair is its row's best by more than a tie: no other comes near
+    if not (far_best or len(free)):  # then prices may start anywhere: half of what a pair is worth is nearer to where they end
+        start[columns] = -owned / 2
+        rest = np.flatnonzero(owned < owned.max())
+        if most_passes and len(rest):  # what the largest leave is settled among itself first
+            among = _prices(loss[np.ix_(rest, columns[rest])], np.arange(len(rest)), start[columns[rest]], most_passes)
+            if among is None:
+                return None
+            start[columns[rest]] = among
+    prices = start if far_best else _prices(loss, columns, start, most_passes)
+    if prices is None or (most_passes and len(free) and prices[free].min() < 0):
+        return None
+    loss += prices[columns][:, None]
+    loss -= prices[None, :]
+    if not len(free):
+        return loss, columns
+    dummies = np.broadcast_to(-prices, (len(free), n_columns))
+    return np.vstack([loss, dummies]), np.concatenate([columns, free])
+
+
+def _sorted_pairs(rows: "Columns", columns: "Columns") -> "tuple[Columns, Columns]":
+    order = np.argsort(rows)
+    return rows[order], columns[order]
+
+
+def _prices(loss: "Floats", columns: "Columns", prices: "Floats", most_passes: int | None) -> "Floats | None":
+    """Return dual prices of the columns, at most `prices`: shortest alternating paths by Bellman and Ford, a whole matrix per step.
+
+    None if `most_passes` passes over the matrix do not suffice.
+    """
+    n_rows = len(loss)
+    noise = 1e-13 * max(1.0, float(loss.max()), -float(loss.min()))
+    moved, looks = np.arange(n_rows), 0  # rows with a cheaper own column; the offers of the others are known
+    while looks <= (most_passes or n_rows + 1) * n_rows:
+        looks += len(moved)
+        offers = loss if len(moved) == n_rows else loss[moved]
+        cheaper = np.minimum(prices, (offers + prices[columns[moved]][:, None]).min(axis=0))
+        fallen = prices - cheaper > noise
+        if not fallen.any():
+            return prices
+        prices, moved = np.where(fallen, cheaper, prices), np.flatnonzero(fallen[columns])
+        if not len(moved):
+            return prices
+    return None if most_passes else prices
+
+
+def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
+    """Return the lexicographically smallest perfect matching with a total slack of at most a tie, from one without slack."""
+    first_tight = (slack <= EQUAL_SUMS).argmax(axis=1)
+    if (first_tight == owned).all():
+        return owned
+    columns_first = np.ascontiguousarray(slack.T)
+    columns_first[columns_first < NOISE] = 0.0
+    owned, budget = owned.copy(), EQUAL_SUMS
+    owner = np.argsort(owned)
+    for row in range(len(owned)):
+        if first_tight[row] >= (own_column := int(owned[row])):
+            continue
+        wanted = np.flatnonzero(columns_first[:own_column, row] <= budget)
+        wanted = wanted[owner[wanted] > row]
+        if not len(wanted):
+            continue
+        first = int(wanted[0])
+        if columns_first[first, row] == 0 and columns_first[own_column, owner[first]] == 0:
+            path = [first]
+        else:
+            costs, following = _costs(columns_first, owned, row, budget)
+            totals = columns_first[wanted, row] + costs[owner[wanted]]
+            possible = np.flatnonzero(totals <= budget)
+            if not len(possible):
+                continue
+            path, cost = _path(int(wanted[possible[0]]), following, own_column), float(totals[possible[0]])
+            if cost > 0:
+                budget -= cost
+                _reprice(columns_first, costs, owner, own_column, cost)
+                first_tight = (columns_first <= EQUAL_SUMS).argmax(axis=0)
+        takers, columns = [row, *owner[path].tolist()], [*path, own_column]
+        owned[takers], owner[columns] = columns, takers
+    return owned
+
+
+def _costs(columns_first: "Floats", owned: "Columns", row: int, budget: float) -> "tuple[Floats, Columns]":
+    """Return the cost for each row after `row` to give up its column so that in the end the column of `row` is used, up to `budget`.
+
+    And for each column the one that its owner takes instead. Rows up to `row` are settled.
+    """
+    own_column = int(owned[row])
+    costs, following = np.full(len(owned), np.inf), np.full(len(owned), -1)
+    reached = np.full(len(owned), np.inf)
+    reached[own_column] = 0.0
+    frontier = np.array([own_column])
+    while len(frontier):
+        each = columns_first[frontier] + reached[frontier][:, None]
+        best = each.min(axis=0)
+        best[: row + 1] = np.inf
+        better = np.flatnonzero((best < costs) & (best <= budget))
+        if not len(better):
+            break
+        costs[better] = best[better]
+        following[owned[better]] = frontier[each[:, better].argmin(axis=0)]
+        frontier = owned[better]
+        reached[frontier] = costs[better]
+    return costs, following
+
+
+def _path(column: int, following: "Columns", own_column: int) -> list[int]:
+    """Return the columns that change their rows, from the new column of the first row to the last before the one that it gives up."""
+    path: list[int] = []
+    while column != own_column:
+        path.append(column)
+        column = int(following[column])
+    return path
+
+
+def _reprice(columns_first: "Floats", costs: "Floats", owner: "Columns", own_column: int, cost: float) -> None:
+    """Change the prices, in place, so that the new matching has no slack and the others keep theirs relative to it."""
+    by_row = np.minimum(costs, cost)
+    by_column = by_row[owner]
+    by_column[own_column] = 0.0
+    columns_first += by_column[:, None] - by_row[None, :]
+    columns_first[columns_first < NOISE] = 0.0
+
+
+BLOCK_CELLS = 2_000_000
+
+
+def block_assignments(gains: "Floats", rows: "Columns", columns: "Columns") -> "Iterator[Assigned]":
+    """Yield the assignments with the largest sums for each of a x b blocks of a matrix; rows and columns may be left out.
+
+    Yields, for all blocks of one shape at once: (which a, which b, the rows of each of these a, the column of each row of each block or
+    -1). `gains` are at least 0; block k has the rows from bound k up to bound k + 1 of the a + 1 bounds `rows`; `columns` are b + 1 bounds.
+    """
+    heights, widths = np.diff(rows), np.diff(columns)
+    for height in np.unique(heights[heights > 0]):
+        for width in np.unique(widths[widths > 0]):
+            left = np.flatnonzero(widths == width)
+            aside = columns[left][:, None] + np.arange(width)
+            at_once = max(1, BLOCK_CELLS // (len(left) * int(height * width)))
+            everywhere = np.flatnonzero(heights == height)
+            for start in range(0, len(everywhere), at_once):
+                above = everywhere[start : start + at_once]
+                down = rows[above][:, None] + np.arange(height)
+                chosen = _assigned(gains[down[:, None, :, None], aside[None, :, None, :]])
+                yield above, left, down, np.where(chosen < 0, -1, columns[left][None, :, None] + chosen)
+
+
+def _assigned(blocks: "Floats") -> "Columns":
+    """Return for blocks a x b x n x m the column of each row or -1, a x b x n: small ones by the sets of rows used, all blocks per step."""
+    from scipy.optimize import linear_sum_assignment
+
+    n, m = blocks.shape[2:]
+    chosen: Columns = np.full(blocks.shape[:3], -1, dtype=np.intp)
+    if n > m:
+        owners = _assigned(blocks.swapaxes(2, 3))
+        taken = np.full((*blocks.shape[:2], n + 1), -1, dtype=np.intp)  # the row behind the last is that of columns without one
+        np.put_along_axis(taken, owners, np.broadcast_to(np.arange(m), owners.shape), axis=2)
+        return taken[:, :, :n]
+    n_blocks = blocks.shape[0] * blocks.shape[1]
+    steps = m * n << (n - 1)
+    if n <= 8 and steps * (3e-6 + 4e-9 * n_blocks) < n_blocks * (1e-5 + 2e-9 * n * n * m):
+        best, picked = np.zeros((1 << n, *blocks.shape[:2])), np.full((m, 1 << n, *blocks.shape[:2]), -1, dtype=np.int8)
+        for column in range(m):
+            for used in range((1 << n) - 1, 0, -1):
+                for row in (row for row in range(n) if used >> row & 1):
+                    sums = best[used ^ 1 << row] + blocks[:, :, row, column]
+                    better = sums > best[used]
+                    best[used][better], picked[column, used][better] = sums[better], row
+        used_rows, (first, second) = np.full(blocks.shape[:2], (1 << n) - 1), np.ogrid[: blocks.shape[0], : blocks.shape[1]]
+        for column in range(m - 1, -1, -1):
+            owner = picked[column][used_rows, first, second]
+            i, j = np.nonzero(owner >= 0)
+            chosen[i, j, owner[i, j]] = column
+            used_rows[i, j] ^= 1 << owner[i, j].astype(np.intp)
+        return chosen
+    # Where the best columns of all rows differ nothing has to be assigned.
+    chosen = np.where(blocks.max(axis=3) > 0, blocks.argmax(axis=3), -1 - np.arange(n))
+    ordered = np.sort(chosen, axis=2)
+    for i, j in np.argwhere((ordered[:, :, 1:] == ordered[:, :, :-1]).any(axis=2)):
+        chosen[i, j] = linear_sum_assignment(blocks[i, j], maximize=True)[1]
+    return np.maximum(chosen, -1)
+
+
+def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
+    """Return the largest sum of an assignment in each of a x b blocks of a matrix (see `block_assignments`)."""
+    sums = np.zeros((len(rows) - 1, len(columns) - 1))
+    for above, left, down, chosen in block_assignments(gains, rows, columns):
+        sums[np.ix_(above, left)] = np.where(chosen < 0, 0.0, gains[down[:, None, :], chosen]).sum(axis=2)
+    return sums
+
+
+def block_sums(matrix: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
+    """Return the sums of a x b blocks of a matrix, with bounds as in `best_sums`; 0 for an empty one."""
+    sums = np.zeros((len(rows) - 1, len(columns) - 1))
+    full = [np.flatnonzero(np.diff(bounds)) for bounds in (rows, columns)]
+    if len(full[0]) and len(full[1]):
+        by_row = np.add.reduceat(matrix, rows[full[0]], axis=0)
+        sums[np.ix_(*full)] = np.add.reduceat(by_row, columns[full[1]], axis=1)
+    return sums

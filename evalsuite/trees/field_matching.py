@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.compare.bipartite_matching import best_sums, block_sums
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import LazyModule
-from evalsuite.trees.assignment import best_sums, block_sums
 from evalsuite.trees.comparators import (
     TRANSFORMS,
     compat_exact,
@@ -705,7 +705,7 @@ class _ListRows:
 
 def fitting(gains: Any, alike: Any) -> Pairs:
     """Return the pairs of an assignment with the largest sum of gains, without gains of 0; of equal sums one with more pairs `alike`."""
-    from evalsuite.trees.assignment import best_assignment
+    from evalsuite.compare.bipartite_matching import best_assignment
 
     scale = float(np.abs(gains).max()) or 1.0
     gains = np.maximum(gains, 0.0) + alike * (SAME_CONTENT * scale)
@@ -719,6 +719,6 @@ def assign(fits: Any) -> Pairs:
         cells = [(float(fits[i][j]), i, j) for i in range(n) for j in range(m)]
         fit, i, j = max(cells, key=lambda cell: cell[0])
         return [(i, j)] if fit > 0 else []
-    from evalsuite.trees.assignment import best_assignment
+    from evalsuite.compare.bipartite_matching import best_assignment
 
     return [(i, j) for i, j in best_assignment(fits, ties="solver") if fits[i][j] > 0]

@@ -12,10 +12,10 @@ from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.errors import did_you_mean
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.runtime import without_collection
-from evalsuite.trees.assignment import best_assignment
 from evalsuite.trees.json_schema import NUMBER_OR_TEXT
 from evalsuite.trees.json_values import ABSENT, canonical_order
 from evalsuite.trees.treeval_counts import (

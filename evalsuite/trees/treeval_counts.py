@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from evalsuite.compare.bipartite_matching import best_assignment, block_assignments, block_sums
 from evalsuite.core.import_ref import LazyModule
-from evalsuite.trees.assignment import best_assignment, block_assignments, block_sums
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_metrics import (
     Branch,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.trees.assignment import EQUAL_SUMS, best_assignment
+from evalsuite.compare.bipartite_matching import EQUAL_SUMS, best_assignment
 from tests.properties import examples
 
 FEW_VALUES = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1 / 3, -1.0])
@@ -54,7 +54,7 @@ MANY_LARGEST = st.sampled_from([1.0, 1.0, 0.25, 0.5, 0.75, 1 / 3])
 def test_a_guess_is_taken_only_where_it_is_proved(weights: list[list[float]]) -> None:
     """What large matrices begin with, the largest weights where they stand, gives the same list of pairs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evalsuite.trees.assignment.GUESS_FROM", 2)
+        patch.setattr("evalsuite.compare.bipartite_matching.GUESS_FROM", 2)
         assert best_assignment(weights) == by_trying(weights)
 
 

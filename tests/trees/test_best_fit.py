@@ -214,7 +214,7 @@ def test_assignments_of_many_blocks_are_those_of_each_block(shape: tuple[int, in
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
-    from evalsuite.trees.assignment import best_sums
+    from evalsuite.compare.bipartite_matching import best_sums
 
     n, m = shape
     matrix = np.random.default_rng(n).integers(0, 5, size=(6 * n, 5 * m)) / 4

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from evalsuite.analysis.causes.values import Pair, instants
+from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.compare.official_cells import ABS_TOL
 from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Terms, equal, key, place, read_columns
 from evalsuite.compare.strict_tables import columns_for, order_for
@@ -187,18 +188,10 @@ def align(
 
 def _partners(cells: _Cells) -> tuple[int | None, ...]:
     """Return for each gold column the likeliest predicted column, each used once."""
-    likeness = []
-    for j in range(len(cells.gold)):
-        for k in range(len(cells.predicted)):
-            value = _likeness(cells, j, k)
-            if value > 0:
-                likeness.append((-value, j, k))
+    likeness = [[_likeness(cells, j, k) for k in range(len(cells.predicted))] for j in range(len(cells.gold))]
     partners: list[int | None] = [None] * len(cells.gold)
-    taken: set[int] = set()
-    for _, j, k in sorted(likeness):
-        if partners[j] is None and k not in taken:
-            partners[j] = k
-            taken.add(k)
+    for j, k in best_assignment(likeness):
+        partners[j] = k if likeness[j][k] > 0 else None
     return tuple(partners)
 
 
