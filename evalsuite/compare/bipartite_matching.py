@@ -1,10 +1,10 @@
 """Bipartite matching: of as many as possible, of a largest flow, and of the largest sum of weights that the caller gives.
 
-`bipartite_matching` and the flows work on plain lists, `best_assignment` and the block functions on matrices of weights. Of assignments with
-equal sums the lexicographically smallest is returned, whatever the solver found: an optimal assignment gives dual prices; an assignment is
-optimal exactly when each of its pairs has reduced cost 0 and everything that it leaves out has price 0; its sum is below the best by its
-reduced costs. With dummy rows or columns for what is left out, each row in turn takes the first column from which the rest can still be
-matched within the tolerance of a tie, found by one search for cheapest alternating paths.
+`bipartite_matching` and the flows work on plain lists, `best_assignment` and the block functions on matrices of weights. Of assignments
+with equal sums the lexicographically smallest is returned, whatever the solver found: an optimal assignment gives dual prices; an
+assignment is optimal exactly when each of its pairs has reduced cost 0 and everything that it leaves out has price 0; its sum is below
+the best by its reduced costs. With dummy rows or columns for what is left out, each row in turn takes the first column from which the
+rest can still be matched within the tolerance of a tie, found by one search for cheapest alternating paths.
 """
 
 from collections import deque
