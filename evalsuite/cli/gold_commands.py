@@ -63,10 +63,8 @@ def gold_audit(
     form = opt.one_of("json" if json_ else form, AUDIT_FORMATS, "--format")
     chosen = opt.rule(rules) or "official"
     with ProgressBar() as progress:
-        how = workers.options()
-        found = audit_gold(
-            gold, only=tuple(only or ()), most=most, seconds=seconds, seed=seed, progress=progress, databases=databases, **how
-        )
+        how = {"seconds": seconds, "seed": seed, "progress": progress, "databases": databases, **workers.options()}
+        found = audit_gold(gold, only=tuple(only or ()), most=most, **how)
     print_document(audit_document(found, rules=chosen, most=top), form)
     caught = found.caught(chosen)
     if fail_under is not None and caught is not None and caught < fail_under:

@@ -21,28 +21,20 @@ if TYPE_CHECKING:
 
 
 OWN_OPTIONS = (
-    "--prediction",
-    "--gold",
-    "--rules",
-    "--json",
-    "--explain",
-    "--reveal",
-    "--databases",
-    "--plugin",
-    "--allow-programs",
-    "--frozen-clock",
-    "--questions",
-    "--live-gold",
-    "--judge",
-    "--fail-under",
-    "--result-dir",
-    "--gold-dir",
-    "--layout",
-    "--mode",
-    "--run",
+    *("--prediction", "--gold", "--rules", "--json", "--explain", "--reveal", "--databases", "--plugin", "--allow-programs"),
+    *(
+        "--frozen-clock",
+        "--questions",
+        "--live-gold",
+        "--judge",
+        "--fail-under",
+        "--result-dir",
+        "--gold-dir",
+        "--layout",
+        "--mode",
+        "--run",
+    ),
 )
-
-
 _VALUED = ("--prediction", "--gold", "--rules")
 
 
@@ -146,7 +138,8 @@ def _score_in_sandbox(entry: "Scorer", prediction: Any, parameters: dict[str, An
     checked_scorer(entry.name, parameters)
     limits = resolve_limits()
     given = prediction if isinstance(prediction, list) else [prediction]
-    named = [*given, *(value for key in ("gold", "schema") for value in _as_list(parameters.get(key)))]
+    more = [parameters.get(key) for key in ("gold", "schema")]
+    named = [*given, *(item for value in more for item in (value if isinstance(value, list | tuple) else [value]))]
     files = [Path(value) for value in named if isinstance(value, str) and _is_there(value)]
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
@@ -185,10 +178,6 @@ def score_files(
             return asdict(entry.score(read, **{**parameters, **gold}))
     except OfficialError as error:
         return asdict(late_strict(error.score))
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _is_there(name: str) -> bool:

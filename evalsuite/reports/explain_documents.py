@@ -41,13 +41,8 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
             yield Section(pairs=_joined_facts(facts))
         yield from _difference_sections(form, evidence.get("difference") or {}, sql, title)
 
-    case = Case(
-        name=instance_id,
-        classname="explanation",
-        kind="failure" if evidence.get("rules") else "passed",
-        type=str(evidence.get("status", "")),
-        message=str(evidence.get("reason") or ""),
-    )
+    kind, status, reason = "failure" if evidence.get("rules") else "passed", str(evidence.get("status", "")), evidence.get("reason")
+    case = Case(name=instance_id, classname="explanation", kind=kind, type=status, message=str(reason or ""))
     return Document(
         name=instance_id,
         heading=("Explanation of ", Code(instance_id, 80)),
@@ -136,12 +131,12 @@ def _table_lines(data: Data) -> Iterator[str]:
         return
     yield "   " + ", ".join(f"{n} {key.replace('_', ' ')}" for key, n in counts.items())
     for column in data["columns"]:
-        if column["predicted"] is None or column["n_wrong"]:
-            yield f"   gold column {column['gold']}{_header_words(column, 'gold')} " + (
-                "has no match"
-                if column["predicted"] is None
-                else f"compared with column {column['predicted']}{_header_words(column, 'predicted')}: {column['n_wrong']} cells differ"
-            )
+        named = f"   gold column {column['gold']}{_header_words(column, 'gold')}"
+        if column["predicted"] is None:
+            yield f"{named} has no match"
+        elif column["n_wrong"]:
+            other = f"column {column['predicted']}{_header_words(column, 'predicted')}"
+            yield f"{named} compared with {other}: {column['n_wrong']} cells differ"
     if data.get("note"):
         yield f"   {data['note']}"
     if any("gold" in cell and (cell["gold"] is not None or cell["predicted"] is not None) for row in data["rows"] for cell in row["cells"]):
@@ -163,9 +158,8 @@ def _differing_rows(data: Data) -> Iterator[str]:
             lines.append([str(row["gold_row"]), "gold", *(_cell_words(cell["gold"]) for cell in cells)])
         if row["predicted_row"] is not None:
             mark = " " if row["status"] == "extra" else "*"
-            lines.append(
-                [str(row["predicted_row"]), "answer", *(_cell_words(c["predicted"]) + ("" if c["equal"] else mark).rstrip() for c in cells)]
-            )
+            marked = (_cell_words(cell["predicted"]) + ("" if cell["equal"] else mark).rstrip() for cell in cells)
+            lines.append([str(row["predicted_row"]), "answer", *marked])
     widths = [min(WIDEST, max(len(line[i]) for line in lines)) for i in range(len(headers))]
     for line in lines:
         yield "   " + "  ".join(_fitted(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
@@ -210,9 +204,9 @@ def _text_lines(data: Data) -> Iterator[str]:
     for text in data["excluded"][:MOST_ROWS]:
         yield f" excluded    {clean(text)}  (is in the answer)"
     yield f" answer      {clean(data['answer'][:400])}"
-    for label, key in (("missing", "missing"), ("extra", "extra")):
+    for key in ("missing", "extra"):
         if data.get(key):
-            yield f" {label:<11} {clean(', '.join(data[key])[:400])}"
+            yield f" {key:<11} {clean(', '.join(data[key])[:400])}"
     for item in data.get("nearest", ())[:MOST_ROWS]:
         if item["similarity"] > 0:
             yield f" closest     {clean(item['phrase'])}  ({item['similarity']:.0%} like {clean(item['gold'])})"
@@ -369,10 +363,7 @@ _FILE_COLUMNS: Final[Sequence[Column[Data]]] = (
         value=lambda one: one["n_null_differences"] or None,
     ),
     _number_column(
-        "max_difference",
-        "largest difference",
-        "DOUBLE",
-        lambda one: Own("" if one["max_difference"] is None else f"{one['max_difference']:g}"),
+        "max_difference", "largest difference", "DOUBLE", lambda one: Own("" if (most := one["max_difference"]) is None else f"{most:g}")
     ),
 )
 

@@ -477,14 +477,14 @@ def comparison_figures(comparison: "Comparison") -> list[Picture]:
 
 def differences_picture(rows: "Sequence[PairedDifference]", comparison: "Comparison", *, title: str) -> "Markup":
     """Draw differences to the baseline in points with their intervals; right of the dashed line at 0 is better."""
-    drawn = [IntervalRow(row.name or "(root)", row.difference, row.low, row.high, words=_points_and_p(row)) for row in rows[:MOST_DRAWN]]
+
+    def words(row: "PairedDifference") -> str:
+        return f"{own_points(row)} (p {p_value(row.p if row.p_adjusted is None else row.p_adjusted)})"
+
+    drawn = [IntervalRow(row.name or "(root)", row.difference, row.low, row.high, words=words(row)) for row in rows[:MOST_DRAWN]]
     widest = max((abs(end) for row in drawn for end in (row.value, row.low, row.high) if end is not None), default=0.0)
     reach = max(0.05, widest) * 1.05
     return draw_intervals(drawn, title=title, span=(-reach, reach), mark=0.0, confidence=1 - comparison.alpha)
-
-
-def _points_and_p(row: "PairedDifference") -> str:
-    return f"{own_points(row)} (p {p_value(row.p if row.p_adjusted is None else row.p_adjusted)})"
 
 
 def flips_picture(candidate: "Candidate", baseline: str) -> "Markup":
@@ -525,8 +525,16 @@ def ranked_table(
     def model(row: "RankedRow") -> str:
         return " ".join(row.metadata[key] for key in _SHOWN_METADATA if row.metadata.get(key)) or _ABSENT
 
+    def interval(row: "RankedRow") -> str:
+        ends = row.interval
+        return f"[{ends[0]:.4g}, {ends[1]:.4g}]" if board.is_raw and ends is not None else interval_words(ends) or _ABSENT
+
     def part(name: str) -> "Column[RankedRow]":
-        return column(f"{name} ({board.by_direction[name]} is better)", lambda row: _part_words(board, name, row.by.get(name)), short=name)
+        def words(row: "RankedRow") -> str:
+            value = row.by.get(name)
+            return f"{value:.4g}" if value is not None and name in board.raw_columns else _value_words(board, value)
+
+        return column(f"{name} ({board.by_direction[name]} is better)", words, short=name)
 
     models = [Column(name="model", words=model, wraps=True)] if any(model(row) != _ABSENT for row in board.rows) else []
     faults = [column("faults", lambda row: faults_words(row.faults), wraps=True)] if any(row.faults for row in board.rows) else []
@@ -538,12 +546,12 @@ def ranked_table(
         *more,
         *models,
         column(board.score_title, lambda row: _score_words(board, row), short="score"),
-        column("95 % CI", lambda row: _words_of_interval(board, row.interval)),
+        column("95 % CI", interval),
         column("official", lambda row: _value_words(board, row.official)),
         column("strict", lambda row: _value_words(board, row.strict)),
         *corrected,
         column("submitted", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
-        column("rank interval", _own_places),
+        column("rank interval", lambda row: "-".join(map(str, dict.fromkeys(row.rank_interval or ()))) or _ABSENT),
         *_sample_columns(board),
         *faults,
         *map(part, board.by_direction),
@@ -582,11 +590,6 @@ def _rank_words(row: "RankedRow") -> str:
     return f"{row.rank}" if first == last else f"{row.rank} ({first}-{last})"
 
 
-def _own_places(row: "RankedRow") -> str:
-    """`2-5`: the 95 % interval of the rank."""
-    return "-".join(map(str, dict.fromkeys(row.rank_interval))) if row.rank_interval is not None else _ABSENT
-
-
 def _score_words(board: "Leaderboard", row: "RankedRow") -> str:
     """Format the score in percent, with its bounds over all instances if some were not judged; a dash if none was.
 
@@ -598,10 +601,6 @@ def _score_words(board: "Leaderboard", row: "RankedRow") -> str:
     return percent(row.score) if high - low < 1e-12 else f"{percent(row.score)} [{percent(low, '')}, {percent(high, '')}]"
 
 
-def _words_of_interval(board: "Leaderboard", ends: "tuple[float, float] | None") -> str:
-    return f"[{ends[0]:.4g}, {ends[1]:.4g}]" if board.is_raw and ends is not None else interval_words(ends) or _ABSENT
-
-
 def faults_words(faults: Mapping[str, int]) -> str:
     """`2 submission faults, 1 timeout`, or a dash."""
     return ", ".join(KINDS[name].counted(count) for name, count in faults.items()) or _ABSENT
@@ -610,10 +609,6 @@ def faults_words(faults: Mapping[str, int]) -> str:
 def _value_words(board: "Leaderboard", value: float | None) -> str:
     """Format a share in percent, or a value on the metric's own scale; a dash for none."""
     return _ABSENT if value is None else f"{value:.4g}" if board.is_raw else percent(value)
-
-
-def _part_words(board: "Leaderboard", name: str, value: float | None) -> str:
-    return f"{value:.4g}" if value is not None and name in board.raw_columns else _value_words(board, value)
 
 
 # Column of a Parquet file -> its type and its value in a row; shares in [0, 1], None for absent values.

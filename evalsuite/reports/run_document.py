@@ -5,7 +5,7 @@ A column in `COLUMNS` appears in every format.
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,22 @@ from evalsuite.core.errors import FAULTS
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, kind_of, raw_value, results_by, sign_under
 from evalsuite.core.version import __version__
 from evalsuite.gold.spec import NOTHING, Exchange
-from evalsuite.reports.document import EVERYWHERE, MACHINES, Case, Code, Column, Document, Form, Own, Section, Strong, Suite, Table, text_of
+from evalsuite.reports.document import (
+    EVERYWHERE,
+    MACHINES,
+    Case,
+    Code,
+    Column,
+    Document,
+    Form,
+    Own,
+    Section,
+    Strong,
+    Suite,
+    Table,
+    Words,
+    text_of,
+)
 from evalsuite.reports.pictures import share_bar
 from evalsuite.reports.record import (
     bounds_words,
@@ -68,14 +83,9 @@ def field_sections(record: "Record", form: Form) -> Iterator[Section]:
         below=[f"... {rest} more fields; -o FILE.json lists all"] if rest > 0 else (),
         is_folded=True,
     )
-    confusions = pooled_confusions(record.results)
-    if confusions:
-        yield Section(
-            title="commonest confusions",
-            kind="confusion",
-            table=Table(columns=_confusion_columns(), rows=confusions),
-            is_folded=True,
-        )
+    if confusions := pooled_confusions(record.results):
+        table = Table(columns=_confusion_columns(), rows=confusions)
+        yield Section(title="commonest confusions", kind="confusion", table=table, is_folded=True)
 
 
 def _field_columns() -> list[Column[tuple[str, Any]]]:
@@ -106,6 +116,7 @@ def _confusion_columns() -> list[Column[dict[str, Any]]]:
     ]
 
 
+_LISTS: frozenset[Form] = MACHINES | {"markdown"}
 _STYLES = {"right": "green", "wrong": "red", "partial": "cyan", "missing": "dim"}
 
 
@@ -131,6 +142,20 @@ def _whole(value: float | None) -> float | None:
     return int(value) if value is not None and value == int(value) else value
 
 
+def _result_column(name: str, words: "Callable[[Result], Words]", **how: Any) -> Column[ReportRow]:
+    """Return the column of a field of the results; numbers are written as in results.jsonl."""
+
+    def value(row: ReportRow) -> Any:
+        found = getattr(row.result, name)
+        return _whole(found) if isinstance(found, float) else found
+
+    return Column(name=name, value=value, words=lambda row: words(row.result), **how)
+
+
+def _partial_score(result: "Result") -> Own:
+    return Own(f"{result.score:.2f}" if kind_of(result).name == "partial" else "")
+
+
 def _verdict_column(name: str, short: str) -> Column[ReportRow]:
     """Return the column of one rule's verdict."""
 
@@ -138,16 +163,8 @@ def _verdict_column(name: str, short: str) -> Column[ReportRow]:
         sign = sign_under(row.result, getattr(row.result, name))
         return next((style for kind, style in _STYLES.items() if KINDS[kind].sign == sign), "cyan" if "." in sign else "yellow")
 
-    return Column(
-        name=name,
-        short=short,
-        role="mark",
-        type="DOUBLE",
-        value=lambda row: _whole(getattr(row.result, name)),
-        words=lambda row: sign_under(row.result, getattr(row.result, name)),
-        style=look,
-        forms=MACHINES | {"text", "html"},
-    )
+    how = {"short": short, "role": "mark", "type": "DOUBLE", "style": look, "forms": MACHINES | {"text", "html"}}
+    return _result_column(name, lambda one: sign_under(one, getattr(one, name)), **how)
 
 
 def _exchange_column(name: str) -> Column[ReportRow]:
@@ -187,46 +204,13 @@ EXCHANGE_COLUMNS: tuple[Column[ReportRow], ...] = tuple(map(_exchange_column, Ex
 # Order for programs; people see names first, then verdicts, then the rest, and the reason last.
 COLUMNS: tuple[Column[ReportRow], ...] = (
     Column(name="run", value=lambda row: row.run, forms=frozenset({"parquet"})),
-    Column(
-        name="instance_id",
-        title="instance",
-        role="name",
-        value=lambda row: row.result.instance_id,
-        words=lambda row: Code(row.result.instance_id, 80),
-        forms=EVERYWHERE - {"junit"},
-    ),
-    Column(
-        name="status",
-        value=lambda row: row.result.status,
-        words=lambda row: Own(row.result.status if row.result.status in FAULTY else ""),
-        role="name",
-        forms=MACHINES | {"markdown"},
-    ),
-    Column(
-        name="score",
-        type="DOUBLE",
-        value=lambda row: _whole(row.result.score),
-        words=lambda row: Own(f"{row.result.score:.2f}" if kind_of(row.result).name == "partial" else ""),
-        role="mark",
-        forms=MACHINES | {"markdown"},
-    ),
+    _result_column("instance_id", lambda one: Code(one.instance_id, 80), title="instance", role="name", forms=EVERYWHERE - {"junit"}),
+    _result_column("status", lambda one: Own(one.status if one.status in FAULTY else ""), role="name", forms=_LISTS),
+    _result_column("score", _partial_score, type="DOUBLE", role="mark", forms=_LISTS),
     _verdict_column("official", "off"),
     _verdict_column("strict", "str"),
-    Column(
-        name="scorer",
-        role="name",
-        value=lambda row: row.result.scorer,
-        words=lambda row: Code(row.result.scorer or "", 40),
-        forms=EVERYWHERE - {"junit"},
-    ),
-    Column(
-        name="reason",
-        title="why",
-        role="why",
-        value=lambda row: row.result.reason,
-        words=lambda row: Code(row.reason),
-        forms=MACHINES | {"markdown"},
-    ),
+    _result_column("scorer", lambda one: Code(one.scorer or "", 40), role="name", forms=EVERYWHERE - {"junit"}),
+    Column(name="reason", title="why", role="why", value=lambda row: row.result.reason, words=lambda row: Code(row.reason), forms=_LISTS),
     Column(name="why", role="why", words=lambda row: row.exchange.full_reason(reason_of(row.result)), forms=frozenset({"text", "html"})),
     Column(name="fault", value=lambda row: row.result.fault, forms=MACHINES),
     Column(name="flip", value=lambda row: row.result.details.get("flip") or None, forms=frozenset({"csv"})),
@@ -238,9 +222,8 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
 
 
 # With errata: the score after the entry of the instance, None for a waived instance.
-CORRECTED: Column[ReportRow] = Column(
-    name="corrected", type="DOUBLE", value=lambda row: _whole(row.corrected), forms=frozenset({"csv", "parquet"})
-)
+_IN_TABLES: frozenset[Form] = frozenset({"csv", "parquet"})
+CORRECTED: Column[ReportRow] = Column(name="corrected", type="DOUBLE", value=lambda row: _whole(row.corrected), forms=_IN_TABLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,13 +247,8 @@ class _Rows:
 
 def results_table(record: "Record", results: "Sequence[Result] | None" = None) -> Table[ReportRow]:
     """Return the table of the results, by default all in gold order."""
-    return Table(
-        columns=_columns_of(record),
-        rows=_Rows(record.results if results is None else results, record),
-        is_listed=True,
-        is_long=True,
-        below=_texts_below,
-    )
+    rows = _Rows(record.results if results is None else results, record)
+    return Table(columns=_columns_of(record), rows=rows, is_listed=True, is_long=True, below=_texts_below)
 
 
 def _columns_of(record: "Record") -> list[Column[ReportRow]]:
@@ -421,12 +399,8 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
     if warnings := record.run.get("warnings"):
         rest = len(warnings) - MOST_WARNINGS
         more = (f"  ... {rest} more in run.json", "") if rest > 0 else ("",)
-        yield Section(
-            title=count_words(len(warnings), "warning"),
-            look="warning",
-            lines=[f"  {line}" for line in warnings[:MOST_WARNINGS]],
-            below=more,
-        )
+        lines = [f"  {line}" for line in warnings[:MOST_WARNINGS]]
+        yield Section(title=count_words(len(warnings), "warning"), look="warning", lines=lines, below=more)
 
 
 def _next_step(record: "Record", databases: "Path | None") -> str:
@@ -588,14 +562,11 @@ def _folded_sections(record: "Record") -> Iterator[Section]:
     yield Section(title=f"{len(wrong)} wrong", table=results_table(record, wrong), is_folded=True)
     worst_first = sorted(partly, key=lambda result: result.score or 0.0)
     yield Section(title=f"{len(partly)} partly right, worst first", table=results_table(record, worst_first), is_folded=True)
-    flips = [
-        (
-            Code(flip["instance_id"], 80),
-            Own(f" {'down' if flip['strict'] < flip['official'] else 'up'} ({flip['official']:g} to {flip['strict']:g}) "),
-            Code(flip["cause"]),
-        )
-        for flip in record.summary.flips
-    ]
+    flips = []
+    for flip in record.summary.flips:
+        way = "down" if flip["strict"] < flip["official"] else "up"
+        moved = Own(f" {way} ({flip['official']:g} to {flip['strict']:g}) ")
+        flips.append((Code(flip["instance_id"], 80), moved, Code(flip["cause"])))
     yield Section(title=count_words(len(flips), "flip") + " between the rules", lines=flips, is_folded=True)
     missing = [Code(result.instance_id) for result in by_kind.get("missing", [])]
     yield Section(title=f"{len(missing)} missing", lines=missing, is_folded=True)
