@@ -94,13 +94,13 @@ def plain_schema(schema: Any) -> dict[str, Any]:
     if isinstance(schema, Mapping):
         inspect(schema, where="schema")
         return copy.deepcopy(dict(schema))
-    describe = getattr(schema, "model_json_schema", None)
-    if not callable(describe) and not _has_fields(schema) and get_origin(schema) is None:
+    describe = getattr(schema, "model_json_schema", None) if isinstance(schema, type) else None
+    if describe is None and not _has_fields(schema) and get_origin(schema) is None:
         known = "a JSON object, a path, JSON text, a Pydantic v2 model, a dataclass or a TypedDict"
         raise SchemaError(f"Eval schema must be an object: {known}, not {_kind_of(schema)}")
     definitions: dict[str, Any] = {}
     try:
-        found = describe() if callable(describe) else _described(schema, definitions, {})
+        found = _described(schema, definitions, {}) if describe is None else describe()
     except (TypeError, ValueError, NameError, AttributeError, RuntimeError) as error:
         first = str(error).partition("\n")[0]
         raise SchemaError(f"{_kind_of(schema)} cannot be described as JSON Schema: {type(error).__name__}: {first}") from None

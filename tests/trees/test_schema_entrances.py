@@ -4,10 +4,13 @@ import copy
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from pydantic import BaseModel, Field, RootModel
 
 import evalsuite
 from evalsuite.cli import main
@@ -193,7 +196,6 @@ def test_a_json_schema_keeps_its_comparators() -> None:
 
 def test_names_go_before_types() -> None:
     """A comparator named in the class is kept, in a Pydantic field, `Annotated`, or a decorator of the schema."""
-    from pydantic import BaseModel, Field
 
     class Model(BaseModel):
         name: str = Field(json_schema_extra={"x-eval-compare": "exact"})
@@ -216,7 +218,8 @@ class OldModel:
 @pytest.mark.parametrize(
     ("schema", "kind"),
     [(3, "an object of type int"), ([], "an object of type list"), (OldModel, "the Pydantic v1 model OldModel"), (Path, "the class Path"),
-     (InvoiceFields("", None, "invoice", None, 0.0, False, []), "an object of type InvoiceFields"), (object(), "an object of type object")],
+     (InvoiceFields("", None, "invoice", None, 0.0, False, []), "an object of type InvoiceFields"), (object(), "an object of type object"),
+     (invoice_models.Tax(rate=0.1, name="VAT"), "an object of type Tax")],
 )  # fmt: skip
 def test_other_kinds_are_refused_by_name(schema: Any, kind: str) -> None:
     """What is no schema is refused everywhere, in a message that names its kind."""
@@ -341,3 +344,38 @@ def _leaves_and_lists(schema: Mapping[str, Any], path: str = "") -> list[str]:
     own = [path] if "x-eval-compare" in schema or "x-eval-align" in schema else []
     inner = [*schema.get("properties", {}).items(), *([("[]", schema["items"])] if "items" in schema else [])]
     return own + [each for name, sub in inner for each in _leaves_and_lists(sub, f"{path}.{name}")]
+
+
+class Node(BaseModel):
+    """A tree of names."""
+
+    name: str
+    children: "list[Node]" = []
+
+
+class Anything(BaseModel):
+    """Optional parts, sets, mappings and values of any type."""
+
+    day: date | None = None
+    amounts: list[Decimal] = []
+    tags: set[str] = set()
+    counts: dict[str, int] = {}
+    value: Any = None
+    either: int | str = 1
+    nodes: list[Node] | None = None
+
+
+def test_every_depth_and_kind() -> None:
+    """A recursive model, optional lists of objects, sets, mappings, values of any type and a list of records are compared by type."""
+    tree = {"name": "a", "children": [{"name": "b", "children": []}, {"name": "c", "children": [{"name": "d", "children": []}]}]}
+    other = {"name": "A", "children": [{"name": "C", "children": [{"name": "D", "children": []}]}, {"name": "B", "children": []}]}
+    gold = {"day": "2024-05-17", "amounts": ["1.50", 2], "tags": ["x", "y"], "counts": {"a": 1}, "value": [1, {"z": 2}], "either": "5"}
+    found = {"day": "17 May 2024", "amounts": [1.5, "2.00"], "tags": ["Y", "x"], "counts": {"a": 1}, "value": [1, {"z": 2}], "either": 5}
+    assert evaluate([tree], [other], Node).mean_f1 == 1
+    record, answer = {**gold, "nodes": [tree]}, {**found, "nodes": [other]}
+    assert evaluate([record], [answer], Anything).mean_f1 == 1
+    assert evalsuite.score("tree_match", [answer], gold=[record], schema=RootModel[list[Anything]]).strict == 1
+    for key, value in {"day": "2024-05-18", "amounts": ["2", "1.5"], "tags": ["x"], "counts": {"a": 2}, "value": [1], "either": 6}.items():
+        result = evaluate([record], [{**answer, key: value}], Anything)
+        assert result.mean_f1 < 1
+        assert {row.schema_path.removesuffix("[]") for row in result.records[0].field_results if row.score != 1} == {key}
