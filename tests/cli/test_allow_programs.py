@@ -1,4 +1,4 @@
-"""Answers that are programs, where there is no jail: every command says NO_JAIL without `--allow-programs`, and scores with it."""
+"""Without a program sandbox every command reports NO_JAIL, and scores programs with `--allow-programs`."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`evalsuite connections`: what a person sees of the configured databases."""
+"""`evalsuite connections` shows the configured databases."""
 
 import sqlite3
 from pathlib import Path

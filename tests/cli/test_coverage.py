@@ -1,4 +1,4 @@
-"""A part of gold never looks whole: how much was scored stands in the first and the last line, in every format, and in what follows."""
+"""A part of gold never looks whole: the first and last line and every format name how much was scored."""
 
 import json
 from pathlib import Path

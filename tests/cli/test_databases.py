@@ -1,4 +1,4 @@
-"""Databases named as a person names them: from where they stand, from where a connections file lies, by `~`, through links."""
+"""Paths of databases are resolved from the working folder, from the connections file, by `~`, and through links."""
 
 import json
 import os

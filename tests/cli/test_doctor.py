@@ -1,4 +1,4 @@
-"""`evalsuite doctor`: every wall is named, and what it says is what a run's receipt says."""
+"""`evalsuite doctor` names every sandbox feature, and agrees with the receipt of a run."""
 
 import json
 

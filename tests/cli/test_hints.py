@@ -1,4 +1,4 @@
-"""Hints name what the person who reads them can do: options of the command that was called, commands that are there."""
+"""Hints name only options of the called command and commands that exist."""
 
 import ast
 import re

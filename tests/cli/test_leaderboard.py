@@ -1,4 +1,4 @@
-"""`evalsuite leaderboard` as a maintainer uses it: what is scored again, what is refused, and what each format says."""
+"""`evalsuite leaderboard` for a maintainer: reuse, refusals, and the content of each format."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Every `next:` line is a whole command: pasted into a shell, in the folder it was printed in, it does what it says."""
+"""Every `next:` line is a whole command that runs as pasted in the folder where it was printed."""
 
 import json
 import shutil

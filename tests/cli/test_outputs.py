@@ -1,4 +1,4 @@
-"""`-o` is tried before anything is scored; one that fails only when it is written hides neither the score nor where the run is saved."""
+"""`-o` is checked before scoring; a later write failure hides neither the score nor where the run is saved."""
 
 import os
 from collections.abc import Iterator

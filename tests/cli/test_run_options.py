@@ -1,4 +1,4 @@
-"""The options of `evalsuite run` for people who work on answers: what is shown, what is scored again, what GitHub reads."""
+"""Options of `evalsuite run` for people who work on answers: shown rows, rescoring, GitHub output."""
 
 import itertools
 import json

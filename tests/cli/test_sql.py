@@ -1,4 +1,4 @@
-"""`evalsuite sql` and `agree` over runs of a suite whose gold is hidden: they quote as little of it as reports do."""
+"""`evalsuite sql` and `agree` quote as little of hidden gold as reports do."""
 
 import json
 from pathlib import Path

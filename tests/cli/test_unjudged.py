@@ -1,4 +1,4 @@
-"""What nobody could judge for want of a judge is a value of its own in every number: no figure moves whatever was handed in there."""
+"""An instance without a judge is unjudged in every number, whatever was submitted for it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`evalsuite validate`: what keeps a folder from being handed in, line by line."""
+"""`evalsuite validate` lists, line by line, what prevents a folder from being submitted."""
 
 import json
 from pathlib import Path

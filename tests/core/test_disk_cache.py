@@ -1,4 +1,4 @@
-"""The memo: what was worked out once is known to the next process, and a memo that is broken or foreign costs time only."""
+"""The disk cache is shared by processes; a damaged or foreign one costs only time."""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""Which word a person meant: the nearest that are known, and of many what fits on a line or two."""
+"""Suggestions name the nearest known words, shortened to a line or two."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The line that installs an extra works for how evalsuite is installed, where one stands, and for the Python that runs."""
+"""The line that installs an extra fits the way evalsuite was installed, the folder, and the running Python."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Levels of what may be shown: no cell of gold below `cells`, in any part of the evidence or the result."""
+"""No cell of gold is shown below level `cells`, in any part of the evidence or the result."""
 
 import json
 from dataclasses import replace

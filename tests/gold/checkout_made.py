@@ -1,4 +1,4 @@
-"""A checkout of Spider 2.0 Lite or Snow as it lies, made of our own tables: gold, questions, gold queries, credentials, submissions."""
+"""A checkout of Spider 2.0 Lite or Snow made of our own tables: gold, questions, gold queries, credentials, submissions."""
 
 import json
 import random

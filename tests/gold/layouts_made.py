@@ -1,4 +1,4 @@
-"""Small gold and submission folders in the layouts of Spider 2.0 Lite and Snow, made anew for each test."""
+"""Small gold and submission folders in the layouts of Spider 2.0 Lite and Snow, made for each test."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A checkout of Spider 2.0 as it lies: no file is written by hand, what is absent is told, and the words of its own command are taken."""
+"""A checkout of Spider 2.0 is scored as it is: no file is written by hand, missing parts are reported, its command's options work."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""What a row needs to be read: question, reference and answer of whatever was answered by a text, wherever gold says what was asked."""
+"""Question, reference and answer are found for every text answer, wherever gold stores the question."""
 
 import json
 from pathlib import Path

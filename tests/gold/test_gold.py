@@ -1,4 +1,4 @@
-"""Gold folders: what cannot be meant ends the run with file and line, what is wrong with one check is that check's problem."""
+"""An invalid gold folder ends the run with file and line; a fault of one check affects only that check."""
 
 import json
 import os

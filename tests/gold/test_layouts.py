@@ -1,4 +1,4 @@
-"""Layouts of gold and submission folders: how they are told apart, which files count, and what becomes of them."""
+"""Layouts of gold and submission folders are recognised, and read with the right files."""
 
 import json
 from pathlib import Path

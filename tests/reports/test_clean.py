@@ -1,4 +1,4 @@
-"""What nobody sees is in no report: every default-ignorable character, selectors, blanks, and towers of marks, in every format."""
+"""No report contains invisible characters, selectors, blanks or stacked marks, in any format."""
 
 import json
 import unicodedata

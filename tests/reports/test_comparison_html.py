@@ -1,4 +1,4 @@
-"""The page of a comparison: what stands in it, what it may do, and the numbers of its pictures."""
+"""The page of a comparison: its content, its permissions, and the numbers of its pictures."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Pictures of characters show the numbers beside them, without any colour."""
+"""Pictures of characters show their numbers, without colour."""
 
 import pytest
 from hypothesis import given

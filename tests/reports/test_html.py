@@ -1,4 +1,4 @@
-"""The HTML report as a document: what stands in it, what does not, and what each difference looks like."""
+"""The HTML report: its content, what it leaves out, and the look of each difference."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The JSON report: its schema, and that it says what the run folder says."""
+"""The JSON report follows its schema and equals the run folder."""
 
 import json
 from pathlib import Path

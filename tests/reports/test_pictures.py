@@ -1,4 +1,4 @@
-"""Each picture draws the numbers that it was given, in sizes that agree with them, and says them in words."""
+"""Each picture draws its numbers to scale and repeats them in words."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""Rows of candidates are joined with the cases by what they are; files that contradict are refused; every kind of file is read."""
+"""Rows of candidates are joined with cases by id, input or place; contradictions are refused; every file type is read."""
 
 import json
 from pathlib import Path

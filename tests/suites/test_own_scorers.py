@@ -1,4 +1,4 @@
-"""Scorers of one's own behind a suite, and what a run tells them: references, inputs, contexts."""
+"""A suite's user-defined scorer gets references, inputs and contexts from the run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Suites and runs by name: what is kept, what is refused, and that nothing leaves its folder."""
+"""Suites and runs by name: what is saved, what is refused, and that nothing leaves its folder."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Real SQL with one mistake each over the made database, as a gold folder and a submission, whose causes only running can prove."""
+"""Gold and submissions of real SQL with one mistake each; only running the queries can prove the cause."""
 
 import csv
 import json

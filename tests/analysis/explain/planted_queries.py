@@ -1,4 +1,4 @@
-"""Real SQL over a made database: right queries beside wrong ones, with the cause that each wrong one has."""
+"""Real SQL over a made database: right queries next to wrong ones, each with its cause."""
 
 import random
 from collections.abc import Iterator, Sequence

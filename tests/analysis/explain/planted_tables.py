@@ -1,4 +1,4 @@
-"""Random tables with one planted cause or two, and unrelated ones: what the sentences of `explain` are executed on."""
+"""Random tables with one or two planted causes, and unrelated tables, on which the sentences of `explain` are executed."""
 
 import random
 import unicodedata

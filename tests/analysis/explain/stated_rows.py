@@ -1,4 +1,4 @@
-"""What `explain` says of rows, executed on the two tables: conditions, repeated rows, totals, joins, order, groups."""
+"""Execute the sentences of `explain` on rows: conditions, repeated rows, totals, joins, order, groups."""
 
 import re
 from collections import Counter

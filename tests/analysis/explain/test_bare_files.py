@@ -1,4 +1,4 @@
-"""`evalsuite explain GOLD PREDICTION`: two bare files, equal or not, what differs and the cause, in every format."""
+"""`evalsuite explain GOLD PREDICTION` compares two files and shows the differences and the cause in every format."""
 
 import csv
 import json

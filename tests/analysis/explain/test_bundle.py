@@ -1,4 +1,4 @@
-"""Bundles: the verdict stays, the case shrinks, and what is pasted into an issue can be run."""
+"""A bundle is smaller than its case, keeps the verdict, and its commands run as pasted."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Differences as data: which columns and rows stand beside each other, honest counts, and SQL that shows the same rows."""
+"""Differences as data pair the right columns and rows, count exactly, and their SQL shows the same rows."""
 
 import json
 from pathlib import Path

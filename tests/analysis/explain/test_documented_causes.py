@@ -1,4 +1,4 @@
-"""Each row of the table of causes in docs/explain.md, planted: its standing, and what is said of it."""
+"""Each row of the table of causes in docs/explain.md, planted: its standing and its sentence are as documented."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Explanations: the planted corpus is named right, nothing is proved wrong, and what has no cause is left unproved."""
+"""Planted causes are named, no wrong cause is proved, and answers without a cause stay without one."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Unrelated wrong values are not proved to be anything: the null model holds on values as people make them."""
+"""No cause is proved for unrelated wrong values, drawn as people make them."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Causes that only running can prove: gold's query or the answer's, edited, gives what the other side holds."""
+"""Causes of queries are proved by running: an edit of gold's query or the answer's gives the other side's result."""
 
 import json
 import sqlite3

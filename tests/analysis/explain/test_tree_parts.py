@@ -1,4 +1,4 @@
-"""What is wrong with parts of records: each cause undone alone or the schema patched, scored to prove it."""
+"""Causes of parts of records are proved by scoring: each is undone alone, or the schema is patched."""
 
 import copy
 import random

@@ -1,4 +1,4 @@
-"""Made worlds of submissions and gold, some of it wrong, and the oracle that knows all of a world but what is true in each instance."""
+"""Made submissions and gold, some of it wrong, and an oracle that knows everything except what is true in each instance."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Faults to plant in the made gold: what is changed, and the code of lint it must be found under."""
+"""Faults to plant in the made gold, each with its change and the lint code that must find it."""
 
 from collections.abc import Callable
 from pathlib import Path

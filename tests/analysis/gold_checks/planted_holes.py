@@ -1,4 +1,4 @@
-"""Sixty specs with one hole each: what it lets through, for the audit to name."""
+"""Sixty specs with one hole each, and the name that the audit must give it."""
 
 import json
 from collections.abc import Iterator

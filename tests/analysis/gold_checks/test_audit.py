@@ -1,4 +1,4 @@
-"""The audit of specs: what is made is wrong, or right, as it says; holes are found, counted and shown, and a limit keeps to its word."""
+"""The audit makes answers that are right or wrong as labelled, finds, counts and shows holes, and keeps its limits."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Parameters chosen by example answers, held against a hidden truth: what it judges of answers that nobody has seen."""
+"""Parameters chosen from example answers judge unseen answers as a hidden truth does."""
 
 import csv
 import random

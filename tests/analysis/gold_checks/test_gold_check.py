@@ -1,4 +1,4 @@
-"""Gold handed in as its own answer, by the pipeline of runs."""
+"""`gold check` scores gold as its own answer by the pipeline of runs."""
 
 import json
 from pathlib import Path

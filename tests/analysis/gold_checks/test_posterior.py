@@ -1,4 +1,4 @@
-"""P(gold is wrong) beside an oracle that knows all of a world but what is true: as good a list, a calibrated number, copies found."""
+"""P(gold is wrong) is as good as an oracle's list, is calibrated, and finds copied submissions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

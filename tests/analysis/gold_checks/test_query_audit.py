@@ -1,4 +1,4 @@
-"""An audit where gold's query and its database are at hand: the query is edited and run, of tables and of pairs of queries."""
+"""If gold's query and its database are available, the audit edits the query and runs it, for tables and pairs of queries."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""Suspects: agreement against gold, instances that nobody solves, and items that the better submissions fail."""
+"""Suspects are found by agreement against gold, instances without a right answer, and items on which better submissions do worse."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What `verify` may leave out is said by gold: judged, queried and jailless rows are named, and whoever invents an excuse is refused."""
+"""Gold decides what `verify` may leave out: judged and queried rows and refused programs are named, an invented excuse is refused."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Two raters, by runs and by hand-made labels."""
+"""The agreement of two raters, read from runs and from files of labels."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Records are the units: what 200 invoices in one file say is said of 200, wherever numbers are made."""
+"""Records are the units of every number: 200 invoices in one file count as 200."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""`board.yaml`: what is taken when, how much of a team, which half is hidden, and what is wrong by file and line."""
+"""`board.yaml` decides times, submissions per team and hidden instances; its mistakes are named by file and line."""
 
 import json
 from collections.abc import Callable

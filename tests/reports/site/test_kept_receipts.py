@@ -1,4 +1,4 @@
-"""A receipt of the site held against submission, gold and key by `verify`: what fits, what was changed, and what cannot be known."""
+"""`verify` compares a receipt of the site with submission, gold and key, and names what cannot be checked."""
 
 import json
 from collections.abc import Callable

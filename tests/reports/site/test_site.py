@@ -1,4 +1,4 @@
-"""`leaderboard --site`: what stands in the folder, what moves, what stays secret, and what a second build costs."""
+"""`leaderboard --site`: the files of the folder, rank changes, secrets, and the cost of a second build."""
 
 import json
 import re

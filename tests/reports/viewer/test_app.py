@@ -1,4 +1,4 @@
-"""The walls around the viewer: who may ask, what a page may load, and how the command begins and fails."""
+"""The viewer answers only allowed requests, its pages load only allowed files, and the command starts and fails cleanly."""
 
 import builtins
 import socket

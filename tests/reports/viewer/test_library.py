@@ -1,4 +1,4 @@
-"""What a folder holds: our own, one of runs alone, a single run, a Bench folder, and what cannot be read."""
+"""The viewer reads our folders, folders of runs, single runs and Bench folders, and lists what is unreadable."""
 
 import json
 from pathlib import Path

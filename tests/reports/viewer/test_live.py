@@ -1,4 +1,4 @@
-"""Runs in progress: their journal as it grows, and the stream that tells of it."""
+"""Runs in progress: the growing journal and the stream of its events."""
 
 import json
 import os
