@@ -10,8 +10,10 @@ import os
 import shlex
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +27,20 @@ _LARGE: Final = 1 << 19
 def collect_rarely() -> None:
     """Collect garbage rarely, for a process in which most objects either live to its end or contain no cycles."""
     gc.set_threshold(_THRESHOLD)
+
+
+def load_msgspec() -> None:
+    """Import msgspec without `typing_extensions`, which takes twice as long as the start of Python and is needed before Python 3.11 only.
+
+    With other threads running, which may import it meanwhile, msgspec is left to its first use.
+    """
+    if threading.active_count() > 1 or {"msgspec", "typing_extensions"} & sys.modules.keys():
+        return
+    sys.modules["typing_extensions"] = None  # type: ignore[assignment]
+    try:
+        import_module("msgspec")
+    finally:
+        del sys.modules["typing_extensions"]
 
 
 def return_freed_memory() -> None:

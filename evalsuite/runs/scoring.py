@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.core.runtime import without_collection
+from evalsuite.core.runtime import load_msgspec, without_collection
 from evalsuite.core.types import Gold, Result, Rule, Submission, Task
 from evalsuite.readers.submission_files import (
     file_contents,
@@ -312,6 +312,7 @@ def run(
     """
     started, options = time.perf_counter(), options or RunOptions()
     _check(options)
+    load_msgspec()
     try:
         # The fork server imports while gold is read.
         with (

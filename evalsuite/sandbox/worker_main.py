@@ -15,7 +15,7 @@ from typing import Any
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import failure
-from evalsuite.core.runtime import collect_rarely
+from evalsuite.core.runtime import collect_rarely, load_msgspec
 from evalsuite.sandbox.linux_layers import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
 from evalsuite.sandbox.messages import (
     ANSWER,
@@ -54,6 +54,7 @@ def serve_forks(control: int, modules: Sequence[str]) -> None:
     reduce_address_space()
     # Worker process ids as the parent sees them -> as this process sees them; they differ inside a process namespace.
     children: dict[int, int] = {}
+    load_msgspec()
     _import(modules)
     parent, own = socket.socket(fileno=control), os.getpid()
     while order := _order(parent):

@@ -34,6 +34,7 @@ BENCHMARKS = {
     "matching": "tests.benchmarks.matching",
     "dask": "tests.benchmarks.dask",
     "million": "tests.benchmarks.million",
+    "crossings": "tests.benchmarks.crossings",
     "others": "tests.benchmarks.others",
 }
 

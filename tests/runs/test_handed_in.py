@@ -20,6 +20,7 @@ from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import ForkServer, Worker
 from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.scorers import SCORERS
+from tests.benchmarks import crossings
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -223,3 +224,9 @@ def test_a_killed_reader_of_metadata_is_no_zero(phases: list[str], tmp_path: Pat
         with pytest.raises(EvalsuiteError, match=r"cannot be started|operating system killed the worker"):
             read_submission_in_worker(submission, read_gold(gold), limits)
     assert DoomedClient.phases == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
+def test_one_answer_takes_three_processes() -> None:
+    """Next to the fork server: the command, a reader of the metadata and the answer, and a judge."""
+    assert {kind: row["processes"] for kind, row in crossings.run(Path()).items()} == {"number": 3, "csv": 3}
