@@ -284,6 +284,13 @@ class OfficialColumns:
             return text if text not in NA_WORDS else None
         return int(text) if kind.is_whole else float(text)
 
+    def sorted_numbers(self, i: int, k: int) -> tuple[Any, Any] | None:
+        """Both columns sorted as the reference sorts them if they are plain numbers without an empty cell, else None."""
+        kinds = self.kind(0, i), self.kind(1, k)
+        if any(kind.name != "number" or kind.n_empty or max(-kind.low, kind.high) >= _PLAIN for kind in kinds):
+            return None
+        return _by_text(self._values(0, i), kinds[0].is_whole), _by_text(self._values(1, k), kinds[1].is_whole)
+
     @property
     def are_many(self) -> bool:
         """Whether the column is too long to sort its values as text only to write a reason."""
@@ -559,6 +566,13 @@ def _differing_cells(
         cells = f"{cell_text(packed.value(0, i, a))} vs {cell_text(packed.value(1, k, b))}"
     elif rows is not None and arrays is not None:
         cells = f"{cell_text(arrays.value(0, i, rows[0]))} vs {cell_text(arrays.value(1, k, rows[0]))}"
+    elif packed is not None and (numbers := packed.sorted_numbers(i, k)) is not None:
+        rows = [at for at, is_equal in enumerate(officially_equal(*numbers).tolist()) if not is_equal]
+        shown = [side[rows[0]] for side in numbers]
+        cells = " vs ".join(
+            cell_text(int(number) if packed.kind(*place).is_whole else float(number))
+            for place, number in zip(((0, i), (1, k)), shown, strict=True)
+        )
     else:
         if packed is not None:
             # One column of packed text has the type that it has in its frame, except how integers are represented.

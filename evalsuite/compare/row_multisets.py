@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # Above this many near numbers of two columns, the search cell by cell decides.
 MOST_LEFT: Final = 20_000
 _CHUNK: Final = 131_072
-_FEW: Final = 1_024
+_FEW: Final = 500
 _FIRST: Final = 16
 _MOST_TIGHTENED: Final = 4_000
 # About this many cells of columns are kept as numbers and hashes, 26 bytes each.
@@ -564,6 +564,15 @@ class CodedColumns:
         """A hash for each cell that is not a number, equal for equal cells; that of a plain text is the hash of the text."""
         return self.evidence.hashes.of_texts(list(map(_canonical, cells)))
 
+    def nearest(self, gold: Cell, rows: Any) -> "np.ndarray[Any, Any]":
+        """The first of some rows of the only predicted column, and the row whose number is nearest to a gold cell."""
+        import numpy as np
+
+        value, numbers = place(gold), self._cells(1, self.predicted[0])[0].values[rows]
+        if value is None or np.isnan(numbers).all():
+            return rows[:_FEW]  # type: ignore[no-any-return]
+        return np.union1d(rows[:_FEW], rows[[np.nanargmin(np.abs(numbers - value))]])
+
     def options(self) -> list[list[int]]:
         """For each gold column the predicted columns that contain its cells in some order, the likely ones first.
 
@@ -725,6 +734,16 @@ class RowCodes:
         import numpy as np
 
         return np.arange(len(self.gold)), np.argsort(self.predicted)[self.gold]
+
+
+def last_rows(groups: Any, n: Any) -> Any:
+    """The last `n[group]` rows of each group, in ascending order; none where that is negative."""
+    import numpy as np
+
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    from_end = np.searchsorted(ordered, ordered, "right") - np.arange(len(ordered))
+    return np.sort(order[from_end <= n[ordered]])
 
 
 def _digits_of(cell: Cell) -> int:

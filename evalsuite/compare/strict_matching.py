@@ -47,6 +47,7 @@ from evalsuite.compare.row_multisets import (
     RowSearch,
     Work,
     cells_of,
+    last_rows,
     match_bags,
 )
 from evalsuite.compare.strict_columns import (
@@ -326,6 +327,7 @@ class _Pairs:
 
 MOST_EDGES: Final = 100_000
 MOST_COUNTED: Final = 10_000
+MOST_PARTNERS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,22 +350,31 @@ def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> 
 
 
 def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
-    """`unmatched_in_any_order` for packed columns: of the cells that are written alike only those within reach of others."""
+    """`unmatched_in_any_order` for packed columns. Only loose groups, the first unmatched cell and some partners are read."""
     import numpy as np
 
-    rows: Any = None
+    coded, near = CodedColumns([gold], [predicted], evidence), list[Cell]()
+    rows, others = evidence.spare([gold.position], [predicted.position])
+    bound = "at most "
     with suppress(CapReachedError):
-        codes = CodedColumns([gold], [predicted], evidence).codes(0, 0)
-        is_open = (codes.surplus() != 0) | codes.is_loose
-        rows = np.flatnonzero(is_open[codes.gold]), np.flatnonzero(is_open[codes.predicted])
-    if rows is None or max(map(len, rows)) > MOST_LEFT:
-        rows = evidence.spare([gold.position], [predicted.position])
-        cells = cells_of(evidence, 0, gold, rows[0][:MOST_COUNTED])
-        named = list(zip(map(int, rows[0]), cells, strict=False)) + [(int(row), None) for row in rows[0][MOST_COUNTED:]]
-        return Unmatched(cells=named, partners=cells_of(evidence, 1, predicted, rows[1][:MOST_COUNTED]), bound="at most ")
-    left = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
-    found = unmatched_in_any_order(*left, gold.tolerance)
-    return replace(found, cells=[(int(rows[0][at]), cell) for at, cell in found.cells])
+        codes = coded.codes(0, 0)
+        surplus = np.where(codes.is_loose, 0, codes.surplus())
+        loose = np.flatnonzero(codes.is_loose[codes.gold]), np.flatnonzero(codes.is_loose[codes.predicted])
+        if max(map(len, loose)) <= MOST_LEFT:
+            left = cells_of(evidence, 0, gold, loose[0]), cells_of(evidence, 1, predicted, loose[1])
+            found = unmatched_in_any_order(*left, gold.tolerance)
+            bound, near, loose = found.bound, list(found.partners), (loose[0][[at for at, _ in found.cells]], loose[1][:0])
+        else:
+            loose = np.intersect1d(loose[0], rows), np.intersect1d(loose[1], others)
+        rows = np.union1d(last_rows(codes.gold, surplus), loose[0])
+        others = np.union1d(last_rows(codes.predicted, -surplus), loose[1])
+    if not len(rows):
+        return Unmatched(cells=[], partners=[])
+    (expected,) = cells_of(evidence, 0, gold, rows[:1])
+    if len(others) > MOST_PARTNERS:
+        others = coded.nearest(expected, others)
+    cells = [(int(rows[0]), expected), *((int(row), None) for row in rows[1:])]
+    return Unmatched(cells=cells, partners=[*near, *cells_of(evidence, 1, predicted, others)], bound=bound)
 
 
 def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Unmatched:
