@@ -258,8 +258,8 @@ def submitted_contexts(record: Record) -> Mapping[str, str]:
 def _read_outputs(record: Record, run_folder: Path) -> Mapping[str, str]:
     from evalsuite.runs.submission_reader import read_unchanged
 
-    handed_in = read_unchanged(record.run, run_folder, [result.instance_id for result in record.results])
-    answers = handed_in.answers if handed_in is not None else {}
+    submission = read_unchanged(record.run, run_folder, [result.instance_id for result in record.results])
+    answers = submission.answers if submission is not None else {}
     return {id_: str(answer.value)[:LONGEST] for id_, answer in answers.items() if answer.fault is None and answer.answer_type == "answer"}
 
 
