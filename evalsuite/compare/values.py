@@ -534,7 +534,7 @@ _MINUSES: Final = "-\u2012\u2013\u2212"
 _MONEY: Final = rf"(?:(?:[{_SIGNS}]|US\$|USD|EUR|GBP)\s?)"
 _AMOUNT: Final = r"(?:[1-9][0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9]|0[.,][0-9]+|[0-9])"
 _WRITTEN: Final = re.compile(
-    rf"(?P<open>\()?(?P<sign>[{_MINUSES}+]?)(?P<front>{_MONEY})?(?P<amount>{_AMOUNT})(?P<scale>[kKmMB]|bn)?(?P<back>\s?{_MONEY})?(?(open)\))",
+    rf"(?P<open>\()?(?P<sign>[{_MINUSES}+]?)(?P<front>{_MONEY})?(?P<late>[{_MINUSES}+])?(?P<amount>{_AMOUNT})(?P<scale>[kKmMB]|bn)?(?P<back>\s?{_MONEY})?(?(open)\))",
     re.ASCII,
 )
 # Words of letters that are no text, in small letters.
@@ -634,15 +634,17 @@ def _number_or_text(text: str) -> Cell:
 
 
 def _written_number(text: str) -> str | None:
-    """The number in plain digits, None for any other text: `$1,234.50`, `1.234,50 €`, `(1,250)`, `–3.2`, `$42k`."""
+    """The number in plain digits, None for any other text: `$1,234.50`, `1.234,50 €`, `(1,250)`, `–3.2`, `$-5`, `$42k`."""
     match = _WRITTEN.fullmatch(text)
     if match is None or _ADDRESS.fullmatch(match["amount"]):
         return None
     is_money = match["front"] or match["back"]
     digits = plain_digits(_SPACES.sub(" ", match["amount"]).replace("\u2019", "'"))
-    if digits is None or (match["scale"] and not is_money) or (match["open"] and match["sign"]):
+    # `$-5` has its sign behind the currency; `--5` and `(-5)` have two.
+    signs = (match["open"] or "") + match["sign"] + (match["late"] or "")
+    if digits is None or (match["scale"] and not is_money) or len(signs) > 1 or (match["late"] and not match["front"]):
         return None
-    sign = "-" if match["open"] or match["sign"] not in ("", "+") else ""
+    sign = "-" if signs not in ("", "+") else ""
     scale = _power(match["scale"] or "")
     return sign + (f"{Decimal(digits).scaleb(scale):f}" if scale else digits)
 
