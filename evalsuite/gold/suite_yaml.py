@@ -275,7 +275,7 @@ def _schema_of_class(file: Path, name: str) -> Any:
     if not hasattr(module, name):
         raise UsageError(f"{file.name} does not define {name!r}", hint=did_you_mean(name, [key for key in vars(module) if key[:1] != "_"]))
     try:
-        return plain_schema(getattr(module, name))
+        return {**plain_schema(getattr(module, name)), "x-eval-class": f"{file.name}:{name}"}
     except SchemaError as error:
         raise UsageError(str(error)) from None
 

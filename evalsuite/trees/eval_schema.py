@@ -34,7 +34,7 @@ from evalsuite.trees.json_schema import (
 )
 
 Entry = tuple[str, dict[str, Any]]
-KNOWN = ("compare", "skip", "transform", "align", "weight", "threshold", "required", "optional", "ignore", "defaults")
+KNOWN = ("compare", "skip", "transform", "align", "weight", "threshold", "required", "optional", "ignore", "defaults", "class")
 MATCH_BY = ("key_field", "hungarian")
 
 

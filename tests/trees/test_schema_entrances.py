@@ -17,6 +17,7 @@ from evalsuite.cli import main
 from evalsuite.core.errors import GoldError, UntrustedPluginError, UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.gold.layouts import read_gold
+from evalsuite.runs.plan import signature_of
 from evalsuite.trees import SchemaError, annotate_xeval, evaluate, evaluate_stream, parse_eval_schema, treeval_score, validate_gold
 from tests.trees import invoice_models
 from tests.trees.invoice_models import Invoice, InvoiceDict, InvoiceFields
@@ -309,8 +310,10 @@ def test_a_class_of_a_suite_is_imported_only_where_the_user_named_the_folder(tmp
     ]
     assert not (tmp_path / "EXECUTED").exists()
     with trusting_plugins(gold):
-        [known] = read_gold(gold).instances
+        read = read_gold(gold)
+    [known] = read.instances
     assert (tmp_path / "EXECUTED").exists()
+    assert "|plugins:classes|" in signature_of(read, chosen=None, limits={}) + "|"
     assert known.checks[0].parameters["schema"]["x-eval-defaults"] == "types"
     shutil.rmtree(gold)
     gold = gold_folder(tmp_path / "other", schemas={"one": "python:models.py:Invoic"})
