@@ -268,7 +268,8 @@ _OR_BEHIND: Final = re.compile(
     rf"{_PERHAPS}{_BEFORE_IT}*"
     r"(?P<other>[^ ,.;:!?]+)"
 )
-_MAYBE: Final = re.compile(r"\b(?:maybe|perhaps|possibly)\b")
+_MAYBES: Final = ("maybe", "perhaps", "possibly")
+_MAYBE: Final = re.compile(rf"\b(?:{'|'.join(_MAYBES)})\b")
 
 
 def _doubt(text: str, start: int, end: int, golds: Collection[str]) -> Literal["", "negated", "hedged"]:
@@ -282,8 +283,13 @@ def _doubt(text: str, start: int, end: int, golds: Collection[str]) -> Literal["
     other = _OR_BEFORE.search(before)
     if other is not None and not any(before[: before.rfind(" or ")].rstrip(", ").endswith(gold) for gold in golds):
         return "hedged"
-    maybe = _MAYBE.search(before[-10:]) is not None and before.rstrip().endswith(("maybe", "perhaps", "possibly"))
-    return "hedged" if maybe and len(_MAYBE.findall(text)) > 1 else ""
+    return "hedged" if before.rstrip().endswith(_MAYBES) and _has_other_maybe(text, start, end) else ""
+
+
+def _has_other_maybe(text: str, start: int, end: int) -> bool:
+    """Whether another `maybe` than the one directly before `start` is in the text."""
+    first = _MAYBE.search(text)
+    return first is not None and (first.end() < start - 1 or _MAYBE.search(text, end) is not None)
 
 
 def word_around(text: str, part: str) -> str:

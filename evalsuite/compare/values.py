@@ -105,7 +105,7 @@ _BOUND: Final = re.compile(
 _DASH_SIGN: Final = re.compile(rf"(?<![\w)\]%])[\u2012\u2013](?=(?:(?:{_CURRENCY})\s?)?\.?\d)")
 _ACCOUNTING: Final = re.compile(
     r"(?P<before>(?:^|[:=]|\b(?:is|was|are|were|of|be|to|at))\s*[\"'*_`]*)"
-    rf"\((?P<amount>(?:{_CURRENCY})\s?(?=[\d.])[\d.,' ]*\w*)\)"
+    rf"\((?P<amount>(?:{_CURRENCY})\s?(?=[\d.])[\d.,' ]{{0,60}}\w{{0,10}})\)"
 )
 # What may be between a hyphen and the beginning of a word that it joins to a number; no identifier is longer.
 _LONGEST_WORD: Final = 64
