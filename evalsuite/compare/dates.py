@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Final, NamedTuple
 
+from evalsuite.core.import_ref import lazy_pattern
+
 # January to December; a name counts from its first three letters on where that is written, so each stands with its short forms.
 _NAMES = """
 january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept|october oct|november nov|december dec
@@ -35,36 +37,36 @@ DAYS: Final = (
     "|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miercoles|jueves|viernes|sabado"
     "|domingo"
 )
-_DAY_NAMES: Final = re.compile(rf"^(?:{DAYS})\b[.,]? ")
-_SMALL_WORDS = re.compile(r"\b(?:de|del|of|the|den|le|du)\b")
-_ORDINAL = re.compile(r"(?<=\d)(?:(?:st|nd|rd|th|er|re|º|ª|o)\b|°)")
-_BETWEEN = re.compile(r"\s+(?:to|until|bis|au|a|al|hasta|through|till|-)\s+|\s*/\s*(?=\d{4})|\s*\.\.+\s*")
-_QUARTER = re.compile(r"q([1-4])[ -/](\d{4})|(\d{4})[ -]?q([1-4])|(\d)(?:st|nd|rd|th) quarter (\d{4})")
-_NUMERIC = re.compile(r"(\d{1,4})([-/. ])(\d{1,2})(?:\2(\d{1,4}))?\.?")
-_CLOCK_BEHIND: Final = re.compile(r"[t ]\d{1,2}:\d\d.*$")
-_CLOCK_AT_END: Final = re.compile(
+_DAY_NAMES: Final = lazy_pattern(rf"^(?:{DAYS})\b[.,]? ")
+_SMALL_WORDS = lazy_pattern(r"\b(?:de|del|of|the|den|le|du)\b")
+_ORDINAL = lazy_pattern(r"(?<=\d)(?:(?:st|nd|rd|th|er|re|º|ª|o)\b|°)")
+_BETWEEN = lazy_pattern(r"\s+(?:to|until|bis|au|a|al|hasta|through|till|-)\s+|\s*/\s*(?=\d{4})|\s*\.\.+\s*")
+_QUARTER = lazy_pattern(r"q([1-4])[ -/](\d{4})|(\d{4})[ -]?q([1-4])|(\d)(?:st|nd|rd|th) quarter (\d{4})")
+_NUMERIC = lazy_pattern(r"(\d{1,4})([-/. ])(\d{1,2})(?:\2(\d{1,4}))?\.?")
+_CLOCK_BEHIND: Final = lazy_pattern(r"[t ]\d{1,2}:\d\d.*$")
+_CLOCK_AT_END: Final = lazy_pattern(
     r"[ ,T]+(?:at |um |à )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?"
     r"\s*(?P<half>[AaPp])?\.?[Mm]?\.?\s*(?P<zone>Z(?: UTC)?|UTC|GMT|[+-]\d\d:?\d\d)?$"
 )
 # A leap year that stands for no year.
 _NO_YEAR: Final = 4
 Day = tuple[int | None, int, int | None]  # year, month, day; None where it is not said
-_INSTANT: Final = re.compile(
+_INSTANT: Final = lazy_pattern(
     r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s?(Z(?: UTC)?|UTC|[+-]\d{2}(?::?\d{2})?)?", re.ASCII
 )
 _LONGEST_DATE: Final = 40
-_HAS_YEAR: Final = re.compile(r"\d{4}[-/. T]\d|[-/.][0-9]{4}|[^\W\d_][^\W\d_.]*[., -]+(?:\d{1,2}[., -]+)?\d{4}|\d{8}T")
-_IN_NUMBERS: Final = re.compile(r"(\d{1,4})([-/. ])\d{1,2}\2(\d{1,4})(?!\d)")
-_MONTH_NAME: Final = re.compile(r"[A-Za-z]{3,}")
+_HAS_YEAR: Final = lazy_pattern(r"\d{4}[-/. T]\d|[-/.][0-9]{4}|[^\W\d_][^\W\d_.]*[., -]+(?:\d{1,2}[., -]+)?\d{4}|\d{8}T")
+_IN_NUMBERS: Final = lazy_pattern(r"(\d{1,4})([-/. ])\d{1,2}\2(\d{1,4})(?!\d)")
+_MONTH_NAME: Final = lazy_pattern(r"[A-Za-z]{3,}")
 _MONTH: Final = rf"(?:{'|'.join(sorted(_ENGLISH, key=len, reverse=True))})\.?"
 # Dates inside a sentence: those with a month or slashes, and ISO dates.
-SPOKEN_DATES: Final = re.compile(
+SPOKEN_DATES: Final = lazy_pattern(
     rf"\b(?:{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+\d{{4}})?"
     r"|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/\d{4}"
     r")(?!\w)",
     re.IGNORECASE,
 )
-ISO_DATES: Final = re.compile(
+ISO_DATES: Final = lazy_pattern(
     r"(?<![\w-])\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s?(?:Z|UTC|[+-]\d{2}:?\d{2})?)?(?![\w-])"
 )
 

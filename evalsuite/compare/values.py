@@ -29,6 +29,7 @@ from typing import Any, Final, Literal, NamedTuple
 from evalsuite.compare.characters import LETTER, digits_only, is_joined
 from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SPOKEN_DATES, instant_of
 from evalsuite.compare.numbers import Number, as_number, number_of
+from evalsuite.core.import_ref import lazy_pattern
 
 YEARS: Final = range(1500, 2200)
 MAX_SHOWN: Final = 40
@@ -45,20 +46,20 @@ _PERCENT: Final = frozenset({"%", "percent", "per cent", "pct"})
 # Letters that are a unit directly after a number: seconds, hours, days, years, grams, litres, tonnes, times.
 _UNITS: Final = frozenset("shdyglLtx")
 _CURRENCY: Final = r"[$€£¥]|US\$|USD|EUR|GBP"
-_LABEL: Final = re.compile(
+_LABEL: Final = lazy_pattern(
     r"^[ \t]*\(?(\d{1,3})[.)][ \t]"
     r"|(?i:\b(?:step|question|item|part|page|figure|table|section|chapter|example|phase|task)) (\d{1,4})(?=[:)])",
     re.MULTILINE,
 )
-_CLOCK: Final = re.compile(
+_CLOCK: Final = lazy_pattern(
     r"(?<![\w:.])(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:\s?[ap]\.?m\b)?(?!\w|:\d)|(?<![\w:.])(?:0?[1-9]|1[0-2])\s?[ap]\.?m\b",
     re.IGNORECASE,
 )
 # Points between groups of three digits are thousands, except in an address of four numbers.
-_VERSION: Final = re.compile(
+_VERSION: Final = lazy_pattern(
     r"(?<![\w.])(?![1-9]\d{0,2}(?:\.\d{3}){2,}(?![\w.]*\d))[vV]?\d+(?:\.\d+){2,}(?![\w])|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])"
 )
-_NO_NUMBER: Final = re.compile("|".join(pattern.pattern for pattern in (ISO_DATES, _CLOCK, _VERSION)), re.IGNORECASE)
+_NO_NUMBER: Final = lazy_pattern("|".join(pattern.pattern for pattern in (ISO_DATES, _CLOCK, _VERSION)), re.IGNORECASE)
 _BY_SPACES: Final = r"|(?: \d{3})+"
 _BY_COMMAS: Final = r"|(?:\d+,\d{1,2}|0,\d+)(?![\d,]|\.\d)"
 _FORM: Final = (
@@ -74,21 +75,21 @@ _FORM: Final = (
     rf"|\s?(?i:{'|'.join([*SCALE_WORDS, *_SHORT_WORDS])})\b|(?:[mb]|\s?[kKMB])\b|(?:st|nd|rd|th)\b"
     rf"|[^\W\d_{LETTER}]+{LETTER}?(?![\w-]))?(?P<glued>[\w])?"
 )
-_NUMBER: Final = re.compile(_FORM)
-_NUMBER_APART: Final = re.compile(_FORM.replace(_BY_SPACES, "").replace(_BY_COMMAS, ""))
-_FRACTION: Final = re.compile(r"(?<![\w/.,:$€£¥-])(?:(?P<whole>\d{1,3})\s)?(?P<over>\d{1,3})/(?P<under>[1-9]\d{0,2})(?![\w/]|[.,]\d)")
-_PART_OF: Final = re.compile(r"(?:\s[^\W\d]+)?\s\(?(?:out\s)?of\s(?:the\s|all\s|a\stotal\sof\s)?(?P<total>\d[\d,]*)(?![\w%]|[.:]\d)")
-_PARTING: Final = re.compile(r"[,'\u2019 ]")
-_ONE_MARK: Final = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
-_ODD_PARTING: Final = re.compile(r"['\u2019 ]")
-_POWER: Final = re.compile(r"[+-]?\d+(?=\D*$)")
-_BEFORE: Final = re.compile(rf"(?P<sign>[-+])?(?P<space>\s?)(?P<currency>{_CURRENCY})?(?P<gap>\s?)(?P<late>[-+])?$")
+_NUMBER: Final = lazy_pattern(_FORM)
+_NUMBER_APART: Final = lazy_pattern(_FORM.replace(_BY_SPACES, "").replace(_BY_COMMAS, ""))
+_FRACTION: Final = lazy_pattern(r"(?<![\w/.,:$€£¥-])(?:(?P<whole>\d{1,3})\s)?(?P<over>\d{1,3})/(?P<under>[1-9]\d{0,2})(?![\w/]|[.,]\d)")
+_PART_OF: Final = lazy_pattern(r"(?:\s[^\W\d]+)?\s\(?(?:out\s)?of\s(?:the\s|all\s|a\stotal\sof\s)?(?P<total>\d[\d,]*)(?![\w%]|[.:]\d)")
+_PARTING: Final = lazy_pattern(r"[,'\u2019 ]")
+_ONE_MARK: Final = lazy_pattern(r"[1-9]\d{0,2}[.,]\d{3}")
+_ODD_PARTING: Final = lazy_pattern(r"['\u2019 ]")
+_POWER: Final = lazy_pattern(r"[+-]?\d+(?=\D*$)")
+_BEFORE: Final = lazy_pattern(rf"(?P<sign>[-+])?(?P<space>\s?)(?P<currency>{_CURRENCY})?(?P<gap>\s?)(?P<late>[-+])?$")
 # A minus in words; after a number it subtracts: `5 minus 3`.
-_SIGN_WORD: Final = re.compile(
+_SIGN_WORD: Final = lazy_pattern(
     r"(?:^|(?P<before>\S)[^\S\n]*)(?<![\w-])(?:minus|negative)[^\S\n]+(?:[$€£¥]|USD\s|EUR\s|GBP\s)?$", re.IGNORECASE
 )
 # The number after these words is not the answer: `not 42`, `more than 42`, `<42`; `<42>` is the number, `<b>42` and `-> 42` too.
-_DENIED: Final = re.compile(
+_DENIED: Final = lazy_pattern(
     r"(?:(?:\b(?:not|cannot|never)|n['\u2019]t)(?:\s(?:be|equal|equals|equal to|exactly|the))?[^\S\n]+"
     r"|\b(?:anything but|instead of|except(?: for)?|excluding)[^\S\n]+"
     r"|\b(?:more|less|fewer|greater|higher|lower|larger|smaller|other|rather) than(?: or equal to)?[^\S\n]+"
@@ -96,20 +97,20 @@ _DENIED: Final = re.compile(
     r"|(?:!=|[\u2260\u2264\u2265]|<=|<(?!-)|(?<![\w\"'/=-])>=?)\s?)[-+]?(?:" + _CURRENCY + r")?\s?$",
     re.IGNORECASE,
 )
-_BOUND: Final = re.compile(
+_BOUND: Final = lazy_pattern(
     r"\s?\+(?!\s?[\d(])|(?:\s[^\W\d]+)?\s(?:or (?:more|less|fewer|greater|higher|lower|above|below|over|under)"
     r"|at (?:least|most|(?:a )?minimum|(?:a )?maximum)|minimum|maximum)\b",
     re.IGNORECASE,
 )
 # A dash that touches a number and nothing before it.
-_DASH_SIGN: Final = re.compile(rf"(?<![\w)\]%])[\u2012\u2013](?=(?:(?:{_CURRENCY})\s?)?\.?\d)")
-_ACCOUNTING: Final = re.compile(
+_DASH_SIGN: Final = lazy_pattern(rf"(?<![\w)\]%])[\u2012\u2013](?=(?:(?:{_CURRENCY})\s?)?\.?\d)")
+_ACCOUNTING: Final = lazy_pattern(
     r"(?P<before>(?:^|[:=]|\b(?:is|was|are|were|of|be|to|at))\s*[\"'*_`]*)"
     rf"\((?P<amount>(?:{_CURRENCY})\s?(?=[\d.])[\d.,' ]{{0,60}}\w{{0,10}})\)"
 )
 # What may be between a hyphen and the beginning of a word that it joins to a number; no identifier is longer.
 _LONGEST_WORD: Final = 64
-_WORD_END: Final = re.compile(r"[\w-]*\w$")
+_WORD_END: Final = lazy_pattern(r"[\w-]*\w$")
 _CURRENCIES: Final = ("USD", "EUR", "GBP", "US$")
 
 Kind = Literal["number", "percent", "money", "date", "datetime", "duration", "boolean", "null", "text"]
@@ -360,20 +361,20 @@ def _cut(digits: str) -> str:
 
 
 _PLAIN: Final = r"(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|0|[1-9][0-9]*)(?:\.[0-9]+)?"
-_NUMBER_GOLD: Final = re.compile(rf"\s*(?P<sign>[-+\u2212\u2013]?)(?P<digits>{_PLAIN})\s*")
+_NUMBER_GOLD: Final = lazy_pattern(rf"\s*(?P<sign>[-+\u2212\u2013]?)(?P<digits>{_PLAIN})\s*")
 # A run of digits with everything that may belong to it; the characters around it decide which part is a token.
-_RUN: Final = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?|(?<![\w.])\.\d+")
-_NEXT_GROUP: Final = re.compile(r"[^\S\n\t](\d{3})(?!\d)")
-_TOKEN: Final = re.compile(rf"{_PLAIN}|\.[0-9]+")
+_RUN: Final = lazy_pattern(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?|(?<![\w.])\.\d+")
+_NEXT_GROUP: Final = lazy_pattern(r"[^\S\n\t](\d{3})(?!\d)")
+_TOKEN: Final = lazy_pattern(rf"{_PLAIN}|\.[0-9]+")
 _MINUS_SIGNS: Final = frozenset("-\u2212\u2012\u2013")
 _DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
 # Between a digit and a letter or digit these make one larger token.
 _JOINING_NUMBERS: Final = frozenset(":/&@^'\u2019." + _DASHES)
-_COMMA_GROUP: Final = re.compile(r",\d{3}(?!\d)")
+_COMMA_GROUP: Final = lazy_pattern(r",\d{3}(?!\d)")
 # The longest run of underscores that is skipped around a number.
 LONGEST_RULE: Final = 64
-_SPACED_RANGE_BEFORE: Final = re.compile(rf"\d[^\S\n][{_DASHES}][^\S\n]$")
-_SPACED_RANGE_BEHIND: Final = re.compile(rf"[^\S\n][{_DASHES}][^\S\n]\d")
+_SPACED_RANGE_BEFORE: Final = lazy_pattern(rf"\d[^\S\n][{_DASHES}][^\S\n]$")
+_SPACED_RANGE_BEHIND: Final = lazy_pattern(rf"[^\S\n][{_DASHES}][^\S\n]\d")
 
 
 def number_gold(gold: str) -> Decimal | None:
@@ -432,13 +433,13 @@ NUMBER_LOCALES: Mapping[str, tuple[str, str]] = {
     "pl": (",", " ."), "cs": (",", " ."), "ru": (",", " "),
 }  # fmt: skip
 _SUPERSCRIPTS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_RAISED: Final = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
-_RAISED_POWER: Final = re.compile("(?<=10)[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
-_HYPHENS: Final = re.compile("[−‐‑﹣－]")
-_BLANKS: Final = re.compile(r"[\s\u00a0\u2007\u2009\u202f]+")
+_RAISED: Final = lazy_pattern("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
+_RAISED_POWER: Final = lazy_pattern("(?<=10)[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
+_HYPHENS: Final = lazy_pattern("[−‐‑﹣－]")
+_BLANKS: Final = lazy_pattern(r"[\s\u00a0\u2007\u2009\u202f]+")
 MANTISSA = r"\d(?:[\d.,' ]*\d)?|\.\d+"
 POWER = r"(?:\s?[x×*·⋅]\s?10(?:\^|\*\*)\s?(?P<power>[+-]?\d{1,4})|[eE](?P<exponent>[+-]?\d{1,4}))"
-_WITH_POWER: Final = re.compile(rf"(?P<sign>[+-]?)\s?(?:10(?:\^|\*\*)\s?(?P<bare>[+-]?\d{{1,4}})|(?P<mantissa>{MANTISSA}){POWER}?)")
+_WITH_POWER: Final = lazy_pattern(rf"(?P<sign>[+-]?)\s?(?:10(?:\^|\*\*)\s?(?P<bare>[+-]?\d{{1,4}})|(?P<mantissa>{MANTISSA}){POWER}?)")
 
 
 def plain_text(text: str) -> str:
@@ -524,8 +525,8 @@ def _marks_of(text: str) -> tuple[str, str]:
 # Null words. Every comparison, cause and check of gold that reads a table uses these.
 NULLS_AS_WRITTEN: Final = frozenset({"NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "<NA>", "\\N"})
 NULLS_IN_ANY_CASE: Final = frozenset({"null", "none", "nan", "-nan", "1.#ind", "1.#qnan", "-1.#ind", "-1.#qnan", ""})
-_INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)")
-_DECIMAL: Final = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_INTEGER: Final = lazy_pattern(r"[+-]?(0|[1-9][0-9]*)")
+_DECIMAL: Final = lazy_pattern(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _INFINITY: Final = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf}
 _LONGEST_NUMBER: Final = 400
 _SHORT: Final = 40
@@ -533,7 +534,7 @@ _SIGNS: Final = "$€£¥"
 _MINUSES: Final = "-\u2012\u2013\u2212"
 _MONEY: Final = rf"(?:(?:[{_SIGNS}]|US\$|USD|EUR|GBP)\s?)"
 _AMOUNT: Final = r"(?:[1-9][0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9]|0[.,][0-9]+|[0-9])"
-_WRITTEN: Final = re.compile(
+_WRITTEN: Final = lazy_pattern(
     rf"(?P<open>\()?(?P<sign>[{_MINUSES}+]?)(?P<front>{_MONEY})?(?P<late>[{_MINUSES}+])?(?P<amount>{_AMOUNT})(?P<scale>[kKmMB]|bn)?(?P<back>\s?{_MONEY})?(?(open)\))",
     re.ASCII,
 )
@@ -543,8 +544,8 @@ WORDS_WITH_VALUE: Final = frozenset(
 )
 # The first three letters of an ASCII cell that begins with a letter and may be a date or an amount: every other one is only a text.
 STARTS_OF_VALUES: Final = frozenset(name.lower()[:3] for name in (*MONTHS, *DAYS.split("|"), *_CURRENCIES, "the"))
-_SPACES: Final = re.compile("[\u00a0\u2009\u202f]")
-_ADDRESS: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_SPACES: Final = lazy_pattern("[\u00a0\u2009\u202f]")
+_ADDRESS: Final = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}")
 
 
 class Percent(NamedTuple):
@@ -651,12 +652,12 @@ def _written_number(text: str) -> str | None:
 
 # Words that people write where a value is missing; a table reader takes only the null words for NULL.
 PLACEHOLDERS: Final = frozenset({"", "-", "--", "\u2013", "\u2014", "unknown", "missing", "nil", ".", "?", "false"})
-_DECORATED: Final = re.compile(
+_DECORATED: Final = lazy_pattern(
     r"\s*(?P<front>[^\d+\-.\u2212'\"]{0,12})(?P<sign>[+\-\u2212]?)(?P<number>[.,]?\d(?:[\d.,' \u00a0\u202f]*\d)?)(?P<back>[^\d]{0,24})",
     re.ASCII,
 )
 # A number in a text with all that belongs to it.
-NUMBER_TEXT: Final = re.compile(
+NUMBER_TEXT: Final = lazy_pattern(
     r"[+\-\u2212]?[$\u20ac\u00a3\u00a5]?\d(?:[\d.,'\u00a0\u202f]|(?<=\d) (?=\d{3}\b))*"
     r"(?:[eE][+-]?\d+)?\s?(?:%|bn\b|[kKmMB]\b|thousand\b|million\b|billion\b)?"
 )

@@ -5,6 +5,7 @@ Written without dataclasses and typing: `evalsuite --help` reads a table, and im
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from typing import Any
 
 
@@ -47,3 +48,22 @@ class LazyModule:
         found = getattr(import_module(self._name), attribute)
         setattr(self, attribute, found)  # the next read finds it without this function
         return found
+
+
+class LazyPattern:
+    """A regular expression that is compiled when one of its attributes is first read: dozens of them cost as much as the interpreter."""
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self.pattern, self._flags = pattern, flags
+
+    def __getattr__(self, name: str) -> "Any":
+        import re
+
+        found = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, found)
+        return found
+
+
+def lazy_pattern(pattern: str, flags: int = 0) -> "re.Pattern[str]":
+    """`re.compile`, done on first use."""
+    return LazyPattern(pattern, flags)  # type: ignore[return-value]
