@@ -122,6 +122,8 @@ def without_groups(text: str | None) -> str:
         sign, amount = "+", text[1:]
     elif text.startswith(("-", "\N{FIGURE DASH}", "\N{EN DASH}", "\N{MINUS SIGN}")):
         sign, amount = "-", text[1:]
+    elif behind := re.match(rf"({SIGNS}\s?)([+\-\u2012\u2013\u2212])(?=[0-9])", text):
+        sign, amount = "+" if behind[2] == "+" else "-", behind[1] + text[behind.end() :]
     bare = re.sub(rf"^{SIGNS}\s?|\s?{SIGNS}$", "", amount)
     scaled = re.fullmatch(r"(.*[0-9])([kKmMB]|bn)", bare)
     if scaled and bare != amount:
