@@ -58,7 +58,7 @@ THERE: dict[str, Callable[[Case], bool]] = {
     "true and false": lambda case: case.any(lambda text: text.strip().lower() in ("true", "false")),
     "spaces": lambda case: case.any(lambda text: text != text.strip()),
     "spelling form": lambda case: case.any(lambda text: not text.isascii() or text != text.strip() or "inf" in text.lower()),
-    "written form": lambda case: case.any(lambda text: re.search(r"[,$€£¥]|\d['\u2019\s]\d", text)),
+    "written form": lambda case: case.any(lambda text: re.search(r"[,$€£¥()\u2012\u2013\u2212]|USD|EUR|GBP|\d['\u2019\s]\d|\d\.\d{3}\.", text)),
     "per-gold options": lambda case: isinstance(case.options.get("ignore_order"), list),
     "native types": lambda case: case.has_types,
     "percent form": lambda case: case.any(lambda text: "%" in text) or case.option("percentage"),
