@@ -18,6 +18,7 @@ from tests.compare.texts import test_numbers
 LINE, LONG = 800, 100_000
 SHARE = {"tables": 0.5, "numbers": 0.3, "texts": 0.2}
 PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+WRITTEN = re.compile(r"[,$€£¥()\u2012\u2013\u2212]|USD|EUR|GBP|\d['\u2019\s]\d|\d\.\d{3}\.")
 WORDS = ["Paris", "New York", "10", "C", "Zoë", "R&D", "10.5", "東京"]
 PIECES = [*WORDS, *["paris", "New\u00a0York", "10.0", "1,000", "C++", "Zoe\u0308", "Yorker", "'s", "\u200b"], *" -.$(%x\n", ", "]
 NUMERALS = ["42", "-42", "42.0", "17.5", "17.49", "17.5 %", "1,234", "1.2 million", "3rd", "2019", "GPT-4", "10:30", "4²", "x12", "-3.2"]
@@ -58,7 +59,9 @@ THERE: dict[str, Callable[[Case], bool]] = {
     "true and false": lambda case: case.any(lambda text: text.strip().lower() in ("true", "false")),
     "spaces": lambda case: case.any(lambda text: text != text.strip()),
     "spelling form": lambda case: case.any(lambda text: not text.isascii() or text != text.strip() or "inf" in text.lower()),
-    "written form": lambda case: case.any(lambda text: re.search(r"[,$€£¥()\u2012\u2013\u2212]|USD|EUR|GBP|\d['\u2019\s]\d|\d\.\d{3}\.", text)),
+    "written form": lambda case: case.any(
+        lambda text: re.search(r"[,$€£¥()\u2012\u2013\u2212]|USD|EUR|GBP|\d['\u2019\s]\d|\d\.\d{3}\.", text)
+    ),
     "per-gold options": lambda case: isinstance(case.options.get("ignore_order"), list),
     "native types": lambda case: case.has_types,
     "percent form": lambda case: case.any(lambda text: "%" in text) or case.option("percentage"),
