@@ -153,16 +153,16 @@ def _dates(table: Any, form: str) -> Any:
 
 
 def in_child(work: Callable[[], Any]) -> dict[str, Any]:
-    """The CPU seconds and peak MiB of a function in a forked process, and what it returned (JSON)."""
+    """The CPU seconds of a function in a forked process, its peak MiB above what the fork had, and what it returned (JSON)."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         status = 1
         try:
             os.close(read)
-            before, started = _peak_mib(), time.process_time()
+            before, started = _mib("VmRSS"), time.process_time()
             value = work()
-            report = {"seconds": time.process_time() - started, "mib": _peak_mib(), "before_mib": before, "value": value}
+            report = {"seconds": time.process_time() - started, "mib": _mib("VmHWM") - before, "value": value}
             os.write(write, json.dumps(report).encode()[:60_000])
             status = 0
         finally:
@@ -174,9 +174,8 @@ def in_child(work: Callable[[], Any]) -> dict[str, Any]:
     return json.loads(text)  # type: ignore[no-any-return]
 
 
-def _peak_mib() -> float:
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+def _mib(name: str) -> float:
+    return int(Path("/proc/self/status").read_text().split(f"{name}:")[1].split()[0]) / 1024
 
 
 def point(folder: Path, kind: str, n_rows: int, n_columns: int, n: int) -> dict[str, dict[str, Any]]:
