@@ -303,7 +303,16 @@ def columns_equal(gold: Column, predicted: Column) -> bool:
 
 def differing_rows(gold: Column, predicted: Column, n_rows: int) -> list[int]:
     """The first `n_rows` rows (from 0) in which two columns differ; a pair that cannot be compared counts as different."""
+    if all(column.nature in ("text", "number") for column in (gold, predicted)) and any(map(_has_only_texts, (gold, predicted))):
+        # No text equals a number, and two texts are compared as Python does; an empty cell equals an empty one.
+        pairs = zip(gold.values[:n_rows], predicted.values[:n_rows], strict=True)
+        return [row for row, (a, b) in enumerate(pairs) if a is not b and a != b and not (is_empty(a) and is_empty(b))]
     return [row for row in range(n_rows) if not _surely_equal(gold.values[row], predicted.values[row])]
+
+
+def _has_only_texts(column: Column) -> bool:
+    """Whether all cells are texts or empty, none of them written as the integer 0."""
+    return column.nature == "text" and all(type(value) is str or value is NAN for value in column.values)
 
 
 def _surely_equal(gold: Any, predicted: Any) -> bool:

@@ -9,6 +9,7 @@ keys so far, and the choice is dropped if the two sides' multisets of classes di
 that are not all equal to each other, a maximum flow between the rows of each class decides.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +37,7 @@ from evalsuite.compare.strict_columns import (
     windows_of,
 )
 from evalsuite.compare.table_diff import TableDiff
-from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE, Cell
+from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE, Cell, plain_amount
 
 if TYPE_CHECKING:
     import numpy as np
@@ -428,17 +429,16 @@ class CodedColumns:
         import numpy as np
 
         gold, predicted = self.gold[i], self.predicted[k]
-        a, b = self._numbers(0, gold), self._numbers(1, predicted)
-        if a is not None and b is not None:
-            a, b = a.at(mine), b.at(theirs)
-            unsure = ~surely_strictly_equal(a, b, gold.tolerance) & ~(np.isnan(a.values) & np.isnan(b.values))
-            size = np.maximum(np.abs(a.values), np.abs(b.values))
-            if bool((unsure & (np.abs(a.values - b.values) > widest(gold.tolerance, size))).any()):
-                return False
-        else:
-            names = [self.evidence.hashes.cells(side, column.position) for side, column in ((0, gold), (1, predicted))]
-            is_known = self.evidence.hashes.are_confirmed(names, gold.position, predicted.position)
-            unsure = names[0][mine] != names[1][theirs] if is_known else np.ones(len(mine), bool)
+        (a, names, mine_hashed), (b, others, theirs_hashed) = self._cells(0, gold), self._cells(1, predicted)
+        a, b = a.at(mine), b.at(theirs)
+        is_text = np.isnan(a.values), np.isnan(b.values)
+        size = np.maximum(np.abs(a.values), np.abs(b.values))
+        if bool(((is_text[0] != is_text[1]) | (np.abs(a.values - b.values) > widest(gold.tolerance, size))).any()):
+            return False
+        unsure = np.where(is_text[0], names[mine] != others[theirs], ~surely_strictly_equal(a, b, gold.tolerance))
+        hashes = [hashed for hashed in (mine_hashed, theirs_hashed) if hashed is not None]
+        if len(hashes) > 1 and not self.evidence.hashes.are_confirmed(hashes, gold.position, predicted.position):
+            unsure[:] = True
         rows = np.flatnonzero(unsure)
         # A few rows show most differences; a part of rows in any order reads every block.
         for part in (rows[:_FEW], *(rows[start : start + _CHUNK] for start in range(_FEW, len(rows), _CHUNK))):
@@ -540,13 +540,12 @@ class CodedColumns:
         odd = np.flatnonzero(~self._plain(side)[:, column.position])
         _, first, places = np.unique(names[odd], return_index=True, return_inverse=True)
         ascending = np.argsort(first)
-        cells: list[Cell] = [None] * len(first)
+        read: list[tuple[float, int, Cell]] = [(np.nan, WHOLE, None)] * len(first)
         for at, text in zip(ascending.tolist(), packed.texts(column.position, odd[first[ascending]]), strict=True):
-            cells[at] = column.read(text)
-        floats = [place(cell) for cell in cells]
-        values[odd] = np.array([np.nan if value is None else value for value in floats], np.float64)[places]
-        digits[odd] = np.array(list(map(_digits_of, cells)), np.int16)[places]
-        names[odd] = self._names([cell if value is None else None for cell, value in zip(cells, floats, strict=True)])[places]
+            read[at] = _read_number(text, column)
+        floats, shown, cells = zip(*read, strict=True) if read else ((), (), ())
+        values[odd], digits[odd] = np.array(floats, np.float64)[places], np.array(shown, np.int16)[places]
+        names[odd] = self._names(cells)[places]
         found = Numbers(values)
         found.digits = digits
         return found, names, hashes
@@ -746,11 +745,21 @@ def last_rows(groups: Any, n: Any) -> Any:
     return np.sort(order[from_end <= n[ordered]])
 
 
-def _digits_of(cell: Cell) -> int:
-    """The decimals that a number shows as `Numbers.digits` gives them: 0, which promises nothing, if its float is 0 and it is not."""
+def _read_number(text: str, column: Column) -> tuple[float, int, Cell]:
+    """(The number of a cell or NaN, its decimals as `Numbers.digits` gives them, the cell if it is no number.)
+
+    A number that is too small for a float shows 0 decimals, which promises nothing.
+    """
+    if (plain := plain_amount(text)) is not None:
+        point = plain.find(".")
+        return float(plain), len(plain) - point - 1 if point >= 0 else WHOLE, None
+    cell = column.read(text)
+    value = place(cell)
+    if value is None:
+        return math.nan, WHOLE, cell
     if not isinstance(cell, Number):
-        return WHOLE
-    return 0 if cell.value == 0 and cell.exact else min(cell.decimals, _MOST_DIGITS)
+        return value, WHOLE, None
+    return value, 0 if cell.value == 0 and cell.exact else min(cell.decimals, _MOST_DIGITS), None
 
 
 def _at_places(cells: Sequence[Cell], places: Any) -> list[Cell]:

@@ -108,7 +108,7 @@ def case(seed: int) -> tuple[Table, Table, Terms]:
 
 @pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, 40))])
 def test_codes_give_the_verdicts_of_the_search_cell_by_cell(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """300 drawn tables a block: the same verdict, and for the same kind of reason."""
+    """300 drawn tables a block: the same verdict, for a column, for the rows or for the labels. Which near cell is unmatched is free."""
     values = set()
     for seed in range(300 * block, 300 * (block + 1)):
         gold, answer, terms = case(seed)
@@ -116,7 +116,7 @@ def test_codes_give_the_verdicts_of_the_search_cell_by_cell(block: int, monkeypa
         for most in (0, 1 << 60):
             monkeypatch.setattr(table_diff, "PACKED_CELLS", most)
             strict = judge_table(answer, gold, terms, ignore_order=True)
-            found.append((strict.value, strict.kind))
+            found.append((strict.value, strict.reason.split()[0] if strict.value == 0 else ""))
         assert found[0] == found[1], (seed, gold.columns, answer.columns, terms)
         values.add(found[1][0])
     assert values == {0.0, 1.0}

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from evalsuite.compare import row_multisets
 from evalsuite.compare.answer_rules import match_number_strictly, match_text_strictly
-from evalsuite.compare.numbers import Tolerance
+from evalsuite.compare.numbers import Number, Tolerance
 from evalsuite.compare.strict_columns import equal
 from evalsuite.compare.string_columns import pack
-from evalsuite.compare.values import Percent, find_numbers, read_cell
+from evalsuite.compare.values import Percent, find_numbers, plain_amount, read_cell
 from evalsuite.core.types import Table
 from tests.conftest import ROOT
 from tests.models import strict_table
@@ -120,3 +120,12 @@ def test_plain_words_are_only_texts(texts: list[str]) -> None:
     blocks = [next(iter(pack(Table(header=("a",), columns=((text,),), n_rows=1)).blocks())) for text in texts]
     plain = [text for text, block in zip(texts, blocks, strict=True) if row_multisets.plain_words(block).all()]
     assert [(a, b) for a, b in combinations(plain, 2) if a != b and _cells_equal(a, b)] == []
+
+
+@examples(500)
+@given(AMOUNTS | st.from_regex(r"[+-]?[$€]?[+-]?[0-9]{1,4}(,[0-9]{3}){0,3}(\.[0-9]{0,3})?", fullmatch=True))
+def test_a_plain_amount_is_what_the_reader_of_cells_reads(text: str) -> None:
+    """`plain_amount` gives the number of the same value and decimals, or leaves the text to `read_cell`."""
+    if (plain := plain_amount(text)) is not None:
+        assert read_cell(text) == read_cell(plain)
+        assert isinstance(read_cell(plain), int | Number)
