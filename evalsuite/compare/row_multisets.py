@@ -412,7 +412,7 @@ class CodedColumns:
         for at, (i, k) in enumerate(pairs):
             if rows.are_unique:
                 order = rows.paired()
-                return all(self._agree_in_order(*pair, *order) for pair in (*pairs[at:], *self._loose(pairs[:at])))
+                return all(self.agree_in_order(*pair, *order) for pair in (*pairs[at:], *self._loose(pairs[:at])))
             if not rows.split(self.codes(i, k)):
                 return False
         return self.loose_rows_agree(pairs, rows)
@@ -424,7 +424,7 @@ class CodedColumns:
     def _loose(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         return [pair for pair in pairs if self.codes(*pair).is_loose.any()]
 
-    def _agree_in_order(self, i: int, k: int, mine: Any, theirs: Any) -> bool:
+    def agree_in_order(self, i: int, k: int, mine: Any, theirs: Any) -> bool:
         """Whether gold column i in the rows `mine` equals predicted column k in the rows `theirs`, one by one."""
         import numpy as np
 
