@@ -147,6 +147,11 @@ def _stopped_by_signals(*, ends_process: bool) -> Iterator[None]:
     try:
         with interruption.repeats_lost():
             yield
+    except RuntimeError as error:
+        # What an interruption became on its way, in class creation or an event loop.
+        if interruption.seconds is None:
+            raise
+        raise KeyboardInterrupt from error
     finally:
         if interruption.seconds is not None:
             # CPython treats an interruption that passed through an `exec` (as in an imported dataclass) as uncaught, and

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -125,6 +126,30 @@ raise SystemExit(main())
 """
 _EVERYWHERE = [("__set_name__", n) for n in range(5, 90)] + [("cb", n) for n in (1, 10, 100)] + [("", n) for n in range(5, 2500, 12)]
 _SOME = [("__set_name__", 6), ("__set_name__", 40), ("cb", 3), ("", 300), ("", 900), ("", 1500), ("", 2100)]
+
+
+_WRAPPED = """
+import os, signal
+from evalsuite.cli import gate, main
+
+
+def wrapping(arguments):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+    except KeyboardInterrupt as stop:
+        raise RuntimeError("the loop stopped") from stop
+
+
+gate._dispatch = wrapping
+raise SystemExit(main())
+"""
+
+
+def test_an_interruption_that_a_library_wraps() -> None:
+    """A RuntimeError that follows an interruption is the interruption, not an internal error."""
+    ended = subprocess.run([sys.executable, "-c", _WRAPPED], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (130, "interrupted\n")
 
 
 @pytest.mark.parametrize("places", [_SOME, pytest.param(_EVERYWHERE, marks=pytest.mark.slow)], ids=["some", "all"])

@@ -386,7 +386,7 @@ def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlet
 
 
 def serve(folder: Path | None, *, host: str, port: int, announce: Callable[[str], None]) -> None:
-    """Serve until interrupted; `announce` gets the address after binding. Port 0 is any free port.
+    """Serve until interrupted; `announce` gets the address once requests are answered. Port 0 is any free port.
 
     Raises `MissingExtraError`, and `UsageError` for an unusable folder or address.
     """
@@ -397,11 +397,17 @@ def serve(folder: Path | None, *, host: str, port: int, announce: Callable[[str]
     app = make_app(folder, host=host)
     listener = _bound(host, port)
     shown = f"[{host}]" if ":" in host else host
-    announce(f"http://{shown}:{listener.getsockname()[1]}/")
+
+    class AnnouncedServer(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            # From here on the server handles Ctrl-C: it cannot break an import or the start of the event loop any more.
+            await super().startup(sockets=sockets)
+            announce(f"http://{shown}:{listener.getsockname()[1]}/")
+
     # An event stream stays open as long as its page; shutdown must not wait for it.
     config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off")
     with listener:
-        uvicorn.Server(config).run(sockets=[listener])
+        AnnouncedServer(config).run(sockets=[listener])
 
 
 def _bound(host: str, port: int) -> socket.socket:
