@@ -16,7 +16,7 @@ from tests.conformance.test_treeval import close
 from tests.conformance.test_treeval import score as treeval_of
 from tests.conformance.test_xeval import differs
 from tests.upstream.made_queries import make_databases
-from tests.upstream.record import RECORDED, REFERENCES, SEED
+from tests.upstream.record import N_OF_A_SUITE, RECORDED, REFERENCES, SEED, SUITES, make_suite
 from tests.upstream.reference_cases import Case, write_cases
 from tests.upstream.references import PLACES
 
@@ -57,6 +57,22 @@ def test_spider2(reference: str, spider2_folder: Path) -> None:
     done = run(spider2_folder / "submission", gold, RunOptions(save=False, isolation="none", only=tuple(theirs)))
     ours = {result.instance_id: result.official or 0 for result in done.results}
     assert {id_: (ours[id_], score) for id_, score in theirs.items() if ours[id_] != score} == {}
+    assert set(theirs.values()) == {0, 1}
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_suites(name: str, tmp_path: Path) -> None:
+    """Every score that a suite's own program gave is our official one; an answer whose path leaves its folder we refuse."""
+    gold, submission = make_suite(name, tmp_path)
+    layout, _, queries = name.partition(", ")
+    if layout == "dbt":
+        (gold / "suite.yaml").write_text("reference: dbt\n", encoding="utf-8")
+    places = {"databases": tmp_path / "databases", "mode": "sql"} if queries else {}
+    results = run(submission, gold, RunOptions(save=False, isolation="none", **places)).results
+    ours = {result.instance_id: result.official or 0 for result in results if result.fault != "BAD_PATH"}
+    theirs = {row["id"]: row["expected"] for row in recorded("suites") if row["suite"] == name and row["id"] in ours}
+    assert ours == theirs
+    assert len(theirs) >= 0.8 * N_OF_A_SUITE
     assert set(theirs.values()) == {0, 1}
 
 

@@ -1,7 +1,6 @@
 """Our official verdicts beside the evaluators of Spider 2.0 themselves, run live on the same files; the network is cut for ours."""
 
 import json
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,9 @@ import pytest
 
 from tests.conformance.upstream_suites import extract, scores
 from tests.cut_network import run_cut
-from tests.gold.checkout_made import Checkout, as_text, make_checkout, submit, table_of
+from tests.gold.checkout_made import FORMS, Checkout, make_checkout, make_folders, submit
 
 pytestmark = pytest.mark.upstream
-FORMS = ("r.csv", "./r.csv", "a/./r.csv", "a//r.csv", "{folder}/{id}//r.csv", "{folder}/{id}/a/./r.csv", "../{id}/r.csv")
 
 
 def ours(submission: Path, gold: Path, place: Path) -> dict[str, dict[str, Any]]:
@@ -74,28 +72,12 @@ def test_the_benchmarks_own_gold_scores_as_upstream_scores_it(layout: str, tmp_p
 @pytest.mark.parametrize("seed", range(3))
 def test_the_original_suite(seed: int, tmp_path: Path) -> None:
     """Paths in every form, bare numbers for columns, temporal checks that name their table; a path with `..` alone differs, by design."""
-    rng, folder, gold = random.Random(seed), tmp_path / "sub", tmp_path / "gold"
-    entries, lines = [], []
-    for i in range(200):
-        id_, table, form = f"q{i:03}", table_of(rng), FORMS[i % len(FORMS)]
-        (gold / id_).mkdir(parents=True)
-        (folder / id_ / "a").mkdir(parents=True)
-        (gold / id_ / "gold.sql").write_text("SELECT 1 AS another_gold")
-        (gold / id_ / "g.csv").write_text(as_text(table))
-        for place in ("r.csv", "a/r.csv"):
-            (folder / id_ / place).write_text(as_text(table if rng.random() < 0.8 else table_of(rng)))
-        columns = rng.choice(([], [], [0], 0, 1, -1, 0))
-        check = {"func": "table_match", "parameters": {"gold": "g.csv", "condition_cols": columns, "ignore_order": rng.random() < 0.5}}
-        entries.append({"instance_id": id_, "evaluation": {**check, "temporal": i % 4 == 0}})
-        path = form.format(folder=folder, id=id_)
-        lines.append({"instance_id": id_, "answer_type": "file", "answer_or_path": path})
-    for file, objects in ((gold / "spider2_eval.jsonl", entries), (folder / "results_metadata.jsonl", lines)):
-        file.write_text("".join(json.dumps(one) + os.linesep for one in objects))
+    gold, folder = make_folders(tmp_path, 200, seed=seed)
     (tmp_path / "suite").mkdir()
     extract("original", tmp_path / "suite")
     theirs = scores("original", tmp_path / "suite", gold, folder)
     rows = ours(folder, gold, tmp_path / "out")
-    leaving = {line["instance_id"] for line in lines if line["answer_or_path"].startswith("..")}
+    leaving = {id_ for at, id_ in enumerate(rows) if FORMS[at % len(FORMS)].startswith("..")}
     assert {rows.pop(id_)["fault"] for id_ in leaving} == {"BAD_PATH"}
     assert differing(rows, theirs) == {}
     assert sum(theirs.values()) > 50

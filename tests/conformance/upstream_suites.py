@@ -14,11 +14,12 @@ from tests.processes import finished, started
 VARIABLE = "EVALSUITE_SPIDER2"
 HEAD = "e12c5f1e6550a5df88995520c3bf00bbe7bad2d2"
 # The original suite was taken out of the repository later.
-COMMITS: Mapping[str, str] = {"original": "db1d8e1b4c054b8f36d72e118ec2ef62e2f2b9ac", "lite": HEAD, "snow": HEAD}
+COMMITS: Mapping[str, str] = {"original": "db1d8e1b4c054b8f36d72e118ec2ef62e2f2b9ac", "lite": HEAD, "snow": HEAD, "dbt": HEAD}
 SUITES: Mapping[str, str] = {
     "original": "spider2/evaluation_suite",
     "lite": "spider2-lite/evaluation_suite",
     "snow": "spider2-snow/evaluation_suite",
+    "dbt": "spider2-dbt/evaluation_suite",
 }
 # Clients of databases and a progress bar: nothing is asked of them here.
 _STUBS = {
@@ -66,19 +67,19 @@ def _said(command: list[str], told: bytes = b"") -> bytes:
         return said[0]
 
 
-def scores(layout: str, suite: Path, gold: Path, submission: Path) -> dict[str, int]:
-    """What the evaluator in the folder `suite` gives each instance of a submission; the original tells only those that are right."""
+def scores(layout: str, suite: Path, gold: Path, submission: Path, mode: str = "exec_result") -> dict[str, int]:
+    """What the evaluator in the folder `suite` gives each instance; the original and dbt name only those that are right."""
     stubs = suite / "stubs"
     for name, text in _STUBS.items():
         (stubs / name).parent.mkdir(parents=True, exist_ok=True)
         (stubs / name).write_text(text)
-    how = [] if layout == "original" else ["--mode", "exec_result"]
+    how = ["--mode", mode] if layout in {"lite", "snow"} else []
     command = [sys.executable, "evaluate.py", "--result_dir", submission, "--gold_dir", gold, *how]
     environment = {**os.environ, "PYTHONPATH": str(stubs), "PYTHONDONTWRITEBYTECODE": "1"}
     done = finished(command, cwd=suite, env=environment, seconds=600)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     lines = done.stdout.splitlines()
-    if layout != "original":
+    if how:
         told: dict[str, int] = ast.literal_eval(next(line for line in lines if line.startswith("{'")))
         return told
     # Its last line holds the ratio and both counts.

@@ -1,7 +1,11 @@
-"""A checkout of Spider 2.0 Lite or Snow made of our own tables: gold, questions, gold queries, credentials, submissions."""
+"""A checkout of a suite of Spider 2.0 made of our own tables: gold, questions, gold queries, credentials, submissions."""
 
+import contextlib
 import json
 import random
+import shutil
+import sqlite3
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,8 @@ TEMPLATES = {
         "token_uri": "https://oauth2.googleapis.com/token",
     },
 }
+# What a path in an answer may look like; those that leave the folder are refused, by design.
+FORMS = ("r.csv", "./r.csv", "a/./r.csv", "a//r.csv", "{folder}/{id}//r.csv", "{folder}/{id}/a/./r.csv", "../{id}/r.csv")
 _TEXTS = ("Oslo", "Rome", "Bergen", "x", "y", "", "NA", "2024-01-31", "München", "a,b", 'say "so"', " padded ", "007", "True")
 Rows = list[list[str]]
 
@@ -77,6 +83,52 @@ def submit(made: Checkout, folder: Path, *, seed: int = 1, leave_out: int = 0) -
         rows = [list(row) for row in rng.choice(tables)]
         (folder / f"{id_}.csv").write_text(as_text(rng.choice(_CHANGES)(rng, rows)))
     return folder
+
+
+def make_folders(root: Path, n: int, *, seed: int = 0) -> tuple[Path, Path]:
+    """Gold and a submission of the original layout: paths in every form, bare numbers for columns, temporal checks."""
+    rng, submission, gold = random.Random(seed), root / "submission", root / "gold"
+    entries, answers = [], []
+    for i in range(n):
+        id_, table, form = f"q{i:03}", table_of(rng), FORMS[i % len(FORMS)]
+        (gold / id_).mkdir(parents=True)
+        (submission / id_ / "a").mkdir(parents=True)
+        (gold / id_ / "gold.sql").write_text("SELECT 1 AS another_gold")
+        (gold / id_ / "g.csv").write_text(as_text(table))
+        for place in ("r.csv", "a/r.csv"):
+            (submission / id_ / place).write_text(as_text(table if rng.random() < 0.8 else table_of(rng)))
+        columns = rng.choice(([], [], [0], 0, 1, -1, 0))
+        check = {"func": "table_match", "parameters": {"gold": "g.csv", "condition_cols": columns, "ignore_order": rng.random() < 0.5}}
+        entries.append({"instance_id": id_, "evaluation": {**check, "temporal": i % 4 == 0}})
+        path = form.format(folder=submission, id=id_)
+        answers.append({"instance_id": id_, "answer_type": "file", "answer_or_path": path})
+    _lines(gold / "spider2_eval.jsonl", entries)
+    _lines(submission / "results_metadata.jsonl", answers)
+    return gold, submission
+
+
+def make_queries(root: Path, pairs: Iterable[Mapping[str, Any]]) -> tuple[Path, Path]:
+    """Gold and a submission of Lite whose answers are queries on the databases below `root/databases`; gold is what its queries gave."""
+    suite, submission = root / "spider2-lite" / "evaluation_suite", root / "submission"
+    gold, databases = suite / "gold", suite.parent / "resource" / "databases"
+    for folder in (gold / "exec_result", databases, submission):
+        folder.mkdir(parents=True)
+    entries, questions = [], []
+    for pair in pairs:
+        id_, name = f"local{pair['id']:03}", pair["db_id"]
+        shutil.copy(root / "databases" / name / f"{name}.sqlite", databases)
+        with contextlib.closing(sqlite3.connect(databases / f"{name}.sqlite")) as connection:
+            found = connection.execute(pair["gold"])
+            rows = [[column[0] for column in found.description], *found.fetchall()]
+        text = as_text([["" if cell is None else str(cell) for cell in row] for row in rows])
+        (gold / "exec_result" / f"{id_}.csv").write_text(text)
+        fenced = pair["id"] % 3 == 0
+        (submission / f"{id_}.sql").write_text(f"Here:\n```sql\n{pair['predicted']}\n```\n" if fenced else pair["predicted"])
+        entries.append({"instance_id": id_, "condition_cols": [], "ignore_order": pair["id"] % 2 == 0})
+        questions.append({"instance_id": id_, "db": name, "question": "?"})
+    _lines(gold / LAYOUT_FILES["lite"], entries)
+    _lines(suite.parent / "spider2-lite.jsonl", questions)
+    return gold, submission
 
 
 def _entry(rng: random.Random, id_: str, tables: list[Rows]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 | NAME | CLONE | commit of the record | what is asked |
 |---|---|---|---|
 | `spider2` | a git directory of xlang-ai/Spider2 | those of `references.PLACES` | the five functions, in Lite and Snow those of tables |
+| `suites` | the same | those of `upstream_suites` | the programs of Lite (tables; queries on SQLite), Snow, dbt and the original suite |
 | `treeval` | numindai/treeval | a56937f4 | `treeval` with exact match and Levenshtein |
 | `xeval` | FAIRmat-NFDI/extract-eval | 6a51aa28 | `evaluate` |
 | `bird` | bird-bench/mini_dev | 4d970a9a | `execute_sql` with `calculate_ex` |
@@ -18,6 +19,7 @@ import contextlib
 import importlib
 import io
 import json
+import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +28,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.conformance.upstream_suites import VARIABLE, extract, scores
+from tests.gold.checkout_made import make_checkout, make_folders, make_queries, submit
 from tests.processes import finished
 from tests.upstream.clone_functions import verdicts
 from tests.upstream.made_queries import make_databases, query_pairs
@@ -35,7 +39,7 @@ from tests.upstream.references import PLACES
 
 RECORDED = Path(__file__).parent.parent / "data" / "recorded"
 SEED = 7
-N_OF_A_RULE, N_TREEVAL, N_XEVAL, N_QUERIES = 16, 400, 300, 120
+N_OF_A_RULE, N_TREEVAL, N_XEVAL, N_QUERIES, N_OF_A_SUITE = 16, 400, 300, 120, 90
 # To write two databases costs more than all else of a case.
 N_DATABASES = 6
 Row = dict[str, Any]
@@ -76,6 +80,34 @@ def _extract(clone: Path, commit: str, inside: str, folder: Path) -> None:
         if name.endswith(".py"):
             shown = finished([*git, "show", f"{commit}:{name}"], check=True, encoding="utf-8").stdout
             (folder / Path(name).name).write_text(shown, encoding="utf-8")
+
+
+def make_suite(name: str, root: Path) -> tuple[Path, Path]:
+    """Gold and the submission of one of `SUITES` below `root`, the same each time."""
+    if name == "lite, queries":
+        return make_queries(root, query_pairs(SEED, N_OF_A_SUITE, make_databases(root / "databases", SEED)))
+    if name in {"lite", "snow"}:
+        made = make_checkout(root, name, N_OF_A_SUITE, seed=SEED)
+        return made.gold_folder, submit(made, root / "submission", seed=SEED)
+    return make_folders(root, N_OF_A_SUITE, seed=SEED)
+
+
+SUITES = ("original", "dbt", "lite", "lite, queries", "snow")
+
+
+def suites(clone: Path) -> Iterator[Row]:
+    """What the programs of the suites of Spider 2.0 give each instance of made gold; the cases are made again from the seed."""
+    os.environ[VARIABLE] = str(clone)
+    for name in SUITES:
+        layout, _, queries = name.partition(", ")
+        with TemporaryDirectory() as place:
+            root = Path(place)
+            gold, submission = make_suite(name, root)
+            folder = gold.parent
+            extract(layout, folder)
+            found = scores(layout, folder, gold, submission, "sql" if queries else "exec_result")
+            ids = sorted(path.stem for path in submission.iterdir() if path.suffix != ".jsonl")
+            yield from ({"suite": name, "id": id_, "expected": found.get(id_, 0)} for id_ in ids)
 
 
 def treeval(clone: Path) -> Iterator[Row]:
@@ -233,6 +265,7 @@ def _put_module(name: str, **names: Any) -> None:
 
 REFERENCES: dict[str, Callable[[Path], Iterable[Row]]] = {
     "spider2": spider2,
+    "suites": suites,
     "treeval": treeval,
     "xeval": xeval,
     "bird": bird,
