@@ -16,6 +16,7 @@ STARTERS = {
 EXEMPT = {
     "tests/processes.py": "the one place",
     "tests/command_server.py": "commands are forked here, with a time limit, and killed with their group",
+    "tests/mutation.py": "not part of the test line; its forks have a time limit, and are killed with their group",
     "tests/runs/store/every_moment.py": "test_run_folder.py starts this program with a time limit; its children are in its process group",
 }
 # They measure with wait4 what a process took, and are no part of the test line.
