@@ -35,10 +35,13 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
     "gold": ("gold/*.py", ("tests/gold",)),
     "ranking": ("analysis/leaderboard/*.py", ("tests/analysis/leaderboard",)),
     "readers": ("readers/*.py", ("tests/readers", "tests/compare/tables")),
-    "receipts": ("analysis/receipts/*.py", ("tests/analysis/gold_checks",)),
+    "receipts": (
+        "analysis/receipts/*.py",
+        tuple(f"tests/analysis/gold_checks/test_{name}.py" for name in ("verify", "verify_excuses", "forgery", "signing")),
+    ),
     "run_folder": ("runs/run_f*.py", ("tests/runs/store", "tests/runs/test_frozen_clock.py")),
     "scorers": ("scorers/**/*.py", ("tests/scorers", "tests/trees")),
-    "stats": ("stats/*.py", ("tests/stats", "tests/conformance/test_text_statistics.py")),
+    "stats": ("stats/*.py", ("tests/stats", "tests/analysis/leaderboard", "tests/conformance/test_text_statistics.py")),
     "summary": ("runs/summary.py", ("tests/runs/test_summary.py", "tests/runs/store")),
     "trees": ("trees/*.py", ("tests/trees", "tests/conformance/test_recorded_data.py")),
 }

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_run import text_gold, text_submission
+from tests.processes import finished
 from tests.runs.made import command, make, start, without_seconds, without_times, workers
 from tests.runs.test_resume import made, saved, wait_until
 from tests.terminal.pty_harness import answers_signals
@@ -148,7 +148,7 @@ raise SystemExit(main())
 
 def test_an_interruption_that_a_library_wraps() -> None:
     """A RuntimeError that follows an interruption is the interruption, not an internal error."""
-    ended = subprocess.run([sys.executable, "-c", _WRAPPED], capture_output=True, text=True, timeout=60)
+    ended = finished([sys.executable, "-c", _WRAPPED])
     assert (ended.returncode, ended.stderr) == (130, "interrupted\n")
 
 
