@@ -269,11 +269,8 @@ def survives(change: Change, lines: dict[str, list[str]], times: dict[str, float
 
 def _copied(place: str) -> None:
     """Work in a copy of the project from here on."""
-    for name in ("evalsuite", "tests", "docs"):
-        shutil.copytree(ROOT / name, Path(place, "project", name), ignore=shutil.ignore_patterns("__pycache__"))
-    for path in ROOT.iterdir():
-        if path.is_file():
-            shutil.copy(path, Path(place, "project", path.name))
+    ignored = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(ROOT, Path(place, "project"), ignore=ignored, symlinks=True)
     if (ROOT.parent / "shared").exists():
         Path(place, "shared").symlink_to(ROOT.parent / "shared")
     os.chdir(Path(place, "project"))

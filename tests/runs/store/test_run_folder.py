@@ -53,7 +53,7 @@ def interrupted(toy: tuple[Path, Path, Path], folder: Path, journal: bytes) -> P
     return folder
 
 
-@pytest.mark.parametrize("step", [7, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [13, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_before_any_change(tmp_path: Path, step: int) -> None:
     """Killed before each change it makes to its folder, and killed again while going on, a run ends as if nothing had been."""
     done = finished([sys.executable, "-m", "tests.runs.store.every_moment", tmp_path, step], seconds=600, cwd=ROOT, check=True)

@@ -309,7 +309,11 @@ def wait(tmp_path_factory: pytest.TempPathFactory) -> Path:
 KILLED = [(name, signal.SIGKILL) for name in ("reader", "judge", "fork server", "its parent")]
 
 
-@pytest.mark.parametrize(("name", "stop"), [*KILLED, ("reader", signal.SIGHUP), ("fork server", signal.SIGTERM)])
+# Another signal ends a process in the same way.
+OTHERS = (("reader", signal.SIGHUP), ("fork server", signal.SIGTERM))
+
+
+@pytest.mark.parametrize(("name", "stop"), [*KILLED, *(pytest.param(*one, marks=pytest.mark.slow) for one in OTHERS)])
 @linux
 def test_each_process_dies_in_each_phase(
     name: str, stop: signal.Signals, wait: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
