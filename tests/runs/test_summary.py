@@ -1,5 +1,6 @@
 """The numbers of a run: what is divided by what, and what nobody could judge."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from evalsuite.core.errors import GoldError
 from evalsuite.core.types import Result, Status
 from evalsuite.runs.summary import summarise
+from evalsuite.stats.intervals import clustered_score_interval, few_clusters_note, interval_of_units, score_interval, t_interval
 
 
 def result(name: str, score: float | None, *, strict: float | None = None, status: Status = "scored", **more: Any) -> Result:
@@ -59,3 +61,105 @@ def test_each_instance_is_in_one_cluster() -> None:
     assert clusters["n_clusters"] == 2
     with pytest.raises(GoldError, match="'d' is in none of the clusters"):
         summarise([RIGHT, MISSING], rules="official", groups=groups, clusters=("x", "y"))
+
+
+def row(**values: Any) -> dict[str, Any]:
+    """A row of `by_scorer` or `by_group`: nothing scored, but for these values."""
+    nothing = dict.fromkeys(("n_right_official", "n_right_strict", "score", "score_low", "score_high", "se", "interval_95", "official"))
+    return {"n": 0, "n_units": 0, "n_judged": 0, "n_right": 0, **nothing, "strict": None, "raw": None, **values}
+
+
+def test_every_number_of_a_run() -> None:
+    """All of the object in `run.json`, number by number: what is divided by what, under which rules."""
+    over = result("g", 0.0, status="timeout", fault="TIMEOUT", details={"budget": "reader"})
+    late = result("h", 0.0, status="timeout", fault="TIMEOUT")
+    odd = result("i", None, status="unscored", details={"budget": "no"})
+    results = [RIGHT, WRONG, HALF, MISSING, UNJUDGED, over, late, odd]
+    groups = {"a": ("x",), "b": ("y",), "c": ("x",), "d": ("y",), "e": ("x",), "g": ("y",), "h": ("y",), "i": ("x",)}
+    submitted = ["a", "b", "c", "e", "g", "i"]
+    found = summarise(results, rules="official", groups=groups, clusters=("x", "y"), n_instances=9, submitted=submitted)
+    assert (found.is_part, found.rules, found.other_rules, found.other and found.other.value) == (True, "official", "strict", 0.5 / 7)
+    assert summarise(results, rules="official", n_instances=8).is_part is False
+    under_strict = summarise(results, rules="strict")
+    assert (under_strict.other_rules, under_strict.other and under_strict.other.value) == ("official", 1.5 / 7)
+    assert (found.n_right, found.n_wrong) == (1, 1)
+    # What gold prevented counts as 0, what the grader's side prevented is in no mean.
+    scores = [1.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0]
+    spread, wide = score_interval(scores), clustered_score_interval(scores, ["x", "y", "x", "y", "x", "y", "y"])
+    told = found.to_json()
+    counts = {name: n for name, n in told["counts"].items() if n}
+    assert counts == {"scored": 3, "missing": 1, "gold_fault": 1, "timeout": 2, "unscored": 1}
+    cause = {"instance_id": "a", "official": 1.0, "strict": 0.0, "kind": "", "cause": ""}
+    own = {
+        "score": pytest.approx(1.5 / 7),
+        "n_judged": 7,
+        "score_low": pytest.approx(1.5 / 8),
+        "score_high": pytest.approx(3.5 / 8),
+        "official": pytest.approx(1.5 / 7),
+        "strict": pytest.approx(0.5 / 7),
+        "se": spread.se,
+        "interval_95": [spread.low, spread.high],
+        "interval_method": spread.method,
+        "n_units": 8,
+        "histogram": [4, 0, 0, 0, 0, 1, 0, 0, 0, 1],
+        "reference_ratio": 1 / 5,
+        "n_gold": 8,
+        "n_submitted": 6,
+        "over_budget": {"reader": 1},
+        "flips": [cause],
+        "by_field": {},
+    }
+    assert found.n_reference == 5
+    assert {name: told[name] for name in own} == own
+    assert told["clusters"] == {
+        **{"n_clusters": 2, "se": wide.se, "interval_95": [wide.low, wide.high]},
+        "note": wide.note or few_clusters_note(2),
+    }
+    assert set(told) == {*own, "counts", "clusters", "by_scorer", "by_group"}
+    x = score_interval([1.0, 0.5, 0.0])
+    assert told["by_group"]["x"] == row(
+        **{"n": 4, "n_units": 4, "n_judged": 3, "n_right": 1, "n_right_official": 1, "n_right_strict": 0, "score": 1.5 / 3},
+        **{"score_low": 1.5 / 4, "score_high": 3.5 / 4, "official": 1.5 / 3, "strict": pytest.approx(0.5 / 3)},
+        **{"se": x.se, "interval_95": [x.low, x.high]},
+    )
+    assert list(told["by_scorer"]) == ["string_match"]
+    assert told["by_scorer"]["string_match"]["n"] == 8
+    assert "over_budget" not in summarise([RIGHT, late, odd], rules="official").to_json()
+    assert summarise([UNJUDGED, MISSING], rules="official").to_json()["strict"] == 0.0
+
+
+def test_only_what_was_scored_under_strict_rules_has_a_strict_mean() -> None:
+    """Where no strict verdict is known there is none; the flips need both."""
+    official = [replace(result(name, 1.0), strict=None) for name in "ab"]
+    found = summarise(official, rules="official")
+    assert (found.strict, found.other, found.flips, found.to_json()["strict"]) == (None, None, (), None)
+    assert found.by_scorer["string_match"]["n_right_strict"] is None
+
+
+def test_one_answer_of_many_units() -> None:
+    """Alone it has the interval of its units; beside another it counts as one score."""
+    units = {"units": {"n": 4, "scores": [1, 0, 1, None]}}
+    one = result("t", 0.6, details=units)
+    alone, two = summarise([one], rules="official"), summarise([one, RIGHT], rules="official")
+    expected = interval_of_units(0.6, [1.0, 0.0, 1.0])
+    assert (alone.interval, alone.interval_method, alone.n_units) == ((expected.low, expected.high), expected.method, 4)
+    pair = score_interval([0.6, 1.0])
+    assert (two.interval, two.n_units) == ((pair.low, pair.high), 5)
+
+
+def test_a_scale_without_a_range() -> None:
+    """What a metric measured on its own scale makes no score; its mean has a row and, where there is nothing else, the summary."""
+    measured = [
+        replace(result(name, None, scorer="perplexity", details={"raw": raw}), status="scored") for name, raw in (("r", 2.0), ("s", 5.0))
+    ]
+    absent = result("t", 0.0, status="missing", scorer="perplexity")
+    found = summarise([*measured, absent, RIGHT, WRONG], rules="official")
+    spread = t_interval([2.0, 5.0])
+    assert (found.score, found.raw, found.chosen.n) == (0.5, None, 2)
+    own = found.by_scorer["perplexity"]
+    assert {name: own[name] for name in ("n", "n_units", "raw", "n_measured", "raw_interval_95", "score")} == {
+        **{"n": 3, "n_units": 3, "raw": 3.5, "n_measured": 2, "raw_interval_95": [spread.low, spread.high], "score": None}
+    }
+    alone = summarise([*measured, absent], rules="official").raw
+    ends = [spread.low, spread.high]
+    assert alone == {"scorer": "perplexity", "n": 3, "n_measured": 2, "mean": 3.5, "se": spread.se, "interval_95": ends}

@@ -1,0 +1,262 @@
+"""Statistics equal what a direct computation from their definition gives: other code, other numbers, nothing simulated."""
+
+import math
+from dataclasses import astuple
+from itertools import product
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evalsuite.core.types import Result
+from evalsuite.stats import units
+from evalsuite.stats.intervals import (
+    N_CORRELATIONS,
+    N_MEANS,
+    _likely_means,
+    clustered_score_interval,
+    corrected_mean,
+    few_clusters_note,
+    interval_of_units,
+    repeated,
+    score_interval,
+)
+from evalsuite.stats.power import Units, can_show, needed, power_units
+from evalsuite.stats.ranking import rank_submissions, shared_ranks
+from evalsuite.stats.significance import compare_paired
+
+
+def a_result(
+    official: float | None = 1.0, strict: float = 1.0, scorer: str = "tree_score", details: dict[str, Any] | None = None
+) -> Result:
+    """A scored result under the strict rules."""
+    return Result(
+        instance_id="q",
+        status="scored",
+        score=strict,
+        official=official,
+        strict=strict,
+        scorer=scorer,
+        reason="",
+        fault=None,
+        details=details or {},
+    )
+
+
+def test_the_prediction_powered_mean() -> None:
+    """Estimate, error and ends of PPI++ for a mean, computed with numpy; two labels are enough."""
+    rng = np.random.default_rng(4)
+    for n, n_others in ((2, 0), (2, 3), (12, 1), (40, 300)):
+        dear = (rng.random(n) < 0.6).astype(float)
+        cheap = np.where(rng.random(n) < 0.8, dear, 1 - dear)
+        others = (rng.random(n_others) < 0.5).astype(float)
+        found = corrected_mean(list(zip(cheap.tolist(), dear.tolist(), strict=True)), others.tolist())
+        spread = np.var([*cheap, *others], ddof=1)
+        weight = 0.0
+        if n_others and spread > 0:
+            weight = float(np.clip(np.cov(cheap, dear)[0, 1] / (spread * (1 + n / n_others)), 0, 1))
+        left = dear - weight * cheap
+        estimate = left.mean() + (weight * others.mean() if n_others else 0)
+        variance = np.var([*left, left.mean() - 1, left.mean() + 1], ddof=1) / n
+        variance += weight**2 * np.var(others, ddof=1) / n_others if n_others > 1 else 0
+        half = stats.t.ppf(0.975, n - 1) * math.sqrt(variance)
+        assert [found.estimate, found.se] == pytest.approx([estimate, math.sqrt(variance)], abs=1e-12)
+        assert [found.low, found.high] == pytest.approx([estimate - half, estimate + half], abs=1e-9)
+        assert (found.n, found.note) == (n, f"{n_others} others, weight {weight:.2f}")
+
+
+@pytest.mark.parametrize("totals", [[(3.0, 5), (5.0, 5), (1.0, 4), (4.0, 6)], [(0.0, 3), (0.0, 4)], [(4.0, 4), (2.0, 2), (3.0, 3)]])
+def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
+    """The range of means with 95 % of the beta-binomial likelihood, written out; the interval of clusters holds it."""
+    scores = [float(at < total) for total, size in totals for at in range(size)]
+    names = [name for name, (_, size) in enumerate(totals) for _ in range(size)]
+    found = clustered_score_interval(scores, names)
+    middles = np.sin((np.arange(N_MEANS) + 0.5) / N_MEANS * np.pi / 2) ** 2
+    edges = np.sin(np.arange(N_MEANS + 1) / N_MEANS * np.pi / 2) ** 2
+    weights = np.diff(edges) * [
+        sum(
+            math.exp(sum(stats.betabinom.logpmf(total, size, p * scale, (1 - p) * scale) for total, size in totals))
+            for scale in 1 / ((np.arange(N_CORRELATIONS) + 0.5) / N_CORRELATIONS) ** 2 - 1
+        )
+        for p in middles
+    ]
+    below = np.concatenate([[0], np.cumsum(weights) / weights.sum()])
+    centre = sum(scores) / len(scores)
+    if centre in (0, 1):
+        low, high = (0, np.interp(0.95, below, edges)) if centre == 0 else (np.interp(0.05, below, edges), 1)
+    else:
+        low, high = np.interp([0.025, 0.975], below, edges)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= low + 1e-9
+    assert found.high >= high - 1e-9
+    assert _likely_means(scores, totals, 0.95) == pytest.approx((low, high), abs=1e-9)
+
+
+def test_what_few_clusters_cannot_show() -> None:
+    """Named from the chance of 2 / 2^G on: six can show 0.05, five cannot, nor six over two pairs; one has another note."""
+    assert few_clusters_note(6) == few_clusters_note(1) == few_clusters_note(3, n_tests=0) == ""
+    assert few_clusters_note(5) == "5 clusters: no test can reach 0.05"
+    assert few_clusters_note(6, n_tests=2, what="groups") == "6 groups: no test can reach 0.05 over 2 pairs"
+    assert few_clusters_note(5, 0.0625) == ""
+    assert [can_show(n, 0.0625) for n in (4, 5)] == [False, True]
+
+
+def test_the_interval_of_one_score_of_many_units() -> None:
+    """That of the mean where the score is it; else Wilson's at the same effective size; wide enough for a score at an end."""
+    scores = [1.0, 1.0, 0.0, 1.0, 0.5, 1.0, 0.0, 1.0]
+    middle = sum(scores) / len(scores)
+    assert astuple(interval_of_units(middle, scores))[:3] == astuple(score_interval(scores))[:3]
+    found, se = interval_of_units(0.5, scores), score_interval(scores).se
+    assert se is not None
+    n, z = 0.25 / se**2, stats.t.ppf(0.975, 7)
+    half = z * math.sqrt(0.25 / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    assert [found.low, found.high] == pytest.approx([0.5 - half, 0.5 + half], abs=1e-9)
+    assert (found.estimate, found.method) == (0.5, "effective size of units")
+    assert interval_of_units(1.0, scores).high == 1.0
+    assert interval_of_units(0.0, scores).low == 0.0
+
+
+@pytest.mark.parametrize("n", [2, 4, 6])
+@pytest.mark.parametrize("ahead", [0.5, 0.8, 1.0])
+def test_the_power_of_so_many_equal_differences(n: int, ahead: float) -> None:
+    """The power of 0/1 pairs is the sum over every way in which n units may differ."""
+    made = Units(n, (1.0,), 1.0, 1.0, 0.7)
+    difference = 0.7 * (2 * ahead - 1)
+    total = 0.0
+    for signs in product((0, 1, -1), repeat=n):
+        chance = math.prod({0: 0.3, 1: 0.7 * ahead, -1: 0.7 * (1 - ahead)}[sign] for sign in signs)
+        a, b = [float(sign > 0) for sign in signs], [float(sign < 0) for sign in signs]
+        total += chance * (compare_paired(a, b).p <= 0.2)
+    assert made.power(difference, 0.2) == pytest.approx(total, abs=1e-9)
+
+
+def test_the_power_of_many_units() -> None:
+    """Above 500 units of several sizes it is the normal approximation, and so it is where the difference is beyond doubt."""
+    made = power_units([0.25, -0.5, 1.0, 0.0] * 150)
+    assert made is not None
+    assert (made.n, made.share, made.size, made.square) == (600, 0.75, pytest.approx(1.75 / 3), pytest.approx(1.3125 / 3))
+    difference, square = 0.05, 0.75 * 1.3125 / 3
+    sd = math.sqrt(square - difference**2)
+    critical, middle, normal = NormalDist().inv_cdf(0.975) * math.sqrt(square), difference * math.sqrt(600), NormalDist()
+    expected = normal.cdf((middle - critical) / sd) + normal.cdf((-middle - critical) / sd)
+    assert made.power(difference, 0.05) == pytest.approx(expected, abs=1e-9)
+    assert made.power(-difference, 0.05) == pytest.approx(expected, abs=1e-9)
+    least = needed(made, difference, 0.05)
+    assert least is not None
+    assert made.power(difference, 0.05, least) >= 0.8 > made.power(difference, 0.05, math.floor(least * 0.99) - 1)
+    assert power_units([0.0, 0.0]) is None
+    assert power_units([0.0, 0.0], binary=True) == Units(2, (1.0,), 1.0, 1.0, 0.0)
+
+
+def test_places_that_tests_leave_open() -> None:
+    """A pair whose p is at most alpha is apart, also at alpha itself; without tests apart each may have every place."""
+    p = [[1.0, 0.05, 0.2], [0.05, 1.0, 0.050001], [0.2, 0.050001, 1.0]]
+    assert shared_ranks([3.0, 1.0, 2.0], p) == [(1, 2), (2, 3), (1, 3)]
+    assert shared_ranks([3.0, 1.0, 2.0], p, higher_is_better=False) == [(2, 3), (1, 2), (1, 3)]
+    rows = [[1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]]
+    ranked = rank_submissions(rows, n_resamples=50)
+    assert [ranked.p_values[i][i] for i in range(3)] == [1.0, 1.0, 1.0]
+
+
+def test_repeated_samples() -> None:
+    """Variances, shares and the number of samples of a one-way analysis, by numpy; pass@k by drawing every k of n."""
+    rows = [[1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
+    found = repeated(rows)
+    within, apart = np.mean([np.var(row, ddof=1) for row in rows]), np.var(np.mean(rows, axis=1), ddof=1)
+    between = apart - within / 3
+    assert [found.sample_variance, found.question_variance] == pytest.approx([within, between])
+    assert found.question_share == pytest.approx(between / apart)
+    assert (found.n_questions, found.n_samples, found.questions_to_halve) == (5, (3, 3), 15)
+    assert found.samples_to_halve is None
+    for k, passed in enumerate(found.passes, 1):
+        picked = [[[row[i] for i in range(3) if mask >> i & 1] for mask in range(8) if mask.bit_count() == k] for row in rows]
+        any_right = [np.mean([1.0 in some for some in sets]) for sets in picked]
+        all_right = [np.mean([0.0 not in some for some in sets]) for sets in picked]
+        error = [np.std(values, ddof=1) / math.sqrt(5) for values in (any_right, all_right)]
+        assert astuple(passed) == pytest.approx((k, np.mean(any_right), error[0], np.mean(all_right), error[1]))
+    noisy = repeated([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    apart, within = np.var([0.5, 0.5, 0.5, 1.0], ddof=1), np.mean([0.5, 0.5, 0.5, 0.0])
+    assert (noisy.question_variance, noisy.question_share) == (max(0, apart - within / 2), 0)
+    assert noisy.samples_to_halve == math.ceil(within / (within / 2 / 4) - 2)
+
+
+def row(path: str, matches: int, mismatches: int, omissions: int, hallucinations: int, precision: float) -> dict[str, object]:
+    """A row of fields, with credits that fit its precision."""
+    reached = precision * (matches + mismatches + hallucinations)
+    recall = reached / max(1, matches + mismatches + omissions)
+    counts = {"matches": matches, "mismatches": mismatches, "omissions": omissions, "hallucinations": hallucinations}
+    return {"path": path, **counts, "precision": precision, "recall": recall, "f1": 0.5}
+
+
+def test_fields_are_pooled() -> None:
+    """Counts are summed and shares computed from the sums, the worst F1 first; a field with nothing to find is 1."""
+    results = [
+        a_result(details={"fields": [row("a", 2, 1, 1, 1, 0.6), row("b", 0, 0, 0, 0, 1.0), row("c", 0, 0, 2, 1, 0.0)]}),
+        a_result(details={"fields": [row("a", 1, 0, 0, 0, 1.0)]}),
+        a_result(details={"fields": "forged"}),
+    ]
+    found = units.pooled_fields(results)
+    assert list(found) == ["c", "a", "b"]
+    # Of a 2.4 + 1 of four that were compared are right.
+    counts = {"matches": 3, "mismatches": 1, "omissions": 1, "hallucinations": 1}
+    assert found["a"] == pytest.approx({**counts, "precision": 3.4 / 5, "recall": 3.4 / 5, "f1": 6.8 / 10})
+    assert [found[path][share] for path in "bc" for share in units.SHARES] == [1, 1, 1, 0, 0, 0]
+
+
+def test_the_scores_of_units() -> None:
+    """Kept short, both rules only where they differ; read for either rule; what is no list of at least two scores is one unit."""
+    assert units.unit_details([1.0]) == {}
+    assert units.unit_details([1.0, 0.5], official=[1.0, 0.5]) == {"units": {"n": 2, "scores": [1, 0.5]}}
+    both = units.unit_details([1.0, None], official=[0.0, None], fields={"a": [0.25, None]})
+    assert both == {"units": {"n": 2, "scores": [1, None], "official": [0, None], "fields": {"a": [0.25, None]}}}
+    made = a_result(details=both)
+    assert [units.units_of(made, rules) for rules in (None, "strict", "official")] == [[1, None], [1, None], [0, None]]
+    assert units.fields_of_units(made) == {"a": [0.25, None]}
+    assert units.units_of(a_result(details={"units": [1, 0.5, None]}), "official") == [1, 0.5, None]
+    for wrong in ([1.0], [1, 1.5], [1, "x"], "text", {"scores": "text"}, {"scores": [0.5]}, None):
+        assert units.units_of(a_result(details={"units": wrong})) is None
+    assert units.n_units([made, a_result()]) == 3
+    assert units.at_one_length([[0.5], [1.0, 0.0], [0.25, 0.5, 0.75]]) == [[0.5] * 3, [1.0, 0.0, 1.0], [0.25, 0.5, 0.75]]
+    assert units.mean_units([[1.0, None], [0.0, None]]) == [0.5, None]
+
+
+def test_the_units_of_several_samples() -> None:
+    """Means unit by unit; a missing answer is 0 in each, also in its fields; nothing where none has units."""
+    first = a_result(details=units.unit_details([1.0, 0.0], official=[1.0, 1.0], fields={"a": [1.0, 0.5], "b": [None, 1.0]}))
+    absent = a_result(official=0.0, strict=0.0)
+    other = a_result(official=0.5, strict=0.5)
+    assert units.mean_unit_details([absent, other]) == {}
+    found = units.mean_unit_details([first, absent])["units"]
+    assert found == {"n": 2, "scores": [0.5, 0], "official": [0.5, 0.5], "fields": {"a": [0.5, 0.25], "b": [0, 0.5]}}
+    # An answer that is right in part and has no fields says nothing of them.
+    assert units.mean_unit_details([first, other])["units"]["fields"] == {"a": [1, 0.5], "b": [None, 1]}
+
+
+def test_the_numbers_of_query_pairs() -> None:
+    """BIRD's rewards by the ratio of times; wrong pairs are 0, a right one that was not timed counts in soft F1 alone."""
+    assert [units.reward_of(ratio) for ratio in (2, 1.99, 0.95, 0.94, 0.5, 0.49, 0.25, 0.24, 0)] == [
+        *(1.25, 1.0, 1.0, 0.75, 0.75, 0.5, 0.5, 0.25, 0.25)
+    ]
+
+    def pair(official: float | None, **details: object) -> Result:
+        return a_result(official=official, strict=official or 0.0, scorer="sql_match", details=details)
+
+    made = [pair(1.0, soft_f1=1.0, time_ratio=4.0), pair(0.0, soft_f1=0.5, time_ratio=4.0), pair(1.0, soft_f1=1.0), pair(None), a_result()]
+    root = math.sqrt(1.25)
+    assert units.pair_numbers(made) == pytest.approx({"n": 3, "soft_f1": 2.5 / 3, "n_timed": 1, "ves": 100.0, "r_ves": 50 * root})
+    assert units.pair_numbers(made[1:3]) == {"n": 2, "soft_f1": 0.75}
+    assert units.pair_numbers([a_result()]) == {}
+    for forged in (-1, math.inf, math.nan, "x", 10**400):
+        assert units.pair_numbers([pair(1.0, soft_f1=forged)]) == {"n": 1, "soft_f1": 0.0}
+
+
+def test_confusions_are_counted() -> None:
+    """Equal ones are one row with their sum, the commonest first, ten at most."""
+    one = {"n": 2, "path": "a", "status": "mismatch", "expected": "x", "got": "y"}
+    other = {**one, "got": "z", "n": 3}
+    results = [a_result(details={"confusions": [one, other]}), a_result(details={"confusions": [{**one, "n": 5}]})]
+    assert units.pooled_confusions(results) == [{**one, "n": 7}, other]
+    assert units.pooled_confusions(results, most=1) == [{**one, "n": 7}]
