@@ -125,7 +125,7 @@ def test_every_number_of_a_run() -> None:
     assert list(told["by_scorer"]) == ["string_match"]
     assert told["by_scorer"]["string_match"]["n"] == 8
     assert "over_budget" not in summarise([RIGHT, late, odd], rules="official").to_json()
-    assert summarise([UNJUDGED, MISSING], rules="official").to_json()["strict"] == 0.0
+    assert summarise([UNJUDGED, MISSING], rules="official").to_json()["strict"] is None
 
 
 def test_only_what_was_scored_under_strict_rules_has_a_strict_mean() -> None:
