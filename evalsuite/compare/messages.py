@@ -77,9 +77,15 @@ def closest(header: Sequence[str], column: int, difference: str, *, why: Closene
     return f"{_CLOSENESS[why]} {number}{shorten(name)} ({difference})"
 
 
-def cells_differ(n: int, n_cells: int, where: str, cells: str, *, bound: str = "") -> str:
+def cells_differ(n: int, n_cells: int, first: str, *, bound: str = "") -> str:
     """How many cells of two columns differ, and the first of them."""
-    return f"{bound}{n} of {count(n_cells, 'cell')} differ, {where}: {cells}"
+    return f"{bound}{n} of {count(n_cells, 'cell')} differ, first {first}"
+
+
+def cell_of_row(name: str, key: Sequence[str], predicted: str, gold: str) -> str:
+    """A cell of the row with this key, and gold's: `los of 'icu': 11.60, gold 10.71`."""
+    keys = ", ".join(text if text.isdecimal() and text.isascii() else shorten(text) for text in key)
+    return f"{name if name.isidentifier() else shorten(name)} of {keys}: {predicted}, gold {gold}"
 
 
 def labels_contradict(gold: tuple[int, str], matched: tuple[int, str], labelled: tuple[int, str]) -> str:
@@ -99,6 +105,7 @@ def rows_scrambled(n_rows: int, n_differ: int, first: int, cells: str, *, is_exa
     return f"rows scrambled: each column matches alone, but {number} differ, first gold row {first}: ({cells})"
 
 
+SORTED_APART: Final = "the cells match, but not in the order in which the reference sorts them as text"
 ROWS_UNPAIRED: Final = "rows scrambled: each column matches alone, but no pairing of the rows keeps all of them within tolerance"
 
 

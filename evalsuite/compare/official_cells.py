@@ -12,8 +12,10 @@ score of 0 for the whole check; the dbt suite, since July 2025, into two columns
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -28,6 +30,7 @@ UINT64_MAX: Final = 2**64 - 1
 FLOAT_BITS: Final = 1024
 
 Kind = Literal["int", "uint", "float", "bool", "object", "text", "raw"]
+_FLOATS_END: Final = 2**FLOAT_BITS - 2 ** (FLOAT_BITS - 55)
 NUMERIC: Final[frozenset[str]] = frozenset({"int", "uint", "float"})
 
 _SPACES = " \t\n\v\f\r"
@@ -307,7 +310,40 @@ def differing_rows(gold: Column, predicted: Column, n_rows: int) -> list[int]:
         # No text equals a number, and two texts are compared as Python does; an empty cell equals an empty one.
         pairs = zip(gold.values[:n_rows], predicted.values[:n_rows], strict=True)
         return [row for row, (a, b) in enumerate(pairs) if a is not b and a != b and not (is_empty(a) and is_empty(b))]
-    return [row for row in range(n_rows) if not _surely_equal(gold.values[row], predicted.values[row])]
+    return [row for row in range(n_rows) if not surely_equal(gold.values[row], predicted.values[row])]
+
+
+def rows_left(gold: Sequence[Any], predicted: Sequence[Any]) -> list[int]:
+    """The rows of gold's cells that remain when as many as possible are paired with equal cells, whatever their rows."""
+    numbers, others = zip(*map(_numbers_and_others, (gold, predicted)), strict=True)
+    found, at, n = [], 0, len(numbers[1])
+    for value, row in numbers[0]:
+        while at < n and numbers[1][at][0] < value and not math.isclose(value, numbers[1][at][0], abs_tol=ABS_TOL):
+            at += 1
+        if at < n and math.isclose(value, numbers[1][at][0], abs_tol=ABS_TOL):
+            at += 1
+        else:
+            found.append(row)
+    spare = Counter(name for name, _ in others[1])
+    for name, row in others[0]:
+        if spare[name] > 0:
+            spare[name] -= 1
+        else:
+            found.append(row)
+    return sorted(found)
+
+
+def _numbers_and_others(values: Sequence[Any]) -> tuple[list[tuple[float, int]], list[tuple[Any, int]]]:
+    """The numbers of a column in ascending order, and a hashable value for each other cell that is equal for equal cells; with rows."""
+    numbers, others = [], list[tuple[Any, int]]()
+    for row, value in enumerate(values):
+        if isinstance(value, int | float) and value == value and abs(value) < _FLOATS_END:
+            numbers.append((float(value), row))
+        elif is_empty(value):
+            others.append((None, row))
+        else:
+            others.append((value if isinstance(value, str | float | datetime) else repr(value), row))
+    return sorted(numbers), others
 
 
 def _has_only_texts(column: Column) -> bool:
@@ -315,7 +351,8 @@ def _has_only_texts(column: Column) -> bool:
     return column.nature == "text" and all(type(value) is str or value is NAN for value in column.values)
 
 
-def _surely_equal(gold: Any, predicted: Any) -> bool:
+def surely_equal(gold: Any, predicted: Any) -> bool:
+    """Whether two cells are equal; a pair that cannot be compared is not."""
     try:
         return cells_equal(gold, predicted)
     except Uncomparable:

@@ -13,7 +13,6 @@ of an empty cell depends on all others. The fast representations return None whe
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.duckdb_fetchdf_compat import cells_of_column, database_columns
@@ -21,8 +20,11 @@ from evalsuite.compare.messages import (
     FEW_RANKED_CELLS,
     LONGEST_FLOAT,
     RANKED_CELLS,
+    SORTED_APART,
+    Closeness,
     all_match,
     are_reasons_wanted,
+    cell_of_row,
     cell_text,
     cells_differ,
     closest,
@@ -47,6 +49,8 @@ from evalsuite.compare.official_cells import (
     differing_rows,
     official_frame,
     raw_column,
+    rows_left,
+    surely_equal,
     typed_column,
 )
 from evalsuite.compare.string_columns import Packed, array_columns, first_rows, packed_of
@@ -56,6 +60,8 @@ from evalsuite.core.errors import describe
 from evalsuite.core.types import Fault, Score, Table
 
 _AT_ONCE: Final = 4_096
+# Up to this many rows are looked at to find one whose key the other side has too.
+_ROWS_TRIED: Final = 5
 
 
 class OfficialArrays:
@@ -110,7 +116,6 @@ class OfficialArrays:
 
 # An integer of this many characters may be written differently as a float, or exceed 64 bits.
 _WIDE: Final = 16
-_MOST_SORTED: Final = 200_000
 _PLAIN: Final = 1e15
 
 
@@ -284,17 +289,13 @@ class OfficialColumns:
             return text if text not in NA_WORDS else None
         return int(text) if kind.is_whole else float(text)
 
-    def sorted_numbers(self, i: int, k: int) -> tuple[Any, Any] | None:
-        """Both columns sorted as the reference sorts them if they are plain numbers without an empty cell, else None."""
-        kinds = self.kind(0, i), self.kind(1, k)
-        if any(kind.name != "number" or kind.n_empty or max(-kind.low, kind.high) >= _PLAIN for kind in kinds):
+    def values(self, side: int, column: int) -> list[Any] | None:
+        """The values of a column of numbers, NaN or 0 if empty; None for another column."""
+        kind = self.kind(side, column)
+        if kind.name != "number":
             return None
-        return _by_text(self._values(0, i), kinds[0].is_whole), _by_text(self._values(1, k), kinds[1].is_whole)
-
-    @property
-    def are_many(self) -> bool:
-        """Whether the column is too long to sort its values as text only to write a reason."""
-        return self.ignore_order and self.evidence.n_rows > _MOST_SORTED
+        listed: list[Any] = self._filled(self._values(side, column)).tolist()
+        return list(map(int, listed)) if kind.is_whole and max(-kind.low, kind.high) < _PLAIN else listed
 
 
 def _same_text_columns(columns: OfficialColumns, chosen: Sequence[int], n_predicted: int) -> dict[int, list[int]]:
@@ -375,10 +376,14 @@ class Side:
     def column(self, position: int) -> Column:
         """A chosen column, ready to be compared."""
         if position not in self._columns:
-            column = self._unsorted(position)
-            column = column.with_zeros() if self.reference in RESULT_SUITES else column
+            column = self.unsorted(position)
             self._columns[position] = column.ordered() if self.ignore_order else column
         return self._columns[position]
+
+    def unsorted(self, position: int) -> Column:
+        """A chosen column in the order of its rows."""
+        column = self._unsorted(position)
+        return column.with_zeros() if self.reference in RESULT_SUITES else column
 
     def fingerprint(self, position: int) -> tuple[str, list[str]] | None:
         """A key that is equal for columns of text files that are certainly equal, or None for a column of a database.
@@ -516,73 +521,106 @@ def _explain(
     """The score 0 of the needed column `n_found`, which has no match: the reason names the predicted column with the fewest differing
     cells.
     """
-    i, n_rows, n_predicted = expected.chosen[n_found], evidence.n_rows, len(predicted)
-    gold, ignore_order = evidence.gold, expected.ignore_order
+    i, n_rows, gold = expected.chosen[n_found], evidence.n_rows, evidence.gold
     details: dict[str, Any] = {"n_found": n_found, "n_needed": len(expected), "gold_column": i + 1, "n_rows": n_rows}
     if not are_reasons_wanted():
         return Score(official=0.0, reason="", details=details)
-    if not n_predicted:
+    if not len(predicted):
         return Score(official=0.0, reason=no_match(i, gold.header[i], "no column submitted"), details=details)
-    n_ranked = min(n_rows, max(1, (FEW_RANKED_CELLS if packed is not None or arrays is not None else RANKED_CELLS) // n_predicted))
-    mine, theirs = expected, predicted
-    if packed is not None or arrays is not None:
-        mine, theirs = expected.first(n_ranked), predicted.first(n_ranked)
+    k, why = _closest_column(expected, predicted, n_found, n_rows, is_big=packed is not None or arrays is not None)
+    details["predicted_column"] = k + 1
+    if expected.ignore_order:
+        differ, found = _unmatched((expected, predicted), (n_found, k), evidence, packed)
+    else:
+        rows, cells = _differing_cells((expected, predicted), (n_found, k), evidence, packed, arrays)
+        found = {"n_differ": len(rows), "first_row": int(rows[0]) + 1}
+        differ = cells_differ(len(rows), n_rows, f"at row {found['first_row']}: {cells}")
+    reason = no_match(i, gold.header[i], closest(evidence.predicted.header, k, differ, why=why))
+    return Score(official=0.0, reason=reason, details=details | found)
+
+
+def _closest_column(expected: "Side", predicted: "Side", n_found: int, n_rows: int, *, is_big: bool) -> tuple[int, Closeness]:
+    """The predicted column with the fewest differing cells in the first rows, and why this one; if rows may be in any order, these say
+    little, so that in long tables a column of the same name is the closest.
+    """
+    n_predicted, i = len(predicted), expected.chosen[n_found]
+    n_ranked = min(n_rows, max(1, (FEW_RANKED_CELLS if is_big else RANKED_CELLS) // n_predicted))
+    names = [k for k in range(n_predicted) if predicted.header(k) == expected.header(n_found)]
+    if names and expected.ignore_order and n_ranked < n_rows:
+        return min(names, key=lambda k: abs(i - k)), "name"
+    mine, theirs = (side.first(n_ranked) if is_big else side for side in (expected, predicted))
 
     def distance(k: int) -> tuple[int, bool, int]:
-        n_differ = len(differing_rows(mine.column(n_found), theirs.column(k), n_ranked))
-        return n_differ, expected.header(n_found) != predicted.header(k), abs(i - k)
+        columns = mine.unsorted(n_found), theirs.unsorted(k)
+        if expected.ignore_order:
+            n_differ = len(rows_left(columns[0].values[:n_ranked], columns[1].values[:n_ranked]))
+        else:
+            n_differ = len(differing_rows(*columns, n_ranked))
+        return n_differ, k not in names, abs(i - k)
 
-    k = min(range(n_predicted), key=distance)
-    details["predicted_column"] = k + 1
-    describe_closest = partial(closest, evidence.predicted.header, k, why="closest" if n_ranked == n_rows else "sampled")
-    if packed is not None and packed.are_many:
-        return Score(official=0.0, reason=no_match(i, gold.header[i], describe_closest("its cells cannot be paired")), details=details)
-    rows, cells = _differing_cells((expected, predicted), (mine, theirs), (n_found, k), evidence, packed, arrays)
-    details["n_differ"] = len(rows)
-    where = "first when sorted"
-    if not ignore_order:
-        where, details["first_row"] = f"first at row {int(rows[0]) + 1}", int(rows[0]) + 1
-    reason = no_match(i, gold.header[i], describe_closest(cells_differ(len(rows), n_rows, where, cells)))
-    return Score(official=0.0, reason=reason, details=details)
+    return min(range(n_predicted), key=distance), "closest" if n_ranked == n_rows else "sampled"
+
+
+def _unmatched(
+    sides: tuple[Side, Side], at: tuple[int, int], evidence: TableDiff, packed: OfficialColumns | None
+) -> tuple[str, dict[str, int]]:
+    """How many cells of a gold column have no partner in a predicted column (at: positions in their sides), as words and details.
+
+    The example is a cell of the row with gold's key, or gold's cell alone: in any order, no other two cells belong together.
+    """
+    (expected, predicted), (n_found, k) = sides, at
+    i = expected.chosen[n_found]
+    gold, theirs = (packed.values(0, i), packed.values(1, k)) if packed is not None else (None, None)
+    if gold is None or theirs is None:
+        if packed is not None:
+            # A column alone has the same values as in its frame, except how integers are represented.
+            expected, predicted, n_found, k = _alone(expected, i), _alone(predicted, k), 0, 0
+        gold, theirs = expected.unsorted(n_found).values, predicted.unsorted(k).values
+    k, chosen = at[1], sides[0].chosen
+    rows = rows_left(gold, theirs)
+    if not rows:
+        return SORTED_APART, {"n_differ": 0}
+    header = evidence.predicted.header
+    by_name = {name: at for at, name in reversed(list(enumerate(header))) if at != k}
+    pairs = [(j, by_name[name]) for j in chosen if j != i and (name := evidence.gold.header[j]) in by_name]
+    for row in rows[:_ROWS_TRIED]:
+        partner = evidence.row_by_key(row, pairs)
+        if partner is not None and not surely_equal(gold[row], theirs[partner.row]):
+            first = cell_of_row(header[k], partner.cells, cell_text(theirs[partner.row]), cell_text(gold[row]))
+            return cells_differ(len(rows), evidence.n_rows, first), {"n_differ": len(rows), "first_row": row + 1}
+    first = f"at row {rows[0] + 1}: {cell_text(gold[rows[0]])} has no partner"
+    return cells_differ(len(rows), evidence.n_rows, first), {"n_differ": len(rows), "first_row": rows[0] + 1}
+
+
+def _alone(side: Side, position: int) -> Side:
+    """One column of a table."""
+    return Side(side.table, [position], side.ignore_order, side.reference)
 
 
 def _differing_cells(
     sides: tuple[Side, Side],
-    compared: tuple[Side, Side],
     at: tuple[int, int],
     evidence: TableDiff,
     packed: OfficialColumns | None,
     arrays: OfficialArrays | None,
 ) -> tuple[Sequence[int], str]:
-    """The rows in which a gold and a predicted column (at: positions in their sides) differ, and the first pair of cells as text.
-
-    `compared` are the sides, or only their first rows in big tables.
-    """
-    (expected, predicted), (mine, theirs), (n_found, k) = sides, compared, at
-    i, ignore_order = expected.chosen[n_found], expected.ignore_order
-    rows = packed.differing(i, k) if packed is not None and not ignore_order else arrays.differing(i, k) if arrays is not None else None
+    """The rows in which a gold and a predicted column (at: positions in their sides) differ, and the first pair of cells as text."""
+    (expected, predicted), (n_found, k) = sides, at
+    i = expected.chosen[n_found]
+    rows = packed.differing(i, k) if packed is not None else arrays.differing(i, k) if arrays is not None else None
     if rows is not None and packed is not None:
         _, a, b = next(evidence.cells(i, k, rows[:1]))
-        cells = f"{cell_text(packed.value(0, i, a))} vs {cell_text(packed.value(1, k, b))}"
+        shown = packed.value(0, i, a), packed.value(1, k, b)
     elif rows is not None and arrays is not None:
-        cells = f"{cell_text(arrays.value(0, i, rows[0]))} vs {cell_text(arrays.value(1, k, rows[0]))}"
-    elif packed is not None and (numbers := packed.sorted_numbers(i, k)) is not None:
-        rows = [at for at, is_equal in enumerate(officially_equal(*numbers).tolist()) if not is_equal]
-        shown = [side[rows[0]] for side in numbers]
-        cells = " vs ".join(
-            cell_text(int(number) if packed.kind(*place).is_whole else float(number))
-            for place, number in zip(((0, i), (1, k)), shown, strict=True)
-        )
+        shown = arrays.value(0, i, rows[0]), arrays.value(1, k, rows[0])
     else:
         if packed is not None:
             # One column of packed text has the type that it has in its frame, except how integers are represented.
-            mine, theirs = (
-                Side(side.table, [position], ignore_order, side.reference) for side, position in ((expected, i), (predicted, k))
-            )
-        column, other = (mine.column(0), theirs.column(0)) if packed is not None else (mine.column(n_found), theirs.column(k))
-        rows = differing_rows(column, other, evidence.n_rows)
-        cells = f"{cell_text(column.values[rows[0]])} vs {cell_text(other.values[rows[0]])}"
-    return rows, cells
+            expected, predicted, n_found, k = _alone(expected, i), _alone(predicted, k), 0, 0
+        columns = expected.column(n_found), predicted.column(k)
+        rows = differing_rows(*columns, evidence.n_rows)
+        shown = columns[0].values[rows[0]], columns[1].values[rows[0]]
+    return rows, " vs ".join(map(cell_text, shown))
 
 
 def match_table(

@@ -28,6 +28,7 @@ from evalsuite.compare.messages import (
     ROWS_UNPAIRED,
     Closeness,
     are_reasons_wanted,
+    cell_of_row,
     cells_differ,
     closest,
     cut,
@@ -77,6 +78,8 @@ from evalsuite.core.types import Fault
 
 # Up to this many columns with the same first rows are compared before all others.
 _TWINS_TRIED: Final = 8
+# Up to this many rows are looked at to find one whose key the other side has too.
+_ROWS_TRIED: Final = 5
 
 
 def match_columns(
@@ -614,15 +617,44 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
         because = closest(header, nearest.position, "no order of its cells matches", why=why)
         return Strict(value=0.0, reason=no_match(column.position, column.name, because), kind="tolerance by size", details=details)
     (row, expected), found = unmatched.cells[0], _against(unmatched, ordered)
+    by_key = None if ordered else _cell_by_key(matching, gold, predicted, (column, nearest), unmatched, evidence)
+    if by_key is not None:
+        row, expected, found, first = by_key
+    else:
+        cells = f"{cut(show(expected))} vs {cut(show(found))}" if ordered else f"{cut(show(expected))} has no partner"
+        first = f"at row {row + 1}: {cells}"
     details |= {"first_row": row + 1, "gold_cell": cut(show(expected))}
-    cells = f"{cut(show(expected))} vs {cut(show(found))}" if ordered else f"{cut(show(expected))} has no partner"
-    if ordered:
+    if ordered or by_key is not None:
         details["predicted_cell"] = cut(show(found))
     if unmatched.bound:
         details[unmatched.bound.strip().replace(" ", "_")] = True
-    differ = cells_differ(len(unmatched.cells), len(column.cells), f"first at row {row + 1}", cells, bound=unmatched.bound)
+    differ = cells_differ(len(unmatched.cells), len(column.cells), first, bound=unmatched.bound)
     reason = no_match(column.position, column.name, closest(header, nearest.position, differ, why=why))
     return Strict(value=0.0, reason=reason, kind=cause_of_refusal(expected, found), details=details)
+
+
+def _cell_by_key(
+    matching: Matching,
+    gold: Sequence[Column],
+    predicted: Sequence[Column],
+    pair: tuple[Column, Column],
+    unmatched: Unmatched,
+    evidence: TableDiff,
+) -> tuple[int, Cell, Cell, str] | None:
+    """(Row, gold's cell, the predicted cell of the row with the same key, the words for both) of an unmatched cell whose row has a key."""
+    column, nearest = pair
+    likely = likely_columns(gold, predicted) or []
+    partners = {gold[i].position: predicted[k].position for i, k in enumerate(likely)}
+    partners |= {gold[i].position: predicted[own[0]].position for i, own in enumerate(matching.candidates) if own}
+    pairs = [(i, k) for i, k in partners.items() if i != column.position and k != nearest.position]
+    for row, _ in unmatched.cells[:_ROWS_TRIED]:
+        if (partner := evidence.row_by_key(row, pairs)) is None:
+            continue
+        places = (0, column, row), (1, nearest, partner.row)
+        mine, theirs = (own.read(evidence.written(side, own.position, [at])[0]) for side, own, at in places)
+        if not equal(mine, theirs, column.tolerance):
+            return row, mine, theirs, cell_of_row(nearest.name, partner.cells, cut(show(theirs)), cut(show(mine)))
+    return None
 
 
 def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_ranked: int = RANKED_CELLS) -> tuple[Column, Closeness]:
@@ -689,6 +721,13 @@ def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column
     row_cells = ", ".join(cut(show(cell)) for cell in cells[:4]) + (", ..." if len(gold) > 4 else "")
     details |= {"first_row": at + 1, "gold_row": [cut(show(cell)) for cell in cells]}
     reason = rows_scrambled(n_rows, n_left, at + 1, row_cells, is_exact=complete)
+    pairs = [(column.position, partner.position) for column, partner in zip(gold, partners, strict=True)]
+    if (partner := evidence.row_by_key(at, pairs)) is not None:
+        for mine, column, other in zip(cells, gold, partners, strict=True):
+            theirs = other.read(evidence.written(1, other.position, [partner.row])[0])
+            if not equal(mine, theirs, column.tolerance):
+                reason += f"; {cell_of_row(other.name, partner.cells, cut(show(theirs)), cut(show(mine)))}"
+                break
     return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
 
 

@@ -335,6 +335,18 @@ class Packed:
         """The cells of a column in some rows (ascending, from 0)."""
         return [text for block, part in self.rows(rows) for text in block.texts(column, part)]
 
+    def rows_of(self, column: int, text: str) -> "np.ndarray[Any, Any]":
+        """The rows in which a column contains this text."""
+        import numpy as np
+
+        wanted, found, start = text_block([text]), [np.empty(0, np.int64)], 0
+        for block in self.blocks():
+            shape = len(block), 1
+            same = equal_cells(block, [column], replace(wanted, starts=np.zeros(shape, int), lengths=np.full(shape, len(wanted.data))), [0])
+            found.append(np.flatnonzero(same) + start)
+            start += len(block)
+        return np.concatenate(found)
+
     def _block(self, index: int) -> Block:
         if index not in self._unpacked:
             if sum(self.counts[known] for known in self._unpacked) * self.width > _CELLS_KEPT:

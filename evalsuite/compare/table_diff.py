@@ -32,6 +32,10 @@ PACKED_CELLS: Final = 20_000
 _HEAD_ROWS: Final = 16
 _AT_ONCE: Final = 4_096
 _CHUNK: Final = 16_384
+# About this many cells of each side are compared to find the row of a key.
+_MOST_SEARCHED: Final = 20_000_000
+# A cell that more rows contain identifies none of them.
+_MOST_ALIKE: Final = 10_000
 Rows = Any
 """Row numbers from 0, ascending: a list, or an array if tables are packed."""
 
@@ -47,6 +51,14 @@ class NumericDiff(NamedTuple):
     unequal: Rows
     suspects: Rows
     farthest: int
+
+
+class RowByKey(NamedTuple):
+    """A predicted row that has the key of a gold row: the pairs of columns of the key, and their cells."""
+
+    row: int
+    columns: Sequence[tuple[int, int]]
+    cells: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -178,6 +190,47 @@ class TableDiff:
                 farthest, widest = int(part[at]), float(apart[at])
         return NumericDiff(are_numbers, np.concatenate(unequal), np.concatenate(suspects), farthest)
 
+    def row_by_key(self, row: int, pairs: Sequence[tuple[int, int]]) -> RowByKey | None:
+        """The only predicted row that is written like a gold row in a key that no other row has on either side; None if there is none.
+
+        The key consists of as few as possible of these pairs of columns; decimals are tried last, and only if nothing else tells rows
+        apart.
+        """
+        key: list[tuple[tuple[int, int], set[int], set[int]]] = []
+        mine, theirs = set[int](), set[int]()
+        for pair, own, others in self._rows_alike(row, pairs):
+            if key and not others & theirs:
+                continue
+            mine, theirs = (mine & own, theirs & others) if key else (own, others)
+            key.append((pair, own, others))
+            if len(mine) == len(theirs) == 1:
+                break
+        if len(mine) != 1 or len(theirs) != 1:
+            return None
+        for one in key[:-1]:
+            rest = [item for item in key if item is not one]
+            if _is_unique([own for _, own, _ in rest]) and _is_unique([others for _, _, others in rest]):
+                key = rest
+        columns = tuple(pair for pair, _, _ in key)
+        return RowByKey(min(theirs), columns, tuple(str(self.written(0, i, [row])[0]) for i, _ in columns))
+
+    def _rows_alike(self, row: int, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], set[int], set[int]]]:
+        """(Pair of columns, the gold and the predicted rows that are written like a gold row there), for cells that say something."""
+        texts = {pair: text for pair in pairs if (text := self.written(0, pair[0], [row])[0]) not in (None, "")}
+        if len(texts) * self.n_rows > _MOST_SEARCHED:
+            return
+        for pair in sorted(texts, key=lambda pair: "." in str(texts[pair])):
+            own, others = (self._rows_written(side, pair[side], texts[pair]) for side in (0, 1))
+            if others and max(len(own), len(others)) <= _MOST_ALIKE:
+                yield pair, own, others
+
+    def _rows_written(self, side: int, column: int, text: Any) -> set[int]:
+        """The rows of a column (side 0: gold's) whose cells are written in this way."""
+        if self.packed is not None:
+            return set(self.packed[side].rows_of(column, text).tolist())
+        cells = (self.gold, self.predicted)[side].columns[column]
+        return {row for row, cell in enumerate(cells) if cell == text}
+
     def rest_is_numbers(self, i: int, k: int) -> bool:
         """Whether the cells of gold column i that are written alike in predicted column k are numbers or empty."""
         import numpy as np
@@ -195,6 +248,11 @@ class TableDiff:
         gold = list(zip(*(_written(self.gold, i) for i in columns), strict=True))
         predicted = list(zip(*(_written(self.predicted, k) for k in partners), strict=True))
         return left(gold, Counter(predicted)), left(predicted, Counter(gold))
+
+
+def _is_unique(rows: Sequence[set[int]]) -> bool:
+    """Whether one row is in all of these sets."""
+    return len(set.intersection(*rows)) == 1
 
 
 def compare(gold: Table, predicted: Table) -> TableDiff:

@@ -39,10 +39,14 @@ class Claim:
         return [cell or "" for cell in self.pair.prediction.columns[number - 1]]
 
     def typed(self, number: int, *, gold: bool) -> list[Any]:
-        """A column as the reference compares it, sorted where the order does not count."""
+        """A column as the reference types it."""
         table = self.pair.gold if gold else self.pair.prediction
         needed = tuple(self.pair.needed) if gold else tuple(range(len(table.columns)))
-        cells = typed_columns(Identity(table), needed)[needed.index(number - 1)]
+        return typed_columns(Identity(table), needed)[needed.index(number - 1)]
+
+    def by_reference(self, number: int, *, gold: bool) -> list[Any]:
+        """A column as the reference compares it, sorted where the order does not count."""
+        cells = self.typed(number, gold=gold)
         return cells if self.ordered else sorted(cells, key=lambda x: (x is None, str(x), isinstance(x, (int, float))))
 
 
@@ -84,6 +88,11 @@ def n_without_partner(gold: Texts, predicted: Texts) -> int | None:
     """How many gold cells stay without a partner when as many as possible have one; None where that is too much to look at."""
     if not any(map(strict_table.has_decimals, {*gold, *predicted})):
         return (Counter(map(strict_table.meaning, gold)) - Counter(map(strict_table.meaning, predicted))).total()
+    return most_paired(gold, predicted, strict_table.cells_equal)
+
+
+def most_paired(gold: Sequence[Any], predicted: Sequence[Any], equal: Callable[[Any, Any], bool]) -> int | None:
+    """How many gold cells stay without a partner in a largest pairing of equal cells; None where that is too much to look at."""
     left = Counter(gold) - Counter(predicted)
     if not left or len(gold) > MANY_ROWS:
         return None if left else 0
@@ -91,7 +100,7 @@ def n_without_partner(gold: Texts, predicted: Texts) -> int | None:
 
     def place(row: int, seen: set[int]) -> bool:
         for k, other in enumerate(predicted):
-            if k not in seen and strict_table.cells_equal(rows[row], other):
+            if k not in seen and equal(rows[row], other):
                 seen.add(k)
                 if k not in owner or place(owner[k], seen):
                     owner[k] = row
@@ -125,31 +134,83 @@ def no_match(claim: Claim, found: re.Match[str]) -> str:
         return "no such predicted column"
     if int(found["rows"]) != claim.pair.gold.n_rows:
         return "another number of rows"
-    return differ_officially(claim, i, k, n) if claim.official else differ_strictly(claim, i, k, n, found)
+    return differ_officially(claim, i, k, n, found) if claim.official else differ_strictly(claim, i, k, n, found)
 
 
-def differ_officially(claim: Claim, i: int, k: int, n: int) -> str:
-    """The number of typed cells that differ and the first row are the model's."""
+def differ_officially(claim: Claim, i: int, k: int, n: int, found: re.Match[str]) -> str:
+    """In order: the number of typed cells that differ and the first row are the model's; else how many find no partner."""
     gold, predicted = claim.typed(i, gold=True), claim.typed(k, gold=False)
-    rows = [row for row, (a, b) in enumerate(zip(gold, predicted, strict=True)) if not official_table.lists_match([a], [b], False)]
+
+    def equal(a: Any, b: Any) -> bool:
+        return official_table.lists_match([a], [b], False)
+
+    if not claim.ordered:
+        missing = most_paired(*(["" if cell != cell else cell for cell in side] for side in (gold, predicted)), equal)
+        return f"{missing} find no partner" if missing not in (None, n) else has_that_key(claim, i, k, found)
+    rows = [row for row, (a, b) in enumerate(zip(gold, predicted, strict=True)) if not equal(a, b)]
     if len(rows) != n:
         return f"{len(rows)} typed cells differ"
-    return "" if not claim.ordered or rows[0] + 1 == claim.details["first_row"] else f"first at row {rows[0] + 1}"
+    return "" if rows[0] + 1 == claim.details["first_row"] else f"first at row {rows[0] + 1}"
+
+
+def has_that_key(claim: Claim, i: int, k: int, found: re.Match[str]) -> str:
+    """The gold row has the named key, and so has a predicted row with the named cell, which is another one than gold's."""
+    row = claim.details["first_row"] - 1
+    gold = claim.gold(i)[row]
+    if found["key"] is None:
+        return "" if found["partner"] and typed_as(gold, found["lone"]) else "no example"
+    key = {str(ast.literal_eval(text[0])) if not text[0].isdecimal() else text[0] for text in re.finditer(rf"{QUOTED}|\d+", found["key"])}
+    others = [column for at, column in enumerate(claim.pair.prediction.columns) if at != k - 1]
+    if not all(any(cut_alike(column[row], text) for column in claim.pair.gold.columns) for text in key):
+        return "gold's row has another key"
+    fitting = [
+        at
+        for at in range(claim.pair.prediction.n_rows)
+        if all(any(cut_alike(column[at], text) for column in others) for text in key) and typed_as(claim.predicted(k)[at], found["theirs"])
+    ]
+    return "" if fitting and typed_as(gold, found["own"]) and found["own"] != found["theirs"] else f"no such row: {found['key']}"
+
+
+def cut_alike(cell: str | None, shown: str) -> bool:
+    """Whether a cell is written so, or begins so if the text is cut."""
+    return cell == shown or (shown.endswith("...") and (cell or "").startswith(shown[:-3]))
+
+
+def typed_as(cell: str | None, shown: str) -> bool:
+    """Whether a reason may show this cell so under either rule."""
+    if shown == "empty":
+        return strict_table.meaning(cell) is None
+    if shown[:1] in ("'", '"'):
+        return shown_as(cell, shown) or cut_alike(cell, ast.literal_eval(shown))
+    try:
+        return shown_as(cell, shown) or float(cell or "") == float(shown)
+    except ValueError:
+        return False
 
 
 def differ_strictly(claim: Claim, i: int, k: int, n: int, found: re.Match[str]) -> str:
-    """In order: the rows that differ, and both cells; else how many find no partner, and gold's cell."""
+    """In order: the rows that differ, and both cells; else how many find no partner, and a cell by its key or gold's alone."""
     gold, predicted, row = claim.gold(i), claim.predicted(k), claim.details["first_row"]
     if not shown_as(gold[row - 1], claim.details["gold_cell"]):
         return f"gold's cell there is {gold[row - 1]!r}"
     if not claim.ordered:
         missing = n_without_partner(gold, predicted)
         right = missing is None or (n >= missing if claim.details.get("at_most") else n == missing)
-        return "" if right and found["partner"] else f"{missing} find no partner"
+        return has_that_key(claim, i, k, found) if right else f"{missing} find no partner"
     rows = [at for at, (a, b) in enumerate(zip(gold, predicted, strict=True)) if not strict_table.cells_equal(a, b)]
     if (len(rows), rows[0] + 1) != (n, row):
         return f"{len(rows)} differ, first at row {rows[0] + 1}"
     return "" if shown_as(predicted[row - 1], claim.details["predicted_cell"]) else f"the predicted cell there is {predicted[row - 1]!r}"
+
+
+def sorted_apart(claim: Claim, found: re.Match[str]) -> str:
+    """Every gold cell has a partner, and yet the sorted columns differ."""
+    i, k = claim.details["gold_column"], claim.details["predicted_column"]
+    gold, predicted = claim.by_reference(i, gold=True), claim.by_reference(k, gold=False)
+    if claim.ordered or official_table.lists_match(gold, predicted, False):
+        return "the columns match"
+    missing = most_paired(gold, predicted, lambda a, b: official_table.lists_match([a], [b], False))
+    return "" if missing in (None, 0) else f"{missing} find no partner"
 
 
 def named(header: str, shown: str) -> bool:
@@ -181,7 +242,11 @@ def all_equal(claim: Claim, found: re.Match[str]) -> str:
         return "not every needed column"
     if claim.pair.prediction.columns == claim.pair.gold.columns and all(i == k for i, k in stated):
         return ""
-    wrong = [(i, k) for i, k in stated if not official_table.lists_match(claim.typed(i, gold=True), claim.typed(k, gold=False), False)]
+    wrong = [
+        (i, k)
+        for i, k in stated
+        if not official_table.lists_match(claim.by_reference(i, gold=True), claim.by_reference(k, gold=False), False)
+    ]
     return f"unequal: {wrong}" if wrong else ""
 
 
@@ -252,8 +317,14 @@ CHECKS: list[tuple[str, Callable[[Claim, re.Match[str]], str]]] = [
     (
         rf"gold column (?P<gold>\d+) (?P<gold_name>{QUOTED}) has no match; closest(?: in the first rows| by name)? is "
         rf"(?:column (?P<predicted>\d+) )?(?P<predicted_name>{QUOTED}) \((?:at most )?(?P<n>\d+) of (?P<rows>\d+) cells? differ, "
-        r"first (?:at row \d+|when sorted): .*?(?P<partner> has no partner)?\)",
+        r"first (?:at row \d+: (?P<lone>.*?)(?P<partner> has no partner)?|"
+        rf"(?:\w+|{QUOTED}) of (?P<key>.*): (?P<theirs>.*), gold (?P<own>.*))\)",
         no_match,
+    ),
+    (
+        rf"gold column \d+ {QUOTED} has no match; closest(?: in the first rows| by name)? is (?:column \d+ )?{QUOTED} "
+        r"\(the cells match, but not in the order in which the reference sorts them as text\)",
+        sorted_apart,
     ),
     (
         rf"labels: gold column (?P<gold>\d+) {QUOTED} matches only predicted column (?P<predicted>\d+) {QUOTED}, "

@@ -1,6 +1,7 @@
 """Rows in any order by codes: near numbers, odd forms and moved cells get the verdicts of the search cell by cell, at a bounded cost."""
 
 import sys
+from dataclasses import replace
 from random import Random
 from types import FrameType
 from typing import Any
@@ -163,3 +164,40 @@ def test_no_difference_costs_python_calls_for_each_cell(kind: str) -> None:
         finally:
             sys.setprofile(None)
         assert n_calls <= MOST_CALLS * 2 * gold.n_rows * len(gold.columns), ignore_order
+
+
+@pytest.mark.parametrize("packed_cells", [0, 1 << 30])
+@pytest.mark.parametrize("keys", [("unit",), ("region", "year")])
+def test_the_reason_names_the_planted_cell_by_its_key(keys: tuple[str, ...], packed_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number changed in one row of many, rows in any order: both reasons name the row by its key, with both cells of that row."""
+    monkeypatch.setattr(table_diff, "PACKED_CELLS", packed_cells)
+    drawn = Random(7)
+    for _ in range(60):
+        n = drawn.randrange(4, 40)
+        columns: dict[str, list[str]] = {"unit": [f"u {at}" for at in range(n)]}
+        if len(keys) == 2:
+            columns = {"region": [f"r {at // 4}" for at in range(n)], "year": [str(2020 + at % 4) for at in range(n)]}
+        columns["los"] = [f"{drawn.uniform(0, 100):.2f}" for _ in range(n)]
+        columns["flag"] = [drawn.choice("yn") for _ in range(n)]
+        gold, row = Table(header=tuple(columns), columns=tuple(columns.values()), n_rows=n), drawn.randrange(n)
+        moved = drawn.sample(range(n), n)
+        changed = [*columns["los"][:row], "512.25", *columns["los"][row + 1 :]]
+        others = {**columns, "los": changed}
+        answer = replace(gold, columns=tuple([column[at] for at in moved] for column in others.values()))
+        score = table_match(answer, gold=gold, ignore_order=True)
+        named = ", ".join(columns[key][row] if key == "year" else repr(columns[key][row]) for key in keys)
+        assert (score.official, score.strict) == (0, 0)
+        assert score.reason.endswith(f"(1 of {n} cells differ, first los of {named}: 512.25, gold {float(columns['los'][row])})")
+        assert score.strict_reason.endswith(f"(1 of {n} cells differ, first los of {named}: 512.25, gold {columns['los'][row]})")
+        assert score.details["first_row"] == score.details["strict"]["first_row"] == row + 1
+
+
+@pytest.mark.parametrize("packed_cells", [0, 1 << 30])
+def test_no_reason_pairs_cells_of_rows_without_a_common_key(packed_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that no cell identifies on both sides: the reasons name gold's cell alone, never one of another row."""
+    monkeypatch.setattr(table_diff, "PACKED_CELLS", packed_cells)
+    gold = Table(header=("flag", "n"), columns=(["y", "y", "n", "n"], ["1", "2", "3", "4"]), n_rows=4)
+    answer = replace(gold, columns=(["n", "y", "n", "y"], ["4", "2", "9", "1"]))
+    score = table_match(answer, gold=gold, ignore_order=True)
+    assert score.reason.endswith("(1 of 4 cells differ, first at row 3: 3 has no partner)")
+    assert score.strict_reason.endswith("(1 of 4 cells differ, first at row 3: 3 has no partner)")
