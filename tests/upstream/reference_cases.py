@@ -203,6 +203,35 @@ def _other_tables(names: tuple[str, str], file: str) -> Maker:
     return make
 
 
+def _columns_of_each(names: tuple[str, str], file: str) -> Maker:
+    """Columns of two tables of which some are not there, counted from either end, and perhaps lists for one of them alone."""
+
+    def make(rng: random.Random) -> Made:
+        grids = [random_grid(rng), random_grid(rng)]
+        answers = [[list(column) for column in grid] for grid in grids]
+        changed = rng.choice(answers)
+        changed[rng.randrange(len(changed))] = random_column(rng, len(changed[0]))
+        asked = [rng.choice(([], [-len(grid)], [-1, 0], [len(grid) - 1], [len(grid)], [-len(grid) - 1])) for grid in grids]
+        more: dict[str, Any] = {"gold": file or list(names), "condition_cols": asked}
+        if file:
+            more["condition_tabs"] = list(names)
+        return dict(zip(names, grids, strict=True)), dict(zip(names, answers, strict=True)), more
+
+    return make
+
+
+def _too_large(rng: random.Random) -> Made:
+    """A column of integers that no int64, or no float, holds, in one of two golds; the answer is one of them, perhaps but for a cell."""
+    golds = [random_grid(rng), random_grid(rng)]
+    grid = rng.choice(golds)
+    grid[rng.randrange(len(grid))] = [rng.choice((1, -1)) * 10 ** rng.choice((18, 19, 20, 308, 309, 400)) for _ in grid[0]]
+    answer = [list(column) for column in rng.choice(golds)]
+    if rng.random() < 0.4:
+        answer[rng.randrange(len(answer))][0] = rng.choice((7, 10**400, "x"))
+    names = ["g0.csv", "g1.csv"]
+    return dict(zip(names, golds, strict=True)), {"r.csv": answer}, {"gold": names, "ignore_order": rng.random() < 0.3}
+
+
 def _text(rng: random.Random) -> Made:
     golds = rng.sample(WORDS, rng.randint(1, 3))
     said = [rng.choice((word, word.upper(), word[:-1], f"x{word}y")) for word in rng.sample((*golds, *golds, *WORDS), rng.randint(1, 4))]
@@ -254,14 +283,17 @@ _RULES: Final[dict[str, dict[str, tuple[tuple[Reference, ...], Maker]]]] = {
         "one gold in a list": (EVERY, _several(lambda rng, _: rng.choice((None, [], [[]], [[0]])), 1)),
         "one gold in a list, condition_cols flat": (OF_TABLES, _several(lambda rng, _: rng.choice(([0], [1, 0])), 1)),
         "ignore_order in a list": (EVERY, _order_in_a_list),
+        "integers too large": (EVERY, _too_large),
     },
     "tables_match": {
         **{name: (OF_FIVE, _of_two(edit, _CSVS, "")) for name, edit in EDITS.items()},
         "which tables": (OF_FIVE, _other_tables(_CSVS, "")),
+        "condition_cols of each, odd ones": (OF_FIVE, _columns_of_each(_CSVS, "")),
     },
     "duckdb_match": {
         **{name: (OF_FIVE, _of_two(edit, _NAMES, "g.duckdb")) for name, edit in EDITS.items()},
         "which tables": (OF_FIVE, _other_tables(_NAMES, "g.duckdb")),
+        "condition_cols of each, odd ones": (OF_FIVE, _columns_of_each(_NAMES, "g.duckdb")),
     },
     "string_match": {"texts": (OF_FIVE, _text)},
     "number_match": {

@@ -160,6 +160,9 @@ def test_tables(gold: str, predicted: str, expected: str, ignore_order: bool) ->
     typed = [{"t": Table(header=t.header, columns=t.columns, n_rows=1, types=("VARCHAR",) * len(t.header))} for t in sides]
     assert strict("duckdb_match", typed[1], gold=typed[0]) == int(expected)
     assert strict("table_match", sides[1], gold=sides[0], labels="ignore") == 1
+    assert strict("tables_match", sides[1:], gold=sides[:1], ignore_orders=[ignore_order]) == int(expected)
+    assert strict("tables_match", sides[1:], gold=sides[:1], labels="ignore") == 1
+    assert strict("duckdb_match", typed[1], gold=typed[0], labels="ignore") == 1
 
 
 def answer(text: str) -> str:
