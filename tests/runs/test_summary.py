@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.errors import GoldError
+from evalsuite.core.status import further_result_row
 from evalsuite.core.types import Result, Status
 from evalsuite.runs.summary import summarise
 from evalsuite.stats.intervals import clustered_score_interval, few_clusters_note, interval_of_units, score_interval, t_interval
@@ -163,3 +164,23 @@ def test_a_scale_without_a_range() -> None:
     alone = summarise([*measured, absent], rules="official").raw
     ends = [spread.low, spread.high]
     assert alone == {"scorer": "perplexity", "n": 3, "n_measured": 2, "mean": 3.5, "se": spread.se, "interval_95": ends}
+
+
+def test_nothing_could_be_judged() -> None:
+    """Where the grader's side failed everywhere there are no numbers, of clusters neither; and none of them is counted as judged."""
+    failed = [result(name, None, status="unscored") for name in "ab"]
+    found = summarise(failed, rules="official", groups={"a": ("x",), "b": ("y",)}, clusters=("x", "y"))
+    told = found.to_json()
+    assert told["clusters"] == {"n_clusters": 2, "se": None, "interval_95": None, "note": ""}
+    assert [told[name] for name in ("score", "n_judged", "se", "interval_95", "interval_method")] == [None, 0, None, None, ""]
+    assert told["by_group"]["x"]["n_judged"] == 0
+
+
+def test_each_scorer_of_several_has_a_row() -> None:
+    """The first makes the score; the others are in the details, and a missing answer is 0 for each."""
+    other = further_result_row(result("a", 0.5, scorer="bleu"))
+    scored = result("a", 1.0, scorer="f1", details={"beside": {"bleu": other}})
+    found = summarise([scored, result("b", 0.0, status="missing", scorer="f1")], rules="official")
+    assert found.scorers == ("f1", "bleu")
+    assert {name: (row["n"], row["score"]) for name, row in found.by_scorer.items()} == {"f1": (2, 0.5), "bleu": (2, 0.25)}
+    assert found.to_json()["scorers"] == ["f1", "bleu"]

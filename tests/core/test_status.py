@@ -1,0 +1,277 @@
+"""What a status is worth, whose turn it is, how it is shown, and what each level of reveal leaves: written out, value by value."""
+
+import gc
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import pytest
+
+from evalsuite.core import errors, status
+from evalsuite.core.errors import FAULTS, UsageError
+from evalsuite.core.metric import Measure, MetricError, best, on_unit
+from evalsuite.core.registry import SHARE, are_rows, fits, readable
+from evalsuite.core.runtime import without_collection
+from evalsuite.core.types import Fault, Result, Suite
+
+RESULT = Result(
+    instance_id="q", status="scored", score=1.0, official=1.0, strict=1.0, scorer="f1", reason="gold is 77", fault=None, details={}
+)
+
+
+def with_status(name: Any, **more: Any) -> Result:
+    """A result of that status without scores."""
+    return replace(RESULT, **{"status": name, "score": None, "official": None, "strict": None, **more})
+
+
+def test_exit_codes() -> None:
+    """The numbers of docs/cli.md, which scripts ask for."""
+    names = ("OK", "GATE", "USAGE", "INTERNAL", "UNSCORABLE", "NOTHING", "INTERRUPTED")
+    assert [getattr(errors, f"EXIT_{name}") for name in names] == [0, 1, 2, 3, 4, 5, 130]
+
+
+def test_what_each_status_is_worth() -> None:
+    """A 0 for what the submission did, nothing for what it did not do; only the latter's grader side leaves the mean."""
+    assert set(status.STATUSES) == {"scored", "missing", "submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored"}
+    assert {"missing", "submission_fault", "timeout", "crashed"} == status.ZERO
+    assert {"gold_fault", "scorer_fault", "unscored"} == status.UNJUDGED
+    assert {"scorer_fault", "unscored"} == status.UNGRADED
+    assert {"crashed", "timeout", "submission_fault", "gold_fault", "scorer_fault", "unscored"} == status.FAULTY
+    kept = {name for name, kind in status.KINDS.items() if kind.may_be_kept}
+    assert kept == {"gold_fault", "wrong", "partial", "missing", "measured", "handed_in", "right"}
+    blamed = {side: status.UNJUDGED_BY[side] for side in ("submission", "gold", "tool", "setup", "nobody")}  # type: ignore[index]
+    assert list(blamed.values()) == ["gold_fault", "gold_fault", "scorer_fault", "unscored", "unscored"]
+    assert [status.RANKS[name] for name in ("crashed", "wrong", "right")] == [0, 6, 11]
+    counted = [status.KINDS[name].counted(n) for name, n in (("gold_fault", 1), ("gold_fault", 2), ("crashed", 2), ("timeout", 2))]
+    assert counted == ["1 gold fault", "2 gold faults", "2 crashed", "2 timeouts"]
+
+
+@pytest.mark.parametrize(
+    ("result", "kind"),
+    [
+        (RESULT, "right"),
+        (replace(RESULT, score=0.0), "wrong"),
+        (replace(RESULT, score=0.999), "partial"),
+        (with_status("scored"), "handed_in"),
+        (with_status("scored", details={"raw": 3}), "measured"),
+        (with_status("scored", details={"raw": True}), "handed_in"),
+        (with_status("scored", details={"raw": math.inf}), "handed_in"),
+        *((with_status(name, score=0.0), name) for name in ("missing", "timeout", "crashed", "submission_fault")),
+    ],
+)
+def test_the_kind_of_a_result(result: Result, kind: str) -> None:
+    """By its status, and of what was scored by its score."""
+    assert status.kind_of(result).name == kind
+
+
+def test_values_on_their_own_scale() -> None:
+    """The raw value makes a result measured only where there is no score, and is read with one as well."""
+    both = replace(RESULT, details={"raw": 7})
+    assert (status.raw_value(both), status.own_value(both)) == (None, 7.0)
+    assert status.raw_value(with_status("missing", details={"raw": 7})) is None
+
+
+def test_signs() -> None:
+    """Decimals never say 0 or 1 of what is neither; a rule without a verdict has the sign of the status."""
+    assert [status.sign_of(value) for value in (None, 1, 0, 0.5, 0.999, 0.001)] == ["–", "✓", "✗", "0.50", "0.99", "0.01"]
+    assert status.sign_under(RESULT, 0.0) == "✗"
+    assert status.sign_under(RESULT, None) == "?"
+    assert status.sign_under(with_status("scored"), None) == "·"
+    assert status.sign_under(with_status("scored", details={"raw": 2.0}), None) == "~"
+    assert status.sign_under(with_status("timeout", score=0.0), 0.0) == "!"
+    assert status.sign_under(with_status("timeout", score=0.0), 1.0) == "✓"
+
+
+def test_the_rule_that_fails() -> None:
+    """The chosen one first; None where both are 1 or unknown."""
+    one = replace(RESULT, official=0.0, strict=0.5)
+    assert [status.failing_rule(one, rule) for rule in ("official", "strict")] == ["official", "strict"]
+    assert status.failing_rule(replace(RESULT, strict=0.0), "official") == "strict"
+    assert status.failing_rule(replace(RESULT, strict=None), "official") is None
+
+
+def test_who_can_do_something() -> None:
+    """Ungraded is the grader's side alone; a set-up can be mended, an answer without a value cannot; a resumed run scores it again."""
+    assert [name for name in status.STATUSES if status.is_ungraded(with_status(name))] == ["scorer_fault", "unscored"]
+    assert not status.is_ungraded(with_status("unscored", score=0.0))
+    sides = {kind.side: code for code, kind in FAULTS.items()}
+    found = {side: status.lacks_setup(with_status("unscored", fault=code)) for side, code in sides.items()}
+    assert found == {side: side != "nobody" for side in sides}
+    assert not status.lacks_setup(with_status("unscored", fault="NO_SUCH"))
+    assert not status.lacks_setup(with_status("scorer_fault", fault=sides["setup"]))
+    row = status.further_result_row(with_status("unscored"))
+    assert [status.needs_rescoring(one) for one in (RESULT, with_status("unscored"), replace(RESULT, details={"beside": {"b": row}}))] == [
+        *(False, True, True)
+    ]
+
+
+def test_further_scorers() -> None:
+    """Each further scorer's result comes back as it was; what is missing is missing for each."""
+    late = replace(RESULT, score=0.5, scorer="bleu", strict_fault=Fault(code="TIMEOUT", detail="d"))
+    both = replace(RESULT, details={"beside": {"bleu": status.further_result_row(late)}})
+    assert status.scorers_of([RESULT, both]) == ("f1", "bleu")
+    assert status.scorers_of([RESULT]) == ()
+    assert status.results_by(both, ("f1", "bleu")) == {"f1": both, "bleu": late}
+    absent = with_status("missing", score=0.0)
+    assert status.results_by(absent, ("f1", "bleu")) == {"f1": absent, "bleu": replace(absent, scorer="bleu")}
+    assert list(status.results_by(RESULT, ("f1", "bleu"))) == ["f1"]
+    assert list(status.results_by(replace(absent, scorer="x"), ("f1", "bleu"))) == ["x"]
+
+
+def test_levels() -> None:
+    """Hidden gold shows classes unless another level is chosen; an unknown one is named with the nearest."""
+    assert [status.shows(level, "class") for level in status.LEVELS] == [False, False, True, True, True]
+    hidden = Suite(name="s", extra={"hidden": True})
+    assert [status.level_for(hidden), status.level_for(Suite(name="s")), status.level_for(hidden, "none")] == ["class", "cells", "none"]
+    with pytest.raises(UsageError, match="--reveal cannot be 'shap'") as told:
+        status.check_level("shap")
+    assert "shape" in told.value.hint
+    status.check_level(None)
+
+
+def test_a_result_at_each_level() -> None:
+    """What is left of a reason and of details, and at `none` no verdict."""
+    details = {"flip": "case: Oslo", "n_rows": 3, "first_row": [1, 2], "f1": True, "gold": "Oslo", "hint": "h"}
+    one = replace(RESULT, score=0.5, details=details, digests={"gold.csv": "x"}, fault=None)
+    found = {level: status.redact(one, level) for level in status.LEVELS}
+    assert found["cells"] is one
+    assert {level: result.details for level, result in found.items()} == {
+        **{"none": {}, "status": {}, "class": {"flip": "case", "hint": "h"}, "cells": details},
+        "shape": {"flip": "case", "hint": "h", "n_rows": 3, "first_row": [1, 2]},
+    }
+    reasons = ["", "", "case (partly right)", "case (partly right): rows 3, first row [1, 2]", "gold is 77"]
+    assert [result.reason for result in found.values()] == reasons
+    assert [result.score for result in found.values()] == [None, 0.5, 0.5, 0.5, 0.5]
+    assert [dict(found[level].digests) for level in status.LEVELS[:4]] == [{}] * 4
+    assert status.redact(RESULT, "class").reason == "right"
+    assert status.redact(replace(RESULT, score=0.0), "class").reason == "not gold's answer"
+    fault = with_status("timeout", score=0.0, fault="TIMEOUT", strict_fault=Fault(code="TIMEOUT", detail="d"))
+    cut = {level: status.redact(fault, level) for level in status.LEVELS[:3]}
+    assert [result.fault for result in cut.values()] == ["TIMEOUT"] * 3
+    assert [result.status for result in cut.values()] == ["timeout"] * 3
+    assert [result.reason for result in cut.values()] == ["", "", FAULTS["TIMEOUT"].message]
+    assert [result.strict_fault is None for result in cut.values()] == [True, True, False]
+    blamed = with_status("gold_fault", fault="BAD_SPEC")
+    assert [status.redact(blamed, level).fault for level in status.LEVELS[:3]] == [None, None, "BAD_SPEC"]
+    assert [status.redact(blamed, level).status for level in status.LEVELS[:2]] == ["scored", "gold_fault"]
+
+
+def test_evidence_at_each_level() -> None:
+    """Causes from `class` on, what they say from `shape` on, notes and values at `cells` alone; kinds, counts and paths of differences."""
+    cause = {"name": "case", "proved": True, "says": "5 of 6", "where": "b2", "text": "Oslo", "chance": 0.1}
+    explanation = {"cause": "case", "proved": True, "causes": [cause], "notes": ["Oslo"], "n_attempts": 4, "secret": 1}
+    cell = {"gold": "Oslo", "predicted": "oslo", "equal": False}
+    table = {
+        **{"kind": "table", "n_rows": 3, "note": "n", "secret": "Oslo"},
+        "columns": [{"name": "a", "gold_header": "city", "predicted_header": "town"}],
+        "rows": [{"status": "differs", "gold_row": 1, "predicted_row": 2, "cells": [cell], "secret": "Oslo"}],
+    }
+    evidence = {"rules": "strict", "status": "scored", "explanation": explanation, "difference": table, "secret": "Oslo"}
+    found = {level: status.redact_evidence(evidence, level) for level in status.LEVELS}
+    kept = {"cause": "case", "proved": True, "n_attempts": 4}
+    causes = {"class": [{"name": "case", "proved": True, "chance": 0.1}]}
+    causes["shape"] = [{**causes["class"][0], "says": "5 of 6"}]
+    shape = {"n_rows": 3, "note": "n", "columns": [{"name": "a"}]}
+    rows = [{"status": "differs", "gold_row": 1, "predicted_row": 2, "cells": [{"gold": None, "predicted": None, "equal": False}]}]
+    own = {"rules": "strict", "status": "scored"}
+    assert found == {
+        "none": {},
+        "status": own,
+        "class": {**own, "explanation": {**kept, "causes": causes["class"], "notes": []}, "difference": {"kind": "table"}},
+        "shape": {
+            **own,
+            "explanation": {**kept, "causes": causes["shape"], "notes": []},
+            "difference": {"kind": "table", **shape, "rows": rows},
+        },
+        "cells": evidence,
+    }
+    numbers = {"kind": "number", "n_numbers": 4, "gold": [7, 8], "conj": "and", "tolerance": 0.1, "secret": 7}
+    texts = {"kind": "text", "n_gold": 1, "gold": [{"found": True, "text": "Oslo"}], "conj": "or", "excluded": ["x"]}
+    trees = {"kind": "tree", "rows": [{"path": "a.b", "status": "mismatch", "gold": 7}], "n_rows": 9, "n_rows_shown": 1}
+    cut = [
+        status.redact_difference(one, "shape") for one in (numbers, texts, trees, {"kind": "tables", "tables": [numbers], "n_tables": 1})
+    ]
+    of_numbers = {"kind": "number", "n_numbers": 4, "n_gold": 2, "conj": "and", "tolerance": 0.1}
+    assert cut == [
+        of_numbers,
+        {"kind": "text", "n_gold": 1, "found": [True], "conj": "or", "n_excluded": 1},
+        {"kind": "tree", "rows": [{"path": "a.b", "status": "mismatch"}], "n_rows": 9, "n_rows_shown": 1},
+        {"kind": "tables", "tables": [of_numbers], "n_tables": 1},
+    ]
+    assert status.redact_difference({"kind": "odd", "x": 1}, "shape") == {"kind": "odd"}
+    assert status.redact_explanation(explanation, "cells")["causes"] == [{key: cause[key] for key in cause}]
+    correction = {"id": "q", "reason": "Oslo", "evidence": "Oslo"}
+    corrections = {"file": "f", "applied": [correction], "stale": [correction], "expired": []}
+    assert status.redact_corrections(corrections) == {"file": "f", "applied": [{"id": "q"}], "stale": [{"id": "q"}], "expired": []}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "right", "wrong", "words"),
+    [
+        (float, [1, 1.5], [True, "1", None], "number"),
+        (int, [1], [True, 1.0], "integer"),
+        (str, [""], [1], "text"),
+        (str | None, ["", None], [0], "text or null"),
+        (list[int], [[], [1], (1,)], [[1.0], [True], 1, "1"], "list of integer"),
+        (Sequence[str], [["a"]], ["a", [1]], "list of text"),
+        (dict[str, float], [{}, {"a": 1}], [{"a": "1"}, [1]], "object of number"),
+        (Mapping[str, str], [{"a": "b"}], [{"a": 1}], "object of text"),
+        (Literal["and", "or"], ["and"], ["xor", 1], "'and' or 'or'"),
+        (bool, [True], [1], "true or false"),
+        (Any, [None, 1, "x"], [], "anything"),
+    ],
+)
+def test_what_fits_a_type(annotation: Any, right: list[Any], wrong: list[Any], words: str) -> None:
+    """A JSON value of each type, and how a message calls the type."""
+    assert [value for value in right if not fits(value, annotation)] == []
+    assert [value for value in wrong if fits(value, annotation)] == []
+    assert readable(annotation) == words
+
+
+def test_rows_of_a_stranger() -> None:
+    """Every row has every key with a value of its kind; counts are not negative, shares are in [0, 1]."""
+    kinds = {"path": str, "n": int, "share": SHARE}
+    good = {"path": "a", "n": 0, "share": 1}
+    assert are_rows([good, {**good, "share": None, "more": 1}], kinds)
+    assert are_rows([], kinds)
+    wrong: list[Any] = [
+        {**good, "n": -1},
+        {**good, "n": True},
+        {**good, "share": 1.01},
+        {**good, "share": -0.01},
+        {"path": "a", "n": 0},
+        "row",
+    ]
+    assert [row for row in wrong if are_rows([good, row], kinds)] == []
+    assert not are_rows({"0": good}, kinds)
+
+
+def test_values_of_a_range_become_scores() -> None:
+    """Mapped to [0, 1] where more is better; beyond an end is the end; nan is refused; the first of the best."""
+    assert [on_unit(value, 10, 20, "higher") for value in (9, 10, 12.5, 20, 21)] == [0, 0, 0.25, 1, 1]
+    assert [on_unit(value, 10, 20, "lower") for value in (9, 12.5, 21)] == [1, 0.75, 0]
+    with pytest.raises(MetricError, match="nan"):
+        on_unit(math.nan, 0, 1, "higher")
+    measures = [Measure(value=value) for value in (None, 0.5, 0.7, 0.7)]
+    assert best(measures) is measures[2]
+    assert best(measures, [3, 1, 2, 0]) is measures[0]
+
+
+def test_the_collector_is_as_it_was() -> None:
+    """Off inside, on again behind, also after an error; where it was off it stays off."""
+
+    def fail() -> None:
+        assert not gc.isenabled()
+        raise KeyError
+
+    with pytest.raises(KeyError), without_collection():
+        fail()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with without_collection():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
