@@ -39,7 +39,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         "analysis/receipts/*.py",
         tuple(f"tests/analysis/gold_checks/test_{name}.py" for name in ("verify", "verify_excuses", "forgery", "signing")),
     ),
-    "run_folder": ("runs/run_f*.py", ("tests/runs/store", "tests/runs/test_frozen_clock.py")),
+    "run_folder": ("runs/run_f*.py", ("tests/runs/store", "tests/runs/test_frozen_clock.py", "tests/analysis/gold_checks/test_signing.py")),
     "scorers": ("scorers/**/*.py", ("tests/scorers", "tests/trees")),
     "stats": ("stats/*.py", ("tests/stats", "tests/analysis/leaderboard", "tests/conformance/test_text_statistics.py")),
     "summary": ("runs/summary.py", ("tests/runs/test_summary.py",)),
@@ -106,7 +106,7 @@ def changed_nodes(node: ast.AST) -> Iterator[str]:
         case ast.Constant(value=bool(value)):
             yield str(not value)
         case ast.Constant(value=int(value) | float(value)):
-            yield repr(value + 1)
+            yield repr(value + 1 if value + 1 != value else value * 2)
         case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test) if isinstance(test, ast.Name | ast.Attribute | ast.Call):
             yield f"not {ast.unparse(test)}"
         case ast.Return(value=value) if value is not None and not isinstance(value, ast.Constant):

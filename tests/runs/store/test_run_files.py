@@ -2,14 +2,16 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.core.errors import OutputError
 from evalsuite.core.types import Result
-from evalsuite.runs.run_files import reported_result, result_of, whole_line
+from evalsuite.runs.run_files import read_results, reported_result, result_of, whole_line, why_no_run
 
 # With half of a surrogate pair, as a path in JSON may hold it.
 texts = st.text(st.characters(codec="utf-8") | st.just("\ud800"))
@@ -68,3 +70,111 @@ def test_what_no_worker_says(details: str) -> None:
     assert reported_result(line(details).encode(), "a") is None
     assert reported_result(line('{"a": "?"}').encode().replace(b"?", b"\xff"), "a") is None
     assert reported_result(line("{}").encode(), "b") is None
+
+
+def a_run() -> dict[str, Any]:
+    """The value of a `run.json`, with each key that its form knows."""
+    flip = {"instance_id": "a"}
+    summary = {"score": 1, "official": 0.5, "strict": None, "n_gold": 1, "n_judged": 0, "n_submitted": 1 << 53, "scorers": ["s"]}
+    rows = {"s": {"score": 0, "raw": 1e300}}
+    corrections = {"n_gold": 1, "n_waived": 0, "n_patched": 0, "hash": "h", "score": 1.0, "n_judged": 1, "interval_95": [0.1, 0.2]}
+    return {
+        "signature": "s",
+        "options": {"rules": "strict", "only": [], "limits": {"rows": 5.0}, "filter": None, "shard": "1/2"},
+        "submission": {"folder": "f", "hash": "h", "unsure": []},
+        "gold": {"folder": "g", "name": "n", "hash": "h", "n_instances": 3, "clusters": [], "hidden": False},
+        "summary": {
+            **summary,
+            "raw": {"scorer": "s", "mean": -1e300, "n_measured": 2},
+            "flips": [flip],
+            **{"by_scorer": rows, "by_group": rows},
+        },
+        "corrections": {**corrections, "applied": [flip], "stale": [], "expired": []},
+        **{"metadata": {}, "warnings": [], "groups": {"a": ["x"]}, "notes": {}, "receipt": {"isolation": "i"}, "databases": None},
+        **{"judge": None, "living_gold": {"a": {}}, "sql": None},
+    }
+
+
+# (where, a value that no run writes there)
+NOT_IN_A_RUN: list[tuple[str, Any]] = [
+    *((f"summary.{name}", value) for name in ("score", "official", "strict") for value in (2, 1.01, -0.01, "1")),
+    *((f"summary.{name}", value) for name in ("n_gold", "n_judged", "n_submitted") for value in (-1, (1 << 53) + 1, 1.5)),
+    *(("summary.raw", {"scorer": "s", "mean": value, "n_measured": 2}) for value in (2e300, -2e300, "x")),
+    *(("summary.by_scorer", {"s": {"score": value}}) for value in (2, -1)),
+    *(("summary.by_group", {"s": {"raw": value}}) for value in (2e300, "1")),
+    *(("summary.flips", [entry]) for entry in ({}, {"instance_id": 1}, "a")),
+    *(
+        ("corrections", {"hash": "h", "score": 1}),
+        ("corrections.applied", [{}]),
+        ("corrections.interval_95", ["x"]),
+        ("corrections.n_gold", "1"),
+    ),
+    *(
+        (f"options.{name}", 1)
+        for name in ("only", "limits", "filter", "group", "layout", "mode", "shard", "as_of", "questions", "invalid_as")
+    ),
+    *(
+        ("options.rules", "loose"),
+        ("options", {}),
+        ("gold.hidden", 1),
+        ("gold.clusters", [1]),
+        ("gold.n_instances", -1),
+        ("gold.hash", None),
+    ),
+    *(("submission.folder", None), ("submission.hash", 1), ("submission.unsure", "x"), ("signature", None), ("warnings", [1])),
+    *((name, 1) for name in ("metadata", "groups", "notes", "receipt", "databases", "judge", "living_gold", "sql")),
+    *(("receipt", {"isolation": 1}), ("groups", {"a": [1]}), ("databases", {"a": 1}), ("living_gold", {"a": 1})),
+]
+
+
+@pytest.mark.parametrize(("where", "value"), NOT_IN_A_RUN, ids=[f"{where}-{str(value)[:20]}" for where, value in NOT_IN_A_RUN])
+def test_what_is_no_run(where: str, value: Any) -> None:
+    """The whole is a run's, the same with one other value is not, and the message names the place."""
+    assert why_no_run(a_run()) == ""
+    made = a_run()
+    *path, name = where.split(".")
+    place = made
+    for key in path:
+        place = place[key]
+    place[name] = value
+    told = why_no_run(made)
+    assert f"$.{where.split('.')[0]}" in told
+    # Half of a surrogate pair elsewhere changes nothing.
+    assert why_no_run({**made, "more": "\ud800"}) == told
+    assert why_no_run({**a_run(), "more": "\ud800"}) == ""
+
+
+@pytest.mark.parametrize("name", ["signature", "options", "submission", "gold", "summary"])
+def test_what_a_run_always_has(name: str) -> None:
+    """Without it there is no run."""
+    made = a_run()
+    del made[name]
+    assert f"missing required field `{name}`" in why_no_run(made)
+
+
+OWN = {"status": "scored", "score": 1, "official": 1, "strict": None, "reason": "r", "fault": None, "details": {}}
+WRONG_DETAILS: list[dict[str, Any]] = [
+    {"flip": 1}, {"reasons": {"a": 1}}, {"notes": "x"}, {"warnings": [1]}, {"raw": "1"}, {"raw": 2e300}, {"beside": {"s": {}}},
+    {"beside": {"s": {**OWN, "score": 2}}}, {"beside": {"s": {**OWN, "more": 1}}}, {"beside": {"s": {**OWN, "status": "right"}}},
+    {"beside": {"s": {**OWN, "details": {"raw": "x"}}}},
+]  # fmt: skip
+RIGHT_DETAILS: dict[str, Any] = {"flip": "x", "raw": 1e300, "more": [1], "beside": {"s": OWN}}
+WRONG_LINES: list[tuple[str, str]] = [
+    ('"score": 1', '"score": 2'), ('"official": 0.5', '"official": -0.5'), ('"status": "scored"', '"status": "right"'),
+    ('"fault": null', '"fault": "NO_SUCH"'), ('"seconds": 0.0', '"seconds": -1'), ('"seconds": 0.0', '"seconds": 2e300'),
+    ('"seconds": 0.0', '"seconds": 0.0, "more": 1'), ('"reason": "ü", ', ""), ('"scorer": "s"', '"scorer": 1'),
+]  # fmt: skip
+
+
+def test_lines_that_no_run_wrote(tmp_path: Path) -> None:
+    """A line with a value that runs do not write there, or with details that reports rely on in another form, is named."""
+    good = whole_line(result(RIGHT_DETAILS))
+    lines = [good.replace(old, new) for old, new in WRONG_LINES] + [whole_line(result(details)) for details in WRONG_DETAILS]
+    path = tmp_path / "results.jsonl"
+    path.write_text(f"{good}\n")
+    assert [found.details for found in read_results(path)] == [RIGHT_DETAILS]
+    for text in lines:
+        assert text != good
+        path.write_text(f"{good}\n{text}\n")
+        with pytest.raises(OutputError, match=r"results\.jsonl:2: no result that a run wrote"):
+            list(read_results(path))
