@@ -1,4 +1,4 @@
-"""Parse a schema with `x-eval-*` keys to the tree of its fields, choose comparators by type for fields that name none, and compile it."""
+"""The fields of a schema: parse one with `x-eval-*` keys, and choose comparators by type for fields that name none."""
 
 import copy
 import json
@@ -38,12 +38,18 @@ KNOWN = ("compare", "skip", "transform", "align", "weight", "threshold", "requir
 MATCH_BY = ("key_field", "hungarian")
 
 
-@dataclass(slots=True)
+Transforms = tuple[tuple[str, Callable[[Any, Mapping[str, Any]], Any], dict[str, Any]], ...]
+
+
+@dataclass(slots=True, eq=False)
 class SchemaNode:
-    """One field of the eval schema.
+    """One field of a schema, parsed: of an eval schema with its comparator, of Treeval's types with its metrics.
 
     `comparator` is ("", {}) if there is none. `expand` makes the children of a recursive `$ref` when a value needs them. `ignore` are
-    keys that an extracted object may have without a penalty; True is any.
+    keys that an extracted object may have without a penalty; True is any. The other attributes are compiled from these: `key` is the name
+    of the value in its object (in compat mode what follows the last dot of the path), `suffix` what the path adds to its parent's.
+    A `structural` field has children that are compared, any other is a unit with one comparator. A `trusted` comparator neither fails,
+    skips nor leaves [0, 1], and takes the values unchanged.
     """
 
     path: str
@@ -61,11 +67,83 @@ class SchemaNode:
     optional: bool = False
     ignore: frozenset[str] | bool = False
     expand: Callable[[], list["SchemaNode"]] | None = None
+    key: str = ""
+    suffix: str = ""
+    structural: bool = False
+    is_array: bool = False
+    expects: type = dict
+    compare: Callable[..., Any] | None = None
+    trusted: Callable[..., Any] | None = None
+    accepts_itself: bool = False
+    is_own: bool = False
+    falls_back: bool = False
+    any_batch: bool = False
+    batch: bool = False
+    steps: Transforms = ()
+    metrics: tuple[Any, ...] = ()
+    n_nodes: int = 0
+    n_leaves: int = 0
+    _by_key: dict[str, "SchemaNode"] | None = None
+    _unordered: bool | None = None
+
+    @property
+    def uses(self) -> str:
+        """The name of the comparator."""
+        return self.comparator[0]
+
+    @property
+    def fields(self) -> list["SchemaNode"]:
+        """The children; those of a recursive schema are made on first use, because it has no end of them."""
+        if self.expand is not None and not self.children:
+            self.children = self.expand()
+        return self.children
+
+    @property
+    def by_key(self) -> dict[str, "SchemaNode"]:
+        """The children by key."""
+        if self._by_key is None:
+            self._by_key = {child.key: child for child in self.fields}
+        return self._by_key
+
+    @property
+    def item(self) -> "SchemaNode":
+        """The elements of a list."""
+        return self.fields[0]
 
     @property
     def has_children(self) -> bool:
         """Whether this is a container; recursive ones always are."""
         return bool(self.children) or self.expand is not None
+
+    @property
+    def unordered(self) -> bool:
+        """Whether this field, or one below it, ignores the order of a list; True for a recursive schema."""
+        if self._unordered is None:
+            align = self.align or {}
+            here = (self.structural and align.get("ordered") is not True and bool(align.get("match_by"))) or self.uses == "set"
+            self._unordered = here or self.expand is not None or any(child.unordered for child in self.children)
+        return self._unordered
+
+    def has_batch(self) -> bool:
+        """Return whether a batch comparator may judge something at or below this field."""
+        return self.batch or self.expand is not None or any(child.has_batch() for child in self.children)
+
+    def compile(self, registry: Registry) -> None:
+        """Look up the comparator and the transforms."""
+        if self.uses and not self.skip:
+            self.compare, self.batch = registry.comparator(self.uses), registry.is_batch(self.uses)
+        self.key = self.path.rsplit(".", 1)[-1] if registry.compat else self.name
+        self.is_own = self.uses in PROTECTED
+        self.steps = tuple((name, registry.transform(name), params) for name, params in self.transforms)
+        self.trusted = self.compare if self.compare is BUILTIN.get(self.uses) and self.threshold is None and not self.steps else None
+        # A value identical to gold is right, unless a plugin's comparator or transform decides otherwise.
+        shipped = self.compare is not None and self.compare in (BUILTIN.get(self.uses), SHIPPED.get(self.uses))
+        self.accepts_itself = shipped and all(name in TRANSFORMS for name, _, _ in self.steps)
+        self.structural = self.has_children and not self.uses
+        self.is_array = self.json_type == "array"
+        align = self.align or {}
+        self.falls_back = "fallback" in align and align.get("match_by") == "key_field" and not (registry.compat or align.get("ordered"))
+        self.expects = list if self.is_array or (registry.compat and self.json_type != "object") else dict
 
 
 def two_shapes(entry: Any, what: str = "Config object") -> Entry:
@@ -105,7 +183,10 @@ def parse_eval_schema(schema: Any, *, compat: bool = False, registry: Registry |
         JsonRefError: a `$ref` without a target.
     """
     found = plain_schema(schema) if compat else annotate_xeval(as_json_schema(schema))
-    return _Parser(registry or Registry(compat=compat), found, compat, notify).node(found, "", "")
+    parser = _Parser(registry or Registry(compat=compat), found, compat, notify)
+    root = parser.node(found, "", "")
+    root.any_batch = parser.any_batch
+    return root
 
 
 class _Parser:
@@ -116,6 +197,7 @@ class _Parser:
         found = root.get("$defs") if isinstance(root, dict) else None
         self.definitions: Mapping[str, Any] = found if isinstance(found, dict) and not compat else {}
         self.checked: set[str] = set()
+        self.any_batch = False
 
     def node(self, schema: Any, path: str, name: str) -> SchemaNode:
         if not isinstance(schema, dict):
@@ -124,10 +206,18 @@ class _Parser:
             return self.recursive(schema, path, name)
         node = self.keys(schema, path, name)
         node.children = self.children(schema, path)
+        return self.compiled(node)
+
+    def compiled(self, node: SchemaNode) -> SchemaNode:
+        node.compile(self.registry)
+        self.any_batch = self.any_batch or node.batch
         return node
 
     def children(self, schema: dict[str, Any], path: str) -> list[SchemaNode]:
-        return [self.node(sub, child_path(path, name, items), name) for name, sub, items in child_schemas(schema)]
+        found = [self.node(sub, child_path(path, name, items), name) for name, sub, items in child_schemas(schema)]
+        for child in found:
+            child.suffix = child.path[len(path) :]
+        return found
 
     def recursive(self, schema: dict[str, Any], path: str, name: str) -> SchemaNode:
         """Return a node with children that are made when a value needs them; the definition itself is checked once, now."""
@@ -142,7 +232,7 @@ class _Parser:
         node = self.keys(merged, path, name)
         if child_schemas(merged):
             node.expand = lambda: self.children(merged, path)
-        return node
+        return self.compiled(node)
 
     def keys(self, schema: dict[str, Any], path: str, name: str) -> SchemaNode:
         self.names(schema, path)
@@ -408,101 +498,3 @@ def _key_of(items: Mapping[str, Any]) -> str:
 
 def _is_key(node: Mapping[str, Any]) -> bool:
     return node.get("type") in ("string", "integer") and "enum" not in node and node.get("x-eval-skip", False) is False
-
-
-Transforms = tuple[tuple[str, Callable[[Any, Mapping[str, Any]], Any], dict[str, Any]], ...]
-
-
-class Plan:
-    """One field, compiled. `structural` fields have children that are compared, all others are units with one comparator.
-
-    `is_own` comparators are the reference's three; a `trusted` one of these neither fails, skips nor leaves [0, 1], and takes the values
-    unchanged. `key` is the name of the value in its object; in compat mode what follows the last dot of the path.
-    """
-
-    __slots__ = (
-        "_children", "_registry", "_unordered", "accepts_itself", "any_batch", "batch", "by_key", "compare", "expects",
-        "falls_back", "field", "is_array", "is_own", "key", "name", "node", "optional", "params", "path", "required",
-        "skip", "structural", "suffix", "threshold", "transforms", "trusted", "weight",
-    )  # fmt: skip
-
-    def __init__(self, node: SchemaNode, registry: Registry, any_batch: bool, parent_path: str = "") -> None:
-        self.node = node
-        self.path = node.path
-        self.field = node.name
-        self.suffix = node.path[len(parent_path) :]
-        self.key = node.path.rsplit(".", 1)[-1] if registry.compat else node.name
-        self.name, self.params = node.comparator
-        self.skip = node.skip
-        self.weight, self.threshold = node.weight, node.threshold
-        self.required, self.optional = node.required, node.optional
-        self.any_batch = any_batch
-        self.compare: Callable[..., Any] | None = None
-        self.batch = False
-        if self.name and not node.skip:
-            self.compare = registry.comparator(self.name)
-            self.batch = registry.is_batch(self.name)
-        self.is_own = self.name in PROTECTED
-        self.transforms: Transforms = tuple((name, registry.transform(name), params) for name, params in node.transforms)
-        trusted = self.compare is BUILTIN.get(self.name) and node.threshold is None and not self.transforms
-        self.trusted = self.compare if trusted else None
-        # A value identical to gold is right, unless a plugin's comparator or transform decides otherwise.
-        shipped = self.compare is not None and self.compare in (BUILTIN.get(self.name), SHIPPED.get(self.name))
-        self.accepts_itself = shipped and all(name in TRANSFORMS for name, _, _ in self.transforms)
-        self.structural = node.has_children and not self.name
-        self._registry = registry
-        self._children: tuple[Plan, ...] | None = None
-        self.by_key: dict[str, Plan] = {}
-        self._unordered: bool | None = None
-        self.is_array = node.json_type == "array"
-        align = node.align or {}
-        self.falls_back = "fallback" in align and align.get("match_by") == "key_field" and not (registry.compat or align.get("ordered"))
-        self.expects: type = list if self.is_array or (registry.compat and node.json_type != "object") else dict
-
-    @property
-    def children(self) -> "tuple[Plan, ...]":
-        """The children, made on first use, because a recursive schema has no end of them."""
-        if self._children is None:
-            nodes = self.node.expand() if self.node.expand else self.node.children
-            self._children = tuple(Plan(child, self._registry, self.any_batch, self.path) for child in nodes)
-            self.by_key = {child.key: child for child in self._children}
-        return self._children
-
-    @property
-    def unordered(self) -> bool:
-        """Whether this field, or one below it, ignores the order of a list; True for a recursive schema."""
-        if self._unordered is None:
-            align = self.node.align or {}
-            here = (self.structural and align.get("ordered") is not True and bool(align.get("match_by"))) or self.name == "set"
-            self._unordered = here or self.node.expand is not None or any(child.unordered for child in self.children)
-        return self._unordered
-
-    def has_batch(self) -> bool:
-        """Return whether a batch comparator judges anything at or below this field; True for a recursive schema with any."""
-        if not self.any_batch:
-            return False
-        waiting = [self]
-        while waiting:
-            plan = waiting.pop()
-            if plan.batch or plan.node.expand is not None:
-                return True
-            waiting.extend(plan.children)
-        return False
-
-
-def compile_plan(root: SchemaNode, registry: Registry) -> Plan:
-    """Return the plan of a parsed schema."""
-    return Plan(root, registry, _any_batch(root, registry))
-
-
-def _any_batch(root: SchemaNode, registry: Registry) -> bool:
-    waiting, expanded = [root], 0
-    while waiting:
-        node = waiting.pop()
-        if node.comparator[0] and not node.skip and registry.is_batch(node.comparator[0]):
-            return True
-        waiting.extend(node.children)
-        if node.expand is not None and expanded < 50:
-            expanded += 1
-            waiting.extend(node.expand())
-    return False

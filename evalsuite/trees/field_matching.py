@@ -12,14 +12,15 @@ Code that is not the reference's own is called by `call_plugin`: its failure is 
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.compare.bipartite_matching import best_sums, block_sums
+from evalsuite.compare.bipartite_matching import block_sums
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import LazyModule
+from evalsuite.trees.all_pairs import Cells, Grid, InnerLists, Names, matched_sums
 from evalsuite.trees.comparators import (
     TRANSFORMS,
     compat_exact,
@@ -29,7 +30,7 @@ from evalsuite.trees.comparators import (
     nfc,
     numeric,
 )
-from evalsuite.trees.eval_schema import Plan
+from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.field_results import ComparatorResult, RowStatus, Tally, tally
 from evalsuite.trees.json_values import ANY_OF, ByObject, TreeLimitError, choices, exact_text, same, unordered_text
 
@@ -50,17 +51,17 @@ LONGEST_REASON = 200
 _CANNOT_TAKE = (TypeError, ValueError, ArithmeticError)
 
 
-def transformed(plan: Plan, value: Any) -> Any:
+def transformed(node: SchemaNode, value: Any) -> Any:
     """Return the value after the field's transforms, left to right. Exceptions of built-in ones are raised; others are a `FaultError`."""
-    for name, function, params in plan.transforms:
+    for name, function, params in node.steps:
         value = _transform(name, function, value, params)
     return value
 
 
-def try_transformed(plan: Plan, value: Any) -> tuple[Any, str]:
+def try_transformed(node: SchemaNode, value: Any) -> tuple[Any, str]:
     """Return (value after the transforms, "") or (the value itself, why a built-in transform could not take it). Raises `FaultError`."""
     found = value
-    for name, function, params in plan.transforms:
+    for name, function, params in node.steps:
         try:
             found = _transform(name, function, found, params)
         except _CANNOT_TAKE as error:
@@ -74,24 +75,24 @@ def _transform(name: str, function: Any, value: Any, params: Mapping[str, Any]) 
     return plugin_calls.call_plugin(f"transform {name}", function, value, params)
 
 
-def compare(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
+def compare(node: SchemaNode, gold: Any, extracted: Any) -> ComparatorResult:
     """Return the comparator's result with its score in [0, 1]. Raises `FaultError` if a comparator of a plugin fails."""
-    function = plan.compare
+    function = node.compare
     assert function is not None
-    if plan.is_own:
-        result: ComparatorResult = function(gold, extracted, plan.params)
+    if node.is_own:
+        result: ComparatorResult = function(gold, extracted, node.comparator[1])
         return result
-    what = f"comparator {plan.name}"
-    return checked(what, plugin_calls.call_plugin(what, function, gold, extracted, plan.params), plan.name)
+    what = f"comparator {node.uses}"
+    return checked(what, plugin_calls.call_plugin(what, function, gold, extracted, node.comparator[1]), node.uses)
 
 
-def judge(plan: Plan, gold: Any, extracted: Any) -> ComparatorResult:
+def judge(node: SchemaNode, gold: Any, extracted: Any) -> ComparatorResult:
     """Return the result of `compare` after the field's threshold."""
-    result, threshold = compare(plan, gold, extracted), plan.threshold
+    result, threshold = compare(node, gold, extracted), node.threshold
     if threshold is None or not 0 < result.score < 1:
         return result
     reason = f"score {result.score:.3g} {'reaches' if result.score >= threshold else 'is below'} the threshold {threshold:g}"
-    return ComparatorResult(float(result.score >= threshold), plan.name, reason, result.skip)
+    return ComparatorResult(float(result.score >= threshold), node.uses, reason, result.skip)
 
 
 def checked(what: str, result: Any, name: str) -> ComparatorResult:
@@ -101,13 +102,14 @@ def checked(what: str, result: Any, name: str) -> ComparatorResult:
     return ComparatorResult(plugin_calls.unit(what, result.score), result.comparator, result.reason, result.skip)
 
 
+LONE: tuple[RowStatus, RowStatus] = ("omission", "hallucination")
 Keyed = tuple[list[tuple[int, int | None]], list[int], list[int]]
 
 
-def how_aligned(plan: Plan) -> str:
+def how_aligned(node: SchemaNode) -> str:
     """Return `ordered`, `key_field`, `hungarian` (best fit), or `unique_key`: by a key that is unique in both lists, else by best fit."""
-    align = plan.node.align or {}
-    if plan.falls_back:
+    align = node.align or {}
+    if node.falls_back:
         return "unique_key"
     return "ordered" if align.get("ordered") is True else str(align.get("match_by") or "ordered")
 
@@ -118,42 +120,42 @@ class ContentOrder:
     def __init__(self) -> None:
         self.known: ByObject[tuple[list[int], list[str]]] = ByObject()
 
-    def of(self, plan: Plan, values: list[Any]) -> tuple[list[int], list[str]]:
+    def of(self, node: SchemaNode, values: list[Any]) -> tuple[list[int], list[str]]:
         """Return (positions of the elements in order of content, their texts in that order)."""
 
         def sort() -> tuple[list[int], list[str]]:
-            texts = [self.text(plan.children[0], value) for value in values]
+            texts = [self.text(node.item, value) for value in values]
             places = sorted(range(len(values)), key=texts.__getitem__)
             return places, [texts[place] for place in places]
 
-        return self.known.get(plan.path, (values,), sort)
+        return self.known.get(node.path, (values,), sort)
 
-    def text(self, plan: Plan, value: Any) -> str:
+    def text(self, node: SchemaNode, value: Any) -> str:
         """Return a text that two values share if they differ only in orders that this field ignores."""
-        if not isinstance(value, dict | list) or not plan.unordered:
+        if not isinstance(value, dict | list) or not node.unordered:
             return exact_text(value)
-        if not plan.structural:
+        if not node.structural:
             return unordered_text(value)
         if isinstance(value, dict):
-            named = {child.key: child for child in plan.children} if ANY_OF not in value else {}
+            named = {child.key: child for child in node.fields} if ANY_OF not in value else {}
             parts = [f"{exact_text(k)}:{self.text(named[k], v) if k in named else exact_text(v)}" for k, v in sorted(value.items())]
             return "{" + ",".join(parts) + "}"
-        if not plan.is_array:
+        if not node.is_array:
             return exact_text(value)
-        texts = [self.text(plan.children[0], v) for v in value] if how_aligned(plan) == "ordered" else self.of(plan, value)[1]
+        texts = [self.text(node.item, v) for v in value] if how_aligned(node) == "ordered" else self.of(node, value)[1]
         return "[" + ",".join(texts) + "]"
 
 
-def keyed_pairs(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any]) -> Keyed:
+def keyed_pairs(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any]) -> Keyed:
     """Return ([(gold index, extracted index or None)], extracted elements with a key that gold lacks, those without a key of their own).
 
     The first of several elements with one key counts: in the reference by position, else by content.
     """
-    places = [list(range(len(side))) if walk.compat else walk.order.of(plan, side)[0] for side in (gold, extracted)]
+    places = [list(range(len(side))) if walk.compat else walk.order.of(node, side)[0] for side in (gold, extracted)]
     first: dict[Any, int] = {}
     rest = []
     for j in places[1]:
-        key = key_of(walk, plan, extracted[j])
+        key = key_of(walk, node, extracted[j])
         if key is None or key in first:
             rest.append(j)
         else:
@@ -161,36 +163,36 @@ def keyed_pairs(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any])
     claimed: set[Any] = set()
     pairs: list[tuple[int, int | None]] = []
     for i in places[0]:
-        key = key_of(walk, plan, next(choices(gold[i])) if walk.alternatives else gold[i])
+        key = key_of(walk, node, next(choices(gold[i])) if walk.alternatives else gold[i])
         pairs.append((i, first.get(key) if key is not None and key not in claimed else None))
         claimed.add(key)
     left = [j for key, j in first.items() if key not in claimed]
     return sorted(pairs), left if walk.compat else sorted(left), sorted(rest)
 
 
-def key_of(walk: "Walk", plan: Plan, element: Any) -> Any:
+def key_of(walk: "Walk", node: SchemaNode, element: Any) -> Any:
     """Return the element's key, None if it cannot serve as one; unless in compat mode after the key field's transforms."""
-    name = (plan.node.align or {})["key"]
+    name = (node.align or {})["key"]
     key = element.get(name) if isinstance(element, dict) else None
-    field = next((child for child in plan.children[0].children if child.key == name), None)
-    if not walk.compat and field is not None and field.transforms:
+    field = next((child for child in node.item.children if child.key == name), None)
+    if not walk.compat and field is not None and field.steps:
         try:
             key, _ = try_transformed(field, key)
         except FaultError as error:
             walk.faults.append(error.fault)
-    if plan.falls_back and field is not None and field.name == "text" and isinstance(key, str):
+    if node.falls_back and field is not None and field.uses == "text" and isinstance(key, str):
         key = folded(key)
     return key if isinstance(key, str | int | float) and not isinstance(key, bool) and key == key else None
 
 
-def has_unique_keys(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any]) -> bool:
+def has_unique_keys(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any]) -> bool:
     """Return whether every element of both lists has a key that no other element of its list has."""
-    keys = [key_of(walk, plan, next(choices(element)) if walk.alternatives else element) for element in gold]
-    others = [key_of(walk, plan, element) for element in extracted]
+    keys = [key_of(walk, node, next(choices(element)) if walk.alternatives else element) for element in gold]
+    others = [key_of(walk, node, element) for element in extracted]
     return all(None not in side and len(set(side)) == len(side) for side in (keys, others))
 
 
-def lone_weights(walk: "Walk", items: Plan, values: Sequence[Any], status: RowStatus) -> "Floats":
+def lone_weights(walk: "Walk", items: SchemaNode, values: Sequence[Any], status: RowStatus) -> "Floats":
     """Return the cost of each element without a partner."""
     counts = [tally(walk.sides(items, value, status, "", ())) for value in values]
     return np.array([count.omitted + count.invented for count in counts], dtype=np.float64)
@@ -200,7 +202,7 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 _LARGEST = 2**53
 
 
-def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, compat: bool) -> "ScoreArray":
+def score_matrix(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any], *, compat: bool) -> "ScoreArray":
     """Return scores n x m in [0, 1] of a field that is a unit; NaN for a pair that the comparator skips.
 
     Raises `FaultError` if a comparator or transform of a plugin fails.
@@ -208,30 +210,30 @@ def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, c
     raw = gold, extracted
     failed_rows: list[int] = []
     failed_columns: list[int] = []
-    if plan.transforms and compat:
-        gold, extracted = [transformed(plan, value) for value in gold], [transformed(plan, value) for value in extracted]
-    elif plan.transforms:
-        gold, failed_rows = _try_all(plan, gold)
-        extracted, failed_columns = _try_all(plan, extracted)
+    if node.steps and compat:
+        gold, extracted = [transformed(node, value) for value in gold], [transformed(node, value) for value in extracted]
+    elif node.steps:
+        gold, failed_rows = _try_all(node, gold)
+        extracted, failed_columns = _try_all(node, extracted)
     scores = None
-    if plan.compare in (exact, compat_exact):
+    if node.compare in (exact, compat_exact):
         scores = _exact(gold, extracted, compat)
-    elif plan.compare in (numeric, compat_numeric):
-        scores = _numeric(plan, gold, extracted)
+    elif node.compare in (numeric, compat_numeric):
+        scores = _numeric(node, gold, extracted)
     if scores is None:
-        scores = _each(plan, gold, extracted, compat)
-    elif plan.threshold is not None:
-        scores = np.where(scores >= plan.threshold, 1.0, 0.0)
+        scores = _each(node, gold, extracted, compat)
+    elif node.threshold is not None:
+        scores = np.where(scores >= node.threshold, 1.0, 0.0)
     scores[failed_rows, :] = 0.0
     scores[:, failed_columns] = 0.0
-    for i in failed_rows if plan.accepts_itself else ():
+    for i in failed_rows if node.accepts_itself else ():
         for j in failed_columns:
             scores[i, j] = float(same(raw[0][i], raw[1][j]))
     return scores
 
 
-def _try_all(plan: Plan, values: Sequence[Any]) -> tuple[list[Any], list[int]]:
-    tried = [try_transformed(plan, value) for value in values]
+def _try_all(node: SchemaNode, values: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    tried = [try_transformed(node, value) for value in values]
     return [value for value, _ in tried], [place for place, (_, problem) in enumerate(tried) if problem]
 
 
@@ -253,7 +255,7 @@ def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "Scor
     return scores
 
 
-def _numeric(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> "ScoreArray | None":
+def _numeric(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]) -> "ScoreArray | None":
     """Return the tolerance rule on arrays; None if a value is not a plain number of at most 2**53 (a float represents it exactly)."""
     if not {*map(type, gold), *map(type, extracted)} <= {int, float}:
         return None
@@ -261,7 +263,7 @@ def _numeric(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> "Scor
         return None
     if any(value != value for side in (gold, extracted) for value in side if type(value) is float):
         return None
-    tolerance = plan.params.get("tolerance") or {}
+    tolerance = node.comparator[1].get("tolerance") or {}
     if not isinstance(tolerance, dict):
         return None
     relative, absolute = tolerance.get("rel"), tolerance.get("abs")
@@ -280,13 +282,13 @@ def _numeric(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> "Scor
     return near
 
 
-def _each(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "ScoreArray":
+def _each(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "ScoreArray":
     """Return the score of every pair by the comparator itself; repeated plain values are compared once."""
     different, places = zip(*(_distinct(side) for side in (gold, extracted)), strict=True)
     scores = np.zeros((len(different[0]), len(different[1])))
     for i, value in enumerate(different[0]):
         for j, element in enumerate(different[1]):
-            result = compare(plan, value, element) if compat else judge(plan, value, element)
+            result = compare(node, value, element) if compat else judge(node, value, element)
             scores[i, j] = float("nan") if result.skip and not compat else result.score
     everywhere: ScoreArray = scores[np.ix_(*places)]
     return everywhere
@@ -306,27 +308,27 @@ def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
     return different, found
 
 
-CELLS_AT_ONCE = 2_000_000
-
-
-def compat_fits(walk: "Walk", items: Plan, gold: list[Any], extracted: list[Any]) -> "Floats":
+def compat_fits(walk: "Walk", items: SchemaNode, gold: list[Any], extracted: list[Any]) -> "Floats":
     """Return the reference's n x m fits in [0, 1]: the F1 of every pair's rows, 1 if nothing counts."""
-    cross = Cross(walk, items, gold, extracted)
-    return np.divide(2 * cross.scored, cross.weight, out=np.ones(cross.scored.shape), where=cross.weight != 0)
+    grid = FieldGrid(walk, items, gold, extracted)
+    scored, weight = (np.broadcast_to(grid.sums.get(name, 0.0), grid.shape) for name in (SCORED, WEIGHT))
+    fits: Floats = np.divide(2 * scored, weight, out=np.ones(grid.shape), where=weight != 0)
+    return fits
 
 
-class Cross:
+SCORED, WEIGHT = "scored", "weight"
+
+
+class FieldGrid(Grid):
     """n gold x m extracted elements: the scores of each pair's fields, and their weight (a field on both sides counts twice).
 
     Raises `FaultError` if a comparator or transform of a plugin fails, `TreeLimitError` for more elements with alternatives, or more
     cells, than the limits allow.
     """
 
-    def __init__(self, walk: "Walk", items: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> None:
+    def __init__(self, walk: "Walk", items: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]) -> None:
+        super().__init__(len(gold), len(extracted))
         self.walk, self.items, self.extracted = walk, items, extracted
-        self.shape = len(gold), len(extracted)
-        self.scored, self.weight = np.zeros(self.shape), np.zeros(self.shape)
-        self.lists: list[tuple[Sequence[int], Sequence[int], Lists]] = []
         self.choosing = [(i, value) for i, value in enumerate(gold) if walk.alternatives and _holds_alternatives(value)]
         if len(self.choosing) * len(extracted) > walk.limits.max_row_pairs:
             sizes, limit = f"{len(self.choosing):,} x {len(extracted):,}", walk.limits.max_row_pairs
@@ -334,78 +336,82 @@ class Cross:
         plain = sorted(set(range(len(gold))) - {i for i, _ in self.choosing})
         self.both(items, [gold[i] for i in plain], plain, extracted, range(len(extracted)))
 
+    def totals(self) -> dict[Any, Cells]:
+        """Return the sums; those of elements with alternatives by the rows of each pair, at the walk's rate."""
+        sums = super().totals()
+        if not self.choosing:
+            return sums
+        whole = Grid(*self.shape)
+        whole.sums.update(sums)
+        for i, value in self.choosing:
+            counts = [self.count(self.items, value, element) for element in self.extracted]
+            own = {SCORED: np.array([[one.scored for one in counts]]), WEIGHT: np.array([[one.weight for one in counts]])}
+            whole.add(own, [i], range(len(counts)))
+        return whole.sums
+
     def values(self) -> "Floats":
         """Return what each pair is worth at the walk's rate, its inner lists aligned at their best."""
-        worth: Floats = 2 * self.scored - self.walk.rate * self.weight
-        for rows, columns, lists in self.lists:
-            worth[np.ix_(rows, columns)] += lists.values()
-        for i, value in self.choosing:
-            worth[i] = [self.walk.gain_of(self.count(self.items, value, element)) for element in self.extracted]
-        return worth
+        sums = self.totals()
+        worth = 2 * np.asarray(sums.get(SCORED, 0.0)) - self.walk.rate * np.asarray(sums.get(WEIGHT, 0.0))
+        whole: Floats = np.broadcast_to(worth, self.shape)
+        return whole
 
-    def count(self, plan: Plan, gold: Any, extracted: Any) -> Tally:
+    def count(self, node: SchemaNode, gold: Any, extracted: Any) -> Tally:
         """Return the tally of one pair, by its rows."""
         rows: list[Any] = []
         before = self.walk.missing
         self.walk.missing = []
-        self.walk.pair(plan, gold, extracted, plan.path, (), rows)
+        self.walk.pair(node, gold, extracted, node.path, (), rows)
         self.walk.missing = before
         return tally(rows)
 
-    def add(self, rows: Sequence[int], columns: Sequence[int], scored: Any, weight: Any) -> None:
-        """Add numbers or matrices to the cells rows x columns."""
-        if not len(rows) or not len(columns):
-            return
-        where = np.s_[:, :] if (len(rows), len(columns)) == self.shape else np.ix_(rows, columns)
-        if scored is not None:
-            self.scored[where] += scored
-        self.weight[where] += weight
-
-    def both(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
+    def both(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
         """Count a field that all of these elements have; `rows` and `columns` are their places in the matrix."""
-        if not gold or not extracted or (plan.skip and not (self.walk.compat and plan.structural)):
+        if not gold or not extracted or (node.skip and not (self.walk.compat and node.structural)):
             return
-        if not plan.structural:
-            scores = score_matrix(plan, gold, extracted, compat=self.walk.compat)
-            uncounted = np.isnan(scores) if not plan.trusted else None
-            if uncounted is not None and uncounted.any():
-                self.add(rows, columns, np.where(uncounted, 0.0, scores * plan.weight), np.where(uncounted, 0.0, 2 * plan.weight))
-            else:
-                self.add(rows, columns, scores * plan.weight if plan.weight != 1 else scores, 2 * plan.weight)
-        elif self.walk.compat and plan.expects is not dict:
-            self.one_by_one(plan, gold, rows, extracted, columns)
+        if not node.structural:
+            scores = score_matrix(node, gold, extracted, compat=self.walk.compat)
+            weight: Cells = 2 * node.weight
+            if node.trusted is None and (uncounted := np.isnan(scores)).any():
+                scores, weight = np.where(uncounted, 0.0, scores), np.where(uncounted, 0.0, weight)
+            self.add({SCORED: scores * node.weight if node.weight != 1 else scores, WEIGHT: weight}, rows, columns)
+        elif self.walk.compat and node.expects is not dict:
+            self.one_by_one(node, gold, rows, extracted, columns)
         else:
-            self.containers(plan, gold, rows, extracted, columns)
+            self.containers(node, gold, rows, extracted, columns)
 
-    def containers(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
+    def containers(
+        self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]
+    ) -> None:
         """Count objects or lists field by field, values of another kind one by one."""
-        left, left_rows, others, other_rows = _split(gold, rows, plan.expects)
-        right, right_columns, strangers, strange_columns = _split(extracted, columns, plan.expects)
-        self.one_by_one(plan, others, other_rows, extracted, columns)
-        self.one_by_one(plan, left, left_rows, strangers, strange_columns)
+        left, left_rows, others, other_rows = _split(gold, rows, node.expects)
+        right, right_columns, strangers, strange_columns = _split(extracted, columns, node.expects)
+        self.one_by_one(node, others, other_rows, extracted, columns)
+        self.one_by_one(node, left, left_rows, strangers, strange_columns)
         if not left or not right:
             return
         empty_rows = [row for value, row in zip(left, left_rows, strict=True) if not value]
         empty_columns = [column for value, column in zip(right, right_columns, strict=True) if not value]
-        self.add(empty_rows, empty_columns, plan.weight, 2 * plan.weight)
-        if not plan.is_array:
-            for child in plan.children:
+        self.add({SCORED: node.weight, WEIGHT: 2 * node.weight}, empty_rows, empty_columns)
+        if not node.is_array:
+            for child in node.fields:
                 if not child.skip:
                     self.child(child, left, left_rows, right, right_columns)
-            self.unknown(plan, left, left_rows, right, right_columns)
-        elif how_aligned(plan) == "ordered":
-            self.in_order(plan.children[0], left, left_rows, right, right_columns)
+            self.unknown(node, left, left_rows, right, right_columns)
+        elif how_aligned(node) == "ordered":
+            self.in_order(node.item, left, left_rows, right, right_columns)
         else:
-            self.lists.append((left_rows, right_columns, Lists(self.walk, plan, left, right)))
+            self.lists.append((left_rows, right_columns, FieldLists(self.walk, node, left, right)))
 
-    def one_by_one(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
+    def one_by_one(
+        self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]
+    ) -> None:
         for value, row in zip(gold, rows, strict=True):
             for element, column in zip(extracted, columns, strict=True):
-                counts = self.count(plan, value, element)
-                self.scored[row, column] += counts.scored
-                self.weight[row, column] += counts.weight
+                counts = self.count(node, value, element)
+                self.add({SCORED: counts.scored, WEIGHT: counts.weight}, [row], [column])
 
-    def child(self, child: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+    def child(self, child: SchemaNode, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
         """Count a field of objects; an omission or invention if only one side has it."""
         sides, lacking = [], []
         for values, places in ((gold, rows), (extracted, columns)):
@@ -414,25 +420,25 @@ class Cross:
             lacking.append([place for value, place in zip(values, places, strict=True) if child.key not in value])
         self.both(child, *sides[0], *sides[1])
         if lacking[1]:
-            self.add(sides[0][1], lacking[1], None, lone_weights(self.walk, child, sides[0][0], "omission")[:, None])
+            self.add({WEIGHT: lone_weights(self.walk, child, sides[0][0], "omission")[:, None]}, sides[0][1], lacking[1])
         if lacking[0]:
-            self.add(lacking[0], sides[1][1], None, lone_weights(self.walk, child, sides[1][0], "hallucination")[None, :])
+            self.add({WEIGHT: lone_weights(self.walk, child, sides[1][0], "hallucination")[None, :]}, lacking[0], sides[1][1])
 
-    def unknown(self, plan: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+    def unknown(self, node: SchemaNode, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
         """Count keys that the schema does not know as invented, except those that gold has too."""
         in_gold: dict[str, list[int]] = {}
         for value, row in zip(gold, rows, strict=True):
-            for key in value.keys() - plan.by_key.keys():
+            for key in value.keys() - node.by_key.keys():
                 in_gold.setdefault(key, []).append(row)
         for value, column in zip(extracted, columns, strict=True):
-            keys = value.keys() - plan.by_key.keys() if not value.keys() <= plan.by_key.keys() else ()
-            counted = [key for key in keys if self.walk.unknown_status(plan, key, {})[0] == "hallucination"]
+            keys = value.keys() - node.by_key.keys() if not value.keys() <= node.by_key.keys() else ()
+            counted = [key for key in keys if self.walk.unknown_status(node, key, {})[0] == "hallucination"]
             if counted:
-                self.add(rows, [column], None, float(len(counted)))
+                self.add({WEIGHT: float(len(counted))}, rows, [column])
                 for key in counted if not self.walk.compat else ():
-                    self.add(in_gold.get(key, ()), [column], None, -1.0)
+                    self.add({WEIGHT: -1.0}, in_gold.get(key, ()), [column])
 
-    def in_order(self, items: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+    def in_order(self, items: SchemaNode, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
         """Count lists with elements compared by position; the surplus of the longer side has no partner."""
         lengths = [np.array(list(map(len, side))) for side in (gold, extracted)]
         for k in range(int(min(lengths[0].max(), lengths[1].max()))):
@@ -441,39 +447,58 @@ class Cross:
             self.both(items, shared[0], [rows[i] for i in left], shared[1], [columns[j] for j in right])
         for i, value in enumerate(gold):
             sums = np.array([0.0, *accumulate(lone_weights(self.walk, items, value, "omission"))])
-            self.add([rows[i]], columns, None, sums[-1] - sums[np.minimum(lengths[1], len(value))])
+            self.add({WEIGHT: (sums[-1] - sums[np.minimum(lengths[1], len(value))])[None, :]}, [rows[i]], columns)
         for j, value in enumerate(extracted):
             sums = np.array([0.0, *accumulate(lone_weights(self.walk, items, value, "hallucination"))])
-            self.add(rows, [columns[j]], None, (sums[-1] - sums[np.minimum(lengths[0], len(value))])[:, None])
+            self.add({WEIGHT: (sums[-1] - sums[np.minimum(lengths[0], len(value))])[:, None]}, rows, [columns[j]])
 
 
-class Lists:
-    """n gold lists against m extracted ones under one array of the schema that is aligned by key or by best fit.
+class FieldLists(InnerLists):
+    """Gold lists against extracted ones under one array of the schema that is aligned by key or by best fit.
 
     `places` are the positions of the elements of all lists, each list in order of content.
     """
 
-    def __init__(self, walk: "Walk", plan: Plan, gold: list[list[Any]], extracted: list[list[Any]]) -> None:
-        self.walk, self.plan, self.items = walk, plan, plan.children[0]
-        ordered = [[walk.order.of(plan, values) for values in side] for side in (gold, extracted)]
+    def __init__(self, walk: "Walk", node: SchemaNode, gold: list[list[Any]], extracted: list[list[Any]]) -> None:
+        self.walk, self.node, self.items = walk, node, node.item
+        ordered = [[walk.order.of(node, values) for values in side] for side in (gold, extracted)]
         self.places = [[place for places, _ in side for place in places] for side in ordered]
         self.texts = [[text for _, texts in side for text in texts] for side in ordered]
-        self.elements = [
-            [values[place] for values, (places, _) in zip(lists, side, strict=True) for place in places]
-            for lists, side in zip((gold, extracted), ordered, strict=True)
-        ]
-        self.ends = [np.array([0, *accumulate(map(len, side))]) for side in (gold, extracted)]
-        n_cells = len(self.elements[0]) * len(self.elements[1])
-        if n_cells > walk.limits.max_cells:
-            raise TreeLimitError(f"{n_cells:,} pairs of elements to align, the limit is {walk.limits.max_cells:,}", plan.path)
-        self.lone = [
-            lone_weights(walk, self.items, self.elements[0], "omission"),
-            lone_weights(walk, self.items, self.elements[1], "hallucination"),
-        ]
-        self.how = how_aligned(plan)
+        self.how = how_aligned(node)
         keyed = self.how in ("key_field", "unique_key")
         self.codes = [self._codes(lists, side) for lists, side in zip((gold, extracted), (1, 2), strict=True)] if keyed else []
-        self.whole = Cross(walk, self.items, *self.elements) if n_cells <= CELLS_AT_ONCE or len(gold) == 1 else None
+        n_cells = len(self.places[0]) * len(self.places[1])
+        if n_cells > walk.limits.max_cells:
+            raise TreeLimitError(f"{n_cells:,} pairs of elements to align, the limit is {walk.limits.max_cells:,}", node.path)
+        in_order = [
+            [[values[place] for place in places] for values, (places, _) in zip(lists, side, strict=True)]
+            for lists, side in zip((gold, extracted), ordered, strict=True)
+        ]
+        super().__init__(*in_order)
+        weights = (lone_weights(walk, self.items, side, status) for side, status in zip(self.elements, LONE, strict=True))
+        self.weights = list(weights)
+
+    def cross(self, gold: Sequence[Any], answered: Sequence[Any]) -> FieldGrid:
+        """Return the grid of some elements."""
+        return FieldGrid(self.walk, self.items, gold, answered)
+
+    def lone(self, side: int) -> "Mapping[Any, Floats]":
+        """Return the cost of each element without a partner."""
+        return {WEIGHT: self.weights[side]}
+
+    def matched(self, sums: Names, layers: "Floats", part: slice, lists: slice) -> "Floats":
+        """Return the sums of matched elements: those of one key, or those of the best fit at the walk's rate."""
+        bounds = self.bounds(lists)
+        if self.codes:
+            same_key = self.codes[0][part, None] == self.codes[1][None, :]
+            by_key = np.array([block_sums(layer * same_key, *bounds) for layer in layers])
+        if self.how != "key_field":
+            factors = {SCORED: 2.0, WEIGHT: -self.walk.rate}
+            gains = sum(factors[name] * layer for name, layer in zip(sums, layers, strict=True))
+            by_fit = matched_sums(layers, np.maximum(gains, 0.0), bounds)
+        if self.how == "unique_key":
+            return np.where(self.unique(0)[lists, None] & self.unique(1)[None, :], by_key, by_fit)
+        return by_key if self.how == "key_field" else by_fit
 
     def _codes(self, lists: list[list[Any]], side: int) -> "Floats":
         """Return a number for each element's key, the same for equal keys; a negative number of its side if it has none or is not the
@@ -481,9 +506,9 @@ class Lists:
         codes: list[int] = []
         for values in lists:
             first: set[Any] = set()
-            for place in self.walk.order.of(self.plan, values)[0]:
+            for place in self.walk.order.of(self.node, values)[0]:
                 element = next(choices(values[place])) if self.walk.alternatives else values[place]
-                key = key_of(self.walk, self.plan, element)
+                key = key_of(self.walk, self.node, element)
                 known = self.walk.key_codes.setdefault(key, len(self.walk.key_codes)) if key is not None and key not in first else -side
                 first.add(key)
                 codes.append(known)
@@ -497,8 +522,8 @@ class Lists:
 
     def gains(self) -> "Floats":
         """Return the gain of every pair of elements over both without partner, at the walk's rate; one gold list against one extracted."""
-        assert self.whole is not None
-        gains: Floats = self.whole.values() + self.walk.rate * (self.lone[0][:, None] + self.lone[1][None, :])
+        assert isinstance(self.whole, FieldGrid)
+        gains: Floats = self.whole.values() + self.walk.rate * (self.weights[0][:, None] + self.weights[1][None, :])
         return gains
 
     def same_content(self) -> Any:
@@ -506,41 +531,6 @@ class Lists:
         codes: dict[str, int] = {}
         left, right = (np.array([codes.setdefault(text, len(codes)) for text in side]) for side in self.texts)
         return left[:, None] == right[None, :]
-
-    def values(self) -> "Floats":
-        """Return what each pair of lists is worth at the walk's rate, aligned at its best, n x m."""
-        rate, (ends_gold, ends) = self.walk.rate, self.ends
-        alone = [block_sums(lone[None, :], np.array([0, 1]), bounds)[0] for lone, bounds in zip(self.lone, self.ends, strict=True)]
-        found = np.zeros((len(ends_gold) - 1, len(ends) - 1))
-        for first, last, cross in self._blocks():
-            part = slice(ends_gold[first], ends_gold[last])
-            gains = cross.values() + rate * (self.lone[0][part, None] + self.lone[1][None, :])
-            bounds = ends_gold[first : last + 1] - ends_gold[first]
-            if self.codes:
-                by_key = block_sums(gains * (self.codes[0][part, None] == self.codes[1][None, :]), bounds, ends)
-            if self.how != "key_field":
-                by_fit = best_sums(np.maximum(gains, 0.0), bounds, ends)
-            if self.how == "unique_key":
-                found[first:last] = np.where(self.unique(0)[first:last, None] & self.unique(1)[None, :], by_key, by_fit)
-            else:
-                found[first:last] = by_key if self.how == "key_field" else by_fit
-        result: Floats = found - rate * (alone[0][:, None] + alone[1][None, :])
-        return result
-
-    def _blocks(self) -> "Iterator[tuple[int, int, Cross]]":
-        """Yield (first gold list, last + 1, their elements crossed with all extracted ones), as many at once as memory allows."""
-        n = len(self.ends[0]) - 1
-        if self.whole is not None:
-            yield 0, n, self.whole
-            return
-        first = 0
-        while first < n:
-            last = first + 1
-            while last < n and (self.ends[0][last + 1] - self.ends[0][first]) * self.ends[1][-1] <= CELLS_AT_ONCE:
-                last += 1
-            part = self.elements[0][self.ends[0][first] : self.ends[0][last]]
-            yield first, last, Cross(self.walk, self.items, part, self.elements[1])
-            first = last
 
 
 def _holds_alternatives(value: Any) -> bool:
@@ -569,17 +559,17 @@ NOISE, SAME_CONTENT = 1e-11, 1e-10
 Pairs = list[tuple[int, int]]
 
 
-def array_rows(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned", out: "Rows") -> None:
+def array_rows(walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned", out: "Rows") -> None:
     """Write rows for two lists, by the alignment of the schema. Raises `TreeLimitError` for more pairs than the limit."""
     if not gold and not extracted:
-        out.append(walk.container_row(plan, gold, extracted, "match", None, path, aligned))
+        out.append(walk.container_row(node, gold, extracted, "match", None, path, aligned))
         return
-    how = how_aligned(plan)
+    how = how_aligned(node)
     if how == "unique_key":
-        how = "key_field" if has_unique_keys(walk, plan, gold, extracted) else "hungarian"
-    lists = _ListRows(walk, plan, gold, extracted, path, aligned, out)
+        how = "key_field" if has_unique_keys(walk, node, gold, extracted) else "hungarian"
+    lists = _ListRows(walk, node, gold, extracted, path, aligned, out)
     if how == "key_field":
-        pairs, left, right = keyed_pairs(walk, plan, gold, extracted)
+        pairs, left, right = keyed_pairs(walk, node, gold, extracted)
         for i, j in pairs:
             if j is None:
                 lists.omitted([i])
@@ -595,8 +585,10 @@ def array_rows(walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any], 
 class _ListRows:
     """Rows of two lists; indexes in paths are gold's, and -1, -2, ... for extracted elements without a partner."""
 
-    def __init__(self, walk: "Walk", plan: Plan, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned", out: "Rows") -> None:
-        self.walk, self.plan, self.items = walk, plan, plan.children[0]
+    def __init__(
+        self, walk: "Walk", node: SchemaNode, gold: list[Any], extracted: list[Any], path: str, aligned: "Aligned", out: "Rows"
+    ) -> None:
+        self.walk, self.node, self.items = walk, node, node.item
         self.gold, self.extracted = gold, extracted
         self.path, self.aligned, self.out = path, aligned, out
 
@@ -625,7 +617,7 @@ class _ListRows:
         n, m, limits = len(self.gold), len(self.extracted), self.walk.limits
         if n * m > limits.max_pairs:
             raise TreeLimitError(f"{n:,} x {m:,} elements to align, the limit is {limits.max_pairs:,} pairs", self.path)
-        if self.items.has_batch():
+        if self.walk.any_batch and self.items.has_batch():
             if n * m > limits.max_row_pairs:
                 text = f"{n:,} x {m:,} elements to align through a judge, the limit is {limits.max_row_pairs:,} pairs"
                 raise TreeLimitError(text, self.path)
@@ -643,7 +635,7 @@ class _ListRows:
 
     def best_pairs(self) -> Pairs:
         """Return the pairs of the best fit at the walk's rate, by comparing values column by column."""
-        lists = self.walk.lists_of(self.plan, self.gold, self.extracted)
+        lists = self.walk.lists_of(self.node, self.gold, self.extracted)
         left, right = lists.places
         return sorted((left[i], right[j]) for i, j in fitting(lists.gains(), lists.same_content()))
 
@@ -692,7 +684,7 @@ class _ListRows:
     def best_judged(self, scored: "list[Rows]") -> Pairs:
         """Return the pairs of the best fit by their rows. Fields without a verdict count as mismatches, so an outage gains nothing."""
         walk, shape = self.walk, (len(self.gold), len(self.extracted))
-        places = [walk.order.of(self.plan, side)[0] for side in (self.gold, self.extracted)]
+        places = [walk.order.of(self.node, side)[0] for side in (self.gold, self.extracted)]
         lone = lone_weights(walk, self.items, self.gold, "omission"), lone_weights(walk, self.items, self.extracted, "hallucination")
         gains, alike = np.zeros(shape), np.zeros(shape, dtype=bool)
         for (i, j), rows in zip(np.ndindex(shape), scored, strict=True):

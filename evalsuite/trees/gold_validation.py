@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalsuite.trees.comparators import Registry, oneof
-from evalsuite.trees.eval_schema import Plan, SchemaNode, parse_eval_schema
+from evalsuite.trees.eval_schema import SchemaNode, parse_eval_schema
 from evalsuite.trees.field_results import ComparatorResult, Notice, Notify, Totals, log_notice
 from evalsuite.trees.json_schema import child_path
 from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect, json_name
@@ -91,18 +91,14 @@ class GoldCheck:
         if not isinstance(value, dict):
             self.remark("container_type", node.path, f"object expected, got {json_name(value)}")
             return
-        children = node.expand() if node.expand else node.children
-        known = set()
-        for child in children:
-            name = child.path.rsplit(".", 1)[-1] if self.compat else child.name
-            known.add(name)
-            if name in value:
-                self.walk(child, value[name])
+        for child in node.fields:
+            if child.key in value:
+                self.walk(child, value[child.key])
             elif self.warn_missing and not child.optional:
                 self.remark("missing", child.path, "missing from gold")
         for key in value:
             excused = (at_root and key == self.id_field) or node.ignore is True or (node.ignore and key in node.ignore)
-            if key not in known and not excused:
+            if key not in node.by_key and not excused:
                 path = child_path(node.path, key, False)
                 message = f"field {path!r} is in gold but not in the schema; add it there with x-eval-skip: true if it should not count"
                 self.fail("unknown_field", path, message)
@@ -111,9 +107,8 @@ class GoldCheck:
         if not isinstance(value, list):
             self.remark("container_type", node.path, f"array expected, got {json_name(value)}")
             return
-        children = node.expand() if node.expand else node.children
-        for item in value if children else ():
-            self.walk(children[0], item)
+        for item in value if node.fields else ():
+            self.walk(node.item, item)
 
     def fail(self, kind: str, path: str, message: str) -> None:
         """Raise `GoldValidationError`."""
@@ -181,7 +176,7 @@ def gold_findings(
                 first = ids.setdefault((type(check.label), check.label), index)
                 if first != index:
                     check.fail("id", id_field, f"duplicate id: records {first} and {index}")
-        check.walk(scoring.plan.node, record, at_root=True)
+        check.walk(scoring.node, record, at_root=True)
         try:
             check_alternatives(record, check.label)
         except GoldValidationError as error:
@@ -215,16 +210,16 @@ def _refusals(scoring: Scoring, record: Any) -> Iterator[tuple[str, str]]:
                 yield row.schema_path, f"gold does not accept itself: {row.reason or row.comparator}"
             elif row.comparator == "oneof" and row.status == "match":
                 strict: Callable[..., ComparatorResult] = oneof.__wrapped__  # type: ignore[attr-defined]
-                listed = strict(row.gold_compared, row.gold_compared, _params_at(scoring.plan, row.schema_path))
+                listed = strict(row.gold_compared, row.gold_compared, _params_at(scoring.node, row.schema_path))
                 if not listed.score:
                     yield row.schema_path, str(listed.reason)
 
 
-def _params_at(plan: Plan, path: str) -> Mapping[str, Any]:
+def _params_at(node: SchemaNode, path: str) -> Mapping[str, Any]:
     """Return the comparator's parameters of the field with this schema path."""
-    while plan.path != path:
-        plan = max((child for child in plan.children if path.startswith(child.path)), key=lambda child: len(child.path))
-    return plan.params
+    while node.path != path:
+        node = max((child for child in node.fields if path.startswith(child.path)), key=lambda child: len(child.path))
+    return node.comparator[1]
 
 
 def _most_choices(value: Any) -> int:

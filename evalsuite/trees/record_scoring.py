@@ -13,8 +13,8 @@ from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import BROKEN_RECORD, Fault
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.comparators import Registry
-from evalsuite.trees.eval_schema import Plan, compile_plan, parse_eval_schema
-from evalsuite.trees.field_matching import ContentOrder, Lists, array_rows, compare, judge, transformed, try_transformed
+from evalsuite.trees.eval_schema import SchemaNode, parse_eval_schema
+from evalsuite.trees.field_matching import ContentOrder, FieldLists, array_rows, compare, judge, transformed, try_transformed
 from evalsuite.trees.field_results import (
     ComparatorResult,
     FieldResult,
@@ -103,7 +103,14 @@ class Walk:
     """
 
     def __init__(
-        self, *, compat: bool, limits: TreeLimits, dispatch: "Dispatcher", id_field: str | None = None, alternatives: bool = False
+        self,
+        *,
+        compat: bool,
+        limits: TreeLimits,
+        dispatch: "Dispatcher",
+        id_field: str | None = None,
+        alternatives: bool = False,
+        any_batch: bool = False,
     ) -> None:
         self.compat = compat
         self.limits = limits
@@ -111,81 +118,82 @@ class Walk:
         self.faults: list[Fault] = []
         self.id_field = id_field
         self.alternatives = alternatives and not compat
+        self.any_batch = any_batch
         self.missing: list[str] = []
         self.rate, self.has_chosen = 1.0, False
         self.order = ContentOrder()
         self.key_codes: dict[Any, int] = {}
         self.judged: ByObject[list[tuple[Rows, list[str]]]] = ByObject()
-        self._lists: ByObject[Lists] = ByObject()
+        self._lists: ByObject[FieldLists] = ByObject()
 
     def gain_of(self, counts: Tally) -> float:
         """Return the gain of some rows for the record at its rate: twice their scores, less the rate times their weight."""
         return 2 * counts.scored - self.rate * counts.weight
 
-    def lists_of(self, plan: Plan, gold: list[Any], extracted: list[Any]) -> Lists:
+    def lists_of(self, node: SchemaNode, gold: list[Any], extracted: list[Any]) -> FieldLists:
         """Return two lists crossed; made once per record, for all rates."""
-        return self._lists.get(plan.path, (gold, extracted), lambda: Lists(self, plan, [gold], [extracted]))
+        return self._lists.get(node.path, (gold, extracted), lambda: FieldLists(self, node, [gold], [extracted]))
 
-    def pair(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
+    def pair(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
         """Write rows for two values that both exist (None is a value)."""
         if self.alternatives and (choices := alternatives_of(gold)) is not None:
-            self.best_of(plan, choices, extracted, path, aligned, out)
-        elif plan.skip and not (self.compat and plan.structural):
-            out.append(self.skipped_row(plan, gold, extracted, path, aligned))
-        elif not plan.structural:
-            self.unit(plan, gold, extracted, path, aligned, out)
-        elif not (isinstance(gold, plan.expects) and isinstance(extracted, plan.expects)):
-            self.unlike(plan, gold, extracted, path, aligned, out)
-        elif plan.is_array and isinstance(gold, list) and isinstance(extracted, list):
-            array_rows(self, plan, gold, extracted, path, aligned, out)
+            self.best_of(node, choices, extracted, path, aligned, out)
+        elif node.skip and not (self.compat and node.structural):
+            out.append(self.skipped_row(node, gold, extracted, path, aligned))
+        elif not node.structural:
+            self.unit(node, gold, extracted, path, aligned, out)
+        elif not (isinstance(gold, node.expects) and isinstance(extracted, node.expects)):
+            self.unlike(node, gold, extracted, path, aligned, out)
+        elif node.is_array and isinstance(gold, list) and isinstance(extracted, list):
+            array_rows(self, node, gold, extracted, path, aligned, out)
         elif isinstance(gold, dict) and isinstance(extracted, dict):
-            self.object(plan, gold, extracted, path, aligned, out)
+            self.object(node, gold, extracted, path, aligned, out)
         else:
-            self.unlike(plan, gold, extracted, path, aligned, out)
+            self.unlike(node, gold, extracted, path, aligned, out)
 
-    def skipped_row(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned) -> FieldResult:
-        return FieldResult(path, 0.0, "", gold, extracted, "skipped", None, None, None, plan.path, aligned)
+    def skipped_row(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned) -> FieldResult:
+        return FieldResult(path, 0.0, "", gold, extracted, "skipped", None, None, None, node.path, aligned)
 
-    def unit(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
+    def unit(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
         """Write the one row of a field with a comparator; `error` if a comparator or transform of a plugin failed."""
         status: RowStatus = "pending"
         score, reason = 0.0, None
-        if plan.trusted is not None:
-            verdict = plan.trusted(gold, extracted, plan.params)
+        if node.trusted is not None:
+            verdict = node.trusted(gold, extracted, node.comparator[1])
             score, status, reason = verdict.score, "match" if verdict.score == 1.0 else "mismatch", verdict.reason
         row = FieldResult(
-            path, score, plan.name, gold, extracted, status, reason, gold, extracted, plan.path, aligned, plan.weight, plan.field
+            path, score, node.uses, gold, extracted, status, reason, gold, extracted, node.path, aligned, node.weight, node.name
         )
         out.append(row)
-        if plan.trusted is not None:
+        if node.trusted is not None:
             return
         try:
-            self.compare(plan, row)
+            self.compare(node, row)
         except TreeLimitError:
             raise
         except FaultError as error:
             row.status, row.reason = "error", error.fault.detail
             self.faults.append(error.fault)
 
-    def compare(self, plan: Plan, row: FieldResult) -> None:
+    def compare(self, node: SchemaNode, row: FieldResult) -> None:
         """Transform and compare the two values of a row, and write the verdict into the row."""
         problem = ""
         g, e = row.gold_value, row.extracted_value
-        if plan.transforms and self.compat:
-            g, e = transformed(plan, g), transformed(plan, e)
-        elif plan.transforms:
-            g, problem = try_transformed(plan, g)
-            e, also = try_transformed(plan, e)
+        if node.steps and self.compat:
+            g, e = transformed(node, g), transformed(node, e)
+        elif node.steps:
+            g, problem = try_transformed(node, g)
+            e, also = try_transformed(node, e)
             problem = problem or also
         row.gold_compared, row.extracted_compared = g, e
-        if problem and plan.accepts_itself and same(row.gold_value, row.extracted_value):
+        if problem and node.accepts_itself and same(row.gold_value, row.extracted_value):
             row.status, row.score = "match", 1.0
         elif problem:
             row.status, row.reason = "mismatch", problem
-        elif plan.batch:
-            row.params = plan.params
+        elif node.batch:
+            row.params = node.comparator[1]
         else:
-            self.settle(row, compare(plan, g, e) if self.compat else judge(plan, g, e))
+            self.settle(row, compare(node, g, e) if self.compat else judge(node, g, e))
 
     def settle(self, row: FieldResult, result: ComparatorResult) -> None:
         """Write a comparator's result into its row."""
@@ -195,44 +203,44 @@ class Walk:
         else:
             row.status = "match" if result.score == 1.0 else "mismatch"
 
-    def unlike(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
+    def unlike(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
         """Write rows for two values of a container if at least one is not of its type."""
         if gold is None and extracted is None:
             return
         if extracted is None or gold is None:
-            self.one_side(plan, gold, extracted, path, aligned, out)
+            self.one_side(node, gold, extracted, path, aligned, out)
         elif (gold == extracted) if self.compat else same(gold, extracted):
-            out.append(self.container_row(plan, gold, extracted, "match", None, path, aligned))
+            out.append(self.container_row(node, gold, extracted, "match", None, path, aligned))
         else:
             reason = f"type mismatch: gold {python_name(gold)}, extracted {python_name(extracted)}"
             # Gold {} expects nothing that could be recalled, so any other value is invented.
-            status: RowStatus = "hallucination" if gold == {} and plan.expects is dict and not self.compat else "mismatch"
-            out.append(self.container_row(plan, gold, extracted, status, reason, path, aligned))
+            status: RowStatus = "hallucination" if gold == {} and node.expects is dict and not self.compat else "mismatch"
+            out.append(self.container_row(node, gold, extracted, status, reason, path, aligned))
 
     def container_row(
-        self, plan: Plan, gold: Any, extracted: Any, status: RowStatus, reason: str | None, path: str, aligned: Aligned
+        self, node: SchemaNode, gold: Any, extracted: Any, status: RowStatus, reason: str | None, path: str, aligned: Aligned
     ) -> FieldResult:
         """Return the one row of a container that is compared as a whole; the reference keeps no compared values there."""
         row = FieldResult(path, float(status == "match"), "", gold, extracted, status, reason)
-        row.schema_path, row.aligned, row.weight = plan.path, aligned, plan.weight
+        row.schema_path, row.aligned, row.weight = node.path, aligned, node.weight
         if not self.compat:
             row.gold_compared, row.extracted_compared = gold, extracted
         return row
 
-    def one_side(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
+    def one_side(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
         """Write rows for a container against null."""
         value, status = (gold, "omission") if extracted is None else (extracted, "hallucination")
-        if isinstance(value, plan.expects) or not self.compat:
-            self.one_sided(plan, value, status, path, aligned, out)  # type: ignore[arg-type]
+        if isinstance(value, node.expects) or not self.compat:
+            self.one_sided(node, value, status, path, aligned, out)  # type: ignore[arg-type]
         else:
-            out.append(self.lone_row(plan, "", value, status, path, aligned))  # type: ignore[arg-type]
+            out.append(self.lone_row(node, "", value, status, path, aligned))  # type: ignore[arg-type]
 
-    def object(self, plan: Plan, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
+    def object(self, node: SchemaNode, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
         """Write rows for two objects: the schema's fields in its order, then unknown keys."""
         if not gold and not extracted:
-            out.append(self.container_row(plan, gold, extracted, "match", None, path, aligned))
+            out.append(self.container_row(node, gold, extracted, "match", None, path, aligned))
             return
-        for child in plan.children:
+        for child in node.fields:
             key = child.key
             in_gold, in_extracted = key in gold, key in extracted
             if child.skip:
@@ -247,72 +255,72 @@ class Walk:
                 self.one_sided(child, gold[key], "omission", path + child.suffix, aligned, out)
             elif in_extracted:
                 self.one_sided(child, extracted[key], "hallucination", path + child.suffix, aligned, out)
-        if not extracted.keys() <= plan.by_key.keys():
-            self.unknown(plan, gold, extracted, path, aligned, out)
+        if not extracted.keys() <= node.by_key.keys():
+            self.unknown(node, gold, extracted, path, aligned, out)
 
-    def unknown(self, plan: Plan, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
+    def unknown(self, node: SchemaNode, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
         """Write rows for keys that the schema does not know: invented, unless gold has them, they are ignored, or are the id."""
         dot = "." if path else ""
-        for key in sorted(extracted.keys() - plan.by_key.keys()):
-            status, reason = self.unknown_status(plan, key, gold)
+        for key in sorted(extracted.keys() - node.by_key.keys()):
+            status, reason = self.unknown_status(node, key, gold)
             if status is not None:
-                schema_path = f"{plan.path}.*" if plan.path else "*"
+                schema_path = f"{node.path}.*" if node.path else "*"
                 row = FieldResult(f"{path}{dot}{key}", 0.0, "", gold.get(key), extracted[key], status, reason)
                 row.schema_path, row.aligned = schema_path, aligned
                 out.append(row)
 
-    def unknown_status(self, plan: Plan, key: str, gold: dict[str, Any]) -> tuple[RowStatus | None, str | None]:
+    def unknown_status(self, node: SchemaNode, key: str, gold: dict[str, Any]) -> tuple[RowStatus | None, str | None]:
         """Return (status, reason) of an extracted key that the schema does not know, (None, None) for no row."""
         if self.compat:
             return "hallucination", None
-        ignore = plan.node.ignore
-        if ignore is True or (ignore and key in ignore) or (plan.path == "" and key == self.id_field):
+        ignore = node.ignore
+        if ignore is True or (ignore and key in ignore) or (node.path == "" and key == self.id_field):
             return None, None
         return ("skipped", "not in the schema") if key in gold else ("hallucination", None)
 
-    def one_sided(self, plan: Plan, value: Any, status: RowStatus, path: str, aligned: Aligned, out: Rows) -> None:
+    def one_sided(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned, out: Rows) -> None:
         """Write rows for a value that only one side has: one per leaf, containers by their content."""
-        if plan.skip:
+        if node.skip:
             return
         if self.alternatives and status == "omission" and (choices := alternatives_of(value)) is not None:
-            sides = [self.sides(plan, choice, status, path, aligned) for choice in choices]
+            sides = [self.sides(node, choice, status, path, aligned) for choice in choices]
             out.extend(sides[min(range(len(sides)), key=lambda place: len(sides[place]))])
-        elif plan.optional and status == "omission":
-            row = self.lone_row(plan, plan.name, value, status, path, aligned)
+        elif node.optional and status == "omission":
+            row = self.lone_row(node, node.uses, value, status, path, aligned)
             row.status, row.reason = "skipped", "optional, left out"
             out.append(row)
-        elif not (plan.structural or (self.compat and plan.node.has_children)):
-            out.append(self.lone_row(plan, plan.name, value, status, path, aligned))
-        elif plan.is_array:
-            self.one_sided_list(plan, value, status, path, aligned, out)
+        elif not (node.structural or (self.compat and node.has_children)):
+            out.append(self.lone_row(node, node.uses, value, status, path, aligned))
+        elif node.is_array:
+            self.one_sided_list(node, value, status, path, aligned, out)
         elif isinstance(value, dict):
-            for child in plan.children:
+            for child in node.fields:
                 if child.key in value:
                     self.one_sided(child, value[child.key], status, path + child.suffix, aligned, out)
         elif value is not None and not self.compat:
-            out.append(self.lone_row(plan, plan.name, value, status, path, aligned))
+            out.append(self.lone_row(node, node.uses, value, status, path, aligned))
 
-    def one_sided_list(self, plan: Plan, value: Any, status: RowStatus, path: str, aligned: Aligned, out: Rows) -> None:
+    def one_sided_list(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned, out: Rows) -> None:
         if not isinstance(value, list) or not value:
-            out.append(self.lone_row(plan, "", value, status, path, aligned))
+            out.append(self.lone_row(node, "", value, status, path, aligned))
             return
-        items, invented = plan.children[0], status == "hallucination"
+        items, invented = node.item, status == "hallucination"
         for place, item in enumerate(value):
             index = -1 - place if invented else place
             self.one_sided(items, item, status, f"{path}[{index}]", (*aligned, place if invented else None), out)
 
-    def sides(self, plan: Plan, value: Any, status: RowStatus, path: str, aligned: Aligned) -> Rows:
+    def sides(self, node: SchemaNode, value: Any, status: RowStatus, path: str, aligned: Aligned) -> Rows:
         """Return the rows of `one_sided`."""
         rows: Rows = []
-        self.one_sided(plan, value, status, path, aligned, rows)
+        self.one_sided(node, value, status, path, aligned, rows)
         return rows
 
-    def lone_row(self, plan: Plan, name: str, value: Any, status: RowStatus, path: str, aligned: Aligned) -> FieldResult:
+    def lone_row(self, node: SchemaNode, name: str, value: Any, status: RowStatus, path: str, aligned: Aligned) -> FieldResult:
         """Return the row of a value that only one side has."""
         gold, extracted = (value, None) if status == "omission" else (None, value)
-        return FieldResult(path, 0.0, name, gold, extracted, status, None, None, None, plan.path, aligned, plan.weight, plan.field)
+        return FieldResult(path, 0.0, name, gold, extracted, status, None, None, None, node.path, aligned, node.weight, node.name)
 
-    def best_of(self, plan: Plan, choices: list[Any], extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
+    def best_of(self, node: SchemaNode, choices: list[Any], extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
         """Write the rows of the accepted value with the highest gain at the record's rate; of equals the first. Judged once per record."""
         self.has_chosen = True
 
@@ -321,18 +329,18 @@ class Walk:
             for choice in choices:
                 rows: Rows = []
                 self.missing = []
-                self.pair(plan, choice, extracted, path, aligned, rows)
-                if plan.any_batch:
+                self.pair(node, choice, extracted, path, aligned, rows)
+                if self.any_batch:
                     self.dispatch(rows)
                 options.append((rows, self.missing))
             self.missing = before
             return options
 
-        options = self.judged.get((path, aligned), (choices,), options_of) if plan.any_batch else options_of()
+        options = self.judged.get((path, aligned), (choices,), options_of) if self.any_batch else options_of()
         worth = [self.gain_of(tally(rows)) for rows, _ in options]
         rows, missing = options[worth.index(max(worth))]
         self.missing = self.missing + missing
-        out.extend(map(copy.copy, rows) if plan.any_batch else rows)
+        out.extend(map(copy.copy, rows) if self.any_batch else rows)
 
 
 Joined = list[tuple[Any, Any, Any]]  # (the record's id, gold's record or ABSENT, the answer's or ABSENT or a `Lost`)
@@ -557,7 +565,7 @@ class Scoring:
         notify: Notify = lambda _: None,
     ) -> None:
         self.registry = registry = Registry(compat=compat, comparators=comparators or {}, transforms=transforms or {})
-        self.plan: Plan = compile_plan(parse_eval_schema(schema, compat=compat, registry=registry, notify=notify), registry)
+        self.node = parse_eval_schema(schema, compat=compat, registry=registry, notify=notify)
         self.id_field = id_field
         self.post_process = post_process
         self.compat = compat
@@ -602,8 +610,8 @@ class Scoring:
         for _ in range(MAX_ROUNDS):
             rows: list[FieldResult] = []
             walk.missing = []
-            walk.pair(self.plan, gold, extracted, "", (), rows)
-            if self.plan.any_batch:
+            walk.pair(self.node, gold, extracted, "", (), rows)
+            if self.node.any_batch:
                 for row in rows:
                     if row.status == "pending" and (known := judged.get((row.path, row.aligned))) is not None:
                         row.status, row.score, row.reason, row.params = known.status, known.score, known.reason, None
@@ -621,7 +629,7 @@ class Scoring:
         if value is ABSENT or isinstance(value, Lost):
             value = None
         alternatives = inspect(value, self.limits, where=f"record {label!r}")
-        rows = self.walk(alternatives).sides(self.plan, value, "omission" if missing else "hallucination", "", ())
+        rows = self.walk(alternatives).sides(self.node, value, "omission" if missing else "hallucination", "", ())
         reason = "no record was submitted" if missing else "gold has no such record"
         reason = extracted.reason if isinstance(extracted, Lost) else reason
         precision, recall, f1 = totals.add(rows, failed=True)
@@ -629,7 +637,8 @@ class Scoring:
 
     def walk(self, alternatives: bool) -> Walk:
         dispatch = Dispatcher(self.registry)
-        return Walk(compat=self.compat, limits=self.limits, dispatch=dispatch, id_field=self.id_field, alternatives=alternatives)
+        how = {"id_field": self.id_field, "alternatives": alternatives, "any_batch": self.node.any_batch}
+        return Walk(compat=self.compat, limits=self.limits, dispatch=dispatch, **how)
 
 
 def _checked_rows(rows: Any) -> list[FieldResult]:

@@ -29,8 +29,8 @@ from evalsuite.trees.treeval_counts import (
     Row,
     Rows,
     RowStatus,
+    TreevalGrid,
     bookkeeping,
-    cross_array,
     fits,
     flat_means,
     hierarchical_means,
@@ -277,11 +277,14 @@ class Walk:
         if not want or not got:
             return []
         if self.options.compat:
-            return best_assignment(pair_weights(node, cross_array(node, want, got, self.options), self.options))
+            return best_assignment(self._weights(node, want, got))
         order_w, order_g = canonical_order(want), canonical_order(got)
-        cross = cross_array(node, [want[i] for i in order_w], [got[j] for j in order_g], self.options)
-        found = best_assignment(pair_weights(node, cross, self.options))
+        found = best_assignment(self._weights(node, [want[i] for i in order_w], [got[j] for j in order_g]))
         return sorted((order_w[a], order_g[b]) for a, b in found)
+
+    def _weights(self, node: LeafArray | DictArray, want: list[Any], got: list[Any]) -> "Floats":
+        grid = TreevalGrid(node, want, got, self.options)
+        return pair_weights(node, grid.totals(), grid.shape, self.options)
 
     def invented(self, record: int, path: str, item: Any, position: int | None) -> None:
         """Count an item or a whole record without a partner: its nodes are predicted, and none is right."""

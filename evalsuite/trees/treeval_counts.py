@@ -1,8 +1,6 @@
 """Treeval's numbers: counters of pairs of values, matrices of all pairs of two lists, means, score and tree from them; rows made on demand.
 
-All pairs of two lists are computed at once, as matrices of counters and leaf scores (expected items x predicted items): one matrix for each
-leaf of an item, never a walk for each pair of items. Matrices that are the same for all rows or columns are stored in that form
-(shape (1, m), (n, 1) or a plain number) and expanded only when combined with others.
+All pairs of two lists are computed at once, as matrices of counters and leaf scores (see `all_pairs`).
 
 Also reproduces the reference implementation for values in the wrong container, including where it raises or never returns. It distinguishes
 leaf, list and object by the first predicted value of the batch that has one, and treats the others as the same; each pair of items of a
@@ -11,11 +9,12 @@ list of objects is a separate batch. The reasons for missing numbers are those o
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from evalsuite.compare.bipartite_matching import best_assignment, block_assignments, block_sums
+from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.import_ref import LazyModule
+from evalsuite.trees.all_pairs import Cells, Grid, InnerLists, Names, matched_sums
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_metrics import (
     Branch,
@@ -484,12 +483,6 @@ class Rows(Sequence[Row]):
         return list, (self.all(),)
 
 
-Cells = Any  # a number or an array that broadcasts to n x m
-
-
-Key = tuple[Leaf, int]  # a leaf and the position of one of its metrics
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How to score: the reference's way or the sound one, and the most cells (item pairs x leaves) of one pair of lists."""
@@ -498,102 +491,83 @@ class Options:
     max_cells: int = 40_000_000
 
 
-@dataclass(slots=True)
-class Cross:
-    """n x m pairs: the six counters, and for each (leaf, metric) the sum and the number of its scores."""
-
-    shape: tuple[int, int]
-    counts: list[Cells] = field(default_factory=lambda: [0.0] * 6)
-    scores: dict[Key, tuple[Cells, Cells]] = field(default_factory=dict)
-
-    def add_counts(self, counts: Sequence[Cells]) -> None:
-        self.counts = [a if isinstance(b, int | float) and b == 0 else a + b for a, b in zip(self.counts, counts, strict=True)]
-
-    def add_block(self, block: "Cross", rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Add the pairs of some rows and columns."""
-        whole = len(rows) == self.shape[0] and len(columns) == self.shape[1]
-
-        def placed(cells: Cells) -> Cells:
-            if whole or (isinstance(cells, int | float) and cells == 0):
-                return cells
-            full = np.zeros(self.shape)
-            full[np.ix_(rows, columns)] = cells
-            return full
-
-        self.add_counts([placed(cells) for cells in block.counts])
-        for key, (total, number) in block.scores.items():
-            before = self.scores.get(key, (0.0, 0.0))
-            self.scores[key] = (before[0] + placed(total), before[1] + placed(number))
+# Beside the six counters, a grid has the sum of the scores of each metric of a leaf, and their number.
+Total = tuple[Leaf, int, Literal["total", "number"]]
 
 
-def cross_leaf(leaf: Leaf, want: Sequence[Any], got: Sequence[Any]) -> Cross:
-    """Compare every expected value with every predicted one; a container in place of a value gets the worst value."""
-    cross = Cross((len(want), len(got)))
-    fine = scalars(got)
-    for k, metric in enumerate(leaf.metrics):
-        if len(fine) == len(got):
-            raw = measured(metric, "matrix", want, got)
+class TreevalGrid(Grid):
+    """The items of two lists: the six counters of each pair, and the total and number of the scores of each (leaf, metric).
+
+    Raises `TreeLimitError` for more cells (pairs x leaves) than the limit.
+    """
+
+    def __init__(self, node: LeafArray | DictArray, want: Sequence[Any], got: Sequence[Any], options: Options) -> None:
+        n_leaves = max(1, node.item.n_leaves) if isinstance(node, DictArray) else len(node.item.metrics)
+        if len(want) * len(got) * n_leaves > options.max_cells:
+            sizes = f"{len(want):,} x {len(got):,} items x {n_leaves} leaves"
+            raise TreeLimitError(f"{sizes} are more than the {options.max_cells:,} cells of the limit max_cells", node.path)
+        super().__init__(len(want), len(got))
+        self.options = options
+        if isinstance(node, DictArray):
+            self.items(node.item, want, got)
         else:
-            raw = np.full(cross.shape, worst(metric))
-            raw[:, fine] = measured(metric, "matrix", want, [got[j] for j in fine])
-        cross.scores[leaf, k] = (raw if isinstance(metric, ExactMatch | Levenshtein) else _finite(raw), 1.0)
-    return cross
+            self.leaf(node.item, want, range(len(want)), got, range(len(got)))
+
+    def items(self, branch: Branch, want: Sequence[Any], got: Sequence[Any]) -> None:
+        """Compare objects; null matches null, anything else that is no object lacks every key."""
+        rows = range(len(want))
+        objects = [j for j, item in enumerate(got) if isinstance(item, dict)]
+        self.branch(branch, [{} if item is None else item for item in want], rows, [got[j] for j in objects], objects)
+        if len(objects) < len(got):
+            lacking = not_an_object(branch)
+            self.add(lacking._asdict(), rows, [j for j, item in enumerate(got) if not isinstance(item, dict)])
+            agreeing = Counts(predicted=1, tp_node=1).plus(Counts(*(-n for n in lacking)))
+            self.add(agreeing._asdict(), [i for i in rows if want[i] is None], [j for j, item in enumerate(got) if item is None])
+
+    def branch(self, branch: Branch, want: Sequence[Any], rows: Sequence[int], got: Sequence[Any], columns: Sequence[int]) -> None:
+        """Compare objects key by key."""
+        if not want or not got:
+            return
+        sizes = [len(item) for item in got]
+        n_keys = float(sizes[0]) if len(set(sizes)) == 1 else np.array([sizes], dtype=np.float64)
+        self.add({**NOTHING._asdict(), "predicted": n_keys}, rows, columns)
+        for key, node in branch.children.items():
+            expected, predicted = [item.get(key) for item in want], [item.get(key, ABSENT) for item in got]
+            self.add(_bookkeeping_of_all(node, expected, predicted), rows, columns)
+            left, right = present(expected), present(predicted)
+            if not isinstance(node, Leaf):
+                right = [j for j in right if fits(node, predicted[j])]
+            if left and right:
+                sides = pick(expected, left), pick(rows, left), pick(predicted, right), pick(columns, right)
+                if isinstance(node, Leaf):
+                    self.leaf(node, *sides)
+                elif isinstance(node, Branch):
+                    self.branch(node, *sides)
+                else:
+                    self.lists.append((sides[1], sides[3], TreevalLists(node, sides[0], sides[2], self.options)))
+
+    def leaf(self, leaf: Leaf, want: Sequence[Any], rows: Sequence[int], got: Sequence[Any], columns: Sequence[int]) -> None:
+        """Compare values; a container in the place of a value gets the worst score."""
+        fine = scalars(got)
+        for k, metric in enumerate(leaf.metrics):
+            raw = measured(metric, "matrix", want, pick(got, fine))
+            if len(fine) < len(got):
+                whole = np.full((len(want), len(got)), worst(metric))
+                whole[:, fine] = raw
+                raw = whole
+            raw = raw if isinstance(metric, ExactMatch | Levenshtein) or np.isfinite(raw).all() else np.nan_to_num(raw)
+            self.add({(leaf, k, "total"): raw, (leaf, k, "number"): 1.0}, rows, columns)
 
 
-def cross_items(branch: Branch, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
-    """Compare every expected item with every predicted one; null matches null, anything else that is no object lacks every key."""
-    cross = Cross((len(want), len(got)))
-    rows = list(range(len(want)))
-    objects = [j for j, item in enumerate(got) if isinstance(item, dict)]
-    if objects:
-        block = _cross_branch(branch, [{} if item is None else item for item in want], [got[j] for j in objects], options)
-        cross.add_block(block, rows, objects)
-    if len(objects) < len(got):
-        others = [j for j, item in enumerate(got) if not isinstance(item, dict)]
-        lacking = not_an_object(branch)
-        cross.add_block(Cross((len(rows), len(others)), list(lacking)), rows, others)
-        agreeing = [a - b for a, b in zip(Counts(predicted=1, tp_node=1), lacking, strict=True)]
-        nulls = [i for i in rows if want[i] is None], [j for j in others if got[j] is None]
-        cross.add_block(Cross((len(nulls[0]), len(nulls[1])), agreeing), *nulls)
-    return cross
-
-
-def _cross_branch(branch: Branch, want: Sequence[dict[str, Any]], got: Sequence[dict[str, Any]], options: Options) -> Cross:
-    cross = Cross((len(want), len(got)))
-    sizes = [len(item) for item in got]
-    same = len(set(sizes)) == 1
-    cross.add_counts([float(sizes[0]) if same else np.array([sizes], dtype=np.float64), 0, 0, 0, 0, 0])
-    for key, node in branch.children.items():
-        expected, predicted = [item.get(key) for item in want], [item.get(key, ABSENT) for item in got]
-        _add_bookkeeping(cross, node, expected, predicted)
-        rows, columns = present(expected), present(predicted)
-        if not rows or not columns:
-            continue
-        if isinstance(node, Leaf):
-            block = cross_leaf(node, pick(expected, rows), pick(predicted, columns))
-        else:
-            columns = [j for j in columns if fits(node, predicted[j])]
-            block = _cross_node(node, pick(expected, rows), pick(predicted, columns), options)
-        cross.add_block(block, rows, columns)
-    return cross
-
-
-def _cross_node(node: Node, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
-    if not want or not got:
-        return Cross((len(want), len(got)))
-    if isinstance(node, Branch):
-        return _cross_branch(node, want, got, options)
-    assert not isinstance(node, Leaf)
-    return _cross_lists(node, want, got, options)
-
-
-def _add_bookkeeping(cross: Cross, node: Node, want: Sequence[Any], got: Sequence[Any]) -> None:
-    """Add the counters of the pairs of one key, by predicted value against an expected value and against an expected null."""
-    if not want or not got:
-        return
-    if _plain(node, got) and type(None) not in set(map(type, want)):
-        cross.add_counts(bookkeeping(node, got[0], want[0]))
-        return
+def _bookkeeping_of_all(node: Node, want: Sequence[Any], got: Sequence[Any]) -> Mapping[str, Cells]:
+    """Return the counters of the pairs of one key, by predicted value against an expected value and against an expected null."""
+    kinds = set(map(type, got))
+    if isinstance(node, Leaf):
+        plain = not kinds & {type(None), type(ABSENT), dict, list}
+    else:
+        plain = kinds == {dict if isinstance(node, Branch) else list}
+    if plain and type(None) not in set(map(type, want)):
+        return bookkeeping(node, got[0], want[0])._asdict()
     has_value = np.array([value is not None for value in want])
     some = next((value for value in want if value is not None), None)
     stand_in: Any = [] if isinstance(some, list) else some  # sizes of missed lists are added below
@@ -602,104 +576,78 @@ def _add_bookkeeping(cross: Cross, node: Node, want: Sequence[Any], got: Sequenc
         for expected in (stand_in, None)
     ]
     chosen = np.where(has_value[:, None, None], columns[0][None], columns[1][None])
-    cross.add_counts([chosen[:, :, k] for k in range(6)])
     wrong = np.array([value is not ABSENT and value is not None and not fits(node, value) for value in got])
     if isinstance(some, list) and wrong.any():
         sizes = np.array([sum(map(item_size, value)) if value else 0 for value in want], dtype=np.float64)
-        cross.add_counts([0, 0, sizes[:, None] * wrong[None, :], 0, 0, 0])
+        chosen[:, :, Counts._fields.index("fn_node")] += sizes[:, None] * wrong[None, :]
+    return {name: chosen[:, :, k] for k, name in enumerate(Counts._fields)}
 
 
-def _plain(node: Node, got: Sequence[Any]) -> bool:
-    """Return whether every predicted value exists and is of the right container."""
-    kinds = set(map(type, got))
-    if kinds & {type(None), type(ABSENT)}:
-        return False
-    if isinstance(node, Leaf):
-        return not kinds & {dict, list}
-    return kinds == {dict if isinstance(node, Branch) else list}
+class TreevalLists(InnerLists):
+    """Lists inside items, each in order of content (of position in the reference's way)."""
 
+    def __init__(self, node: LeafArray | DictArray, want: Sequence[list[Any]], got: Sequence[list[Any]], options: Options) -> None:
+        self.node, self.options = node, options
+        super().__init__(*([self._in_order(items) for items in side] for side in (want, got)))
 
-def _cross_lists(node: LeafArray | DictArray, want: Sequence[list[Any]], got: Sequence[list[Any]], options: Options) -> Cross:
-    """Compare lists inside items: all inner items against all, once, then one small assignment for each pair of lists."""
-    cross = Cross((len(want), len(got)))
-    want, got = ([_in_order(items, options) for items in side] for side in (want, got))
-    ends_w, ends_g = (np.cumsum([0, *map(len, side)]) for side in (want, got))
-    inner = cross_array(node, [x for items in want for x in items], [x for items in got for x in items], options)
-    keys = list(inner.scores)
-    sizes_w, sizes_g = (np.array([item_size(x) for items in side for x in items], dtype=np.float64) for side in (want, got))
-    cells = [*inner.counts, *(c for key in keys for c in inner.scores[key]), sizes_g, sizes_w[:, None]]
-    layers = np.array([np.broadcast_to(layer, inner.shape) for layer in cells])
-    totals = _matched_totals(node, layers, pair_weights(node, inner, options), (ends_w, ends_g), options)
-    if isinstance(node, LeafArray):  # one value, the mean, for each pair of lists
-        totals[6:-2] /= np.maximum(np.minimum(np.diff(ends_w)[:, None], np.diff(ends_g)[None, :]), 1)
-    whole_w, whole_g = (block_sums(size[None, :], np.array([0, 1]), ends)[0] for size, ends in ((sizes_w, ends_w), (sizes_g, ends_g)))
-    totals[0] += whole_g[None, :] - totals[-2]
-    totals[2] += whole_w[:, None] - totals[-1]
-    cross.add_counts(list(totals[:6]))
-    for k, key in enumerate(keys):
-        cross.scores[key] = (totals[6 + 2 * k], totals[7 + 2 * k])
-    return cross
+    def _in_order(self, items: list[Any]) -> list[Any]:
+        return items if self.options.compat or len(items) < 2 else [items[i] for i in canonical_order(items)]
 
+    def cross(self, gold: Sequence[Any], answered: Sequence[Any]) -> TreevalGrid:
+        """Return the grid of some items."""
+        return TreevalGrid(self.node, gold, answered, self.options)
 
-def _matched_totals(node: LeafArray | DictArray, layers: "Floats", weights: "Floats", ends: tuple[Any, Any], options: Options) -> "Floats":
-    """Sum each layer over the matched items of each pair of lists: layers x lists x lists. `ends` are the bounds of the lists."""
-    totals = np.zeros((len(layers), len(ends[0]) - 1, len(ends[1]) - 1))
-    if options.compat and not (isinstance(node, LeafArray) and len(node.item.metrics) == 1):
-        # More than the sum is read there, so it matters which of several best assignments is chosen.
-        for i, j in np.ndindex(totals.shape[1:]):
-            pairs = best_assignment(weights[ends[0][i] : ends[0][i + 1], ends[1][j] : ends[1][j + 1]])
-            totals[:, i, j] = layers[:, [ends[0][i] + a for a, _ in pairs], [ends[1][j] + b for _, b in pairs]].sum(axis=1)
+    def lone(self, side: int) -> Mapping[Any, "Floats"]:
+        """Return the nodes that a missing or surplus item costs."""
+        return {("fn_node", "predicted")[side]: np.array(list(map(item_size, self.elements[side])), dtype=np.float64)}
+
+    def matched(self, sums: Names, layers: "Floats", part: slice, lists: slice) -> "Floats":
+        """Return the sums over the matched items; a list of values gives one value, its mean, for each pair of lists."""
+        ends = self.bounds(lists)
+        weights = pair_weights(self.node, sums, layers.shape[1:], self.options)
+        if self.options.compat and not (isinstance(self.node, LeafArray) and len(self.node.item.metrics) == 1):
+            # More than the sum is read there, so it matters which of several best assignments is chosen.
+            totals = np.zeros((len(layers), len(ends[0]) - 1, len(ends[1]) - 1))
+            for i, j in np.ndindex(totals.shape[1:]):
+                pairs = best_assignment(weights[ends[0][i] : ends[0][i + 1], ends[1][j] : ends[1][j + 1]])
+                totals[:, i, j] = layers[:, [ends[0][i] + a for a, _ in pairs], [ends[1][j] + b for _, b in pairs]].sum(axis=1)
+        else:
+            # Weights above 0, so that as many pairs as possible are matched.
+            totals = matched_sums(layers, weights - weights.min(initial=0.0) + 1.0, ends)
+        if isinstance(self.node, LeafArray):
+            n_pairs = np.maximum(np.minimum(np.diff(ends[0])[:, None], np.diff(ends[1])[None, :]), 1)
+            totals[[isinstance(name, tuple) for name in sums]] /= n_pairs
         return totals
-    # Weights above 0, so that as many pairs as possible are matched.
-    for above, left, down, chosen in block_assignments(weights - weights.min(initial=0.0) + 1.0, *ends):
-        matched = layers[:, down[:, None, :], chosen] * (chosen >= 0)
-        totals[:, above[:, None], left[None, :]] = matched.sum(axis=3)
-    return totals
 
 
-def _in_order(items: list[Any], options: Options) -> list[Any]:
-    return items if options.compat or len(items) < 2 else [items[i] for i in canonical_order(items)]
-
-
-def cross_array(node: LeafArray | DictArray, want: Sequence[Any], got: Sequence[Any], options: Options) -> Cross:
-    """Compare the items of two lists. Raises `TreeLimitError` for more cells (pairs x leaves) than the limit."""
-    n_leaves = max(1, node.item.n_leaves) if isinstance(node, DictArray) else len(node.item.metrics)
-    if len(want) * len(got) * n_leaves > options.max_cells:
-        sizes = f"{len(want):,} x {len(got):,} items x {n_leaves} leaves"
-        raise TreeLimitError(f"{sizes} are more than the {options.max_cells:,} cells of the limit max_cells", node.path)
-    if isinstance(node, DictArray):
-        return cross_items(node.item, want, got, options)
-    return cross_leaf(node.item, want, got)
-
-
-def pair_weights(node: LeafArray | DictArray, cross: Cross, options: Options) -> "Floats":
+def pair_weights(node: LeafArray | DictArray, sums: Mapping[Any, Cells], shape: tuple[int, ...], options: Options) -> "Floats":
     """Return the weight of each pair of items, n x m: the mean of the metrics for values, the pair's own score for objects."""
     if isinstance(node, DictArray):
-        weights = _pair_scores(cross, options)
+        weights = _pair_scores(sums, options)
     elif len(node.item.metrics) == 1:
         (metric,) = node.item.metrics
-        raw, _ = cross.scores[node.item, 0]
+        raw = sums.get((node.item, 0, "total"), 0.0)
         if isinstance(metric, ExactMatch | Levenshtein):  # one division each: equal ratios are equal numbers, nothing is to be rounded
-            return np.broadcast_to(raw, cross.shape)
+            return np.broadcast_to(raw, shape)
         weights = raw if metric.higher_is_better or options.compat else -raw
     else:
-        clip = not options.compat
-        each = [normalise(metric, cross.scores[node.item, k][0], clip=clip) for k, metric in enumerate(node.item.metrics)]
+        metrics, clip = node.item.metrics, not options.compat
+        each = [normalise(metric, sums.get((node.item, k, "total"), 0.0), clip=clip) for k, metric in enumerate(metrics)]
         weights = sum(each) / len(each)
-    full: Floats = np.broadcast_to(weights, cross.shape)
+    full: Floats = np.broadcast_to(weights, shape)
     return full if options.compat else np.round(full, 9)
 
 
-def _pair_scores(cross: Cross, options: Options) -> Cells:
+def _pair_scores(sums: Mapping[Any, Cells], options: Options) -> Cells:
     """Return the score of each pair of objects: mean over metrics of the mean over leaves, times both F1."""
-    predicted, tp_node, fn_node, tp_leaf, fn_leaf, fp_leaf = cross.counts
+    predicted, tp_node, fn_node, tp_leaf, fn_leaf, fp_leaf = (sums.get(name, 0.0) for name in Counts._fields)
     f1_node, f1_leaf = _f1_cells(tp_node, predicted, tp_node + fn_node, 0.0), _f1_cells(tp_leaf, tp_leaf + fp_leaf, tp_leaf + fn_leaf, 1.0)
     metrics: dict[str, Metric] = {}
-    totals: dict[str, list[Cells]] = {}
-    for (leaf, k), (total, number) in cross.scores.items():
-        name = leaf.metrics[k].name
+    by_metric: dict[str, list[Cells]] = {}
+    for leaf, k in [name[:2] for name in sums if isinstance(name, tuple) and name[2] == "total"]:
+        name, total, number = leaf.metrics[k].name, sums[leaf, k, "total"], sums[leaf, k, "number"]
         metrics[name] = leaf.metrics[k]
-        sums = totals.setdefault(name, [0.0, 0.0])
+        own = by_metric.setdefault(name, [0.0, 0.0])
         mean: Cells
         scored: Cells
         if isinstance(number, float) and number == 1:
@@ -707,10 +655,10 @@ def _pair_scores(cross: Cross, options: Options) -> Cells:
         else:
             scored = np.asarray(number) > 0
             mean = np.where(scored, total / np.maximum(number, 1), 0.0)
-        sums[0], sums[1] = sums[0] + mean, sums[1] + scored
+        own[0], own[1] = own[0] + mean, own[1] + scored
     value: Cells = 0.0
     n_metrics: Cells = 0.0
-    for name, (total, number) in totals.items():
+    for name, (total, number) in by_metric.items():
         scored = np.asarray(number) > 0
         value = value + scored * normalise(metrics[name], total / np.maximum(number, 1), clip=not options.compat)
         n_metrics = n_metrics + scored
@@ -726,8 +674,3 @@ def _f1_cells(hit: Cells, n_predicted: Cells, n_expected: Cells, empty: float) -
         rates.append(np.where(np.asarray(whole) > 0, rate, empty))
     both = rates[0] + rates[1]
     return np.where(both > 0, 2 * rates[0] * rates[1] / np.where(both > 0, both, 1), 0.0)
-
-
-def _finite(raw: "Floats") -> "Floats":
-    """Return the values, the largest floats for infinities."""
-    return raw if np.isfinite(raw).all() else np.nan_to_num(raw)

@@ -82,7 +82,7 @@ def schema_of(records: list[Any]) -> dict[str, Any]:
 def by_rows(gold: list[Any], extracted: list[Any], schema: Any) -> int:
     """Score every pair by writing its rows, then assign; the number of matched pairs."""
     scoring = Scoring(schema)
-    items = scoring.plan.children[0].children[0]
+    items = scoring.node.children[0].item
     matched = 0
     for record, answer in zip(gold, extracted, strict=True):
         walk = scoring.walk(False)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evalsuite.scorers.tree_scorers import tree_match
 from evalsuite.trees import evaluate, infer_schema
-from evalsuite.trees.field_matching import Cross, compat_fits
+from evalsuite.trees.field_matching import FieldGrid, compat_fits
 from evalsuite.trees.field_results import Notice, tally
 from evalsuite.trees.record_scoring import Scoring
 from tests.properties import examples
@@ -44,10 +44,10 @@ def test_fits_by_columns_equal_fits_by_rows(gold: Any, extracted: Any) -> None:
     schema = schema_of({"t": gold}, how="hungarian")
     for compat in (False, True):
         scoring = Scoring(schema if not compat else annotated(schema), compat=compat)
-        items = scoring.plan.children[0].children[0]
+        items = scoring.node.children[0].item
         walk = scoring.walk(False)
         walk.rate = 0.75
-        worth = Cross(walk, items, gold, extracted).values()
+        worth = FieldGrid(walk, items, gold, extracted).values()
         fits = compat_fits(walk, items, gold, extracted) if compat else worth
         for i, g in enumerate(gold):
             for j, e in enumerate(extracted):
