@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.bipartite_matching import block_assignments, block_sums
 from evalsuite.core.import_ref import LazyModule
+from evalsuite.trees.eval_schema import SchemaNode
+from evalsuite.trees.json_values import ABSENT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,12 +23,62 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
+Chosen = tuple[Sequence[int], Sequence[int]]
 Cells = Any  # a number or an array that broadcasts to n x m
 Names = Mapping[Any, Cells]
 CELLS_AT_ONCE = 2_000_000
 
 
-class Grid:
+def pick(values: Sequence[Any], chosen: Sequence[int]) -> Sequence[Any]:
+    """Return the values at some places; the values themselves if these are all."""
+    return values if len(chosen) == len(values) else [values[i] for i in chosen]
+
+
+class Columns:
+    """Pairs of values compared field by field, a whole column of values at a time.
+
+    `rows` and `columns` are the places of the values of both sides: of n x m pairs in a matrix, or of n pairs, then equal.
+    """
+
+    def field(self, node: SchemaNode, gold: Any, rows: Sequence[Any], answered: Any, columns: Sequence[Any]) -> None:
+        """Compare the values of one field; `ABSENT` for an object that lacks it."""
+        chosen = self.present(node, gold, rows, answered, columns)
+        if chosen is not None:
+            left, right = chosen
+            compare = self.array if node.structural and node.is_array else self.branch if node.structural else self.leaf
+            compare(node, pick(gold, left), pick(rows, left), pick(answered, right), pick(columns, right))
+
+    def branch(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
+        """Compare objects."""
+        if not gold or not answered:
+            return
+        self.objects(node, gold, rows, answered, columns)
+        for child in node.fields:
+            if not child.skip:
+                sides = ([value.get(child.key, absent) for value in side] for side, absent in ((gold, self.absent), (answered, ABSENT)))
+                expected, found = sides
+                self.field(child, expected, rows, found, columns)
+
+    absent: Any = ABSENT  # what stands for a field that gold lacks
+
+    def objects(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
+        """Count what objects have besides their fields."""
+        raise NotImplementedError
+
+    def present(self, node: SchemaNode, gold: Any, rows: Sequence[Any], answered: Any, columns: Sequence[Any]) -> Chosen | None:
+        """Count the pairs of one field that are not compared further, and return the places of the others; None if there is none."""
+        raise NotImplementedError
+
+    def leaf(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
+        """Compare values."""
+        raise NotImplementedError
+
+    def array(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
+        """Compare lists."""
+        raise NotImplementedError
+
+
+class Grid(Columns):
     """n x m pairs: their sums by name, and the lists inside the elements, each with the rows and columns that have one."""
 
     def __init__(self, n: int, m: int) -> None:

@@ -111,6 +111,16 @@ class SchemaNode:
         return self.fields[0]
 
     @property
+    def is_object(self) -> bool:
+        """Whether this is an object whose fields are compared."""
+        return self.structural and not self.is_array
+
+    @property
+    def lists_objects(self) -> bool:
+        """Whether this is a list of objects whose fields are compared."""
+        return self.is_array and self.structural and self.fields[0].structural
+
+    @property
     def has_children(self) -> bool:
         """Whether this is a container; recursive ones always are."""
         return bool(self.children) or self.expand is not None

@@ -20,7 +20,7 @@ from evalsuite.compare.bipartite_matching import block_sums
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import LazyModule
-from evalsuite.trees.all_pairs import Cells, Grid, InnerLists, Names, matched_sums
+from evalsuite.trees.all_pairs import Cells, Chosen, Grid, InnerLists, Names, matched_sums, pick
 from evalsuite.trees.comparators import (
     TRANSFORMS,
     compat_exact,
@@ -32,7 +32,7 @@ from evalsuite.trees.comparators import (
 )
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.field_results import ComparatorResult, RowStatus, Tally, tally
-from evalsuite.trees.json_values import ANY_OF, ByObject, TreeLimitError, choices, exact_text, same, unordered_text
+from evalsuite.trees.json_values import ABSENT, ANY_OF, ByObject, TreeLimitError, choices, exact_text, same, unordered_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -334,7 +334,7 @@ class FieldGrid(Grid):
             sizes, limit = f"{len(self.choosing):,} x {len(extracted):,}", walk.limits.max_row_pairs
             raise TreeLimitError(f"{sizes} elements with alternatives to align, the limit is {limit:,} pairs", items.path)
         plain = sorted(set(range(len(gold))) - {i for i, _ in self.choosing})
-        self.both(items, [gold[i] for i in plain], plain, extracted, range(len(extracted)))
+        self.field(items, [gold[i] for i in plain], plain, extracted, range(len(extracted)))
 
     def totals(self) -> dict[Any, Cells]:
         """Return the sums; those of elements with alternatives by the rows of each pair, at the walk's rate."""
@@ -365,72 +365,51 @@ class FieldGrid(Grid):
         self.walk.missing = before
         return tally(rows)
 
-    def both(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
-        """Count a field that all of these elements have; `rows` and `columns` are their places in the matrix."""
-        if not gold or not extracted or (node.skip and not (self.walk.compat and node.structural)):
-            return
-        if not node.structural:
-            scores = score_matrix(node, gold, extracted, compat=self.walk.compat)
-            weight: Cells = 2 * node.weight
-            if node.trusted is None and (uncounted := np.isnan(scores)).any():
-                scores, weight = np.where(uncounted, 0.0, scores), np.where(uncounted, 0.0, weight)
-            self.add({SCORED: scores * node.weight if node.weight != 1 else scores, WEIGHT: weight}, rows, columns)
-        elif self.walk.compat and node.expects is not dict:
-            self.one_by_one(node, gold, rows, extracted, columns)
-        else:
-            self.containers(node, gold, rows, extracted, columns)
-
-    def containers(
-        self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]
-    ) -> None:
-        """Count objects or lists field by field, values of another kind one by one."""
-        left, left_rows, others, other_rows = _split(gold, rows, node.expects)
-        right, right_columns, strangers, strange_columns = _split(extracted, columns, node.expects)
-        self.one_by_one(node, others, other_rows, extracted, columns)
-        self.one_by_one(node, left, left_rows, strangers, strange_columns)
-        if not left or not right:
-            return
-        empty_rows = [row for value, row in zip(left, left_rows, strict=True) if not value]
-        empty_columns = [column for value, column in zip(right, right_columns, strict=True) if not value]
-        self.add({SCORED: node.weight, WEIGHT: 2 * node.weight}, empty_rows, empty_columns)
-        if not node.is_array:
-            for child in node.fields:
-                if not child.skip:
-                    self.child(child, left, left_rows, right, right_columns)
-            self.unknown(node, left, left_rows, right, right_columns)
-        elif how_aligned(node) == "ordered":
-            self.in_order(node.item, left, left_rows, right, right_columns)
-        else:
-            self.lists.append((left_rows, right_columns, FieldLists(self.walk, node, left, right)))
-
-    def one_by_one(
-        self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]
-    ) -> None:
-        for value, row in zip(gold, rows, strict=True):
-            for element, column in zip(extracted, columns, strict=True):
-                counts = self.count(node, value, element)
-                self.add({SCORED: counts.scored, WEIGHT: counts.weight}, [row], [column])
-
-    def child(self, child: SchemaNode, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
-        """Count a field of objects; an omission or invention if only one side has it."""
-        sides, lacking = [], []
-        for values, places in ((gold, rows), (extracted, columns)):
-            having = [(value[child.key], place) for value, place in zip(values, places, strict=True) if child.key in value]
-            sides.append(([value for value, _ in having], [place for _, place in having]))
-            lacking.append([place for value, place in zip(values, places, strict=True) if child.key not in value])
-        self.both(child, *sides[0], *sides[1])
+    def present(self, node: SchemaNode, gold: Any, rows: Sequence[int], answered: Any, columns: Sequence[int]) -> Chosen | None:
+        """Count omissions, inventions and containers of another kind, and return the places of the values to compare."""
+        if node.skip and not (self.walk.compat and node.structural):
+            return None
+        left, right = ([i for i, value in enumerate(side) if value is not ABSENT] for side in (gold, answered))
+        lacking = [[places[i] for i, value in enumerate(side) if value is ABSENT] for side, places in ((gold, rows), (answered, columns))]
         if lacking[1]:
-            self.add({WEIGHT: lone_weights(self.walk, child, sides[0][0], "omission")[:, None]}, sides[0][1], lacking[1])
+            self.add({WEIGHT: lone_weights(self.walk, node, pick(gold, left), "omission")[:, None]}, pick(rows, left), lacking[1])
         if lacking[0]:
-            self.add({WEIGHT: lone_weights(self.walk, child, sides[1][0], "hallucination")[None, :]}, lacking[0], sides[1][1])
+            lone = lone_weights(self.walk, node, pick(answered, right), "hallucination")
+            self.add({WEIGHT: lone[None, :]}, lacking[0], pick(columns, right))
+        if node.structural:
+            fits = node.expects if not self.walk.compat or node.expects is dict else ()
+            odd_left, odd_right = ({i for i in own if not isinstance(side[i], fits)} for own, side in ((left, gold), (right, answered)))
+            for i in left:
+                for j in right if i in odd_left else odd_right:
+                    counts = self.count(node, gold[i], answered[j])
+                    self.add({SCORED: counts.scored, WEIGHT: counts.weight}, [rows[i]], [columns[j]])
+            left, right = [i for i in left if i not in odd_left], [j for j in right if j not in odd_right]
+            empty = [rows[i] for i in left if not gold[i]], [columns[j] for j in right if not answered[j]]
+            self.add({SCORED: node.weight, WEIGHT: 2 * node.weight}, *empty)
+        return (left, right) if left and right else None
 
-    def unknown(self, node: SchemaNode, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+    def leaf(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], answered: Sequence[Any], columns: Sequence[int]) -> None:
+        """Count the scores of a field that is a unit."""
+        scores = score_matrix(node, gold, answered, compat=self.walk.compat)
+        weight: Cells = 2 * node.weight
+        if node.trusted is None and (uncounted := np.isnan(scores)).any():
+            scores, weight = np.where(uncounted, 0.0, scores), np.where(uncounted, 0.0, weight)
+        self.add({SCORED: scores * node.weight if node.weight != 1 else scores, WEIGHT: weight}, rows, columns)
+
+    def array(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], answered: Sequence[Any], columns: Sequence[int]) -> None:
+        """Count lists by their alignment."""
+        if how_aligned(node) == "ordered":
+            self.in_order(node.item, gold, rows, answered, columns)
+        else:
+            self.lists.append((rows, columns, FieldLists(self.walk, node, gold, answered)))
+
+    def objects(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], answered: Sequence[Any], columns: Sequence[int]) -> None:
         """Count keys that the schema does not know as invented, except those that gold has too."""
         in_gold: dict[str, list[int]] = {}
         for value, row in zip(gold, rows, strict=True):
             for key in value.keys() - node.by_key.keys():
                 in_gold.setdefault(key, []).append(row)
-        for value, column in zip(extracted, columns, strict=True):
+        for value, column in zip(answered, columns, strict=True):
             keys = value.keys() - node.by_key.keys() if not value.keys() <= node.by_key.keys() else ()
             counted = [key for key in keys if self.walk.unknown_status(node, key, {})[0] == "hallucination"]
             if counted:
@@ -438,13 +417,15 @@ class FieldGrid(Grid):
                 for key in counted if not self.walk.compat else ():
                     self.add({WEIGHT: -1.0}, in_gold.get(key, ()), [column])
 
-    def in_order(self, items: SchemaNode, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+    def in_order(
+        self, items: SchemaNode, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]
+    ) -> None:
         """Count lists with elements compared by position; the surplus of the longer side has no partner."""
         lengths = [np.array(list(map(len, side))) for side in (gold, extracted)]
         for k in range(int(min(lengths[0].max(), lengths[1].max()))):
             left, right = ([i for i, n in enumerate(side) if n > k] for side in lengths)
             shared = [gold[i][k] for i in left], [extracted[j][k] for j in right]
-            self.both(items, shared[0], [rows[i] for i in left], shared[1], [columns[j] for j in right])
+            self.field(items, shared[0], [rows[i] for i in left], shared[1], [columns[j] for j in right])
         for i, value in enumerate(gold):
             sums = np.array([0.0, *accumulate(lone_weights(self.walk, items, value, "omission"))])
             self.add({WEIGHT: (sums[-1] - sums[np.minimum(lengths[1], len(value))])[None, :]}, [rows[i]], columns)
@@ -459,7 +440,7 @@ class FieldLists(InnerLists):
     `places` are the positions of the elements of all lists, each list in order of content.
     """
 
-    def __init__(self, walk: "Walk", node: SchemaNode, gold: list[list[Any]], extracted: list[list[Any]]) -> None:
+    def __init__(self, walk: "Walk", node: SchemaNode, gold: Sequence[list[Any]], extracted: Sequence[list[Any]]) -> None:
         self.walk, self.node, self.items = walk, node, node.item
         ordered = [[walk.order.of(node, values) for values in side] for side in (gold, extracted)]
         self.places = [[place for places, _ in side for place in places] for side in ordered]
@@ -500,7 +481,7 @@ class FieldLists(InnerLists):
             return np.where(self.unique(0)[lists, None] & self.unique(1)[None, :], by_key, by_fit)
         return by_key if self.how == "key_field" else by_fit
 
-    def _codes(self, lists: list[list[Any]], side: int) -> "Floats":
+    def _codes(self, lists: Sequence[list[Any]], side: int) -> "Floats":
         """Return a number for each element's key, the same for equal keys; a negative number of its side if it has none or is not the
         first."""
         codes: list[int] = []
@@ -544,13 +525,6 @@ def _holds_alternatives(value: Any) -> bool:
         elif isinstance(item, list):
             waiting.extend(item)
     return False
-
-
-def _split(values: Sequence[Any], places: Sequence[int], kind: type) -> tuple[list[Any], list[int], list[Any], list[int]]:
-    """Return (values of a kind, their places, other values, their places)."""
-    own = [(value, place) for value, place in zip(values, places, strict=True) if isinstance(value, kind)]
-    others = [(value, place) for value, place in zip(values, places, strict=True) if not isinstance(value, kind)]
-    return [v for v, _ in own], [p for _, p in own], [v for v, _ in others], [p for _, p in others]
 
 
 UPSTREAM_MAX_PAIRS = 2500

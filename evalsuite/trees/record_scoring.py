@@ -637,8 +637,14 @@ class Scoring:
 
     def walk(self, alternatives: bool) -> Walk:
         dispatch = Dispatcher(self.registry)
-        how = {"id_field": self.id_field, "alternatives": alternatives, "any_batch": self.node.any_batch}
-        return Walk(compat=self.compat, limits=self.limits, dispatch=dispatch, **how)
+        return Walk(
+            compat=self.compat,
+            limits=self.limits,
+            dispatch=dispatch,
+            id_field=self.id_field,
+            alternatives=alternatives,
+            any_batch=self.node.any_batch,
+        )
 
 
 def _checked_rows(rows: Any) -> list[FieldResult]:

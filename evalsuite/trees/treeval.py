@@ -16,16 +16,16 @@ from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.errors import did_you_mean
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.runtime import without_collection
+from evalsuite.trees.all_pairs import Chosen, Columns, pick
+from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_schema import NUMBER_OR_TEXT
 from evalsuite.trees.json_values import ABSENT, canonical_order
 from evalsuite.trees.treeval_counts import (
     NOTHING,
-    BranchOutcome,
     Counts,
     LeafOutcome,
     Letters,
     Options,
-    Outcome,
     Row,
     Rows,
     RowStatus,
@@ -36,11 +36,9 @@ from evalsuite.trees.treeval_counts import (
     hierarchical_means,
     item_size,
     leaf_entries,
-    leaf_outcomes,
     not_an_object,
     pair_weights,
     per_leaf_type,
-    pick,
     reference_raises,
     results_tree,
     scalars,
@@ -52,13 +50,8 @@ from evalsuite.trees.treeval_counts import (
 from evalsuite.trees.treeval_metrics import (
     DEFAULT_METRICS,
     ROOT_KEYS,
-    Branch,
     CorpusMetric,
-    DictArray,
-    Leaf,
-    LeafArray,
     Metric,
-    Node,
     all_metrics,
     check_reference,
     check_schema,
@@ -93,183 +86,160 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-_make_row: Callable[[tuple[Any, ...]], Row] = partial(tuple.__new__, Row)  # Row._make without a Python call for each of many rows
+class Place(NamedTuple):
+    """Where a pair is: the record, the path of it or of its item, how much of a schema path that covers, the positions in the lists."""
+
+    record: int
+    path: str = ""
+    n_covered: int = 0
+    expected_index: int | None = None
+    got_index: int | None = None
+
+    def at(self, node: SchemaNode) -> str:
+        """Return the path of a field."""
+        ending = node.path[self.n_covered :]
+        return self.path + ending if self.path else ending.removeprefix(".")
 
 
-class Pairs(NamedTuple):
-    """n pairs: the record, the path, the positions in the innermost list, the expected and the predicted value."""
-
-    records: list[int]
-    paths: list[str]
-    expected_index: list[int | None]
-    got_index: list[int | None]
-    want: list[Any]
-    got: list[Any]
-    ending: str = ""
-
-    def path(self, i: int) -> str:
-        return self.paths[i] + self.ending if self.paths[i] else self.ending.removeprefix(".")
-
-    def child(self, key: str) -> "Pairs":
-        """Return the same pairs one key further, `ABSENT` if a prediction lacks it."""
-        want, got = [value.get(key) for value in self.want], [value.get(key, ABSENT) for value in self.got]
-        return self._replace(want=want, got=got, ending=self.ending + join("x", key)[1:])
-
-    def select(self, chosen: Sequence[int]) -> "Pairs":
-        if len(chosen) == len(self.want):
-            return self
-        records, paths = [self.records[i] for i in chosen], [self.paths[i] for i in chosen]
-        at, got_at = ([column[i] for i in chosen] for column in (self.expected_index, self.got_index))
-        return Pairs(records, paths, at, got_at, list(pick(self.want, chosen)), list(pick(self.got, chosen)), self.ending)
+# Row._make and Place._make without a Python call for each of many rows.
+_make_row: Callable[[tuple[Any, ...]], Row] = partial(tuple.__new__, Row)
+_make_place: Callable[[tuple[Any, ...]], Place] = partial(tuple.__new__, Place)
 
 
-@dataclass(slots=True)
-class Walk:
-    """One scoring of one batch."""
+class Walk(Columns):
+    """One scoring of one batch: n pairs of records, and the items of their lists as they are aligned."""
 
-    options: Options
-    counts: list[float] = field(default_factory=lambda: list(NOTHING))
-    rows: Rows = field(default_factory=Rows)
-    reference_raises: str = ""
+    absent = None
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.counts: list[float] = list(NOTHING)
+        self.rows = Rows()
+        self.outcomes: dict[SchemaNode, LeafOutcome] = {}
+        self.reached: set[SchemaNode] = set()
+        self.reference_raises = ""
 
     def add(self, counts: Iterable[float]) -> None:
         self.counts = [a + b for a, b in zip(self.counts, counts, strict=True)]
 
-    def items(self, branch: Branch, pairs: Pairs, *, in_array: bool) -> BranchOutcome:
+    def items(self, branch: SchemaNode, want: Sequence[Any], places: Sequence[Place], got: Sequence[Any], *, listed: bool) -> None:
         """Score records, or items of lists: null matches null, anything else that is no object lacks every key."""
-        objects = [i for i, value in enumerate(pairs.got) if isinstance(value, dict)]
-        for i in sorted(set(range(len(pairs.got))) - set(objects)):
-            agreed = in_array and pairs.want[i] is None and pairs.got[i] is None
+        objects = [i for i, value in enumerate(got) if isinstance(value, dict)]
+        for i in sorted(set(range(len(got))) - set(objects)):
+            agreed = listed and want[i] is None and got[i] is None
             self.add(Counts(predicted=1, tp_node=1) if agreed else not_an_object(branch))
-            if self.options.compat and isinstance(pairs.got[i], str | list):  # its letters or items are counted as keys
-                self.add([len(pairs.got[i]) - 1, 0, 0, 0, 0, 0])
-            self._row(pairs, i, "both_null" if agreed else "mismatch", None if agreed else 0.0, "" if agreed else FLAG_OBJECT)
-        chosen = pairs.select(objects)
-        for i, value in enumerate(chosen.want):
-            if value is not None and not isinstance(value, dict):
-                raise ValueError(f"reference {chosen.records[i]}: {chosen.path(i) or 'the record'} must be an object")
-        chosen = chosen._replace(want=[{} if value is None else value for value in chosen.want])
-        return self.branch(branch, chosen, in_array=in_array)
+            if self.options.compat and isinstance(got[i], str | list):  # its letters or items are counted as keys
+                self.add([len(got[i]) - 1, 0, 0, 0, 0, 0])
+            status: RowStatus = "both_null" if agreed else "mismatch"
+            self._row(places[i], branch, status, want[i], got[i], None if agreed else 0.0, "" if agreed else FLAG_OBJECT)
+        for i in objects:
+            if want[i] is not None and not isinstance(want[i], dict):
+                raise ValueError(f"reference {places[i].record}: {places[i].at(branch) or 'the record'} must be an object")
+        at = pick(places, objects)
+        self.branch(branch, [{} if want[i] is None else want[i] for i in objects], at, pick(got, objects), at)
 
-    def branch(self, branch: Branch, pairs: Pairs, *, in_array: bool) -> BranchOutcome:
-        """Score objects key by key."""
-        self.add([sum(map(len, pairs.got)), 0, 0, 0, 0, 0])
-        for i, value in enumerate(pairs.got):
-            if not value.keys() <= branch.children.keys():
-                self._unknown(branch, pairs, i)
-        children: dict[str, Outcome | None] = {}
-        for key, node in branch.children.items():
-            child = pairs.child(key)
-            chosen, bad = self._present(node, child)
-            if isinstance(node, Branch):
-                below = child.select(chosen)
-                children[key] = self.branch(node, below, in_array=in_array) if chosen or bad else None
-            elif isinstance(node, Leaf):
-                chosen = sorted(chosen + bad) if bad else chosen
-                children[key] = self._leaf(node, child.select(chosen), in_array=in_array) if chosen else None
-            else:
-                children[key] = self._array(node, child.select(chosen), in_array=in_array) if chosen or bad else None
-        return BranchOutcome(children)
+    def objects(self, branch: SchemaNode, want: Sequence[Any], rows: Sequence[Place], got: Sequence[Any], columns: Sequence[Place]) -> None:
+        """Count the keys of predicted objects; unknown ones are invented."""
+        self.add([sum(map(len, got)), 0, 0, 0, 0, 0])
+        for place, value in zip(rows, got, strict=True):
+            for key in value if not value.keys() <= branch.by_key.keys() else ():
+                if key not in branch.by_key:
+                    at = join(place.at(branch), str(key))
+                    self.rows.append(Row(place.record, at, "hallucination", None, value[key], None, *place[3:], "unknown key"))
 
-    def _present(self, node: Node, pairs: Pairs) -> tuple[list[int], list[int]]:
-        """Return the pairs with a value on both sides, of the right container and of a wrong one; the others are counted here."""
-        container = dict if isinstance(node, Branch) else list if not isinstance(node, Leaf) else None
-        kinds_w, kinds_g = set(map(type, pairs.want)), set(map(type, pairs.got))
-        everything = list(range(len(pairs.want)))
-        if container is None and not kinds_w & {type(None), dict, list} and not kinds_g & {type(None), type(ABSENT), dict, list}:
-            self.add([0, len(everything), 0, len(everything), 0, 0])
-            return everything, []
-        if kinds_w == kinds_g == {container}:
-            self.add([0, len(everything), 0, len(everything) if container is list else 0, 0, 0])
-            return everything, []
+    def present(self, node: SchemaNode, want: list[Any], rows: Sequence[Place], got: list[Any], columns: Sequence[Place]) -> Chosen | None:
+        """Return the pairs with a value on both sides, for lists and objects of the right container; the others are counted here."""
+        n, kinds_w, kinds_g = len(want), set(map(type, want)), set(map(type, got))
+        plain = not kinds_w & {type(None), dict, list} and not kinds_g & {type(None), type(ABSENT), dict, list}
+        if (plain and not node.structural) or (kinds_w == kinds_g == {node.expects} and node.structural):
+            self.add([0, n, 0, 0 if node.is_object else n, 0, 0])
+            self.reached.add(node)
+            return range(n), range(n)
         if self.options.compat:
-            see_as_reference(node, pairs.want, pairs.got)
+            see_as_reference(node, want, got)
         chosen: list[int] = []
-        bad: list[int] = []
-        for i, (want, got) in enumerate(zip(pairs.want, pairs.got, strict=True)):
-            if want is not None and not fits(node, want):
-                kind = "an object" if container is dict else "a list" if container is list else "a plain value"
-                raise ValueError(f"reference {pairs.records[i]}: {pairs.path(i)} must be {kind}")
-            if isinstance(got, Letters):
-                self.add(got.counts)
-                self._row(pairs, i, "mismatch", 0.0, FLAG_CONTAINER)
+        is_reached = False
+        for i, (expected, value, place) in enumerate(zip(want, got, rows, strict=True)):
+            if expected is not None and not fits(node, expected):
+                kind = "an object" if node.is_object else "a list" if node.structural else "a plain value"
+                raise ValueError(f"reference {place.record}: {place.at(node)} must be {kind}")
+            if isinstance(value, Letters):
+                self.add(value.counts)
+                self._row(place, node, "mismatch", expected, value.value, 0.0, FLAG_CONTAINER)
                 continue
-            self.add(bookkeeping(node, got, want))
-            if want is not None and got is not None and got is not ABSENT:
-                (chosen if fits(node, got) else bad).append(i)
-            self._settle(node, pairs, i, want, got)
-        return chosen, bad
+            self.add(bookkeeping(node, value, expected))
+            if value is ABSENT or value is None:
+                status: RowStatus = "both_null" if expected is None else "omission"
+                self._row(place, node, status, expected, None, None if expected is None else 0.0, "")
+            elif expected is None:
+                self._row(place, node, "hallucination", None, value, 0.0, "")
+            else:
+                is_reached = True
+                if node.structural and not fits(node, value):
+                    self._row(place, node, "mismatch", expected, value, 0.0, FLAG_CONTAINER)
+                else:
+                    chosen.append(i)
+        if not is_reached:
+            return None
+        self.reached.add(node)
+        return chosen, chosen
 
-    def _settle(self, node: Node, pairs: Pairs, i: int, want: Any, got: Any) -> None:
-        """Write the row of a pair without a value on one side, or with a container of the wrong kind for an object or a list."""
-        if got is ABSENT or got is None:
-            self._row(pairs, i, "both_null" if want is None else "omission", None if want is None else 0.0, "")
-        elif want is None:
-            self._row(pairs, i, "hallucination", 0.0, "")
-        elif not isinstance(node, Leaf) and not fits(node, got):
-            self._row(pairs, i, "mismatch", 0.0, FLAG_CONTAINER)
+    def _row(self, place: Place, node: SchemaNode, status: RowStatus, want: Any, got: Any, score: float | None, flag: str) -> None:
+        self.rows.append(Row(place.record, place.at(node), status, want, got, score, *place[3:], flag))
 
-    def _unknown(self, branch: Branch, pairs: Pairs, i: int) -> None:
-        for key, value in pairs.got[i].items():
-            if key not in branch.children:
-                at = (pairs.expected_index[i], pairs.got_index[i])
-                self.rows.append(
-                    Row(pairs.records[i], join(pairs.path(i), str(key)), "hallucination", None, value, None, *at, "unknown key")
-                )
+    def leaf(self, leaf: SchemaNode, want: Sequence[Any], rows: Sequence[Place], got: Sequence[Any], columns: Sequence[Place]) -> None:
+        """Score values."""
+        self._leaf(leaf, want, rows, got, listed=rows[0].expected_index is not None)
 
-    def _row(self, pairs: Pairs, i: int, status: RowStatus, score: float | None, flag: str) -> None:
-        got = pairs.got[i]
-        got = None if got is ABSENT else got.value if isinstance(got, Letters) else got
-        at = (pairs.expected_index[i], pairs.got_index[i])
-        self.rows.append(Row(pairs.records[i], pairs.path(i), status, pairs.want[i], got, score, *at, flag))
-
-    def _leaf(self, leaf: Leaf, pairs: Pairs, *, in_array: bool, sizes: list[int] | None = None) -> LeafOutcome:
+    def _leaf(
+        self, leaf: SchemaNode, want: Sequence[Any], places: Sequence[Place], got: Sequence[Any], *, listed: bool, sizes: Any = None
+    ) -> None:
         """Score pairs of values with one call per metric and write their rows. `sizes` cuts them into groups of one mean each."""
-        fine = scalars(pairs.got)
-        want, got = pick(pairs.want, fine), pick(pairs.got, fine)
+        fine = scalars(got)
+        left, right = pick(want, fine), pick(got, fine)
         means: dict[str, float | None] = {}
         entries: dict[str, dict[str, float | None]] = {}
         pooled: dict[str, tuple[CorpusMetric, Sequence[Any], Sequence[Any]]] = {}
-        total = np.zeros(len(pairs.got))
+        total = np.zeros(len(got))
         for metric in leaf.metrics:
-            raw = np.full(len(pairs.got), worst(metric), dtype=np.float64)
-            raw[fine] = np.nan_to_num(measured(metric, "scores", want, got))
+            raw = np.full(len(got), worst(metric), dtype=np.float64)
+            raw[fine] = np.nan_to_num(measured(metric, "scores", left, right))
             total += normalise(metric, raw)
             mean = _mean(raw.tolist(), sizes)
             if isinstance(metric, CorpusMetric):
-                pooled[metric.name] = metric, pairs.want, pairs.got
-                mean = metric.pooled(pairs.want, pairs.got)
+                pooled[metric.name] = metric, want, got
+                mean = metric.pooled(want, got)
             means[metric.name] = mean
-            entries[metric.name] = {metric.name: mean} if in_array else metric.summary(want, got, mean)
-        self.rows.later(partial(_leaf_rows, leaf, pairs, total / len(leaf.metrics)))
-        return LeafOutcome(leaf, means, entries, pooled)
+            entries[metric.name] = {metric.name: mean} if listed else metric.summary(left, right, mean)
+        self.rows.later(partial(_leaf_rows, leaf, want, places, got, total / len(leaf.metrics)))
+        self.outcomes[leaf] = LeafOutcome(means, entries, pooled)
 
-    def _array(self, node: LeafArray | DictArray, pairs: Pairs, *, in_array: bool) -> Outcome:
+    def array(self, node: SchemaNode, want: Sequence[Any], rows: Sequence[Place], got: Sequence[Any], columns: Sequence[Place]) -> None:
         """Align the items of each pair of lists, count the rest, and score all matched items together.
 
         A list of values inside an item of another list gives one value, its mean, for each pair of items.
         """
         sizes: list[int] = []
-        matched = Pairs([], [], [], [], [], [])
-        for i, (record, want, got) in enumerate(zip(pairs.records, pairs.want, pairs.got, strict=True)):
-            path = pairs.path(i)
-            aligned = self.align(node, want, got)
+        places: list[Place] = []
+        matched: tuple[list[Any], list[Any]] = [], []
+        for place, expected, items in zip(rows, want, got, strict=True):
+            path = place.at(node)
+            aligned = self.align(node, expected, items)
             sizes.append(len(aligned))
-            if self.options.compat and isinstance(node, DictArray) and surplus_raises([b for _, b in aligned], len(got)):
+            if self.options.compat and node.lists_objects and surplus_raises([b for _, b in aligned], len(items)):
                 self.reference_raises = f"surplus objects matched out of order at {node.path}"
-            self._left_over(record, path, want, got, aligned)
-            left, right = [a for a, _ in aligned], [b for _, b in aligned]
-            matched.records.extend(repeat(record, len(aligned)))
-            matched.paths.extend([f"{path}[{a}]" for a in left])
-            matched.expected_index.extend(left)
-            matched.got_index.extend(right)
-            matched.want.extend([want[a] for a in left])
-            matched.got.extend([got[b] for b in right])
-        if isinstance(node, DictArray):
-            return self.items(node.item, matched, in_array=True)
-        return self._leaf(node.item, matched, in_array=True, sizes=sizes if in_array else None)
+            self._left_over(place.record, path, expected, items, aligned)
+            record, n_covered = place.record, len(node.item.path)
+            places.extend([_make_place((record, f"{path}[{a}]", n_covered, a, b)) for a, b in aligned])
+            matched[0].extend([expected[a] for a, _ in aligned])
+            matched[1].extend([items[b] for _, b in aligned])
+        if node.lists_objects:
+            self.items(node.item, matched[0], places, matched[1], listed=True)
+        else:
+            in_item = bool(rows) and rows[0].expected_index is not None
+            self._leaf(node.item, matched[0], places, matched[1], listed=True, sizes=sizes if in_item else None)
 
-    def align(self, node: LeafArray | DictArray, want: list[Any], got: list[Any]) -> list[tuple[int, int]]:
+    def align(self, node: SchemaNode, want: list[Any], got: list[Any]) -> list[tuple[int, int]]:
         """Return the pairs (expected position, predicted position) of the assignment with the highest weight.
 
         Ties: compat takes the first by position; sound sorts both lists first, so that their order cannot matter.
@@ -282,7 +252,7 @@ class Walk:
         found = best_assignment(self._weights(node, [want[i] for i in order_w], [got[j] for j in order_g]))
         return sorted((order_w[a], order_g[b]) for a, b in found)
 
-    def _weights(self, node: LeafArray | DictArray, want: list[Any], got: list[Any]) -> "Floats":
+    def _weights(self, node: SchemaNode, want: list[Any], got: list[Any]) -> "Floats":
         grid = TreevalGrid(node, want, got, self.options)
         return pair_weights(node, grid.totals(), grid.shape, self.options)
 
@@ -306,15 +276,17 @@ class Walk:
                     self.rows.append(Row(record, here, "omission", value, None, 0.0, i, None, "missing item"))
 
 
-def _leaf_rows(leaf: Leaf, pairs: Pairs, worth: "Floats") -> Iterator[Row]:
+def _leaf_rows(leaf: SchemaNode, want: Sequence[Any], places: Sequence[Place], got: Sequence[Any], worth: "Floats") -> Iterator[Row]:
     scores = worth.tolist()
     statuses: list[RowStatus] = ["match" if s == 1 else "mismatch" if s == 0 else "partial" for s in scores]
-    types = _PYTHON_TYPES.get(leaf.type, ())
-    odd = set(map(type, pairs.got)) - set(types)
-    flags: Iterable[str] = repeat("") if not odd or not (types or odd & {dict, list}) else [_flag(value, types) for value in pairs.got]
-    paths = map(pairs.path, range(len(pairs.paths)))
-    columns = (pairs.records, paths, statuses, pairs.want, pairs.got, scores, pairs.expected_index, pairs.got_index)
-    return map(_make_row, zip(*columns, flags))  # noqa: B905 (flags may repeat for ever)
+    types = _PYTHON_TYPES.get(leaf.json_type, ())
+    odd = set(map(type, got)) - set(types)
+    flags: Iterable[str] = repeat("") if not odd or not (types or odd & {dict, list}) else [_flag(value, types) for value in got]
+    # One ending for all: they are items of the same list, or records.
+    ending = leaf.path[places[0].n_covered :] if places else ""
+    records, starts, _, at, got_at = zip(*places, strict=True) if places else ((),) * 5
+    paths = [start + ending for start in starts] if places and places[0].path else repeat(ending.removeprefix("."))
+    return map(_make_row, zip(records, paths, statuses, want, got, scores, at, got_at, flags))  # noqa: B905 (some repeat for ever)
 
 
 def _mean(values: list[float], sizes: list[int] | None) -> float | None:
@@ -426,7 +398,7 @@ def treeval_score(
 
 
 def _score(
-    branch: Branch,
+    branch: SchemaNode,
     references: Sequence[Any],
     predictions: Sequence[Any],
     options: Options,
@@ -440,27 +412,25 @@ def _score(
     for i, reference in enumerate(references if None in references or not is_of_shape(branch, references) else ()):
         check_reference(branch, reference, f"reference {i}")
     raises = reference_raises(branch, references, predictions) if compat else ""
-    outcome = walk.items(
-        branch, Pairs(list(range(n)), [""] * n, [None] * n, [None] * n, list(references), list(predictions)), in_array=False
-    )
+    walk.items(branch, list(references), list(map(Place, range(n))), list(predictions), listed=False)
     for number, record in enumerate(invented, n):
         walk.invented(number, "", record, None)
     counts, used = Counts(*walk.counts), used_metrics(branch)
-    means = hierarchical_means(used, outcome) if hierarchical else flat_means(used, leaf_outcomes(outcome))
+    outcomes = walk.outcomes
+    means = hierarchical_means(used, branch, outcomes) if hierarchical else flat_means(used, outcomes.values())
     score = total_score(means, used, counts, clip=not compat)
     rates = counts.rates()
     whole: dict[str, float | None] = {**rates, "treeval_score": score}
     kept = {key: value for key, value in whole.items() if value or not compat}
     if compat and all(mean is None for mean in means.values()):
         raises = raises or "nothing to score"
-    tree = results_tree(outcome)
-    assert isinstance(tree, dict)
+    tree = results_tree(branch, outcomes, walk.reached)
     return TreevalResult(
         score=score,
         **rates,
         tree=tree,
         per_metric={**means, **kept, "treeval_score": score},
-        per_leaf_type={**per_leaf_type(branch, outcome), **kept},
+        per_leaf_type={**per_leaf_type(branch, outcomes), **kept},
         counts=counts,
         rows=walk.rows,
         signature=signature,
@@ -476,7 +446,7 @@ def prepare(
     *,
     exclusive: bool = False,
     compat: bool = False,
-) -> tuple[Branch, str]:
+) -> tuple[SchemaNode, str]:
     """Return the schema with its metrics, and their signature (`string=levenshtein|...`).
 
     Raises ValueError for a schema or metrics that cannot be used; for an unknown metric with the closest known one.

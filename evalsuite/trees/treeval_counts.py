@@ -8,24 +8,20 @@ list of objects is a separate batch. The reasons for missing numbers are those o
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.import_ref import LazyModule
-from evalsuite.trees.all_pairs import Cells, Grid, InnerLists, Names, matched_sums
+from evalsuite.trees.all_pairs import Cells, Chosen, Grid, InnerLists, Names, matched_sums, pick
+from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_metrics import (
-    Branch,
     CorpusMetric,
-    DictArray,
     ExactMatch,
-    Leaf,
-    LeafArray,
     Levenshtein,
     Metric,
-    Node,
     join,
     measured,
     normalise,
@@ -89,10 +85,6 @@ def present(values: Sequence[Any]) -> Sequence[int]:
     return [i for i, value in enumerate(values) if value is not None and value is not ABSENT]
 
 
-def pick(values: Sequence[Any], chosen: Sequence[int]) -> Sequence[Any]:
-    return values if len(chosen) == len(values) else [values[i] for i in chosen]
-
-
 def n_nodes(value: Any) -> int:
     """Return the number of keys of an object and of all objects below it by keys; the content of lists does not count."""
     return sum(1 for _ in _entries(value))
@@ -108,19 +100,17 @@ def item_size(item: Any) -> int:
     return n_nodes(item) if isinstance(item, dict) else 1
 
 
-def fits(node: Node, value: Any) -> bool:
+def fits(node: SchemaNode, value: Any) -> bool:
     """Return whether a value, not null, is of the schema's container here: object, list, or neither."""
-    if isinstance(node, Branch):
-        return isinstance(value, dict)
-    return isinstance(value, list) if isinstance(node, LeafArray | DictArray) else not isinstance(value, dict | list)
+    return isinstance(value, node.expects) if node.structural else not isinstance(value, dict | list)
 
 
-def bookkeeping(node: Node, got: Any, want: Any) -> Counts:
+def bookkeeping(node: SchemaNode, got: Any, want: Any) -> Counts:
     """Return the counters of one pair under a schema node, without what is below the pair.
 
     A wrong container counts as predicted, and as a missed and an invented leaf.
     """
-    branch = node if isinstance(node, Branch) else None
+    branch = node if node.is_object else None
     below = branch.n_nodes if branch else 0
     if got is ABSENT:
         return Counts(fn_node=1 + below, fn_leaf=branch.n_leaves if branch else 0)
@@ -135,15 +125,15 @@ def bookkeeping(node: Node, got: Any, want: Any) -> Counts:
     if fits(node, got):
         return Counts(tp_node=1, tp_leaf=0 if branch else 1)
     missed = branch.n_leaves if branch else 1
-    if isinstance(node, Leaf) and isinstance(got, dict):
+    if not node.structural and isinstance(got, dict):
         return Counts(predicted=n_nodes(got), tp_node=1, fn_leaf=missed, fp_leaf=n_leaves(got))
     lost = below if branch else sum(map(item_size, want)) if isinstance(want, list) else 0
     return Counts(tp_node=1, fn_node=lost, fn_leaf=missed, fp_leaf=1)
 
 
-def not_an_object(branch: Branch) -> Counts:
+def not_an_object(branch: SchemaNode) -> Counts:
     """Return the counters of a record or item that is no object: one predicted node, and every key of the schema absent."""
-    absent = [bookkeeping(child, ABSENT, None) for child in branch.children.values()]
+    absent = [bookkeeping(child, ABSENT, None) for child in branch.children]
     return Counts(predicted=1).plus(*absent)
 
 
@@ -177,46 +167,26 @@ Means = dict[str, float | None]
 class LeafOutcome(NamedTuple):
     """The mean of each metric of a leaf (None: nothing pooled), the entry of the results tree, and the pairs of corpus metrics."""
 
-    leaf: Leaf
     means: dict[str, float | None]
     entries: dict[str, dict[str, float | None]]
     pooled: dict[str, tuple[CorpusMetric, Sequence[Any], Sequence[Any]]]
 
 
-class BranchOutcome(NamedTuple):
-    """The outcomes of a branch's children; None if no pair had a value on both sides."""
-
-    children: "dict[str, Outcome | None]"
+Outcomes = Mapping[SchemaNode, LeafOutcome]  # of each leaf that was reached
 
 
-Outcome = LeafOutcome | BranchOutcome
-
-
-def leaf_outcomes(outcome: Outcome | None) -> Iterator[LeafOutcome]:
-    """Yield every leaf below that was reached."""
-    todo: list[Outcome | None] = [outcome]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, LeafOutcome):
-            yield one
-        elif one is not None:
-            todo.extend(one.children.values())
-
-
-def leaves_of(branch: Branch) -> Iterator[Leaf]:
+def leaves_of(branch: SchemaNode) -> Iterator[SchemaNode]:
     """Yield every leaf of the schema, in no particular order."""
-    todo = list(branch.children.values())
+    todo = [branch]
     while todo:
         node = todo.pop()
-        if isinstance(node, Leaf):
-            yield node
-        elif isinstance(node, LeafArray):
-            yield node.item
+        if node.structural:
+            todo.extend(node.children)
         else:
-            todo.extend((node.item if isinstance(node, DictArray) else node).children.values())
+            yield node
 
 
-def used_metrics(branch: Branch) -> dict[str, Metric]:
+def used_metrics(branch: SchemaNode) -> dict[str, Metric]:
     """Return the metrics that some leaf uses, by name."""
     return {metric.name: metric for leaf in leaves_of(branch) for metric in leaf.metrics}
 
@@ -237,20 +207,21 @@ def flat_means(names: Iterable[str], leaves: Iterable[LeafOutcome]) -> Means:
     return {name: _mean(values) for name, values in found.items()} | whole
 
 
-def hierarchical_means(names: Iterable[str], outcome: Outcome) -> Means:
+def hierarchical_means(names: Iterable[str], node: SchemaNode, outcomes: Outcomes) -> Means:
     """Return per metric the mean, at each branch, over its own leaves and one value of each child branch."""
-    if isinstance(outcome, LeafOutcome):
-        return {name: outcome.means.get(name) for name in names}
+    node = node.item if node.is_array else node
+    if not node.structural:
+        return {name: outcomes[node].means.get(name) if node in outcomes else None for name in names}
     names = list(names)
-    below = [hierarchical_means(names, child) for child in outcome.children.values() if child is not None]
+    below = [hierarchical_means(names, child, outcomes) for child in node.children]
     return {name: _mean([value for means in below if (value := means[name]) is not None]) for name in names}
 
 
-def per_leaf_type(branch: Branch, outcome: Outcome) -> dict[str, Means | None]:
+def per_leaf_type(branch: SchemaNode, outcomes: Outcomes) -> dict[str, Means | None]:
     """Return {type: {metric: mean over the leaves of that type}}, None for a type without a scored leaf."""
-    found: dict[str, list[LeafOutcome]] = {leaf.type: [] for leaf in leaves_of(branch)}
-    for leaf in leaf_outcomes(outcome):
-        found[leaf.leaf.type].append(leaf)
+    found: dict[str, list[LeafOutcome]] = {}
+    for leaf in leaves_of(branch):
+        found.setdefault(leaf.json_type, []).extend([outcomes[leaf]] if leaf in outcomes else [])
     result: dict[str, Means | None] = {}
     for name, leaves in sorted(found.items()):
         used = {metric for leaf in leaves for metric in leaf.means}
@@ -268,11 +239,11 @@ def total_score(means: Mapping[str, float | None], metrics: Mapping[str, Metric]
     return math.fsum(values) / len(values) * rates["f1_node"] * rates["f1_leaf"]
 
 
-def results_tree(outcome: Outcome | None) -> object:
-    """Return the outcome in the schema's shape: {metric: result} at each leaf, None if no pair had a value on both sides."""
-    if isinstance(outcome, BranchOutcome):
-        return {key: results_tree(child) for key, child in outcome.children.items()}
-    return None if outcome is None else outcome.entries
+def results_tree(node: SchemaNode, outcomes: Outcomes, reached: Set[SchemaNode]) -> dict[str, Any]:
+    """Return the outcomes in the schema's shape: {metric: result} at each leaf, None if no pair had a value on both sides."""
+    if node.structural and not node.is_array:
+        return {child.key: results_tree(child, outcomes, reached) if child in reached else None for child in node.children}
+    return results_tree(node.item, outcomes, reached) if node.is_array else outcomes[node].entries
 
 
 def _mean(values: list[float]) -> float | None:
@@ -286,7 +257,7 @@ class Letters(NamedTuple):
     counts: Counts
 
 
-def see_as_reference(node: Node, want: list[Any], got: list[Any]) -> None:
+def see_as_reference(node: SchemaNode, want: list[Any], got: list[Any]) -> None:
     """Replace predicted values, in `got`, by what the reference takes them for under this schema node.
 
     A container for a leaf is its Python text, a text for a list the list of its letters; one lone number or boolean for a list is
@@ -296,13 +267,13 @@ def see_as_reference(node: Node, want: list[Any], got: list[Any]) -> None:
     first = got[both[0]] if both else None
     for i in both:
         value = got[i]
-        if isinstance(node, Leaf):
+        if not node.structural:
             if isinstance(value, dict | list) and not isinstance(first, dict | list):
                 got[i] = str(value)
-        elif isinstance(node, Branch):
+        elif node.is_object:
             if isinstance(value, str | list) and isinstance(first, dict):
                 got[i] = Letters(value, not_an_object(node).plus(Counts(predicted=len(value) - 1, tp_node=1)))
-        elif isinstance(node, LeafArray):
+        elif not node.lists_objects:
             if isinstance(value, str) and isinstance(first, list):
                 got[i] = list(value)
             elif len(both) == 1 and not isinstance(value, str | dict | list):
@@ -312,7 +283,7 @@ def see_as_reference(node: Node, want: list[Any], got: list[Any]) -> None:
 NUMBER = (int, float)
 
 
-def reference_raises(branch: Branch, want: Sequence[Any], got: Sequence[Any]) -> str:
+def reference_raises(branch: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> str:
     """Return why the reference has no number for these records, with the path; "" if it has one (as far as values and types show)."""
     return _objects(branch, want, got, items=False)
 
@@ -322,7 +293,7 @@ def surplus_raises(matched: Sequence[int], n_predicted: int) -> bool:
     return n_predicted > len(matched) and any(position >= n_predicted - done for done, position in enumerate(reversed(matched)))
 
 
-def _objects(branch: Branch, want: Sequence[Any], got: Sequence[Any], *, items: bool) -> str:
+def _objects(branch: SchemaNode, want: Sequence[Any], got: Sequence[Any], *, items: bool) -> str:
     """Return the reason for records or branches pair by pair; with `items` every expected one meets every predicted one."""
     reason = _no_objects(branch, got, items=items)
     if reason:
@@ -332,10 +303,10 @@ def _objects(branch: Branch, want: Sequence[Any], got: Sequence[Any], *, items: 
     else:
         pairs = [(w, g) for w, g in zip(want, got, strict=True) if isinstance(g, dict) and isinstance(w, dict)]
         want, got = [w for w, _ in pairs], [g for _, g in pairs]
-    return next(filter(None, (_key(key, node, want, got, items=items) for key, node in branch.children.items())), "")
+    return next(filter(None, (_key(child.key, child, want, got, items=items) for child in branch.children)), "")
 
 
-def _key(key: str, node: Node, want: Sequence[Any], got: Sequence[Any], *, items: bool) -> str:
+def _key(key: str, node: SchemaNode, want: Sequence[Any], got: Sequence[Any], *, items: bool) -> str:
     """Return the reason for one key of objects, compared pair by pair, or all against all with `items`."""
     expected, predicted = [value.get(key) for value in want], [value.get(key, ABSENT) for value in got]
     if not items:
@@ -345,51 +316,51 @@ def _key(key: str, node: Node, want: Sequence[Any], got: Sequence[Any], *, items
         return f"a null or missing key in an object of a list at {node.path}"
     if not expected or not predicted:
         return ""
-    if isinstance(node, Leaf):
+    if not node.structural:
         return _values(node, expected, predicted, node.path, items=items)
-    if isinstance(node, Branch):
+    if node.is_object:
         return _objects(node, expected, predicted, items=items)
     return _lists(node, expected, predicted, items=items)
 
 
-def _no_objects(branch: Branch, got: Sequence[Any], *, items: bool) -> str:
+def _no_objects(branch: SchemaNode, got: Sequence[Any], *, items: bool) -> str:
     for i, value in enumerate(got):
-        passes = i > 0 and not items and isinstance(value, str | list) and not any(key in value for key in branch.children)
+        passes = i > 0 and not items and isinstance(value, str | list) and not any(key in value for key in branch.by_key)
         if not isinstance(value, dict) and not passes:
             return f"no object at {branch.path or 'the top'}"
     return ""
 
 
-def _lists(node: LeafArray | DictArray, want: list[Any], got: list[Any], *, items: bool) -> str:
+def _lists(node: SchemaNode, want: list[Any], got: list[Any], *, items: bool) -> str:
     where = node.path
     firsts = got if items else got[:1]
     if [] in firsts:
         return f"no answer (hang) for an empty list at {where}"
     if not all(isinstance(value, list) for value in firsts):
         lone = len(got) == 1 and isinstance(got[0], NUMBER) and not items
-        if lone and isinstance(node, LeafArray):
+        if lone and not node.lists_objects:
             return _values(node.item, want[0], [got[0]], where, items=True) if want[0] else ""
         return f"no list at {where}"
-    if any(not isinstance(value, list | str) or (isinstance(value, str) and isinstance(node, DictArray)) for value in got):
+    if any(not isinstance(value, list | str) or (isinstance(value, str) and node.lists_objects) for value in got):
         return f"no list at {where}"
     if [] in want:
         return f"an empty expected list at {where}"
-    if isinstance(node, DictArray) and items:
+    if node.lists_objects and items:
         return f"a list of objects in a list of objects at {where}"
     lists = [(want, got)] if items else [([w], [g]) for w, g in zip(want, got, strict=True)]
     return next(filter(None, (_items(node, w, g, where) for w, g in lists)), "")
 
 
-def _items(node: LeafArray | DictArray, want: list[list[Any]], got: list[Any], where: str) -> str:
+def _items(node: SchemaNode, want: list[list[Any]], got: list[Any], where: str) -> str:
     left, right = [x for items in want for x in items], [x for items in got for x in items]
     if not left or not right:
         return ""
-    if isinstance(node, DictArray):
+    if node.lists_objects:
         return _objects(node.item, left, right, items=True)
     return _values(node.item, left, right, where, items=True)
 
 
-def _values(leaf: Leaf, want: Sequence[Any], got: Sequence[Any], where: str, *, items: bool) -> str:
+def _values(leaf: SchemaNode, want: Sequence[Any], got: Sequence[Any], where: str, *, items: bool) -> str:
     """Return the reason for values that the metrics cannot take.
 
     levenshtein checks the first pair for texts, exact_match uses the type of the first prediction.
@@ -492,7 +463,7 @@ class Options:
 
 
 # Beside the six counters, a grid has the sum of the scores of each metric of a leaf, and their number.
-Total = tuple[Leaf, int, Literal["total", "number"]]
+Total = tuple[SchemaNode, int, Literal["total", "number"]]
 
 
 class TreevalGrid(Grid):
@@ -501,52 +472,43 @@ class TreevalGrid(Grid):
     Raises `TreeLimitError` for more cells (pairs x leaves) than the limit.
     """
 
-    def __init__(self, node: LeafArray | DictArray, want: Sequence[Any], got: Sequence[Any], options: Options) -> None:
-        n_leaves = max(1, node.item.n_leaves) if isinstance(node, DictArray) else len(node.item.metrics)
+    absent = None
+
+    def __init__(self, node: SchemaNode, want: Sequence[Any], got: Sequence[Any], options: Options) -> None:
+        n_leaves = max(1, node.item.n_leaves) if node.lists_objects else len(node.item.metrics)
         if len(want) * len(got) * n_leaves > options.max_cells:
             sizes = f"{len(want):,} x {len(got):,} items x {n_leaves} leaves"
             raise TreeLimitError(f"{sizes} are more than the {options.max_cells:,} cells of the limit max_cells", node.path)
         super().__init__(len(want), len(got))
         self.options = options
-        if isinstance(node, DictArray):
-            self.items(node.item, want, got)
-        else:
-            self.leaf(node.item, want, range(len(want)), got, range(len(got)))
-
-    def items(self, branch: Branch, want: Sequence[Any], got: Sequence[Any]) -> None:
-        """Compare objects; null matches null, anything else that is no object lacks every key."""
         rows = range(len(want))
+        if not node.lists_objects:
+            self.leaf(node.item, want, rows, got, range(len(got)))
+            return
+        # Null matches null, anything else that is no object lacks every key.
         objects = [j for j, item in enumerate(got) if isinstance(item, dict)]
-        self.branch(branch, [{} if item is None else item for item in want], rows, [got[j] for j in objects], objects)
+        self.branch(node.item, [{} if item is None else item for item in want], rows, pick(got, objects), objects)
         if len(objects) < len(got):
-            lacking = not_an_object(branch)
+            lacking = not_an_object(node.item)
             self.add(lacking._asdict(), rows, [j for j, item in enumerate(got) if not isinstance(item, dict)])
             agreeing = Counts(predicted=1, tp_node=1).plus(Counts(*(-n for n in lacking)))
             self.add(agreeing._asdict(), [i for i in rows if want[i] is None], [j for j, item in enumerate(got) if item is None])
 
-    def branch(self, branch: Branch, want: Sequence[Any], rows: Sequence[int], got: Sequence[Any], columns: Sequence[int]) -> None:
-        """Compare objects key by key."""
-        if not want or not got:
-            return
+    def objects(self, branch: SchemaNode, want: Sequence[Any], rows: Sequence[int], got: Sequence[Any], columns: Sequence[int]) -> None:
+        """Count the keys of predicted objects."""
         sizes = [len(item) for item in got]
         n_keys = float(sizes[0]) if len(set(sizes)) == 1 else np.array([sizes], dtype=np.float64)
         self.add({**NOTHING._asdict(), "predicted": n_keys}, rows, columns)
-        for key, node in branch.children.items():
-            expected, predicted = [item.get(key) for item in want], [item.get(key, ABSENT) for item in got]
-            self.add(_bookkeeping_of_all(node, expected, predicted), rows, columns)
-            left, right = present(expected), present(predicted)
-            if not isinstance(node, Leaf):
-                right = [j for j in right if fits(node, predicted[j])]
-            if left and right:
-                sides = pick(expected, left), pick(rows, left), pick(predicted, right), pick(columns, right)
-                if isinstance(node, Leaf):
-                    self.leaf(node, *sides)
-                elif isinstance(node, Branch):
-                    self.branch(node, *sides)
-                else:
-                    self.lists.append((sides[1], sides[3], TreevalLists(node, sides[0], sides[2], self.options)))
 
-    def leaf(self, leaf: Leaf, want: Sequence[Any], rows: Sequence[int], got: Sequence[Any], columns: Sequence[int]) -> None:
+    def present(self, node: SchemaNode, want: list[Any], rows: Sequence[int], got: list[Any], columns: Sequence[int]) -> Chosen | None:
+        """Count the pairs of one key. Return the values of each side, of the right container."""
+        self.add(_bookkeeping_of_all(node, want, got), rows, columns)
+        left, right = present(want), present(got)
+        if node.structural:
+            right = [j for j in right if fits(node, got[j])]
+        return (left, right) if left and right else None
+
+    def leaf(self, leaf: SchemaNode, want: Sequence[Any], rows: Sequence[int], got: Sequence[Any], columns: Sequence[int]) -> None:
         """Compare values; a container in the place of a value gets the worst score."""
         fine = scalars(got)
         for k, metric in enumerate(leaf.metrics):
@@ -558,14 +520,18 @@ class TreevalGrid(Grid):
             raw = raw if isinstance(metric, ExactMatch | Levenshtein) or np.isfinite(raw).all() else np.nan_to_num(raw)
             self.add({(leaf, k, "total"): raw, (leaf, k, "number"): 1.0}, rows, columns)
 
+    def array(self, node: SchemaNode, want: Sequence[Any], rows: Sequence[int], got: Sequence[Any], columns: Sequence[int]) -> None:
+        """Compare lists inside items."""
+        self.lists.append((rows, columns, TreevalLists(node, want, got, self.options)))
 
-def _bookkeeping_of_all(node: Node, want: Sequence[Any], got: Sequence[Any]) -> Mapping[str, Cells]:
+
+def _bookkeeping_of_all(node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> Mapping[str, Cells]:
     """Return the counters of the pairs of one key, by predicted value against an expected value and against an expected null."""
     kinds = set(map(type, got))
-    if isinstance(node, Leaf):
+    if not node.structural:
         plain = not kinds & {type(None), type(ABSENT), dict, list}
     else:
-        plain = kinds == {dict if isinstance(node, Branch) else list}
+        plain = kinds == {node.expects}
     if plain and type(None) not in set(map(type, want)):
         return bookkeeping(node, got[0], want[0])._asdict()
     has_value = np.array([value is not None for value in want])
@@ -586,7 +552,7 @@ def _bookkeeping_of_all(node: Node, want: Sequence[Any], got: Sequence[Any]) -> 
 class TreevalLists(InnerLists):
     """Lists inside items, each in order of content (of position in the reference's way)."""
 
-    def __init__(self, node: LeafArray | DictArray, want: Sequence[list[Any]], got: Sequence[list[Any]], options: Options) -> None:
+    def __init__(self, node: SchemaNode, want: Sequence[list[Any]], got: Sequence[list[Any]], options: Options) -> None:
         self.node, self.options = node, options
         super().__init__(*([self._in_order(items) for items in side] for side in (want, got)))
 
@@ -605,7 +571,7 @@ class TreevalLists(InnerLists):
         """Return the sums over the matched items; a list of values gives one value, its mean, for each pair of lists."""
         ends = self.bounds(lists)
         weights = pair_weights(self.node, sums, layers.shape[1:], self.options)
-        if self.options.compat and not (isinstance(self.node, LeafArray) and len(self.node.item.metrics) == 1):
+        if self.options.compat and (self.node.lists_objects or len(self.node.item.metrics) > 1):
             # More than the sum is read there, so it matters which of several best assignments is chosen.
             totals = np.zeros((len(layers), len(ends[0]) - 1, len(ends[1]) - 1))
             for i, j in np.ndindex(totals.shape[1:]):
@@ -614,15 +580,15 @@ class TreevalLists(InnerLists):
         else:
             # Weights above 0, so that as many pairs as possible are matched.
             totals = matched_sums(layers, weights - weights.min(initial=0.0) + 1.0, ends)
-        if isinstance(self.node, LeafArray):
+        if not self.node.lists_objects:
             n_pairs = np.maximum(np.minimum(np.diff(ends[0])[:, None], np.diff(ends[1])[None, :]), 1)
             totals[[isinstance(name, tuple) for name in sums]] /= n_pairs
         return totals
 
 
-def pair_weights(node: LeafArray | DictArray, sums: Mapping[Any, Cells], shape: tuple[int, ...], options: Options) -> "Floats":
+def pair_weights(node: SchemaNode, sums: Mapping[Any, Cells], shape: tuple[int, ...], options: Options) -> "Floats":
     """Return the weight of each pair of items, n x m: the mean of the metrics for values, the pair's own score for objects."""
-    if isinstance(node, DictArray):
+    if node.lists_objects:
         weights = _pair_scores(sums, options)
     elif len(node.item.metrics) == 1:
         (metric,) = node.item.metrics

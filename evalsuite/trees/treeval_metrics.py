@@ -16,6 +16,7 @@ from evalsuite.core.errors import FaultError, MissingExtraError, did_you_mean
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.metric import Metric as TextMetric
 from evalsuite.core.metric import MetricError
+from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_schema import CHOICE, NUMBER_OR_TEXT, SchemaError, is_array, is_choice, treeval_schema_of, type_key, type_of
 from evalsuite.trees.json_values import number_in_text
 
@@ -395,44 +396,6 @@ DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Leaf:
-    """One value: its type (a name, or "()" for a choice) and the metrics that judge it."""
-
-    path: str
-    type: str
-    metrics: tuple[Metric, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Branch:
-    """An object: its children by key; `n_nodes` counts every key below it, `n_leaves` those without an object."""
-
-    path: str
-    children: dict[str, "Node"]
-    n_nodes: int
-    n_leaves: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LeafArray:
-    """An unordered list of values."""
-
-    path: str
-    item: Leaf
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DictArray:
-    """An unordered list of objects."""
-
-    path: str
-    item: Branch
-
-
-Node = Leaf | Branch | LeafArray | DictArray
-
-
 def create_tree_metrics(
     schema: Any,
     leaves_metrics: Mapping[str, Any] | None = None,
@@ -461,9 +424,29 @@ def with_defaults(types_metrics: Mapping[Any, Any] | None) -> dict[str, Any]:
     return {**DEFAULT_METRICS, **{type_key(key): value for key, value in (types_metrics or {}).items()}}
 
 
-def compile_schema(schema: Mapping[str, Any], tree_metrics: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Branch:
-    """Return the schema as a `Branch`, each leaf with its metric objects in the order of `metrics`."""
-    return _compile_branch(schema, tree_metrics, metrics, "")
+def compile_schema(schema: Mapping[str, Any], tree_metrics: Mapping[str, Any], metrics: Mapping[str, Metric], path: str = "") -> SchemaNode:
+    """Return the fields of a Treeval schema, each leaf with its metric objects in the order of `metrics`.
+
+    Of an object, `n_nodes` counts every key below it, `n_leaves` those without an object. The type of a choice is "()".
+    """
+    branch = SchemaNode(path, "object", structural=True)
+    for key, node in schema.items():
+        here, is_list = join(path, key), is_array(node)
+        inner = node[0] if is_list else node
+        if isinstance(inner, Mapping):
+            child = compile_schema(inner, tree_metrics[key], metrics, here + "[]" * is_list)
+        else:
+            used, kind = [metric for name, metric in metrics.items() if name in tree_metrics[key]], type_of(inner)
+            if kind == NUMBER_OR_TEXT:
+                used = [replace(metric, reads_numbers=True) if isinstance(metric, Levenshtein) else metric for metric in used]
+            child = SchemaNode(here, kind, metrics=tuple(used))
+        branch.n_nodes += 1 + child.n_nodes * (not is_list)
+        branch.n_leaves += child.n_leaves if child.structural and not is_list else 1
+        if is_list:
+            child = SchemaNode(here, "array", children=[child], structural=True, is_array=True, expects=list)
+        child.key = key
+        branch.children.append(child)
+    return branch
 
 
 def check_schema(schema: Any) -> Mapping[str, Any]:
@@ -498,32 +481,32 @@ def check_schema(schema: Any) -> Mapping[str, Any]:
     return schema
 
 
-def is_of_shape(node: "Node", values: Sequence[Any]) -> bool:
+def is_of_shape(node: SchemaNode, values: Sequence[Any]) -> bool:
     """Return whether all expected values have the schema's shape here and below, whole columns at a time; null is always allowed."""
     kinds = set(map(type, values)) - {type(None)}
-    if isinstance(node, Leaf):
+    if not node.structural:
         return not kinds & {dict, list}
     values = [value for value in values if value is not None] if type(None) in set(map(type, values)) else values
-    if isinstance(node, Branch):
-        columns = ((child, [value.get(key) for value in values]) for key, child in node.children.items())
+    if node.is_object:
+        columns = ((child, [value.get(child.key) for value in values]) for child in node.children)
         return kinds <= {dict} and all(is_of_shape(child, column) for child, column in columns)
     return kinds <= {list} and is_of_shape(node.item, [item for value in values for item in value])
 
 
-def check_reference(branch: Branch, record: Any, name: str) -> None:
+def check_reference(branch: SchemaNode, record: Any, name: str) -> None:
     """Raise ValueError with the path if an expected record does not have the schema's shape; null is allowed below the root."""
     if not isinstance(record, dict):
         raise ValueError(f"{name} must be an object, found {type(record).__name__}")
-    waiting: list[tuple[Node, Any, str]] = [(branch, record, "")]
+    waiting: list[tuple[SchemaNode, Any, str]] = [(branch, record, "")]
     while waiting:
         node, value, path = waiting.pop()
         if value is None:
             continue
-        if isinstance(node, Branch):
+        if node.is_object:
             if not isinstance(value, dict):
                 raise ValueError(f"{name}: {path} must be an object, found {type(value).__name__}")
-            waiting.extend((child, value.get(key), join(path, key)) for key, child in node.children.items())
-        elif isinstance(node, Leaf):
+            waiting.extend((child, value.get(child.key), join(path, child.key)) for child in node.children)
+        elif not node.structural:
             if isinstance(value, dict | list):
                 raise ValueError(f"{name}: {path} must be a plain value, found {type(value).__name__}")
         elif not isinstance(value, list):
@@ -573,28 +556,6 @@ def _choose(schema: Mapping[str, Any], leaves: Any, types: Mapping[str, list[str
         if not chosen[key]:
             raise ValueError(f"no metric for the leaf {here} of type {kind!r}: name one in types_metrics or leaves_metrics")
     return chosen
-
-
-def _compile_branch(schema: Mapping[str, Any], chosen: Mapping[str, Any], metrics: Mapping[str, Metric], path: str) -> Branch:
-    children: dict[str, Node] = {}
-    n_nodes = n_leaves = 0
-    for key, node in schema.items():
-        here = join(path, key)
-        inner = node[0] if is_array(node) else node
-        n_nodes += 1
-        if isinstance(inner, Mapping):
-            branch = _compile_branch(inner, chosen[key], metrics, here + "[]" * is_array(node))
-            children[key] = DictArray(here, branch) if is_array(node) else branch
-            n_nodes += 0 if is_array(node) else branch.n_nodes
-            n_leaves += 1 if is_array(node) else branch.n_leaves
-        else:
-            used, kind = [metric for name, metric in metrics.items() if name in chosen[key]], type_of(inner)
-            if kind == NUMBER_OR_TEXT:
-                used = [replace(metric, reads_numbers=True) if isinstance(metric, Levenshtein) else metric for metric in used]
-            leaf = Leaf(here, kind, tuple(used))
-            children[key] = LeafArray(here, leaf) if is_array(node) else leaf
-            n_leaves += 1
-    return Branch(path, children, n_nodes, n_leaves)
 
 
 def _shorten(path: str) -> str:
