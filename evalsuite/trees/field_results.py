@@ -331,6 +331,14 @@ class PathTotals:
         self.partial: list[float] = []
         self.weight = 1.0
 
+    def add(self, status: str, score: float) -> None:
+        """Count one row."""
+        self.numbers[status] += 1
+        if score == 1:
+            self.n_full += 1
+        elif score:
+            self.add_partial(score)
+
     def add_partial(self, score: float) -> None:
         """Add a score below 1, keeping what rounding would lose (Shewchuk's partial sums)."""
         kept = []
@@ -402,13 +410,8 @@ class Totals:
             known = paths.get(row.schema_path)
             if known is None:
                 known = paths[row.schema_path] = PathTotals()
-            known.numbers[status] += 1
             known.weight = row.weight
-            if status == "match" or status == "mismatch":
-                if row.score == 1:
-                    known.n_full += 1
-                elif row.score:
-                    known.add_partial(row.score)
+            known.add(status, row.score if status == "match" or status == "mismatch" else 0.0)
         return tally(rows), n_errors
 
     def micro(self) -> Tally:
@@ -483,12 +486,11 @@ MAX_RECORDS = 100
 N_WORST = 5
 N_ROWS = 100
 N_CONFUSIONS = 10
-_PAIRED = frozenset({"match", "partial", "mismatch"})
+_PAIRED = frozenset({"match", "mismatch"})
 _CONFUSED = ("mismatch", "omission", "hallucination")
 LONGEST_TEXT = 200
-_COLUMNS = {**COLUMNS, "partial": "mismatches"}
-_PLACES = {status: list(COLUMNS.values()).index(column) for status, column in _COLUMNS.items()}
 _RIGHT = ("match", "both_null")
+_STATUS_OF = {"partial": "mismatch"}
 MAX_ROWS = 200  # rows of a report that do not agree
 
 
@@ -540,7 +542,7 @@ def match_units(result: RunResult, official: Sequence[float | None]) -> dict[str
     units = _UnitSums(len(result.records))
     for at, record in enumerate(result.records):
         for row in record.field_results if record.f1 is not None else ():
-            if row.status in _COLUMNS:
+            if row.status in COLUMNS:
                 units.add(at, row.schema_path, row.status, row.score)
     return unit_details([record.f1 for record in result.records], official=official, fields=units.of_fields())
 
@@ -621,28 +623,6 @@ def _short(value: Any) -> Any:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
-class _Shares:
-    """Scores and statuses of some leaves, without the leaves."""
-
-    __slots__ = ("scores", "statuses")
-
-    def __init__(self) -> None:
-        self.scores = array("d")
-        self.statuses = bytearray()
-
-    def add(self, row: "Row") -> None:
-        self.scores.append(row.score or 0.0)
-        self.statuses.append(_PLACES[row.status])
-
-    def rates(self) -> dict[str, Any]:
-        matches, mismatches, omissions, hallucinations = self.counts().values()
-        sums = Tally(math.fsum(self.scores), matches + mismatches, omissions, hallucinations)
-        return {"precision": sums.precision, "recall": sums.recall, "f1": sums.f1}
-
-    def counts(self) -> dict[str, int]:
-        return {column: self.statuses.count(place) for place, column in enumerate(COLUMNS.values())}
-
-
 def _folded(row: "Row") -> str:
     return re.sub(r"\[\d+\]", "[]", row.path)
 
@@ -668,24 +648,26 @@ def treeval_details(result: "TreevalResult", n_gold: int = 0) -> dict[str, Any]:
     The unit of a batch of `n_gold` records is the F1 of a record's leaves: the score itself is no mean over records.
     """
     units = _UnitSums(n_gold)
-    fields: dict[str, _Shares] = {}
-    records: dict[int, _Shares] = {}
+    fields: dict[str, PathTotals] = {}
+    records: dict[int, PathTotals] = {}
     wrong: list[Row] = []
     n_rows = 0
     for row in result.rows:
         n_rows += 1
-        if row.status in _COLUMNS:
-            path = _folded(row)
-            fields.setdefault(path, _Shares()).add(row)
-            records.setdefault(row.record, _Shares()).add(row)
-            units.add(row.record, path, row.status, row.score or 0.0)
+        status = _STATUS_OF.get(row.status, row.status)
+        if status in COLUMNS:
+            path, score = _folded(row), row.score or 0.0
+            fields.setdefault(path, PathTotals()).add(status, score)
+            records.setdefault(row.record, PathTotals()).add(status, score)
+            units.add(row.record, path, status, score)
         if row.status not in _RIGHT:
             wrong.append(row)
     confused = [
-        {"schema_path": _folded(row), "status": row.status.replace("partial", "mismatch"), "expected": row.expected, "got": row.got}
+        {"schema_path": _folded(row), "status": _STATUS_OF.get(row.status, row.status), "expected": row.expected, "got": row.got}
         for row in wrong
     ]
-    by_field = [{"path": path, **shares.rates(), **shares.counts()} for path, shares in fields.items()]
+    tallies = [(number, records[number].tally()) for number in sorted(records)]
+    by_field = [{"path": path, **asdict(totals.score())} for path, totals in fields.items()]
     return {
         **result.summary,
         "per_metric": {name: mean for name, mean in result.per_metric.items() if name not in result.summary},
@@ -696,7 +678,9 @@ def treeval_details(result: "TreevalResult", n_gold: int = 0) -> dict[str, Any]:
         "n_fields": len(by_field),
         "n_wrong": len(wrong),
         "fields": sorted(by_field, key=lambda field: (field["f1"], field["path"]))[:MAX_FIELDS],
-        "records": _worst_records(({"record": number, **records[number].rates()} for number in sorted(records)), len(records)),
+        "records": _worst_records(
+            ({"record": n, "precision": sums.precision, "recall": sums.recall, "f1": sums.f1} for n, sums in tallies), len(records)
+        ),
         "confusions": _confusions(confused),
         "rows": [row._asdict() for row in sorted(wrong, key=lambda row: row.record)[:MAX_ROWS]],
         "signature": result.signature,

@@ -30,6 +30,7 @@ from evalsuite.trees.treeval_counts import (
     Rows,
     RowStatus,
     TreevalGrid,
+    all_fit,
     bookkeeping,
     fits,
     flat_means,
@@ -149,9 +150,8 @@ class Walk(Columns):
 
     def present(self, node: SchemaNode, want: list[Any], rows: Sequence[Place], got: list[Any], columns: Sequence[Place]) -> Chosen | None:
         """Return the pairs with a value on both sides, for lists and objects of the right container; the others are counted here."""
-        n, kinds_w, kinds_g = len(want), set(map(type, want)), set(map(type, got))
-        plain = not kinds_w & {type(None), dict, list} and not kinds_g & {type(None), type(ABSENT), dict, list}
-        if (plain and not node.structural) or (kinds_w == kinds_g == {node.expects} and node.structural):
+        if all_fit(node, want, got):
+            n = len(want)
             self.add([0, n, 0, 0 if node.is_object else n, 0, 0])
             self.reached.add(node)
             return range(n), range(n)

@@ -69,6 +69,7 @@ class Counts(NamedTuple):
 
 NOTHING = Counts()
 _SCALARS = {str, int, float, bool, type(None)}
+_NO_LEAVES = {dict, list, type(None), type(ABSENT)}
 
 
 def scalars(values: Sequence[Any]) -> Sequence[int]:
@@ -103,6 +104,14 @@ def item_size(item: Any) -> int:
 def fits(node: SchemaNode, value: Any) -> bool:
     """Return whether a value, not null, is of the schema's container here: object, list, or neither."""
     return isinstance(value, node.expects) if node.structural else not isinstance(value, dict | list)
+
+
+def all_fit(node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> bool:
+    """Return whether all values of both sides exist and are of the schema's container."""
+    kinds, others = set(map(type, want)), set(map(type, got))
+    if node.structural:
+        return kinds == others == {node.expects}
+    return kinds.isdisjoint(_NO_LEAVES) and others.isdisjoint(_NO_LEAVES)
 
 
 def bookkeeping(node: SchemaNode, got: Any, want: Any) -> Counts:
@@ -502,8 +511,11 @@ class TreevalGrid(Grid):
 
     def present(self, node: SchemaNode, want: list[Any], rows: Sequence[int], got: list[Any], columns: Sequence[int]) -> Chosen | None:
         """Count the pairs of one key. Return the values of each side, of the right container."""
+        if all_fit(node, want, got):
+            self.add(bookkeeping(node, got[0], want[0])._asdict(), rows, columns)
+            return range(len(want)), range(len(got))
         self.add(_bookkeeping_of_all(node, want, got), rows, columns)
-        left, right = present(want), present(got)
+        left, right = ([i for i, value in enumerate(side) if value is not None and value is not ABSENT] for side in (want, got))
         if node.structural:
             right = [j for j in right if fits(node, got[j])]
         return (left, right) if left and right else None
@@ -527,13 +539,6 @@ class TreevalGrid(Grid):
 
 def _bookkeeping_of_all(node: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> Mapping[str, Cells]:
     """Return the counters of the pairs of one key, by predicted value against an expected value and against an expected null."""
-    kinds = set(map(type, got))
-    if not node.structural:
-        plain = not kinds & {type(None), type(ABSENT), dict, list}
-    else:
-        plain = kinds == {node.expects}
-    if plain and type(None) not in set(map(type, want)):
-        return bookkeeping(node, got[0], want[0])._asdict()
     has_value = np.array([value is not None for value in want])
     some = next((value for value in want if value is not None), None)
     stand_in: Any = [] if isinstance(some, list) else some  # sizes of missed lists are added below
@@ -625,11 +630,14 @@ def _pair_scores(sums: Mapping[Any, Cells], options: Options) -> Cells:
     value: Cells = 0.0
     n_metrics: Cells = 0.0
     for name, (total, number) in by_metric.items():
-        scored = np.asarray(number) > 0
-        value = value + scored * normalise(metrics[name], total / np.maximum(number, 1), clip=not options.compat)
-        n_metrics = n_metrics + scored
+        mean = normalise(metrics[name], total / np.maximum(number, 1), clip=not options.compat)
+        value = value + mean * (np.asarray(number) > 0) if np.ndim(number) else value + mean
+        n_metrics = n_metrics + (np.asarray(number) > 0)
+    score = value / np.maximum(n_metrics, 1) * f1_node * f1_leaf
+    if by_metric and np.ndim(n_metrics) == 0:
+        return score
     perfect = (predicted == tp_node) & (tp_node > np.zeros(1)) & (fn_node == 0) & (fn_leaf == 0) & (fp_leaf == 0)
-    return np.where(np.asarray(n_metrics) > 0, value / np.maximum(n_metrics, 1) * f1_node * f1_leaf, perfect)
+    return np.where(np.asarray(n_metrics) > 0, score, perfect)
 
 
 def _f1_cells(hit: Cells, n_predicted: Cells, n_expected: Cells, empty: float) -> Cells:
