@@ -377,16 +377,23 @@ class FieldGrid(Grid):
             lone = lone_weights(self.walk, node, pick(answered, right), "hallucination")
             self.add({WEIGHT: lone[None, :]}, lacking[0], pick(columns, right))
         if node.structural:
-            fits = node.expects if not self.walk.compat or node.expects is dict else ()
-            odd_left, odd_right = ({i for i in own if not isinstance(side[i], fits)} for own, side in ((left, gold), (right, answered)))
-            for i in left:
-                for j in right if i in odd_left else odd_right:
-                    counts = self.count(node, gold[i], answered[j])
-                    self.add({SCORED: counts.scored, WEIGHT: counts.weight}, [rows[i]], [columns[j]])
-            left, right = [i for i in left if i not in odd_left], [j for j in right if j not in odd_right]
-            empty = [rows[i] for i in left if not gold[i]], [columns[j] for j in right if not answered[j]]
-            self.add({SCORED: node.weight, WEIGHT: 2 * node.weight}, *empty)
+            left, right = self.containers(node, gold, left, rows, answered, right, columns)
         return (left, right) if left and right else None
+
+    def containers(
+        self, node: SchemaNode, gold: Any, left: list[int], rows: Sequence[int], answered: Any, right: list[int], columns: Sequence[int]
+    ) -> tuple[list[int], list[int]]:
+        """Count the pairs with a value of another kind one by one, and those of two empty containers; return the places of the others."""
+        fits = node.expects if not self.walk.compat or node.expects is dict else ()
+        fitting = [i for i in left if isinstance(gold[i], fits)], [j for j in right if isinstance(answered[j], fits)]
+        odd = set(left).difference(fitting[0]), sorted(set(right).difference(fitting[1]))
+        for i in left:
+            for j in right if i in odd[0] else odd[1]:
+                counts = self.count(node, gold[i], answered[j])
+                self.add({SCORED: counts.scored, WEIGHT: counts.weight}, [rows[i]], [columns[j]])
+        empty = [rows[i] for i in fitting[0] if not gold[i]], [columns[j] for j in fitting[1] if not answered[j]]
+        self.add({SCORED: node.weight, WEIGHT: 2 * node.weight}, *empty)
+        return fitting
 
     def leaf(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[int], answered: Sequence[Any], columns: Sequence[int]) -> None:
         """Count the scores of a field that is a unit."""
