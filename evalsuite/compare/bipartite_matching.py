@@ -8,7 +8,7 @@ rest can still be matched within the tolerance of a tie, found by one search for
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from evalsuite.core.import_ref import LazyModule
@@ -28,6 +28,7 @@ else:
 EQUAL_SUMS = 1e-9
 NOISE = 1e-13  # what rounding leaves of a reduced cost of 0
 GUESS_FROM = 128  # rows and columns from which the solver takes longer than a guess and its proof
+PART_CELLS = 1_000_000  # connected parts of sparse weights up to this size are assigned exactly
 PROOF_PASSES = 8  # passes over a whole matrix that take about as long as the solver
 
 
@@ -183,6 +184,48 @@ def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Lite
     owned = _first_matching(slack, owned)
     n_rows, n_columns = matrix.shape
     return [(row, column) for row, column in enumerate(owned[:n_rows].tolist()) if column < n_columns]
+
+
+def best_sparse_assignment(edges: Sequence[Mapping[int, float]]) -> list[tuple[int, int]]:
+    """Return pairs (left, right), sorted, with the largest sum of weights, of which `edges[left][right]` are given and above 0.
+
+    Each connected part is assigned by itself: exactly up to 1,000,000 cells, else the largest weights first.
+    """
+    owner: dict[int, int] = {}
+    parent = list(range(len(edges)))
+
+    def root(left: int) -> int:
+        while parent[left] != left:
+            parent[left] = parent[parent[left]]
+            left = parent[left]
+        return left
+
+    for left, row in enumerate(edges):
+        for right in row:
+            parent[root(left)] = root(owner.setdefault(right, left))
+    parts: dict[int, list[int]] = {}
+    for left, row in enumerate(edges):
+        if row:
+            parts.setdefault(root(left), []).append(left)
+    return sorted(pair for part in parts.values() for pair in _assigned_part(edges, part))
+
+
+def _assigned_part(edges: Sequence[Mapping[int, float]], lefts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    if len(lefts) == 1:
+        (left,) = lefts
+        yield left, max(edges[left], key=lambda right: (edges[left][right], -right))
+        return
+    rights = sorted({right for left in lefts for right in edges[left]})
+    if len(lefts) * len(rights) <= PART_CELLS:
+        pairs = best_assignment([[edges[left].get(right, 0.0) for right in rights] for left in lefts])
+        yield from ((lefts[a], rights[b]) for a, b in pairs if rights[b] in edges[lefts[a]])
+        return
+    free = set(lefts), set(rights)
+    for _, one, other in sorted((-weight, left, right) for left in lefts for right, weight in edges[left].items()):
+        if one in free[0] and other in free[1]:
+            free[0].remove(one)
+            free[1].remove(other)
+            yield one, other
 
 
 def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":

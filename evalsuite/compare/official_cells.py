@@ -316,14 +316,8 @@ def differing_rows(gold: Column, predicted: Column, n_rows: int) -> list[int]:
 def rows_left(gold: Sequence[Any], predicted: Sequence[Any]) -> list[int]:
     """The rows of gold's cells that remain when as many as possible are paired with equal cells, whatever their rows."""
     numbers, others = zip(*map(_numbers_and_others, (gold, predicted)), strict=True)
-    found, at, n = [], 0, len(numbers[1])
-    for value, row in numbers[0]:
-        while at < n and numbers[1][at][0] < value and not math.isclose(value, numbers[1][at][0], abs_tol=ABS_TOL):
-            at += 1
-        if at < n and math.isclose(value, numbers[1][at][0], abs_tol=ABS_TOL):
-            at += 1
-        else:
-            found.append(row)
+    mine, theirs = ([value for value, _ in side] for side in numbers)
+    found = [numbers[0][at][1] for at in numbers_left(mine, theirs)]
     spare = Counter(name for name, _ in others[1])
     for name, row in others[0]:
         if spare[name] > 0:
@@ -331,6 +325,19 @@ def rows_left(gold: Sequence[Any], predicted: Sequence[Any]) -> list[int]:
         else:
             found.append(row)
     return sorted(found)
+
+
+def numbers_left(gold: Sequence[float], predicted: Sequence[float]) -> list[int]:
+    """`rows_left` for numbers in ascending order: each gold number takes the smallest one that equals it."""
+    found, at, n, close = [], 0, len(predicted), math.isclose
+    for place, value in enumerate(gold):
+        while at < n and predicted[at] < value and not close(value, predicted[at], abs_tol=ABS_TOL):
+            at += 1
+        if at < n and close(value, predicted[at], abs_tol=ABS_TOL):
+            at += 1
+        else:
+            found.append(place)
+    return found
 
 
 def _numbers_and_others(values: Sequence[Any]) -> tuple[list[tuple[float, int]], list[tuple[Any, int]]]:

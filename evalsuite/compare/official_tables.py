@@ -11,7 +11,7 @@ of an empty cell depends on all others. The fast representations return None whe
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -47,6 +47,7 @@ from evalsuite.compare.official_cells import (
     Uncomparable,
     columns_equal,
     differing_rows,
+    numbers_left,
     official_frame,
     raw_column,
     rows_left,
@@ -117,6 +118,7 @@ class OfficialArrays:
 # An integer of this many characters may be written differently as a float, or exceed 64 bits.
 _WIDE: Final = 16
 _PLAIN: Final = 1e15
+_LONGEST_NA: Final = max(map(len, NA_WORDS))
 
 
 class Kind(NamedTuple):
@@ -191,9 +193,14 @@ class OfficialColumns:
         return self._numbers_as_bags(i, k, mine, theirs)
 
     def _head_is_apart(self, i: int, k: int) -> bool:
-        """Whether one of the first predicted cells is a number that is near none of gold's, which are all numbers."""
+        """Whether one of the first predicted cells is a number that is near none of gold's, which are all numbers, or text that gold's text
+        column does not contain.
+        """
         import numpy as np
 
+        if self.kind(0, i).name == "text":
+            texts = [text for text in self.evidence.heads[1].columns[k] if text not in NA_WORDS][:1]
+            return not all(len(self.packed[0].rows_of(i, text)) for text in texts)
         if self.empty_is_zero or self.kind(0, i).name != "number" or self.kind(0, i).n_empty:
             return False
         try:
@@ -289,13 +296,35 @@ class OfficialColumns:
             return text if text not in NA_WORDS else None
         return int(text) if kind.is_whole else float(text)
 
-    def values(self, side: int, column: int) -> list[Any] | None:
-        """The values of a column of numbers, NaN or 0 if empty; None for another column."""
-        kind = self.kind(side, column)
-        if kind.name != "number":
+    def unpaired(self, i: int, k: int) -> Any:
+        """The rows of gold's cells that remain when as many as possible are paired with equal cells, in any order; None if undecided."""
+        import numpy as np
+
+        kinds = self.kind(0, i).name, self.kind(1, k).name
+        if self.empty_is_zero or not set(kinds) <= {"number", "text"}:
             return None
-        listed: list[Any] = self._filled(self._values(side, column)).tolist()
-        return list(map(int, listed)) if kind.is_whole and max(-kind.low, kind.high) < _PLAIN else listed
+        if kinds == ("number", "number"):
+            values = self._values(0, i)
+            order = np.argsort(values, kind="stable")[: len(self._ordered(0, i))]
+            filled, empty = order[numbers_left(values[order].tolist(), self._ordered(1, k).tolist())], np.flatnonzero(np.isnan(values))
+            n_empty = self.kind(1, k).n_empty
+        else:
+            rows = self.evidence.spare([i], [k])
+            # Equal texts among numbers are numbers too, which equal no text.
+            rows = rows if kinds[0] == kinds[1] else (np.arange(self.evidence.n_rows),) * 2
+            are_empty = [self._are_empty(side, column, rows[side]) for side, column in ((0, i), (1, k))]
+            filled, empty, n_empty = rows[0][~are_empty[0]], rows[0][are_empty[0]], int(are_empty[1].sum())
+        return np.sort(np.concatenate([filled, empty[n_empty:]]))
+
+    def _are_empty(self, side: int, column: int, rows: Any) -> Any:
+        """Whether cells in some rows are NA words, of which only short ones have to be read."""
+        import numpy as np
+
+        lengths = np.concatenate([block.lengths[:, column] for block in self.packed[side].blocks()])
+        are_empty = lengths[rows] <= _LONGEST_NA
+        short = np.flatnonzero(are_empty)
+        are_empty[short] = [text in NA_WORDS for text in self.evidence.written(side, column, rows[short])]
+        return are_empty
 
 
 def _same_text_columns(columns: OfficialColumns, chosen: Sequence[int], n_predicted: int) -> dict[int, list[int]]:
@@ -570,26 +599,37 @@ def _unmatched(
     """
     (expected, predicted), (n_found, k) = sides, at
     i = expected.chosen[n_found]
-    gold, theirs = (packed.values(0, i), packed.values(1, k)) if packed is not None else (None, None)
-    if gold is None or theirs is None:
+    rows: Sequence[int] | None = packed.unpaired(i, k) if packed is not None else None
+    shown: Callable[[int, int], Any]
+    if rows is not None and packed is not None:
+        columns = packed
+
+        def shown(side: int, row: int) -> Any:
+            return columns.value(side, (i, k)[side], evidence.written(side, (i, k)[side], [row])[0])
+    else:
         if packed is not None:
             # A column alone has the same values as in its frame, except how integers are represented.
             expected, predicted, n_found, k = _alone(expected, i), _alone(predicted, k), 0, 0
-        gold, theirs = expected.unsorted(n_found).values, predicted.unsorted(k).values
+        values = expected.unsorted(n_found).values, predicted.unsorted(k).values
+        rows = rows_left(*values)
+
+        def shown(side: int, row: int) -> Any:
+            return values[side][row]
+
     k, chosen = at[1], sides[0].chosen
-    rows = rows_left(gold, theirs)
-    if not rows:
+    if not len(rows):
         return SORTED_APART, {"n_differ": 0}
     header = evidence.predicted.header
     by_name = {name: at for at, name in reversed(list(enumerate(header))) if at != k}
     pairs = [(j, by_name[name]) for j in chosen if j != i and (name := evidence.gold.header[j]) in by_name]
-    for row in rows[:_ROWS_TRIED]:
+    for row in map(int, rows[:_ROWS_TRIED]):
         partner = evidence.row_by_key(row, pairs)
-        if partner is not None and not surely_equal(gold[row], theirs[partner.row]):
-            first = cell_of_row(header[k], partner.cells, cell_text(theirs[partner.row]), cell_text(gold[row]))
+        if partner is not None and not surely_equal(mine := shown(0, row), theirs := shown(1, partner.row)):
+            first = cell_of_row(header[k], partner.cells, cell_text(theirs), cell_text(mine))
             return cells_differ(len(rows), evidence.n_rows, first), {"n_differ": len(rows), "first_row": row + 1}
-    first = f"at row {rows[0] + 1}: {cell_text(gold[rows[0]])} has no partner"
-    return cells_differ(len(rows), evidence.n_rows, first), {"n_differ": len(rows), "first_row": rows[0] + 1}
+    row = int(rows[0])
+    first = f"at row {row + 1}: {cell_text(shown(0, row))} has no partner"
+    return cells_differ(len(rows), evidence.n_rows, first), {"n_differ": len(rows), "first_row": row + 1}
 
 
 def _alone(side: Side, position: int) -> Side:

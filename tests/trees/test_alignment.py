@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.bipartite_matching import EQUAL_SUMS, best_assignment
+from evalsuite.compare.bipartite_matching import EQUAL_SUMS, best_assignment, best_sparse_assignment
 from tests.properties import examples
 
 FEW_VALUES = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1 / 3, -1.0])
@@ -44,6 +44,24 @@ def test_ties_go_to_the_first_list_of_pairs(weights: list[list[float]]) -> None:
 def test_a_tie_is_a_sum_within_1e9(weights: list[list[float]]) -> None:
     """Differences below 1e-9 are ties only while they do not add up to more."""
     assert best_assignment(weights) == by_trying(weights)
+
+
+@examples(300)
+@given(edges=st.lists(st.dictionaries(st.integers(0, 5), st.sampled_from([0.25, 1.0, 1.5, 3.0]), max_size=4), max_size=6))
+def test_a_sparse_assignment_has_the_largest_sum(edges: list[dict[int, float]]) -> None:
+    """Only given pairs, each side once, and no selection of pairs has a larger sum."""
+    found = best_sparse_assignment(edges)
+    assert all(right in edges[left] for left, right in found)
+    assert len({left for left, _ in found}) == len({right for _, right in found}) == len(found)
+
+    def best(left: int, free: frozenset[int]) -> float:
+        if left == len(edges):
+            return 0.0
+        return max(
+            [best(left + 1, free), *(weight + best(left + 1, free - {right}) for right, weight in edges[left].items() if right in free)]
+        )
+
+    assert sum(edges[left][right] for left, right in found) == pytest.approx(best(0, frozenset(range(6))))
 
 
 MANY_LARGEST = st.sampled_from([1.0, 1.0, 0.25, 0.5, 0.75, 1 / 3])

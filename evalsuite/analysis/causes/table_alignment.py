@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from evalsuite.analysis.causes.values import Pair, instants
-from evalsuite.compare.bipartite_matching import best_assignment
+from evalsuite.compare.bipartite_matching import best_assignment, best_sparse_assignment
 from evalsuite.compare.official_cells import ABS_TOL
 from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Terms, equal, key, place, read_columns
 from evalsuite.compare.strict_tables import columns_for, order_for
@@ -55,6 +55,8 @@ def _bare(text: str) -> str:
 MOST_CELLS: Final = 2_000_000
 MOST_COLUMNS: Final = 100
 MOST_PARTNERS: Final = 64
+# More than any number of other shared cells weighs.
+_KEY_WEIGHT: Final = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,6 @@ def _with_rows(start: Alignment) -> Alignment:
     if start.ordered and n_gold == n_predicted:
         return replace(start, pairs=tuple((row, row) for row in range(n_gold)), missing=(), extra=())
     pairs, left, spare = _equal_rows(start)
-    pairs += _rows_of_one_key(start, left, spare)
     pairs += _alike_rows(start, left, spare)
     if len(left) == len(spare):
         golds = sorted(left, key=lambda row: _rank(start, row, gold=True))
@@ -279,45 +280,41 @@ def _equal_rows(start: Alignment) -> tuple[list[tuple[int, int]], list[int], lis
     return pairs, left, sorted(row for rows in waiting.values() for row in rows)
 
 
-def _rows_of_one_key(start: Alignment, left: list[int], spare: list[int]) -> list[tuple[int, int]]:
-    """Pair rows by the column with most values that both sides share and that occur once on each; remove them from the two lists."""
-    best: list[tuple[int, int]] = []
-    for j, k in enumerate(start.partners):
-        if k is None or any(n > 1 for bag in (start.columns.gold_bags[j], start.columns.predicted_bags[k]) for n in bag.values()):
-            continue
-        there = {start.columns.predicted_keys[k][row]: row for row in spare}
-        found = [(row, there[name]) for row in left if (name := start.columns.gold_keys[j][row]) in there and name is not None]
-        if 2 * len(found) > len(left) and len(found) > len(best):
-            best = found
-    own, others = {row for row, _ in best}, {row for _, row in best}
-    left[:], spare[:] = [row for row in left if row not in own], [row for row in spare if row not in others]
-    return best
-
-
 def _alike_rows(start: Alignment, left: list[int], spare: list[int]) -> list[tuple[int, int]]:
-    """Pair rows that agree in half of the columns or more, the most similar first; remove them from the two lists."""
-    partners = [(j, k) for j, k in enumerate(start.partners) if k is not None]
-    index: dict[tuple[int, Any], list[int]] = defaultdict(list)
-    ranks = {row: rank for rank, row in enumerate(sorted(spare, key=lambda row: _rank(start, row, gold=False)))}
-    for row in ranks:
+    """Pair rows that agree in half of the columns or more, or in a key, so that what they share is as rare as possible in total; remove
+    them from the two lists.
+    """
+    partners, cells = [(j, k) for j, k in enumerate(start.partners) if k is not None], start.columns
+    keys = {j for j, k in partners if _is_key(start, j, k, left, spare)}
+    golds = sorted(left, key=lambda row: _rank(start, row, gold=True))
+    others = sorted(spare, key=lambda row: _rank(start, row, gold=False))
+    places: dict[tuple[int, Any], list[int]] = defaultdict(list)
+    for place_, row in enumerate(others):
         for j, k in partners:
-            index[j, start.columns.predicted_keys[k][row]].append(row)
-    offers = []
-    for place_, row in enumerate(sorted(left, key=lambda row: _rank(start, row, gold=True))):
-        votes: Counter[int] = Counter()
+            places[j, cells.predicted_keys[k][row]].append(place_)
+
+    def offers(row: int) -> dict[int, float]:
+        n_shared, weights = Counter[int](), defaultdict[int, float](float)
         for j, _ in partners:
-            votes.update(index.get((j, start.columns.gold_keys[j][row]), ())[:MOST_PARTNERS])
-        for other, n in votes.items():
-            if 2 * n >= len(partners):
-                offers.append((-n, place_, ranks[other], row, other))
-    pairs, free_gold, free = [], set(left), set(spare)
-    for *_, row, other in sorted(offers):
-        if row in free_gold and other in free:
-            pairs.append((row, other))
-            free_gold.remove(row)
-            free.remove(other)
-    left[:], spare[:] = sorted(free_gold), sorted(free)
+            name = cells.gold_keys[j][row]
+            is_sure = j in keys and name is not None
+            for place_ in places.get((j, name), ())[:MOST_PARTNERS]:
+                n_shared[place_] += len(partners) if is_sure else 1
+                weights[place_] += math.log2(1 + start.gold.n_rows / cells.gold_bags[j][name]) + is_sure * _KEY_WEIGHT
+        return {place_: weights[place_] for place_, n in n_shared.items() if 2 * n >= len(partners)}
+
+    pairs = [(golds[at], others[place_]) for at, place_ in best_sparse_assignment(list(map(offers, golds)))]
+    own, taken = {row for row, _ in pairs}, {row for _, row in pairs}
+    left[:], spare[:] = [row for row in left if row not in own], [row for row in spare if row not in taken]
     return pairs
+
+
+def _is_key(start: Alignment, j: int, k: int, left: Sequence[int], spare: Sequence[int]) -> bool:
+    """Whether no value of a column occurs twice on either side, and most rows of gold that are left are on the other side too."""
+    if any(n > 1 for bag in (start.columns.gold_bags[j], start.columns.predicted_bags[k]) for n in bag.values()):
+        return False
+    there = {start.columns.predicted_keys[k][row] for row in spare} - {None}
+    return 2 * sum(start.columns.gold_keys[j][row] in there for row in left) > len(left)
 
 
 def _rank(start: Alignment, row: int, *, gold: bool) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -31,6 +32,24 @@ def test_a_table_beside_gold() -> None:
     rome = next(row for row in data["rows"] if row["gold_row"] == 2)
     assert rome["cells"] == [{"gold": "Rome", "predicted": "Rome", "equal": True}, {"gold": "2", "predicted": "9", "equal": False}]
     assert json.loads(json.dumps(data)) == data
+
+
+def test_planted_cells_are_shown_with_their_row_in_any_order() -> None:
+    """Single cells changed in shuffled tables: exactly these cells are wrong, each between gold's row and the row it was planted in."""
+    drawn = Random(11)
+    for _ in range(40):
+        n = drawn.randrange(5, 60)
+        columns = ([f"u{at}" for at in range(n)], [drawn.choice("abc") for _ in range(n)], [str(drawn.randrange(20)) for _ in range(n)])
+        rows, moved = [list(row) for row in zip(*columns, strict=True)], drawn.sample(range(n), n)
+        planted = {(row, drawn.randrange(3)) for row in drawn.sample(range(n), drawn.randrange(1, 4))}
+        for row, at in planted:
+            rows[row][at] = f"9999{row}"
+        gold = Table(header=("unit", "kind", "n"), columns=columns, n_rows=n)
+        answer = Table(header=gold.header, columns=tuple(map(list, zip(*(rows[row] for row in moved), strict=True))), n_rows=n)
+        data = difference(SCORERS.load("table_match"), answer, {"gold": gold, "ignore_order": True}, rules="strict", result=result())
+        wrong = {(row["gold_row"] - 1, at) for row in data["rows"] for at, cell in enumerate(row["cells"]) if not cell["equal"]}
+        assert wrong == planted
+        assert all(moved[row["predicted_row"] - 1] == row["gold_row"] - 1 for row in data["rows"])
 
 
 def test_missing_and_extra_rows() -> None:

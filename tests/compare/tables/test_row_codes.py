@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evalsuite.compare import strict_matching, table_diff
+from evalsuite.compare.official_tables import match_table
 from evalsuite.compare.strict_columns import Terms
 from evalsuite.compare.strict_tables import judge_table
 from evalsuite.core.types import Table
@@ -122,6 +123,22 @@ def test_codes_give_the_verdicts_of_the_search_cell_by_cell(block: int, monkeypa
         assert found[0] == found[1], (seed, gold.columns, answer.columns, terms)
         values.add(found[1][0])
     assert values == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, 40))])
+def test_packed_tables_get_the_official_counts_of_lists(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 drawn tables a block, both orders and all references: the same verdict, closest column and number of differing cells."""
+    n_wrong = 0
+    for seed in range(300 * block, 300 * (block + 1)):
+        gold, answer, _ = case(seed)
+        found, reference = [], ("original", "lite", "dbt")[seed % 7 % 3]
+        for most in (0, 1 << 60):
+            monkeypatch.setattr(table_diff, "PACKED_CELLS", most)
+            score = match_table(answer, gold, ignore_order=seed % 2 > 0, reference=reference)  # type: ignore[arg-type]
+            found.append((score.official, *(score.details.get(name) for name in ("gold_column", "predicted_column", "n_differ"))))
+        assert found[0] == found[1], (seed, gold.columns, answer.columns, reference)
+        n_wrong += found[0][0] == 0
+    assert n_wrong > 50
 
 
 # Calls of Python functions for each cell of both tables; the search cell by cell makes 30 and more. Up to 20,000 cells of one column are
