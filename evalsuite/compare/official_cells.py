@@ -313,44 +313,43 @@ def differing_rows(gold: Column, predicted: Column, n_rows: int) -> list[int]:
     return [row for row in range(n_rows) if not surely_equal(gold.values[row], predicted.values[row])]
 
 
-def rows_left(gold: Sequence[Any], predicted: Sequence[Any]) -> list[int]:
-    """The rows of gold's cells that remain when as many as possible are paired with equal cells, whatever their rows."""
-    numbers, others = zip(*map(_numbers_and_others, (gold, predicted)), strict=True)
-    mine, theirs = ([value for value, _ in side] for side in numbers)
-    found = [numbers[0][at][1] for at in numbers_left(mine, theirs)]
-    spare = Counter(name for name, _ in others[1])
-    for name, row in others[0]:
+def rows_left(gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[int, list[int]]:
+    """(How many of gold's cells remain when as many as possible are paired with equal cells in any row, the rows of which they are.)
+
+    Every remaining cell is among these rows: identical cells can always be paired first.
+    """
+    names = [list(map(_name, side)) for side in (gold, predicted)]
+    numbers = [sorted(name for name in side if isinstance(name, float)) for side in names]
+    n, spare = n_numbers_left(*numbers), Counter(names[1])
+    rows, numeric = list[int](), list[int]()
+    for row, name in enumerate(names[0]):
         if spare[name] > 0:
             spare[name] -= 1
         else:
-            found.append(row)
-    return sorted(found)
+            (numeric if isinstance(name, float) else rows).append(row)
+    return n + len(rows), sorted(rows + numeric) if n else rows
 
 
-def numbers_left(gold: Sequence[float], predicted: Sequence[float]) -> list[int]:
-    """`rows_left` for numbers in ascending order: each gold number takes the smallest one that equals it."""
-    found, at, n, close = [], 0, len(predicted), math.isclose
-    for place, value in enumerate(gold):
+def n_numbers_left(gold: Sequence[float], predicted: Sequence[float]) -> int:
+    """How many of gold's numbers remain, both sides in ascending order: each takes the smallest one that equals it."""
+    left, at, n, close = 0, 0, len(predicted), math.isclose
+    for value in gold:
         while at < n and predicted[at] < value and not close(value, predicted[at], abs_tol=ABS_TOL):
             at += 1
         if at < n and close(value, predicted[at], abs_tol=ABS_TOL):
             at += 1
         else:
-            found.append(place)
-    return found
+            left += 1
+    return left
 
 
-def _numbers_and_others(values: Sequence[Any]) -> tuple[list[tuple[float, int]], list[tuple[Any, int]]]:
-    """The numbers of a column in ascending order, and a hashable value for each other cell that is equal for equal cells; with rows."""
-    numbers, others = [], list[tuple[Any, int]]()
-    for row, value in enumerate(values):
-        if isinstance(value, int | float) and value == value and abs(value) < _FLOATS_END:
-            numbers.append((float(value), row))
-        elif is_empty(value):
-            others.append((None, row))
-        else:
-            others.append((value if isinstance(value, str | float | datetime) else repr(value), row))
-    return sorted(numbers), others
+def _name(value: Any) -> Any:
+    """A hashable value that is equal for equal cells: a float for each number."""
+    if isinstance(value, int | float) and value == value and abs(value) < _FLOATS_END:
+        return float(value)
+    if is_empty(value):
+        return None
+    return value if isinstance(value, str | datetime) else repr(value)
 
 
 def _has_only_texts(column: Column) -> bool:

@@ -47,7 +47,7 @@ from evalsuite.compare.official_cells import (
     Uncomparable,
     columns_equal,
     differing_rows,
-    numbers_left,
+    n_numbers_left,
     official_frame,
     raw_column,
     rows_left,
@@ -296,25 +296,30 @@ class OfficialColumns:
             return text if text not in NA_WORDS else None
         return int(text) if kind.is_whole else float(text)
 
-    def unpaired(self, i: int, k: int) -> Any:
-        """The rows of gold's cells that remain when as many as possible are paired with equal cells, in any order; None if undecided."""
+    def unpaired(self, i: int, k: int) -> tuple[int, Sequence[int]] | None:
+        """`rows_left` of two columns; None if undecided."""
         import numpy as np
 
         kinds = self.kind(0, i).name, self.kind(1, k).name
         if self.empty_is_zero or not set(kinds) <= {"number", "text"}:
             return None
         if kinds == ("number", "number"):
-            values = self._values(0, i)
-            order = np.argsort(values, kind="stable")[: len(self._ordered(0, i))]
-            filled, empty = order[numbers_left(values[order].tolist(), self._ordered(1, k).tolist())], np.flatnonzero(np.isnan(values))
-            n_empty = self.kind(1, k).n_empty
+            values, x, y = self._values(0, i), self._ordered(0, i), self._ordered(1, k)
+            n_filled, n_empty = n_numbers_left(x.tolist(), y.tolist()), self.kind(1, k).n_empty
+            # How many equal numbers precede one on its own side, and how many the other side has.
+            before = np.arange(len(x)) - np.searchsorted(x, x)
+            there = np.searchsorted(y, x, "right") - np.searchsorted(y, x)
+            filled = np.argsort(values)[: len(x)][before >= there] if n_filled else np.empty(0, np.int64)
+            empty = np.flatnonzero(np.isnan(values))[n_empty:]
         else:
             rows = self.evidence.spare([i], [k])
             # Equal texts among numbers are numbers too, which equal no text.
             rows = rows if kinds[0] == kinds[1] else (np.arange(self.evidence.n_rows),) * 2
             are_empty = [self._are_empty(side, column, rows[side]) for side, column in ((0, i), (1, k))]
-            filled, empty, n_empty = rows[0][~are_empty[0]], rows[0][are_empty[0]], int(are_empty[1].sum())
-        return np.sort(np.concatenate([filled, empty[n_empty:]]))
+            filled, empty = rows[0][~are_empty[0]], rows[0][are_empty[0]][int(are_empty[1].sum()) :]
+            n_filled = len(filled)
+        remaining: Any = np.sort(np.concatenate([filled, empty]))
+        return n_filled + len(empty), remaining
 
     def _are_empty(self, side: int, column: int, rows: Any) -> Any:
         """Whether cells in some rows are NA words, of which only short ones have to be read."""
@@ -582,7 +587,7 @@ def _closest_column(expected: "Side", predicted: "Side", n_found: int, n_rows: i
     def distance(k: int) -> tuple[int, bool, int]:
         columns = mine.unsorted(n_found), theirs.unsorted(k)
         if expected.ignore_order:
-            n_differ = len(rows_left(columns[0].values[:n_ranked], columns[1].values[:n_ranked]))
+            n_differ, _ = rows_left(columns[0].values[:n_ranked], columns[1].values[:n_ranked])
         else:
             n_differ = len(differing_rows(*columns, n_ranked))
         return n_differ, k not in names, abs(i - k)
@@ -599,9 +604,9 @@ def _unmatched(
     """
     (expected, predicted), (n_found, k) = sides, at
     i = expected.chosen[n_found]
-    rows: Sequence[int] | None = packed.unpaired(i, k) if packed is not None else None
+    found = packed.unpaired(i, k) if packed is not None else None
     shown: Callable[[int, int], Any]
-    if rows is not None and packed is not None:
+    if found is not None and packed is not None:
         columns = packed
 
         def shown(side: int, row: int) -> Any:
@@ -611,13 +616,13 @@ def _unmatched(
             # A column alone has the same values as in its frame, except how integers are represented.
             expected, predicted, n_found, k = _alone(expected, i), _alone(predicted, k), 0, 0
         values = expected.unsorted(n_found).values, predicted.unsorted(k).values
-        rows = rows_left(*values)
+        found = rows_left(*values)
 
         def shown(side: int, row: int) -> Any:
             return values[side][row]
 
-    k, chosen = at[1], sides[0].chosen
-    if not len(rows):
+    k, chosen, (n, rows) = at[1], sides[0].chosen, found
+    if not n:
         return SORTED_APART, {"n_differ": 0}
     header = evidence.predicted.header
     by_name = {name: at for at, name in reversed(list(enumerate(header))) if at != k}
@@ -626,10 +631,10 @@ def _unmatched(
         partner = evidence.row_by_key(row, pairs)
         if partner is not None and not surely_equal(mine := shown(0, row), theirs := shown(1, partner.row)):
             first = cell_of_row(header[k], partner.cells, cell_text(theirs), cell_text(mine))
-            return cells_differ(len(rows), evidence.n_rows, first), {"n_differ": len(rows), "first_row": row + 1}
+            return cells_differ(n, evidence.n_rows, first), {"n_differ": n, "first_row": row + 1}
     row = int(rows[0])
     first = f"at row {row + 1}: {cell_text(shown(0, row))} has no partner"
-    return cells_differ(len(rows), evidence.n_rows, first), {"n_differ": len(rows), "first_row": row + 1}
+    return cells_differ(n, evidence.n_rows, first), {"n_differ": n, "first_row": row + 1}
 
 
 def _alone(side: Side, position: int) -> Side:

@@ -37,6 +37,7 @@ from evalsuite.compare.strict_columns import (
     windows_of,
 )
 from evalsuite.compare.table_diff import TableDiff
+from evalsuite.compare.table_hashes import stable_order
 from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE, Cell, plain_amount
 
 if TYPE_CHECKING:
@@ -538,7 +539,9 @@ class CodedColumns:
         packed, hashes = self.evidence.packed[side], self.evidence.hashes.cells(side, column.position)
         names, values, digits = hashes.copy(), np.full(len(hashes), np.nan), np.zeros(len(hashes), np.int16)
         odd = np.flatnonzero(~self._plain(side)[:, column.position])
-        _, first, places = np.unique(names[odd], return_index=True, return_inverse=True)
+        distinct, places = np.unique(names[odd], return_inverse=True)
+        first = np.empty(len(distinct), np.int64)
+        first[places[::-1]] = np.arange(len(odd))[::-1]
         ascending = np.argsort(first)
         read: list[tuple[float, int, Cell]] = [(np.nan, WHOLE, None)] * len(first)
         for at, text in zip(ascending.tolist(), packed.texts(column.position, odd[first[ascending]]), strict=True):
@@ -603,7 +606,7 @@ class CodedColumns:
         if self.cannot_pair(i, k):
             return False
         (_, names, _), (numbers, head, _) = self._cells(0, self.gold[i]), self._cells(1, self.predicted[k])
-        if not np.isin(head[:_FIRST][np.isnan(numbers.values[:_FIRST])], names).all():
+        if any(not (names == name).any() for name in head[:_FIRST][np.isnan(numbers.values[:_FIRST])]):
             return False
         codes = self.codes(i, k)
         if not codes.have_equal_bags:
@@ -616,7 +619,7 @@ class CodedColumns:
         for side, column, own in ((0, gold, codes.gold), (1, predicted, codes.predicted)):
             rows = np.flatnonzero(codes.is_loose[own])
             numbers = self._cells(side, column)[0].at(rows)
-            order = np.argsort(numbers.values, kind="stable")
+            order = np.argsort(numbers.values)
             sides.append((rows[order], numbers.at(order), own[rows[order]]))
         (mine, a, groups), (theirs, b, _) = sides
         is_open = np.zeros(len(codes.is_loose), bool)
@@ -739,9 +742,9 @@ def last_rows(groups: Any, n: Any) -> Any:
     """The last `n[group]` rows of each group, in ascending order; none where that is negative."""
     import numpy as np
 
-    order = np.argsort(groups, kind="stable")
+    order = stable_order(groups)
     ordered = groups[order]
-    from_end = np.searchsorted(ordered, ordered, "right") - np.arange(len(ordered))
+    from_end = np.cumsum(np.bincount(groups, minlength=len(n)))[ordered] - np.arange(len(ordered))
     return np.sort(order[from_end <= n[ordered]])
 
 
@@ -774,7 +777,7 @@ def number_groups(values: Any, digits: Any, is_gold: Any, tolerance: Tolerance) 
     """
     import numpy as np
 
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     ordered, size, from_gold = values[order], np.abs(values[order]), is_gold[order]
     # Exponents do not show how many decimals were written.
     shown = np.where(digits[order] == WHOLE, 0, digits[order]) if len(order) else digits

@@ -16,7 +16,6 @@ that have no partner. A cause of acceptance or refusal says why official and str
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -370,10 +369,8 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
     """`unmatched_in_any_order` for packed columns. Only loose groups, the first unmatched cell and some partners are read."""
     import numpy as np
 
-    coded, near = CodedColumns([gold], [predicted], evidence), list[Cell]()
-    rows, others = evidence.spare([gold.position], [predicted.position])
-    bound = "at most "
-    with suppress(CapReachedError):
+    coded, near, bound = CodedColumns([gold], [predicted], evidence), list[Cell](), "at most "
+    try:
         codes = coded.codes(0, 0)
         surplus = np.where(codes.is_loose, 0, codes.surplus())
         loose = np.flatnonzero(codes.is_loose[codes.gold]), np.flatnonzero(codes.is_loose[codes.predicted])
@@ -382,9 +379,13 @@ def unmatched_in_bags(gold: Column, predicted: Column, evidence: TableDiff) -> U
             found = unmatched_in_any_order(*left, gold.tolerance)
             bound, near, loose = found.bound, list(found.partners), (loose[0][[at for at, _ in found.cells]], loose[1][:0])
         else:
-            loose = np.intersect1d(loose[0], rows), np.intersect1d(loose[1], others)
-        rows = np.union1d(last_rows(codes.gold, surplus), loose[0])
-        others = np.union1d(last_rows(codes.predicted, -surplus), loose[1])
+            spare = evidence.spare([gold.position], [predicted.position])
+            loose = loose[0][np.isin(loose[0], spare[0])], loose[1][np.isin(loose[1], spare[1])]
+        # The rows of loose codes have no surplus.
+        rows = np.sort(np.concatenate([last_rows(codes.gold, surplus), loose[0]]))
+        others = np.sort(np.concatenate([last_rows(codes.predicted, -surplus), loose[1]]))
+    except CapReachedError:
+        rows, others = evidence.spare([gold.position], [predicted.position])
     if not len(rows):
         return Unmatched(cells=[], partners=[])
     (expected,) = cells_of(evidence, 0, gold, rows[:1])
