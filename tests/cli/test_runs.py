@@ -28,7 +28,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         with (tmp_path / name).open("w", newline="") as file:
             csv.writer(file).writerows([head, *rows])
     assert main(["suite", "create", "s", "--from", "q.csv", "--scorer", "string_match"]) == 0
-    options = [part for key, value in METADATA.items() for part in (f"--{key.replace('_', '-')}", value)]
+    options = ["--model-name", "model m", "--model-version", "2", "--foundation-model", "base"]
+    options += ["--prompt-template", "Say {input}", "--description", "a try"]
     assert main(["suite", "run", "s", "first", "--from", "m.csv", "--context-column", "page", *options]) == 0
     capsys.readouterr()
     (folder,) = (tmp_path / ".evalsuite" / "runs").iterdir()

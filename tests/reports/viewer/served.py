@@ -129,14 +129,15 @@ def viewer(cwd: Path, *arguments: object, environ: Mapping[str, str] | None = No
 
     command = [sys.executable, "-m", "evalsuite", "view", *map(str, arguments)]
     env = {**{key: value for key, value in os.environ.items() if key != "BENCH_FILE_DIR"}, **(environ or {})}
-    with started(command, seconds=600, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
+    # One viewer may serve the tests of a whole session; each question has a time limit of its own.
+    with started(command, seconds=21_600, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         found = ADDRESS.match(line)
         assert found, line + (process.stderr.read() if process.stderr else "")
         yield found[1].rstrip("/")
         process.send_signal(signal.SIGINT)
-        code = process.wait(timeout=20)
+        code = process.wait(timeout=120)
         assert code == 0, code
 
 
@@ -144,7 +145,7 @@ def ask(address: str, path: str, *, method: str = "GET", headers: Mapping[str, s
     """What the server answers, faults included."""
     request = urllib.request.Request(address + path, method=method, headers=dict(headers or {}))
     try:
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=120) as response:
             return Answer(response.status, dict(response.headers.items()), response.read().decode())
     except urllib.error.HTTPError as error:
         return Answer(error.code, dict(error.headers.items()), error.read().decode())

@@ -297,7 +297,7 @@ def _victim(pair: WorkerPair, name: str) -> int:
     return int(inner[0]) if name == "fork server" else outer
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def wait(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file for which the scorer `patient` waits."""
     plugin = tmp_path_factory.mktemp("plugin") / "patient.py"

@@ -1,0 +1,114 @@
+"""Options under their other names, and small ones that no other test gives: each changes what the command says."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.suites.stored_suites import load_suite
+from tests.cli.test_run import text_gold, text_submission
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+RUN = ["--isolation", "none", "--quiet"]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Gold elsewhere than by default, two submissions and a saved run of each."""
+    monkeypatch.chdir(tmp_path)
+    text_gold(tmp_path / "truth", a="Paris", b="Rome")
+    for name, answer in (("one", "Rome"), ("two", "Oslo")):
+        text_submission(tmp_path / name, a="Paris", b=answer)
+        assert main(["run", name, "--gold", "truth", "--out", f"runs/{name}", *RUN]) == 0
+    return tmp_path
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """The exit code and all that a command prints."""
+    capsys.readouterr()
+    code = main(list(words))
+    shown = capsys.readouterr()
+    return code, shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "validate one GOLD truth",
+        "explain b --run runs/two GOLD truth",
+        "compare one two GOLD truth --json --isolation none",
+        "leaderboard one two GOLD truth --no-cache --json --isolation none --runs elsewhere",
+        "connections list GOLD truth",
+        "connections test GOLD truth",
+    ],
+)
+def test_gold_by_the_references_name(words: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--gold-dir` is `--gold`: the same output; another folder says something else."""
+    first, again, other = (
+        said(capsys, *words.replace("GOLD", option).replace("truth", folder).split())
+        for option, folder in (("--gold", "truth"), ("--gold-dir", "truth"), ("--gold-dir", "nowhere"))
+    )
+    if "--json" in words:
+        # Each board saves its own runs.
+        unsaved = re.compile(r'"run": "[^"]*"')
+        first, again = ((code, unsaved.sub("", text)) for code, text in (first, again))
+    assert again == first
+    assert other != first
+    assert "No such option" not in again[1]
+
+
+def test_runs_of_the_references_command_line(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its options for threads, temporary files and messages are taken; `--exitfirst` is `-x`."""
+    theirs = ["--max-workers", "1", "--temp-dir", "tmp", "--is-sql-debug"]
+    code, shown = said(capsys, "run", "one", "--gold", "truth", "--no-save", "--isolation", "none", *theirs)
+    assert (code, "100.0 %" in shown) == (0, True)
+    assert not (place / "tmp").exists()
+    stopped = [said(capsys, "run", "two", "--gold", "truth", "--no-save", "--isolation", "none", word) for word in ("-x", "--exitfirst")]
+    assert stopped[0] == stopped[1]
+    assert stopped[0][0] == 1
+
+
+def test_a_board_without_names(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In either spelling; no name of a submission is in it."""
+    words = ["leaderboard", "one", "two", "--gold", "truth", "--isolation", "none", "--json"]
+    found = [said(capsys, *words, option)[1] for option in ("--anonymise", "--anonymize")]
+    names = [[entry["name"] for entry in json.loads(text)["rows"]] for text in found]
+    assert names[0] == names[1]
+    assert not {"one", "two"} & {*names[0]}
+
+
+def test_runs_are_listed_by_tag_model_and_day(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each option leaves out the others; a tag that was removed lists nothing."""
+    (place / "q.csv").write_text("input,reference_output,candidate_output\nwhere?,here,here\n")
+    assert main(["suite", "create", "s", "--from", "q.csv", "--scorer", "exact_match"]) == 0
+    for name, model in (("first", "model m"), ("second", "another")):
+        assert main(["suite", "run", "s", name, "--from", "q.csv", "--model-name", model]) == 0
+
+    def listed(*options: str) -> list[str]:
+        shown = said(capsys, "runs", "list", *options)[1]
+        return [name for name in ("first", "second") if f"-{name}" in shown]
+
+    assert listed() == ["first", "second"]
+    assert [listed("--model", "model*"), listed("--model", "other*")] == [["first"], []]
+    assert [listed("--until", "2020-01-01"), listed("--until", "2999-01-01")] == [[], ["first", "second"]]
+    assert main(["runs", "tag", "second", "--add", "best"]) == 0
+    assert [listed("--tag", "best"), listed("--tag", "other")] == [["second"], []]
+    assert main(["runs", "tag", "second", "--remove", "best"]) == 0
+    assert listed("--tag", "best") == []
+
+
+def test_a_suite_with_a_description_and_blank_cells(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Blank cells are refused unless they are said to be empty texts; the description is kept; a parameter of a try decides."""
+    (place / "q.csv").write_text("input,reference_output,candidate\nwhere?,Here,here\nwhen?,,now\n")
+    words = ["suite", "create", "s", "--from", "q.csv", "--scorer", "exact_match", "--description", "two questions"]
+    assert said(capsys, *words)[0] == 2
+    assert said(capsys, *words, "--allow-empty")[0] == 0
+    suite = load_suite("s")
+    assert (suite.description, len(suite.test_cases)) == ("two questions", 2)
+    (place / "t.csv").write_text("input,reference,a,b\n" + "".join(f"q{i},Here{i},here{i},Here{i}\n" for i in range(6)))
+    tried = ["suite", "try", "t.csv", "--candidate", "a", "--candidate", "b", "--scorer", "exact_match"]
+    exact, loose = said(capsys, *tried)[1], said(capsys, *tried, "--parameter", "ignore_case=true")[1]
+    assert ("0.0 %" in exact, "0.0 %" in loose.replace("100.0 %", "")) == (True, False)
+    assert said(capsys, *tried, "--alpha", "0.01")[1] != exact
