@@ -25,7 +25,7 @@ from evalsuite.stats.intervals import (
 )
 from evalsuite.stats.power import Units, can_show, needed, power_units
 from evalsuite.stats.ranking import rank_submissions, shared_ranks
-from evalsuite.stats.significance import compare_paired
+from evalsuite.stats.significance import compare_paired, paired_t
 
 
 def a_result(
@@ -159,6 +159,15 @@ def test_places_that_tests_leave_open() -> None:
     rows = [[1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]]
     ranked = rank_submissions(rows, n_resamples=50)
     assert [ranked.p_values[i][i] for i in range(3)] == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("apart", "p"), [(0.25, (0.0, 0.0, 1.0)), (-0.25, (0.0, 1.0, 0.0)), (0.0, (1.0, 1.0, 1.0))])
+def test_differences_without_variation(apart: float, p: tuple[float, ...]) -> None:
+    """All equal: two-sided 0, one-sided by their sign; all 0: 1."""
+    sides = [0.5 + apart] * 3, [0.5] * 3
+    found = [paired_t(*sides, alternative=alternative).p for alternative in ("two-sided", "greater", "less")]
+    assert tuple(found) == p
+    assert paired_t([1.0], [0.5]).p == 1.0
 
 
 def test_repeated_samples() -> None:

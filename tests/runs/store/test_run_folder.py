@@ -154,6 +154,20 @@ def test_one_writer(tmp_path: Path) -> None:
     assert known == {}
 
 
+def test_an_earlier_run_leaves_nothing(tmp_path: Path) -> None:
+    """A run into the folder of another removes all that it wrote, half written files too; what is of none stays."""
+    folder = tmp_path / "run"
+    earlier = ["run.json", "results.jsonl", "units.parquet", "judge_calls.jsonl", "judge_batches.json", "executed/x.csv", "gold/x.csv"]
+    for name in (*earlier, ".run.json.1.part", ".results.jsonl.2.part", "notes.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("of the earlier run")
+    opened = RunFolder(folder).open(PLAN)
+    opened.close()
+    assert {path.name for path in folder.iterdir()} == {".started.json", "results.jsonl", "notes.txt"}
+    assert (folder / "results.jsonl").read_bytes() == b""
+    assert json.loads((folder / ".started.json").read_text()) == PLAN
+
+
 def test_two_runs_at_once_never_share_a_folder(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """Runs started together in one place make a folder each, and each is whole."""
     submission, gold, whole = toy

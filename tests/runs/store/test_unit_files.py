@@ -156,3 +156,18 @@ def test_units_of_others_are_parsed_in_a_worker(runs: Path, monkeypatch: pytest.
     capsys.readouterr()
     assert main(["verify", "runs/b"]) == 1
     assert "units.parquet" in capsys.readouterr().out
+
+
+def test_the_digest_of_units_is_that_of_their_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SHA-256 of the object with sorted keys and numbers as floats, computed here; other units than the run's are refused, as is no file."""
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
+    row = result("q", 0.5, details=unit_details([1.0, None, 0.25], official=[0.0, None, 0.25], fields={"a": [1.0, 0.5, None]}))
+    (apart,) = set_apart(tmp_path, [row])
+    plain = {"fields": {"a": [1.0, 0.5, None]}, "n": 3, "official": [0.0, None, 0.25], "scores": [1.0, None, 0.25]}
+    assert apart.details["units"]["sha256"] == hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+    other = result("q", 0.5, details=unit_details([1.0, None, 0.5], official=[0.0, None, 0.25], fields={"a": [1.0, 0.5, None]}))
+    (tmp_path / "other").mkdir()
+    (wrong,) = set_apart(tmp_path / "other", [other])
+    for folder, line in ((tmp_path, wrong), (tmp_path / "other", apart), (tmp_path / "nowhere", apart)):
+        with pytest.raises(OutputError, match="the units of 'q' are not what the run wrote"):
+            list(whole_units(folder, [line]))
