@@ -159,7 +159,7 @@ def test_units_of_others_are_parsed_in_a_worker(runs: Path, monkeypatch: pytest.
 
 
 def test_the_digest_of_units_is_that_of_their_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SHA-256 of the object with sorted keys and numbers as floats, computed here; other units than the run's are refused, as is no file."""
+    """SHA-256 of the object with sorted keys and numbers as floats, computed here; other units are refused, as is no file."""
     monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
     row = result("q", 0.5, details=unit_details([1.0, None, 0.25], official=[0.0, None, 0.25], fields={"a": [1.0, 0.5, None]}))
     (apart,) = set_apart(tmp_path, [row])
