@@ -11,8 +11,6 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from evalsuite.compare.official_cells import NA, NAN, NAT, Column, Items
-from evalsuite.compare.string_columns import ArrayColumn
-from evalsuite.compare.table_hashes import AnyTable
 from evalsuite.core.types import Table
 
 Group = Literal["integer", "masked", "float", "boolean", "text", "moment", "duration", "object"]
@@ -74,11 +72,10 @@ def _one_group(fetched: Sequence[_Fetched], n_rows: int) -> list[Column] | None:
     return None
 
 
-def cells_of_column(table: Table, chosen: Sequence[int], column: int, rows: Sequence[int]) -> Column:
-    """Some rows of one chosen column, equal to `database_columns` for plain types if no chosen column has an empty cell."""
+def column_of(cells: Sequence[Any], table: Table, chosen: Sequence[int], column: int) -> Column:
+    """Some cells of one chosen column, equal to `database_columns` for plain types if no chosen column has an empty cell."""
     names = [(table.types or ())[index].upper() for index in chosen]
-    held = table.columns[column]
-    fetched = _fetch(held.cells(rows) if isinstance(held, ArrayColumn) else [held[row] for row in rows], (table.types or ())[column])
+    fetched = _fetch(cells, (table.types or ())[column])
     groups = {_typing(name)[0] for name in names}
     if groups == {"moment"}:
         return _moments_alone([fetched])[0]
@@ -93,7 +90,7 @@ def turns_into_floats(types: Iterable[str]) -> bool:
     return {_typing(name)[0] for name in names} <= {"integer", "float"} and _become_floats(names)
 
 
-def unsupported_type(table: AnyTable) -> str | None:
+def unsupported_type(table: Table) -> str | None:
     """The first column type that `fetchdf` rejects, so that the reference cannot read the table; None if all are supported."""
     return next((name for name in table.types or () if name in _UNSUPPORTED), None)
 

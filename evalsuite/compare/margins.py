@@ -21,7 +21,6 @@ from evalsuite.compare.strict_columns import Column, Terms, key, likely_columns,
 from evalsuite.compare.strict_matching import match_columns
 from evalsuite.compare.strict_tables import chosen_columns, columns_for, labels_of, order_for, ties_of
 from evalsuite.compare.table_diff import Comparisons, TableDiff
-from evalsuite.compare.table_hashes import AnyTable
 from evalsuite.compare.values import Cell
 from evalsuite.core.types import Fault, Score, Table
 
@@ -33,8 +32,8 @@ _MOST_TRIED, _MOST_MOVED, _MOST_COLUMNS = 20_000, 1_000, 3
 
 def with_margin(
     score: Score,
-    predictions: Sequence[AnyTable | Fault],
-    golds: Sequence[AnyTable | Fault],
+    predictions: Sequence[Table | Fault],
+    golds: Sequence[Table | Fault],
     *,
     needed: Any,
     ignore_orders: Any,
@@ -66,8 +65,8 @@ def with_margin(
 
 
 def _margin(
-    prediction: AnyTable | Fault,
-    gold: AnyTable | Fault,
+    prediction: Table | Fault,
+    gold: Table | Fault,
     needed: Sequence[int],
     ignore_order: bool,
     pairs: Sequence[Sequence[int]],
@@ -75,9 +74,6 @@ def _margin(
 ) -> float:
     if isinstance(prediction, Fault) or isinstance(gold, Fault):
         return inf
-    if not (isinstance(prediction, Table) and isinstance(gold, Table)):
-        # Only equal tables are left as digests.
-        return 0.0
     if prediction.n_rows != gold.n_rows or prediction.ragged_line is not None or gold.ragged_line is not None:
         return inf
     chosen, known = chosen_columns(needed, len(gold.columns)), {i - 1: k - 1 for i, k in pairs}
@@ -89,8 +85,8 @@ def _margin(
 
 
 def _smallest_tried(
-    prediction: AnyTable | Fault,
-    gold: AnyTable | Fault,
+    prediction: Table | Fault,
+    gold: Table | Fault,
     needed: Sequence[int],
     ignore_order: bool,
     order_by: Sequence[int],

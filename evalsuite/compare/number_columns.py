@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_FLOOR, NOISE_REL, Tolerance
 from evalsuite.compare.official_cells import ABS_TOL, NA_WORDS, NUMERIC, typed_column
-from evalsuite.compare.string_columns import WORD, Block, Packed, masks, side_by_side
+from evalsuite.compare.string_columns import NUMBER_KINDS, WORD, Block, Packed, masks, side_by_side
 from evalsuite.compare.table_hashes import ArrayCache
 from evalsuite.core.types import Table
 
@@ -138,23 +138,23 @@ def joined(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
     return whole
 
 
-def numbers_of(block: Block, column: int, rows: "np.ndarray[Any, Any] | None" = None) -> Numbers | None:
-    """The cells of a column (in all or some rows) as numbers, or None where one is neither a number nor empty."""
+def numbers_of(block: Block, column: int, rows: "np.ndarray[Any, Any] | None" = None, *, kind: str = "") -> Numbers | None:
+    """The cells of a column of some kind (in all or some rows) as numbers, or None where one is neither a number nor empty."""
     import numpy as np
 
-    starts, lengths = block.starts[:, column], block.lengths[:, column]
-    if rows is not None and len(rows) < len(block):
-        starts, lengths = starts[rows], lengths[rows]
+    if kind not in NUMBER_KINDS:
+        return None
+    chosen = slice(None) if rows is None or len(rows) == len(block) else rows
+    starts, lengths = block.starts[chosen, column], block.lengths[chosen, column]
+    if kind:
+        lengths = np.where(block.empty(column)[chosen], 0, lengths)
     if int(lengths.max(initial=0)) > LONGEST_NUMBER:
         return None
     found = _parsed(block, starts, lengths)
     if found is not None:
         return found
-    first = range(min(_FIRST_CELLS, len(block))) if rows is None else rows[:_FIRST_CELLS]
-    if any(map(is_surely_text, block.texts(column, list(first)))):
-        return None
-    typed = typed_column(block.texts(column, rows))
-    if typed.kind not in NUMERIC:
+    texts = [block.data[start : start + length].decode() for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+    if any(map(is_surely_text, texts[:_FIRST_CELLS])) or (typed := typed_column(texts)).kind not in NUMERIC:
         return None
     return Numbers(np.array(typed.values, np.float64), None)
 
@@ -417,7 +417,8 @@ class NumberColumns:
 
     def some(self, side: int, column: int, rows: "np.ndarray[Any, Any]") -> Numbers | None:
         """Some cells of packed text as numbers, None if one is neither a number nor empty."""
-        return joined((numbers_of(block, column, part) for block, part in self._packed[side].rows(rows)), len(rows))
+        packed = self._packed[side]
+        return joined((numbers_of(block, column, part, kind=packed.kinds[column]) for block, part in packed.rows(rows)), len(rows))
 
     def column(self, side: int, column: int) -> Numbers | None:
         """A packed column as numbers, NaN if empty; None if a cell is something else, or not a plain double. The last two results are
@@ -430,7 +431,7 @@ class NumberColumns:
             packed = self._packed[side]
             for known in [name for name in held if name != _SORTED][: -max(1, _HELD_NUMBERS // max(1, packed.n_rows))]:
                 del held[known]
-            found = joined((numbers_of(block, column) for block in packed.blocks()), packed.n_rows)
+            found = joined((numbers_of(block, column, kind=packed.kinds[column]) for block in packed.blocks()), packed.n_rows)
             held[side, column] = found if found is not None and found.are_safe and not np.isinf(found.values).any() else None
         numbers: Numbers | None = held[side, column]
         return numbers
@@ -463,7 +464,8 @@ class NumberColumns:
 
         name = ("summary", side, column)
         if name not in self._known:
-            numbers = None if any(map(is_surely_text, self._heads[side].columns[column])) else self.column(side, column)
+            is_text = not self._packed[side].kinds[column] and any(map(is_surely_text, self._heads[side].columns[column]))
+            numbers = None if is_text else self.column(side, column)
             summary = Summary(False)
             if numbers is not None:
                 n_empty = int(np.isnan(numbers.values).sum())

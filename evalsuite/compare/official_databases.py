@@ -8,14 +8,13 @@ from evalsuite.compare.messages import shorten, unsupported
 from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.official_tables import all_of, match_pair
 from evalsuite.compare.table_diff import Comparisons
-from evalsuite.compare.table_hashes import AnyTable
 from evalsuite.compare.table_parameters import list_problem, needs_quotes
-from evalsuite.core.types import Fault, Score
+from evalsuite.core.types import Fault, Score, Table
 
 
 def match_database(
-    prediction: Mapping[str, AnyTable | Fault],
-    gold: Mapping[str, AnyTable | Fault],
+    prediction: Mapping[str, Table | Fault],
+    gold: Mapping[str, Table | Fault],
     *,
     tables: Sequence[str] | None = None,
     needed: Sequence[Sequence[int]] | None = None,
@@ -45,8 +44,8 @@ def match_database(
 
 def _match_one(
     name: str,
-    predicted: Mapping[str, AnyTable | Fault],
-    expected: Mapping[str, AnyTable | Fault],
+    predicted: Mapping[str, Table | Fault],
+    expected: Mapping[str, Table | Fault],
     *,
     needed: Sequence[int],
     ignore_order: bool,
@@ -71,5 +70,5 @@ def _open(message: str) -> Score:
     return Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message))
 
 
-def _by_name(tables: Mapping[str, AnyTable | Fault]) -> dict[str, AnyTable | Fault]:
+def _by_name(tables: Mapping[str, Table | Fault]) -> dict[str, Table | Fault]:
     return {name.lower(): table for name, table in tables.items()}

@@ -4,10 +4,10 @@ Each needed gold column must equal some predicted column; headers, additional co
 (Spider2 `eval_utils.compare_pandas_table`). The reference compares every pair of columns each time; here each column is typed and sorted at
 most once, and columns with equal text are accepted without typing.
 
-There are three representations with equal results. `Side` types columns as Python values. `OfficialColumns` compares packed text and
-creates Python values only for cells that are written differently. `OfficialArrays` compares database columns in row order: two plain cells
-of one type that are the same are equal to the reference whatever their frames make of them, as long as no cell is empty, because the typing
-of an empty cell depends on all others. The fast representations return None where only the values can decide.
+`Side` types columns as Python values. For packed tables `OfficialColumns` (text) and `OfficialValues` (databases) create Python values only
+for cells that are written differently, and return None where only all values can decide. Two plain cells of a database of one type that are
+the same are equal to the reference whatever their frames make of them, as long as no cell is empty, because the typing of an empty cell
+depends on all others.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from evalsuite.compare.duckdb_fetchdf_compat import cells_of_column, database_columns
+from evalsuite.compare.duckdb_fetchdf_compat import column_of, database_columns, turns_into_floats
 from evalsuite.compare.messages import (
     FEW_RANKED_CELLS,
     LONGEST_FLOAT,
@@ -54,9 +54,8 @@ from evalsuite.compare.official_cells import (
     surely_equal,
     typed_column,
 )
-from evalsuite.compare.string_columns import Packed, array_columns, first_rows, packed_of
+from evalsuite.compare.string_columns import NUMBER_KINDS, Packed, first_rows, packed_of
 from evalsuite.compare.table_diff import Comparisons, TableDiff
-from evalsuite.compare.table_hashes import AnyTable, equal_digest, exact_table
 from evalsuite.core.errors import describe
 from evalsuite.core.types import Fault, Score, Table
 
@@ -65,23 +64,38 @@ _AT_ONCE: Final = 4_096
 _ROWS_TRIED: Final = 5
 
 
-class OfficialArrays:
-    """The columns of two tables as the reference compares them: all columns of the predicted table, the `chosen` columns of gold."""
+class OfficialValues:
+    """The columns of two packed tables of databases as the reference compares them: `chosen` ones of gold, all of the predicted table."""
 
-    def __init__(self, evidence: TableDiff, chosen: Sequence[int]) -> None:
-        self.evidence, self._tables = evidence, (evidence.gold, evidence.predicted)
+    def __init__(self, evidence: TableDiff, chosen: Sequence[int], *, ignore_order: bool) -> None:
+        self.evidence, self.ignore_order, self._tables = evidence, ignore_order, (evidence.gold, evidence.predicted)
         self._chosen = list(chosen), list(range(len(evidence.predicted.columns)))
 
-    @staticmethod
-    def can_judge(table: Table, chosen: Sequence[int]) -> bool:
-        """Whether the chosen columns are arrays without an empty cell."""
-        columns = array_columns(table)
-        return columns is not None and all(columns[at].empty is None for at in chosen)
+    def can_judge(self) -> bool:
+        """Whether no cell is empty, and texts are sorted alike on both sides if rows may be in any order."""
+        packed = self.evidence.packed
+        if packed is None or any(at in side.with_empty for side, chosen in zip(packed, self._chosen, strict=True) for at in chosen):
+            return False
+        types = [[(table.types or ())[at] for at in chosen] for table, chosen in zip(self._tables, self._chosen, strict=True)]
+        return not self.ignore_order or turns_into_floats(types[0]) == turns_into_floats(types[1])
 
-    def are_equal(self, i: int, k: int) -> bool:
-        """Whether gold column i equals predicted column k."""
-        head = range(len(self.evidence.heads[0].columns[i]))
-        return columns_equal(*self._cells(i, k, list(head))) and next(self._unequal(i, k), None) is None
+    def are_equal(self, i: int, k: int) -> bool | None:
+        """Whether gold column i equals predicted column k, None if undecided."""
+        if self.ignore_order:
+            return self._as_bags(i, k)
+        head = [list(self.evidence.heads[side].columns[at]) for side, at in enumerate((i, k))]
+        return columns_equal(*self._columns(i, k, *head)) and next(self._unequal(i, k), None) is None
+
+    def _as_bags(self, i: int, k: int) -> bool | None:
+        assert self.evidence.packed is not None
+        if self.evidence.hashes.are_alike(i, k):
+            return True
+        kinds = [side.kinds[at] for side, at in zip(self.evidence.packed, (i, k), strict=True)]
+        if NUMBER_KINDS.issuperset(kinds):
+            x, y = self.evidence.numbers.ordered(0, i), self.evidence.numbers.ordered(1, k)
+            is_apart = x is not None and y is not None and len(x) == len(y) and any(bool(_apart(*part).any()) for part in in_parts(x, y))
+            return False if is_apart else None
+        return False if kinds[0] == kinds[1] or "text" in kinds else None
 
     def differing(self, i: int, k: int) -> list[int]:
         """The rows in which they differ."""
@@ -92,23 +106,34 @@ class OfficialArrays:
         rows = self.evidence.unlike(i, k)
         for start in range(0, len(rows), _AT_ONCE):
             part = rows[start : start + _AT_ONCE]
-            found = [part[at] for at in differing_rows(*self._cells(i, k, part), len(part))]
-            if found:
+            cells = self.evidence.written(0, i, part), self.evidence.written(1, k, part)
+            if found := [part[at] for at in differing_rows(*self._columns(i, k, *cells), len(part))]:
                 yield found
 
-    def _cells(self, i: int, k: int, rows: Sequence[int]) -> tuple[Column, Column]:
-        gold, predicted = self._tables
-        return cells_of_column(gold, self._chosen[0], i, rows), cells_of_column(predicted, self._chosen[1], k, rows)
+    def _columns(self, i: int, k: int, gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[Column, Column]:
+        return column_of(gold, self._tables[0], self._chosen[0], i), column_of(predicted, self._tables[1], self._chosen[1], k)
 
     def value(self, side: int, column: int, row: int) -> Any:
         """A cell as the reference compares it."""
-        return cells_of_column(self._tables[side], self._chosen[side], column, [row]).values[0]
+        cells = self.evidence.written(side, column, [row])
+        return column_of(cells, self._tables[side], self._chosen[side], column).values[0]
 
-    def partners(self) -> list[int]:
-        """The first equal predicted column of each needed one, up to the first without one."""
+    def partners(self) -> list[int] | None:
+        """An equal predicted column of each needed one, up to the first without one; None if undecided."""
         found: list[int] = []
+        if self.ignore_order:
+            for side, chosen in enumerate(self._chosen):
+                self.evidence.hashes.compute_bags(side, chosen)
+            self.evidence.hashes.compare([(i, i) for i in self._chosen[0] if i < len(self._chosen[1])])
         for i in self._chosen[0]:
-            partner = next((k for k in self._chosen[1] if self.are_equal(i, k)), None)
+            order = self._chosen[1]
+            if self.ignore_order:
+                alike = [k for k in order if self.evidence.hashes.are_alike(i, k)]
+                order = alike[:1] or order
+            fits = ((k, self.are_equal(i, k)) for k in order)
+            partner, is_equal = next(((k, fit) for k, fit in fits if fit is not False), (None, False))
+            if is_equal is None or (partner is None and self.ignore_order):
+                return None
             if partner is None:
                 break
             found.append(partner)
@@ -532,13 +557,11 @@ def compare_packed(expected: "Side", predicted: "Side", evidence: TableDiff) -> 
     return _explain(expected, predicted, evidence, len(partners), columns)
 
 
-def compare_arrays(expected: "Side", predicted: "Side", evidence: TableDiff) -> Score | None:
-    """The score of tables of arrays; None for other tables, and if empty cells or the row order make the result depend on all cells."""
-    sides = ((evidence.gold, expected.chosen), (evidence.predicted, predicted.chosen))
-    if expected.ignore_order or not all(OfficialArrays.can_judge(*side) for side in sides):
+def compare_values(expected: "Side", predicted: "Side", evidence: TableDiff) -> Score | None:
+    """The score of packed tables of databases, None if only all values can decide."""
+    columns = OfficialValues(evidence, expected.chosen, ignore_order=expected.ignore_order)
+    if evidence.packed is None or not columns.can_judge() or (partners := columns.partners()) is None:
         return None
-    columns = OfficialArrays(evidence, expected.chosen)
-    partners = columns.partners()
     if len(partners) == len(expected):
         return all_match(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
     return _explain(expected, predicted, evidence, len(partners), arrays=columns)
@@ -550,7 +573,7 @@ def _explain(
     evidence: TableDiff,
     n_found: int,
     packed: OfficialColumns | None = None,
-    arrays: OfficialArrays | None = None,
+    arrays: OfficialValues | None = None,
 ) -> Score:
     """The score 0 of the needed column `n_found`, which has no match: the reason names the predicted column with the fewest differing
     cells.
@@ -647,7 +670,7 @@ def _differing_cells(
     at: tuple[int, int],
     evidence: TableDiff,
     packed: OfficialColumns | None,
-    arrays: OfficialArrays | None,
+    arrays: OfficialValues | None,
 ) -> tuple[Sequence[int], str]:
     """The rows in which a gold and a predicted column (at: positions in their sides) differ, and the first pair of cells as text."""
     (expected, predicted), (n_found, k) = sides, at
@@ -669,8 +692,8 @@ def _differing_cells(
 
 
 def match_table(
-    prediction: AnyTable,
-    gold: AnyTable,
+    prediction: Table,
+    gold: Table,
     *,
     needed: Sequence[int] = (),
     ignore_order: bool = False,
@@ -697,10 +720,6 @@ def match_table(
         chosen = resolve(needed, len(gold.header))
     except IndexError as error:
         return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
-    same_rows = equal_digest(prediction, gold, ignore_order=ignore_order)
-    if same_rows is not None:
-        return all_match(same_rows.n_rows, [(i + 1, i + 1) for i in chosen])
-    prediction, gold = exact_table(prediction), exact_table(gold)
     if prediction.n_rows != gold.n_rows:
         return Score(
             official=0.0,
@@ -717,7 +736,7 @@ def match_table(
     expected = Side(evidence.gold, chosen, ignore_order, reference)
     if is_safe and evidence.packed is not None and (found := compare_packed(expected, predicted, evidence)) is not None:
         return found
-    if (found := compare_arrays(expected, predicted, evidence)) is not None:
+    if gold.types is not None and (found := compare_values(expected, predicted, evidence)) is not None:
         return found
     try:
         return compare_sides(expected, predicted, evidence)
@@ -725,7 +744,7 @@ def match_table(
         return Score(official=0.0, reason=reference_fails(error), details={"reference_fails": True})
 
 
-def match_column_cells(prediction: AnyTable, gold: AnyTable, column: int, *, ignore_order: bool, reference: Reference) -> Score:
+def match_column_cells(prediction: Table, gold: Table, column: int, *, ignore_order: bool, reference: Reference) -> Score:
     """The result of the original and dbt for a bare number in `condition_cols`: 1 if each gold cell of that column is a predicted column.
 
     `gold.iloc[:, 0]` is a column and not a table, so each of its cells is treated as a column: a text as its characters. For any other cell
@@ -735,7 +754,6 @@ def match_column_cells(prediction: AnyTable, gold: AnyTable, column: int, *, ign
         (at,) = resolve([column], len(gold.header))
     except IndexError as error:
         return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
-    prediction, gold = exact_table(prediction), exact_table(gold)
     cells = Side(gold, [at], False, reference).column(0).values
     predicted = Side(prediction, range(len(prediction.columns)), ignore_order, reference)
     if all(isinstance(cell, str) and _is_some_column(cell, predicted) for cell in cells):
@@ -753,8 +771,8 @@ def _is_some_column(cell: str, predicted: Side) -> bool:
 
 
 def match_any_table(
-    prediction: AnyTable,
-    golds: Sequence[AnyTable | Fault],
+    prediction: Table,
+    golds: Sequence[Table | Fault],
     *,
     needed: Sequence[Sequence[int] | int | Fault],
     ignore_order: bool = False,
@@ -788,8 +806,8 @@ def match_any_table(
 
 
 def match_table_list(
-    predictions: Sequence[AnyTable | Fault],
-    golds: Sequence[AnyTable | Fault],
+    predictions: Sequence[Table | Fault],
+    golds: Sequence[Table | Fault],
     *,
     needed: Sequence[Sequence[int]],
     ignore_orders: Sequence[bool],
@@ -812,8 +830,8 @@ def match_table_list(
 
 
 def match_pair(
-    prediction: AnyTable | Fault,
-    gold: AnyTable | Fault,
+    prediction: Table | Fault,
+    gold: Table | Fault,
     *,
     needed: Sequence[int] = (),
     ignore_order: bool = False,

@@ -32,6 +32,7 @@ from evalsuite.compare.strict_columns import (
     matched_as,
     pair_columns,
     place,
+    read_native,
     show,
     verdict_of_candidates,
     windows_of,
@@ -420,7 +421,7 @@ class CodedColumns:
 
     def _is_decimal(self, i: int) -> bool:
         """Whether the first cells of a gold column contain decimals: such a column says least about which rows belong together."""
-        return any("." in text for text in self.evidence.heads[0].columns[self.gold[i].position])
+        return any("." in str(cell) for cell in self.evidence.heads[0].columns[self.gold[i].position])
 
     def _loose(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         return [pair for pair in pairs if self.codes(*pair).is_loose.any()]
@@ -538,17 +539,18 @@ class CodedColumns:
             return numbers, np.broadcast_to(self._names([None]), len(numbers.values)), None
         packed, hashes = self.evidence.packed[side], self.evidence.hashes.cells(side, column.position)
         names, values, digits = hashes.copy(), np.full(len(hashes), np.nan), np.zeros(len(hashes), np.int16)
-        odd = np.flatnonzero(~self._plain(side)[:, column.position])
+        is_value = bool(packed.kinds[column.position])
+        odd = np.arange(len(hashes)) if is_value else np.flatnonzero(~self._plain(side)[:, column.position])
         distinct, places = np.unique(names[odd], return_inverse=True)
         first = np.empty(len(distinct), np.int64)
         first[places[::-1]] = np.arange(len(odd))[::-1]
         ascending = np.argsort(first)
         read: list[tuple[float, int, Cell]] = [(np.nan, WHOLE, None)] * len(first)
-        for at, text in zip(ascending.tolist(), packed.texts(column.position, odd[first[ascending]]), strict=True):
-            read[at] = _read_number(text, column)
+        for at, cell in zip(ascending.tolist(), packed.cells(column.position, odd[first[ascending]]), strict=True):
+            read[at] = _read_number(cell, column)
         floats, shown, cells = zip(*read, strict=True) if read else ((), (), ())
         values[odd], digits[odd] = np.array(floats, np.float64)[places], np.array(shown, np.int16)[places]
-        names[odd] = self._names(cells)[places]
+        names[odd] = self._names(cells, is_value=is_value)[places]
         found = Numbers(values)
         found.digits = digits
         return found, names, hashes
@@ -562,9 +564,9 @@ class CodedColumns:
         found: np.ndarray[Any, Any] = self.evidence.known["plain", side]
         return found
 
-    def _names(self, cells: Sequence[Cell]) -> "np.ndarray[Any, Any]":
-        """A hash for each cell that is not a number, equal for equal cells; that of a plain text is the hash of the text."""
-        return self.evidence.hashes.of_texts(list(map(_canonical, cells)))
+    def _names(self, cells: Sequence[Cell], *, is_value: bool = False) -> "np.ndarray[Any, Any]":
+        """A hash for each cell that is not a number, equal for equal cells; that of a plain text in a CSV file is the hash of the text."""
+        return self.evidence.hashes.of_texts([_canonical(cell, is_value) for cell in cells])
 
     def nearest(self, gold: Cell, rows: Any) -> "np.ndarray[Any, Any]":
         """The first of some rows of the only predicted column, and the row whose number is nearest to a gold cell."""
@@ -650,7 +652,10 @@ class CodedColumns:
     def _has_text(self, side: int, column: Column) -> bool:
         """Whether the first cells of a column show that it does not contain only numbers."""
         head = self.evidence.heads[side].columns[column.position]
-        return any(is_surely_text(text) and (cell := column.read(text)) is not None and place(cell) is None for text in head)
+        return any(
+            (not isinstance(text, str) or is_surely_text(text)) and (cell := column.read(text)) is not None and place(cell) is None
+            for text in head
+        )
 
     def _head_is_apart(self, gold: Column, predicted: Column) -> bool:
         """Whether one of the first predicted cells is text or a number that is near no number of a gold column."""
@@ -748,15 +753,15 @@ def last_rows(groups: Any, n: Any) -> Any:
     return np.sort(order[from_end <= n[ordered]])
 
 
-def _read_number(text: str, column: Column) -> tuple[float, int, Cell]:
+def _read_number(written: Any, column: Column) -> tuple[float, int, Cell]:
     """(The number of a cell or NaN, its decimals as `Numbers.digits` gives them, the cell if it is no number.)
 
     A number that is too small for a float shows 0 decimals, which promises nothing.
     """
-    if (plain := plain_amount(text)) is not None:
+    if column.read is not read_native and (plain := plain_amount(written)) is not None:
         point = plain.find(".")
         return float(plain), len(plain) - point - 1 if point >= 0 else WHOLE, None
-    cell = column.read(text)
+    cell = column.read(written)
     value = place(cell)
     if value is None:
         return math.nan, WHOLE, cell
@@ -829,12 +834,15 @@ def _are_tight(values: Any, digits: Any, is_gold: Any, starts: Any, tolerance: T
     return one_sided | same | ((near | rounded) & (low > 0) & (high < SAFE_WHOLE) & (np.sign(values[starts]) == np.sign(values[stops])))
 
 
-def _canonical(cell: Cell) -> str:
-    """A text for a cell that is not a number: its own for a text, and for a date the form that `plain_words` accepts."""
+def _canonical(cell: Cell, is_value: bool) -> str:
+    """A text for a cell that is not a number: its own for a text, and for a date the form that `plain_words` accepts.
+
+    In a database (`is_value`) no text is a date.
+    """
     if cell is None:
         return ""
     kind, value = cell if isinstance(cell, tuple) else ("int", cell)
-    if kind == "text":
+    if kind == "text" and not is_value:
         return str(value)
     if kind == "instant" and value % _DAY == 0 and (found := show(cell))[10:] == " 00:00:00":
         return found[:10]

@@ -39,7 +39,6 @@ from evalsuite.compare.numbers import (
     reach,
     within,
 )
-from evalsuite.compare.table_hashes import AnyTable
 from evalsuite.compare.values import Cell, Percent, number_cell, read_cell, text_cell
 from evalsuite.core.types import Table
 
@@ -359,7 +358,7 @@ class Terms:
     percentage: bool = False
     heeds_labels: bool = True
 
-    def tolerance(self, table: AnyTable, index: int) -> Tolerance:
+    def tolerance(self, table: Table, index: int) -> Tolerance:
         """The tolerance of a gold column."""
         absolute, relative = _of_column(self.abs_tol, table, index), _of_column(self.rel_tol, table, index)
         if absolute is None and relative is None:
@@ -436,7 +435,7 @@ def _cells_of(written: Sequence[Any], read: Callable[[Any], Cell], percentage: b
     return found
 
 
-def _of_column(value: PerColumn, table: AnyTable, index: int) -> float | None:
+def _of_column(value: PerColumn, table: Table, index: int) -> float | None:
     """A tolerance given for the whole check, or per column by header or by position (as text, from 0)."""
     if value is None or isinstance(value, int | float):
         return value

@@ -518,7 +518,7 @@ def _differently_written(gold: Column, predicted: Column, evidence: TableDiff, o
     if evidence.packed is not None:
         rows = evidence.spare([i], [k])
         left = [evidence.written(side, (i, k)[side], rows[side]) for side in (0, 1)]
-        return (min(left[0]), min(left[1])) if all(left) else None
+        return (min(left[0], key=str), min(left[1], key=str)) if all(left) else None
     a, b = evidence.gold.columns[i], evidence.predicted.columns[k]
     only_gold, only_predicted = Counter(map(str, a)) - Counter(map(str, b)), Counter(map(str, b)) - Counter(map(str, a))
     if not (only_gold and only_predicted):

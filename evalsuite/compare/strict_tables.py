@@ -8,7 +8,6 @@ from evalsuite.compare.messages import ignored_columns, kitchen_sink, ragged, ro
 from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Matching, Terms, key, labels, read_columns
 from evalsuite.compare.strict_matching import cause_of_acceptance, explain, match_columns
 from evalsuite.compare.table_diff import Comparisons
-from evalsuite.compare.table_hashes import AnyTable, DigestedTable, equal_digest, exact_table
 from evalsuite.compare.table_parameters import is_bare
 from evalsuite.compare.verdict import Strict, join
 from evalsuite.core.errors import describe
@@ -16,8 +15,8 @@ from evalsuite.core.types import Fault, Score, Table
 
 
 def judge_table(
-    prediction: AnyTable,
-    gold: AnyTable,
+    prediction: Table,
+    gold: Table,
     terms: Terms = PLAIN_TERMS,
     *,
     needed: Sequence[int] = (),
@@ -29,9 +28,6 @@ def judge_table(
 
     If order counts, rows that are equal in the gold columns `order_by` may still change places.
     """
-    if (known := _equal_by_digest(prediction, gold, needed, ignore_order)) is not None:
-        return known
-    prediction, gold = exact_table(prediction), exact_table(gold)
     if (refused := _ragged(prediction, gold)) is not None:
         return refused
     chosen = chosen_columns(needed, len(gold.columns))
@@ -63,16 +59,6 @@ def judge_table(
     return replace(found, details={**details, **found.details})
 
 
-def _equal_by_digest(prediction: AnyTable, gold: AnyTable, needed: Sequence[int], ignore_order: bool) -> Strict | None:
-    """The strict score 1 of tables with equal digests, None if their rows have to be compared."""
-    same_rows = equal_digest(prediction, gold, ignore_order=ignore_order)
-    if same_rows is None or not isinstance(prediction, DigestedTable) or prediction.known is None:
-        return None
-    chosen = chosen_columns(needed, len(gold.header))
-    found = _agreement(gold, needed, same_rows.n_rows, chosen, chosen)
-    return found if same_rows.ordered == prediction.known.ordered else replace(found, cause="row pairing")
-
-
 def _labels_agree(gold: Sequence[str | None], predicted: Sequence[str | None], pairs: Iterable[tuple[int, int]]) -> bool:
     return all(None in (gold[i], predicted[k]) or gold[i] == predicted[k] for i, k in pairs)
 
@@ -88,7 +74,7 @@ def _ragged(prediction: Table, gold: Table) -> Strict | None:
     return None
 
 
-def labels_of(gold: AnyTable, prediction: AnyTable, terms: Terms) -> tuple[list[str | None], list[str | None]]:
+def labels_of(gold: Table, prediction: Table, terms: Terms) -> tuple[list[str | None], list[str | None]]:
     """The labels of the columns of both sides."""
     if not terms.heeds_labels:
         return [None] * len(gold.header), [None] * len(prediction.header)
@@ -106,14 +92,14 @@ def ties_of(gold: Table, order_by: Sequence[int]) -> list[int] | None:
     return [names.setdefault(tuple(map(key, row)), len(names)) for row in zip(*columns, strict=True)]
 
 
-def _agreement(gold: AnyTable, needed: Sequence[int], n_rows: int, chosen: Sequence[int], partners: Sequence[int]) -> Strict:
+def _agreement(gold: Table, needed: Sequence[int], n_rows: int, chosen: Sequence[int], partners: Sequence[int]) -> Strict:
     """The strict score 1 of columns with identical values."""
     pairs = [[i + 1, k + 1] for i, k in zip(chosen, partners, strict=True)]
     details = {"n_found": len(chosen), "n_needed": len(chosen), "assignment": pairs, **_warning(needed, gold)}
     return Strict(value=1.0, reason=rows_match(n_rows, len(chosen)), cause="dtype of other columns", details=details)
 
 
-def _kitchen_sink(gold: AnyTable, prediction: AnyTable, pairs: Iterable[tuple[int, int]]) -> Strict | None:
+def _kitchen_sink(gold: Table, prediction: Table, pairs: Iterable[tuple[int, int]]) -> Strict | None:
     """The strict score 0 of a table with far more columns than gold, if a gold column is found only by its values.
 
     Among very many candidate columns one agrees by chance; a header or the place of the column shows that it was meant. None for a table of
@@ -130,8 +116,8 @@ def _kitchen_sink(gold: AnyTable, prediction: AnyTable, pairs: Iterable[tuple[in
 
 
 def judge_any(
-    prediction: AnyTable,
-    golds: Sequence[AnyTable | Fault],
+    prediction: Table,
+    golds: Sequence[Table | Fault],
     terms: Terms,
     *,
     needed: Any,
@@ -160,8 +146,8 @@ def judge_any(
 
 
 def judge_each(
-    predictions: Sequence[AnyTable | Fault],
-    golds: Sequence[AnyTable | Fault],
+    predictions: Sequence[Table | Fault],
+    golds: Sequence[Table | Fault],
     terms: Terms,
     *,
     names: Sequence[str],
@@ -237,6 +223,6 @@ def _details(
     return details | _warning(needed, table)
 
 
-def _warning(needed: Sequence[int], gold: AnyTable) -> dict[str, str]:
+def _warning(needed: Sequence[int], gold: Table) -> dict[str, str]:
     outside = [index for index in needed if not -len(gold.header) <= index < len(gold.header)]
     return {"warning": ignored_columns("condition_cols", outside)} if outside else {}

@@ -1,20 +1,20 @@
-"""Columns as arrays: packed text of big CSV files (`Block`, `Packed`) and typed arrays of database tables (`ArrayColumn`).
+"""The store of big tables: packed text, the bytes of all cells with the length of each; small tables are lists.
 
-A cell becomes a Python value when it is read, and numpy compares whole columns. A `Table` of such columns can be used like any other; the
-cells of an `ArrayColumn` are the values that duckdb's client returns. Packed text is the bytes of the file with the length of every cell,
-for tables too big for Python values. numpy compares it as 64-bit words, the last one of a cell padded with zeros, so that cells of equal
-length are equal when their words are.
+A cell becomes a Python value when it is read, and numpy compares whole columns. A `Table` of such columns can be used like any other. The
+cells of a CSV file are text. Those of a database are the values that duckdb's client returns: each is stored as the text that duckdb
+writes, NULL as a byte that no text contains, so that two cells of one kind are the same when their texts are. numpy compares text as 64-bit
+words, the last one of a cell padded with zeros, so that cells of equal length are equal when their words are.
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, cached_property
 from itertools import chain, islice
 from os import urandom
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Final, Protocol, overload
 
 from evalsuite.compare.official_cells import raw_column
 from evalsuite.core.types import Table
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 WORD = 8
 # This many bytes after the last cell must be readable, because numbers are read in words of this total length.
 PADDING = b"\0" * 6 * WORD
+# A cell of a database without value: a byte that no UTF-8 contains.
+NULL: Final = b"\xff"
+_NULL_TEXT: Final = NULL.decode(errors="surrogateescape")
 # The positions of about this many cells are kept, 8 bytes each; a bigger table is unpacked block by block again.
 _CELLS_KEPT = 2_500_000
 _LOW, _HIGH = (1 << 32) - 1, (1 << 32) - 1 << 32
@@ -73,13 +76,21 @@ class Block:
         start = int(self.starts[row, column])
         return self.data[start : start + int(self.lengths[row, column])].decode()
 
-    def texts(self, column: int, rows: "Sequence[int] | np.ndarray[Any, Any] | None" = None) -> list[str]:
+    def texts(self, column: int, rows: "Sequence[int] | np.ndarray[Any, Any] | None" = None, errors: str = "strict") -> list[str]:
         """The cells of a column, in all or in some rows."""
         starts, lengths = self.starts[:, column], self.lengths[:, column]
         if rows is not None:
             starts, lengths = starts[rows], lengths[rows]
         data = self.data
-        return [data[start : start + length].decode() for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+        return [data[start : start + length].decode(errors=errors) for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+
+    def empty(self, columns: Any) -> "np.ndarray[Any, Any]":
+        """Which cells of one or some columns of a database are NULL."""
+        import numpy as np
+
+        starts, lengths = self.starts[:, columns], self.lengths[:, columns]
+        found: np.ndarray[Any, Any] = (lengths == 1) & (np.frombuffer(self.data, np.uint8)[starts] == NULL[0])
+        return found
 
     def hashes(self, columns: Sequence[int], keys: "Keys") -> "np.ndarray[Any, Any]":
         """A 64-bit number for each cell of some columns (n_rows x n): equal for equal texts; `Keys` bounds how often for different
@@ -271,28 +282,29 @@ class UnreadTable:
 
 def packed_block(block: Block) -> bytes:
     """The lengths of a block's cells, and the cells with one separator byte after each; padded, so that it can be read without a copy."""
-    import numpy as np
-
-    lengths = block.lengths
-    narrow = int(lengths.max(initial=0)) <= _SHORT
     start = int(block.starts[0, 0]) if len(block) else 0
-    stop = int(block.starts[-1, -1] + lengths[-1, -1]) + 1 if len(block) else 0
-    written = lengths.astype(np.uint8 if narrow else np.uint32).tobytes()
-    return b"".join((_SHAPE.pack(BLOCK, *lengths.shape, 1 if narrow else 4), written, memoryview(block.data)[start:stop], PADDING))
+    stop = int(block.starts[-1, -1] + block.lengths[-1, -1]) + 1 if len(block) else 0
+    return frame_of(memoryview(block.data)[start:stop], block.lengths)
 
 
 class Packed:
-    """The cells of a table, n_rows x width, as consecutive packed blocks.
+    """The cells of a table, n_rows x width, as consecutive packed blocks; `kinds` say how the cells of a database are read ("" for text of
+    a CSV file).
 
     Raises ValueError for a block of another shape: it may come from a process that read untrusted bytes.
     """
 
-    def __init__(self, width: int, frames: Iterable[bytes]) -> None:
+    def __init__(self, width: int, frames: Iterable[bytes], types: Sequence[str] | None = None) -> None:
         self.width = width
+        self.kinds = [""] * width if types is None else [kind_of(type_) or "" for type_ in types]
+        if types is not None and (len(types) != width or "" in self.kinds):
+            raise ValueError("packed columns of other types")
         self.frames: list[bytes] = []
         self.counts: list[int] = []
         self.longest = 0
         for frame in frames:
+            if len(frame) < _SHAPE.size or frame[:1] != BLOCK:
+                raise ValueError("not a packed block")
             _, n_rows, n_columns, size = _SHAPE.unpack_from(frame)
             if n_columns != width or size not in (1, 4) or _SHAPE.size + n_rows * n_columns * size > len(frame):
                 raise ValueError("a packed block of another shape")
@@ -331,9 +343,42 @@ class Packed:
                 yield self._block(index), rows[begin:cut] - (end - self.counts[index])
             begin = cut
 
+    def cells(self, column: int, rows: "np.ndarray[Any, Any] | None" = None) -> list[Any]:
+        """The cells of a column in all rows, or in some (ascending, from 0): texts, or the values of a database."""
+        if rows is None:
+            return list(self.columns()[column])
+        return self._read(column, self.texts(column, rows))
+
     def texts(self, column: int, rows: "np.ndarray[Any, Any]") -> list[str]:
-        """The cells of a column in some rows (ascending, from 0)."""
-        return [text for block, part in self.rows(rows) for text in block.texts(column, part)]
+        """The cells of a column in some rows (ascending, from 0) as they are stored."""
+        return [text for block, part in self.rows(rows) for text in block.texts(column, part, self._errors(column))]
+
+    def _errors(self, column: int) -> str:
+        return "surrogateescape" if self.kinds[column] else "strict"
+
+    def cells_of(self, block: Block, column: int) -> list[Any]:
+        """The cells of a column in a block of this table."""
+        return self._read(column, block.texts(column, errors=self._errors(column)))
+
+    def _read(self, column: int, texts: list[str]) -> list[Any]:
+        if not (kind := self.kinds[column]):
+            return texts
+        read = _READ[kind]
+        try:
+            return [None if text == _NULL_TEXT else read(text) for text in texts]
+        except (ValueError, ArithmeticError):
+            # Only a process that was taken over sends such cells; as texts they equal no value.
+            return list(texts)
+
+    @cached_property
+    def with_empty(self) -> frozenset[int]:
+        """The columns of a database in which a cell is NULL."""
+        import numpy as np
+
+        if not any(self.kinds) or not any(NULL in frame for frame in self.frames):
+            return frozenset()
+        every = range(self.width)
+        return frozenset(np.flatnonzero(np.any([block.empty(every).any(axis=0) for block in self.blocks()], axis=0)).tolist())
 
     def rows_of(self, column: int, text: str) -> "np.ndarray[Any, Any]":
         """The rows in which a column contains this text."""
@@ -355,6 +400,15 @@ class Packed:
         return self._unpacked[index]
 
 
+def frame_of(text: "bytes | bytearray | memoryview", lengths: "np.ndarray[Any, Any]") -> bytes:
+    """A packed block of cells with a separator byte after each, row by row; `lengths` (n_rows x n_columns) are their bytes."""
+    import numpy as np
+
+    narrow = int(lengths.max(initial=0)) <= _SHORT
+    written = lengths.astype(np.uint8 if narrow else np.uint32).tobytes()
+    return b"".join((_SHAPE.pack(BLOCK, *lengths.shape, 1 if narrow else 4), written, text, PADDING))
+
+
 def _lengths(frame: bytes, n_cells: int, size: int) -> "np.ndarray[Any, Any]":
     import numpy as np
 
@@ -373,7 +427,7 @@ def _unpacked(frame: bytes) -> Block:
     return Block(frame, starts.reshape(n_rows, n_columns), lengths.reshape(n_rows, n_columns), is_padded=True)
 
 
-class PackedColumn(Sequence[str]):
+class PackedColumn(Sequence[Any]):
     """One column of packed text, read like a list."""
 
     def __init__(self, packed: Packed, place: int) -> None:
@@ -382,32 +436,53 @@ class PackedColumn(Sequence[str]):
     def __len__(self) -> int:
         return self.packed.n_rows
 
-    def __iter__(self) -> Iterator[str]:
-        return chain.from_iterable(block.texts(self.place) for block in self.packed.blocks())
-
-    def __contains__(self, value: object) -> bool:
-        return isinstance(value, str) and any(value == cell for cell in self)
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self.packed.cells_of(block, self.place) for block in self.packed.blocks())
 
     @overload
-    def __getitem__(self, at: int) -> str: ...
+    def __getitem__(self, at: int) -> Any: ...
     @overload
-    def __getitem__(self, at: slice) -> list[str]: ...
-    def __getitem__(self, at: int | slice) -> str | list[str]:
+    def __getitem__(self, at: slice) -> list[Any]: ...
+    def __getitem__(self, at: int | slice) -> Any:
         import numpy as np
 
         if isinstance(at, slice):
             rows = np.arange(*at.indices(len(self)))
-            return self.packed.texts(self.place, rows) if at.step in (None, 1) else list(self)[at]
-        row = at + len(self) if at < 0 else at
-        if not 0 <= row < len(self):
-            raise IndexError(at)
-        return self.packed.texts(self.place, np.array([row]))[0]
+            return self.packed.cells(self.place, rows) if at.step in (None, 1) else list(self)[at]
+        return self.packed.cells(self.place, np.array([range(len(self))[at]]))[0]
 
 
-def packed_table(header: tuple[str, ...], name: str, frames: Iterable[bytes]) -> Table:
+# How the cells of a database are read from their texts, by kind; cells of one kind are the same exactly when their texts are.
+_READ: Final[dict[str, Callable[[str], Any]]] = {
+    "int": int,
+    "bool": "true".__eq__,
+    "float": float,
+    "decimal": Decimal,
+    "text": str,
+    "date": date.fromisoformat,
+    "moment": datetime.fromisoformat,
+}
+NUMBER_KINDS: Final = frozenset({"", "int", "float", "decimal"})
+_INTEGERS: Final = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_KINDS: Final = {
+    **dict.fromkeys(_INTEGERS, "int"),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), "float"),
+    "BOOLEAN": "bool",
+    "VARCHAR": "text",
+    "DATE": "date",
+    "TIMESTAMP": "moment",
+}
+
+
+def kind_of(type_: str) -> str | None:
+    """How the cells of a column of a database type are read, None for a type whose cells are no plain values."""
+    return "decimal" if type_.startswith("DECIMAL(") else _KINDS.get(type_)
+
+
+def packed_table(header: tuple[str, ...], name: str, frames: Iterable[bytes], types: Sequence[str] | None = None) -> Table:
     """The table of packed blocks. Raises ValueError, and what the iterator of frames raises."""
-    packed = Packed(len(header), frames)
-    return Table(header=header, columns=packed.columns(), n_rows=packed.n_rows, name=name)
+    packed = Packed(len(header), frames, types)
+    return Table(header=header, columns=packed.columns(), n_rows=packed.n_rows, types=None if types is None else tuple(types), name=name)
 
 
 def packed_of(table: Table) -> Packed | None:
@@ -416,8 +491,22 @@ def packed_of(table: Table) -> Packed | None:
     return first.packed if isinstance(first, PackedColumn) else None
 
 
+def is_packed(table: Table) -> bool:
+    """Whether the cells are stored as packed text."""
+    return packed_of(table) is not None
+
+
+def as_values(form: Any) -> Any:
+    """A payload with the cells of its tables as Python values."""
+    if isinstance(form, list):
+        return [as_values(table) for table in form]
+    if isinstance(form, Table):
+        return unpacked(form)
+    return {name: as_values(table) for name, table in form.items()} if isinstance(form, Mapping) else form
+
+
 def pack(table: Table) -> Packed:
-    """The packed text of a table of text, "" for a field that a short row lacks."""
+    """The packed text of a table of text ("" for a field that a short row lacks), or of a packed table of a database."""
     found = packed_of(table)
     return found if found is not None else Packed(len(table.columns), _packed_lists(table))
 
@@ -435,10 +524,7 @@ def _packed_lists(table: Table) -> Iterator[bytes]:
             begins = np.flatnonzero(np.frombuffer(text, np.uint8) & 0xC0 != 0x80)
             ends = begins[np.cumsum(lengths + 1, dtype=np.int64) - 1]
             lengths = (np.diff(ends, prepend=-1) - 1).astype(np.uint32)
-        narrow = int(lengths.max(initial=0)) <= _SHORT
-        written = lengths.astype(np.uint8).tobytes() if narrow else lengths.tobytes()
-        shape = _SHAPE.pack(BLOCK, len(cells) // len(table.columns), len(table.columns), 1 if narrow else 4)
-        yield b"".join((shape, written, text, PADDING))
+        yield frame_of(text, lengths.reshape(-1, len(table.columns)))
 
 
 def unpacked(table: Table) -> Table:
@@ -453,83 +539,10 @@ def first_rows(table: Table, n: int) -> Table:
         block = next(packed.blocks())
         if len(block) >= min(n, table.n_rows):
             part = block.rows(0, n)
-            return replace(table, columns=tuple(part.texts(k) for k in range(packed.width)), n_rows=len(part))
+            return replace(table, columns=tuple(packed.cells_of(part, k) for k in range(packed.width)), n_rows=len(part))
     columns = tuple(list(islice(column, n)) for column in table.columns)
     head = replace(table, columns=columns, n_rows=min(n, table.n_rows))
     return replace(head, columns=tuple(raw_column(head, k) for k in range(len(columns)))) if table.types is None else head
-
-
-Kind = Literal["number", "date", "moment", "text", "decimal"]
-_AT_ONCE: Final = 4_096
-_DTYPES: Final = {"number": "?bBhHiIlLqQd", "date": "lq", "moment": "lq", "text": "", "decimal": ""}
-_ENDS: Final = (date.min, date.max)
-
-
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class ArrayColumn(Sequence[Any]):
-    """One column: numbers, microseconds since 1970 (of a date or timestamp), or the text of each cell (a decimal as it is written).
-
-    `empty` marks the cells that are NULL (None: none); their values are arbitrary. Raises ValueError for another shape: it may come from a
-    process that read untrusted bytes.
-    """
-
-    kind: Kind
-    values: "np.ndarray[Any, Any] | Block"
-    empty: "np.ndarray[Any, Any] | None" = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.values, Block) != (self.kind in ("text", "decimal")) or self.kind not in _DTYPES:
-            raise ValueError("a column of another kind")
-        if not isinstance(self.values, Block) and self.values.dtype.char not in _DTYPES[self.kind]:
-            raise ValueError("a column of other numbers")
-        if self.empty is not None and len(self.empty) != len(self.values):
-            raise ValueError("a column of another length")
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __iter__(self) -> Iterator[Any]:
-        for start in range(0, len(self), _AT_ONCE):
-            yield from self.cells(slice(start, start + _AT_ONCE))
-
-    @overload
-    def __getitem__(self, at: int) -> Any: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Any]: ...
-    def __getitem__(self, at: int | slice) -> Any:
-        if isinstance(at, slice):
-            return self.cells(at)
-        return self.cells([range(len(self))[at]])[0]
-
-    def cells(self, rows: Any) -> list[Any]:
-        """The cells in some rows."""
-        found: list[Any]
-        if isinstance(self.values, Block):
-            found = self.values.texts(0, rows)
-            if self.kind == "decimal":
-                found = [Decimal(text or "0") for text in found]
-        else:
-            part = self.values[rows]
-            if self.kind == "number":
-                found = part.tolist()
-            else:
-                found = part.astype("datetime64[us]").astype("datetime64[D]" if self.kind == "date" else "datetime64[us]").tolist()
-        if self.empty is None:
-            return found
-        return [None if is_empty else cell for cell, is_empty in zip(found, self.empty[rows].tolist(), strict=True)]
-
-    @property
-    def n_bytes(self) -> int:
-        """How much memory it takes."""
-        values = self.values
-        return len(values.data) + 8 * len(values) if isinstance(values, Block) else int(values.nbytes)
-
-
-def fits_calendar(microseconds: "np.ndarray[Any, Any]") -> bool:
-    """Whether Python can represent all these dates or timestamps."""
-    first, last = (datetime(day.year, day.month, day.day) - datetime(1970, 1, 1) for day in _ENDS)
-    day = 86_400_000_000
-    return not len(microseconds) or bool(microseconds.min() >= first.days * day and microseconds.max() < (last.days + 1) * day)
 
 
 def text_block(texts: Sequence[str]) -> Block:
@@ -549,30 +562,3 @@ def block_of(data: bytes, lengths: "np.ndarray[Any, Any]") -> Block:
     if (int(ends[-1]) if len(ends) else 0) != len(data) or (lengths < 0).any():
         raise ValueError("the lengths of a column do not fit its text")
     return Block(data, (ends - lengths).reshape(-1, 1), lengths.astype(np.int64).reshape(-1, 1))
-
-
-def array_columns(table: Table) -> "Sequence[ArrayColumn] | None":
-    """The columns of a table of arrays, None for a table in another form."""
-    return table.columns if table.columns and all(isinstance(column, ArrayColumn) for column in table.columns) else None  # type: ignore[return-value]
-
-
-def unlike_arrays(gold: Any, predicted: Any) -> "np.ndarray[Any, Any] | None":
-    """The rows in which two columns of equally many rows contain different values, or NaN; None if the arrays cannot decide that."""
-    import numpy as np
-
-    if not (isinstance(gold, ArrayColumn) and isinstance(predicted, ArrayColumn)) or gold.kind != predicted.kind:
-        return None
-    a, b = gold.values, predicted.values
-    if isinstance(a, Block) and isinstance(b, Block):
-        same_text = a.data == b.data and np.array_equal(a.lengths, b.lengths)
-        unlike = np.zeros(len(a), bool) if same_text else ~equal_cells(a, [0], b, [0])[:, 0]
-    elif isinstance(a, Block) or isinstance(b, Block) or a.dtype.kind != b.dtype.kind:
-        return None
-    else:
-        unlike = a != b
-    if gold.empty is not None or predicted.empty is not None:
-        n = len(gold)
-        x, y = (np.zeros(n, bool) if side.empty is None else side.empty for side in (gold, predicted))
-        unlike = (unlike & ~(x & y)) | (x != y)
-    found: np.ndarray[Any, Any] = np.flatnonzero(unlike)
-    return found

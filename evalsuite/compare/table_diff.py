@@ -15,13 +15,12 @@ from evalsuite.compare.official_cells import raw_column
 from evalsuite.compare.strict_columns import with_cache
 from evalsuite.compare.string_columns import (
     Packed,
-    array_columns,
     equal_cells,
     first_rows,
     is_same_run,
     pack,
+    packed_of,
     side_by_side,
-    unlike_arrays,
     unpacked,
 )
 from evalsuite.compare.table_hashes import ArrayCache, HashedRows, left
@@ -85,8 +84,8 @@ class TableDiff:
 
     @property
     def is_big(self) -> bool:
-        """Whether the tables are packed text or arrays with so many cells that a reason examines only some of them."""
-        return self.packed is not None or array_columns(self.predicted) is not None
+        """Whether the tables have so many cells that a reason examines only some of them."""
+        return self.packed is not None
 
     def unlike(self, i: int, k: int) -> Rows:
         """The rows in which gold column i and predicted column k are written differently."""
@@ -99,10 +98,20 @@ class TableDiff:
         new = [pair for pair in pairs if ("unlike", *pair) not in self.known]
         if not new:
             return
-        found = (
-            _unlike_packed(*self.packed, new) if self.packed is not None else [_unlike_cells(self.gold, self.predicted, *p) for p in new]
-        )
+        if self.packed is None:
+            found = [_unlike_cells(self.gold, self.predicted, *pair) for pair in new]
+        else:
+            found = [self._without_equal(*pair, rows) for pair, rows in zip(new, _unlike_packed(*self.packed, new), strict=True)]
         self.known.update((("unlike", *pair), rows) for pair, rows in zip(new, found, strict=True))
+
+    def _without_equal(self, i: int, k: int, rows: Rows) -> Rows:
+        """The rows without those in which the cells of a database are equal values: 0.0 and -0.0, 1.0 and 1.00."""
+        import numpy as np
+
+        assert self.packed is not None
+        if len(rows) and self.packed[0].kinds[i] == self.packed[1].kinds[k] and self.packed[0].kinds[i] in ("float", "decimal"):
+            return np.array([row for row, a, b in self.cells(i, k, rows) if a != b], np.int64)
+        return rows
 
     def same(self, i: int, k: int) -> bool:
         """Whether two columns are written alike in every row."""
@@ -148,7 +157,7 @@ class TableDiff:
     def written(self, side: int, column: int, rows: Rows) -> list[Any]:
         """The cells of a column (side 0: gold's) in some rows as written."""
         if self.packed is not None:
-            return self.packed[side].texts(column, rows)
+            return self.packed[side].cells(column, rows)
         cells = (self.gold, self.predicted)[side].columns[column]
         return [cells[row] for row in rows]
 
@@ -259,15 +268,14 @@ def compare(gold: Table, predicted: Table) -> TableDiff:
     """The differences of two tables of equally many rows; the number of cells decides how they are compared, not their source."""
     tables, packed = (gold, predicted), None
     is_small = gold.n_rows * max(len(gold.columns), len(predicted.columns)) < PACKED_CELLS
-    if gold.types is None and predicted.types is None and gold.columns and predicted.columns and gold.n_rows:
-        if not is_small:
-            mine = pack(gold)
-            # Comparing lists that are equal is faster than packing them.
-            is_same = type(gold.columns[0]) is list and type(predicted.columns[0]) is list and gold.columns == predicted.columns
-            packed = mine, mine if is_same else pack(predicted)
-            gold, predicted = (replace(table, columns=side.columns()) for table, side in zip(tables, packed, strict=True))
-        else:
-            gold, predicted = unpacked(gold), unpacked(predicted)
+    sides = [packed_of(table) for table in tables]
+    if not is_small and gold.columns and predicted.columns and (all(sides) or gold.types is predicted.types is None):
+        # Comparing lists that are equal is faster than packing them.
+        mine, is_same = sides[0] or pack(gold), not any(sides) and gold.columns == predicted.columns
+        packed = mine, mine if is_same else sides[1] or pack(predicted)
+        gold, predicted = (replace(table, columns=side.columns()) for table, side in zip(tables, packed, strict=True))
+    else:
+        gold, predicted = unpacked(gold), unpacked(predicted)
     if is_small:
         gold, predicted = with_cache(gold), with_cache(predicted)
     heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), ArrayCache(gold.n_rows)
@@ -332,11 +340,11 @@ def _unlike_cells(gold: Table, predicted: Table, i: int, k: int) -> list[int]:
     a, b = _written(gold, i), _written(predicted, k)
     if gold.types is None and predicted.types is None:
         return [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
-    if gold.types is not None and predicted.types is not None and (gold.types[i] == predicted.types[k] or "(" not in gold.types[i]):
-        rows = unlike_arrays(a, b)
-        if rows is not None:
-            return list(map(int, rows))
-    return [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x is not y and (type(x) is not type(y) or x != y)]
+    return [
+        row
+        for row, (x, y) in enumerate(zip(a, b, strict=True))
+        if x is not y and (type(x) is not type(y) or x != y) and not (x != x and y != y)
+    ]
 
 
 def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, int]]) -> list[Rows]:
@@ -345,7 +353,7 @@ def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, i
     chosen, partners = [i for i, _ in pairs], [k for _, k in pairs]
     found: list[list[Any]] = [[np.empty(0, np.int32)] for _ in pairs]
     is_all = chosen == partners == list(range(gold.width)) == list(range(predicted.width))
-    if is_all and gold.frames == predicted.frames:
+    if is_all and gold.kinds == predicted.kinds and gold.frames == predicted.frames:
         return [parts[0] for parts in found]
     start = 0
     for a, b in side_by_side(gold.blocks(), predicted.blocks()):
@@ -354,4 +362,6 @@ def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, i
             for at in np.flatnonzero(~same.all(axis=0)).tolist():
                 found[at].append(np.flatnonzero(~same[:, at]).astype(np.int32) + np.int32(start))
         start += len(a)
-    return [np.concatenate(parts) for parts in found]
+    everywhere = np.arange(start, dtype=np.int32)
+    same_kinds = [gold.kinds[i] == predicted.kinds[k] for i, k in pairs]
+    return [np.concatenate(parts) if alike else everywhere for parts, alike in zip(found, same_kinds, strict=True)]

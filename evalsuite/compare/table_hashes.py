@@ -1,24 +1,15 @@
-"""Hashes of tables, rows and columns: equal texts have equal hashes, in any order.
+"""Hashes of the rows and columns of packed tables: equal texts have equal hashes, in any order.
 
-A submission may be written to produce collisions, so equal hashes are trusted only within bounds that hold for any two texts.
-
-Packed tables: the keys are secret and new for each comparison (`Keys`), all hashes of both sides are compared and not their sums, and some
-cells, which the keys select, are compared directly. If one of those differs, the comparison stops using hashes.
-
-Database tables: equal digests mean that it is gold's table, otherwise the rows are read. Rows are hashed under a salt that is drawn after
-the submission exists, and summed, once with and once without their number; two different tables agree once in 1e17, whoever made them.
-Some rows, which the salt selects, are compared directly as well.
+A submission may be written to produce collisions, so equal hashes are trusted only within bounds that hold for any two texts: the keys
+are secret and new for each comparison (`Keys`), all hashes of both sides are compared and not their sums, and some cells, which the keys
+select, are compared directly. If one of those differs, the comparison stops using hashes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite.compare.string_columns import Keys, Packed, array_columns, equal_cells, packed_of, text_block
-from evalsuite.core.errors import FaultError
-from evalsuite.core.types import Fault, Table
+from evalsuite.compare.string_columns import Keys, Packed, equal_cells, text_block
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,7 +120,7 @@ class HashedRows:
         """Compute `are_alike` for several pairs at once: if rows are alike, so are their columns."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._alike]
         self._alike.update((pair, False) for pair in new)
-        likely = [pair for pair in new if self.bag(0, pair[0]) == self.bag(1, pair[1])]
+        likely = [(i, k) for i, k in new if self._same_kinds([i], [k]) and self.bag(0, i) == self.bag(1, k)]
         if not likely:
             return
         rows = self._spare([i for i, _ in likely], [k for _, k in likely])
@@ -190,9 +181,16 @@ class HashedRows:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return self._spare(columns, partners)
 
+    def _same_kinds(self, columns: Sequence[int], partners: Sequence[int]) -> bool:
+        """Whether equal texts of these columns are equal cells."""
+        gold, predicted = (side.kinds for side in self._packed)
+        return [gold[i] for i in columns] == [predicted[k] for k in partners]
+
     def _spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Any, Any]:
         import numpy as np
 
+        if not self._same_kinds(columns, partners):
+            return np.arange(self._packed[0].n_rows), np.arange(self._packed[1].n_rows)
         name = ("spare", tuple(columns), tuple(partners))
         if name in self._known:
             known: tuple[Any, Any] = self._known[name]
@@ -213,8 +211,10 @@ class HashedRows:
         """`spare` without hashes."""
         import numpy as np
 
-        sides = [self._packed[side].columns() for side in (0, 1)]
-        gold, predicted = (list(zip(*(side[at] for at in own), strict=True)) for side, own in zip(sides, (columns, partners), strict=True))
+        gold, predicted = (
+            list(zip(*(side.texts(at, np.arange(side.n_rows)) for at in own), strict=True))
+            for side, own in zip(self._packed, (columns, partners), strict=True)
+        )
         mine, theirs = left(gold, Counter(predicted)), left(predicted, Counter(gold))
         return np.array(mine, np.int64), np.array(theirs, np.int64)
 
@@ -269,113 +269,3 @@ def _spare_hashes(sides: "list[np.ndarray[Any, Any]]") -> tuple[Any, Any]:
             kept.append(order[start : start + len(part)][before >= there])
         left.append(np.sort(np.concatenate(kept)))
     return left[0], left[1]
-
-
-@dataclass(frozen=True, slots=True)
-class Digest:
-    """The number of rows, and the sums over all rows of their hashes with their number (`ordered`) and without (`bag`); `sample` is the
-    text of the rows with the lowest hashes.
-    """
-
-    salt: int
-    n_rows: int
-    ordered: int
-    bag: int
-    sample: tuple[str, ...] = ()
-
-
-class DigestSource(Protocol):
-    """The source of a table whose rows have not been read yet."""
-
-    def digest(self, salt: int) -> Digest | None:
-        """The digest under a salt, None for a table whose equality with another needs more than equal cells."""
-        ...
-
-    def rows(self) -> Table | Fault:
-        """The table, or why it cannot be read. For gold, raises the gold fault if the whole file is at fault."""
-        ...
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DigestedTable:
-    """A table behind a `DigestSource`. A submission's table comes with its digest and salt; gold's digest is computed under that salt."""
-
-    header: tuple[str, ...]
-    types: tuple[str, ...]
-    name: str
-    source: DigestSource | None = None
-    known: Digest | None = None
-    digests: dict[int, Digest | None] = field(default_factory=dict, repr=False)
-
-    def digest(self, salt: int) -> Digest | None:
-        """The digest under a salt, computed once."""
-        if salt not in self.digests:
-            self.digests[salt] = self.known or (self.source.digest(salt) if self.source is not None else None)
-        return self.digests[salt]
-
-    def rows(self) -> Table | Fault:
-        """The table with its rows, or why they cannot be read; read again on each call."""
-        if self.source is None:
-            raise ValueError("a table that comes from nowhere")
-        return self.source.rows()
-
-
-# A table, with or without its rows in memory.
-AnyTable = Table | DigestedTable
-
-
-def exact_table(table: AnyTable) -> Table:
-    """The table with its rows. Raises `FaultError` for a table of a database that is itself at fault."""
-    found = table.rows() if isinstance(table, DigestedTable) else table
-    if isinstance(found, Fault):
-        raise FaultError(found.code, found.detail)
-    return found
-
-
-def equal_digest(prediction: object, gold: object, *, ignore_order: bool) -> Digest | None:
-    """Gold's digest if two tables have the same columns of the same types and contain the same rows, None if that is not certain."""
-    if not (isinstance(prediction, DigestedTable) and isinstance(gold, DigestedTable)) or prediction.known is None:
-        return None
-    if prediction.header != gold.header or prediction.types != gold.types:
-        return None
-    mine, theirs = gold.digest(prediction.known.salt), prediction.known
-    if mine is None or (mine.n_rows, mine.bag, mine.sample) != (theirs.n_rows, theirs.bag, theirs.sample):
-        return None
-    return mine if ignore_order or mine.ordered == theirs.ordered else None
-
-
-def with_rows(tables: Mapping[str, AnyTable | Fault], names: Iterable[str]) -> dict[str, AnyTable | Fault]:
-    """The tables of a database, those of these names (case ignored) with their rows, or the fault that prevents reading them."""
-    wanted = set(names)
-    return {name: table.rows() if isinstance(table, DigestedTable) and name.lower() in wanted else table for name, table in tables.items()}
-
-
-def as_values(form: Any) -> Any:
-    """A payload with its tables as Python values. Raises gold faults."""
-    if isinstance(form, list):
-        return [as_values(table) for table in form]
-    if isinstance(form, DigestedTable):
-        return as_values(form.rows())
-    if isinstance(form, Table):
-        is_plain = packed_of(form) is None and array_columns(form) is None
-        return form if is_plain else replace(form, columns=tuple(map(list, form.columns)))
-    return {name: as_values(table) for name, table in form.items()} if isinstance(form, Mapping) else form
-
-
-def digested_tables(forms: Mapping[str, Any]) -> Sequence[DigestedTable]:
-    """All digested tables of a prediction, in their order."""
-    named = [form for form in forms.values() if isinstance(form, Mapping)]
-    return [table for form in named for table in form.values() if isinstance(table, DigestedTable)]
-
-
-def bound(forms: Mapping[str, Any], source: Callable[[int], DigestSource]) -> dict[str, Any]:
-    """The payloads with each of their `digested_tables` bound to the source for its index."""
-    places = count()
-
-    def with_source(form: Any) -> Any:
-        return replace(form, source=source(next(places))) if isinstance(form, DigestedTable) else form
-
-    return {
-        name: {title: with_source(table) for title, table in form.items()} if isinstance(form, Mapping) else form
-        for name, form in forms.items()
-    }

@@ -2,8 +2,8 @@
 
 A crafted file can still kill the process (it makes duckdb segfault), so submissions are read in a worker.
 
-Big tables of plain types are compared by digests that duckdb computes, and read as arrays. A digest of a million rows takes a tenth of a
-second, and no row leaves duckdb. Functions are called by their full name, so that no macro of the file can replace them.
+Big tables of plain types are read as packed text, which duckdb writes. Functions are called by their full name, so that no macro of the
+file can replace them.
 
 Views (dbt creates views by default) are read as one query over base tables of the same file. A view's text is untrusted, so duckdb's own
 parser parses it, and every node must be on a list of allowed ones: SELECT, joins, groups, ordering, and functions that make small values of
@@ -11,19 +11,15 @@ small ones. Names are then qualified, so that only a base table of the file can 
 generated name. Everything else is refused and the reason names it: reading files, generating rows, recursion, unknown functions.
 """
 
-import hashlib
 import json
 import re
-import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from evalsuite.compare.string_columns import ArrayColumn, fits_calendar, text_block
-from evalsuite.compare.table_hashes import AnyTable, Digest, DigestedTable
-from evalsuite.core.errors import FaultError
+from evalsuite.compare.string_columns import NULL, frame_of, kind_of, packed_table
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_connections import attach_answer, attach_gold
 from evalsuite.readers.json_text import shown
@@ -33,112 +29,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-# Below this size, reading the rows takes no noticeable time.
-DIGESTED_ROWS = 500_000
-SALT_BITS = 62
-# This many rows are compared directly if digests agree.
-_SAMPLED = 8
-_LONGEST_SHOWN = 200
-# A decimal with more digits takes more than 64 bits.
-_MOST_DIGITS = 18
-
-_FLOATS = ("DOUBLE", "FLOAT")
 _MOMENTS = {
     "DATE": "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'",
     "TIMESTAMP": "BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'",
 }
-_PLAIN = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|DOUBLE|FLOAT|VARCHAR|BOOLEAN|DATE|TIMESTAMP|DECIMAL\(\d+,\d+\)")
 _CELL_BYTES = 8
-
-
-def are_plain(types: Sequence[str]) -> bool:
-    """Whether every column has a type whose cells are equal exactly if their hashes are."""
-    return bool(types) and all(_PLAIN.fullmatch(type_) for type_ in types)
-
-
-def read_digest(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str], salt: int) -> Digest | None:
-    """The digest of a table, None for one without rows; names must be quoted, and one thread that keeps stored order must be set.
-
-    A row is a sum of its cells times secret numbers derived from the salt, which the author of a cell could not know: duckdb's own hash of
-    two columns can be inverted. Cells of up to 64 bits are hashed by duckdb's hash of one, all others by MD5 with the salt.
-    """
-    rows = (
-        f"SELECT {_row_number(columns, types, salt)} AS h, system.main.row_number() OVER () AS n, CAST({salt} AS BIGINT) AS s, "
-        f"rowid AS place FROM {table}"
-    )
-    row = connection.execute(
-        "SELECT system.main.count(*), system.main.sum(system.main.hash(system.main.hash(h, n, s))), "
-        f"system.main.sum(system.main.hash(system.main.hash(h, s))), system.main.arg_min(place, h, {_SAMPLED}) FROM ({rows})"
-    ).fetchone()
-    if row is None or not row[0]:
-        return None
-    n_rows, ordered, bag, places = row
-    return Digest(salt, int(n_rows), int(ordered), int(bag), _sample(connection, table, columns, places))
-
-
-def _row_number(columns: Sequence[str], types: Sequence[str], salt: int) -> str:
-    """A number of at most 127 bits for each row: equal for equal rows; for others equal only by chance of the salt."""
-    small = [(column, type_) for column, type_ in zip(columns, types, strict=True) if _is_small(type_)]
-    texts = [f"CAST({column} AS VARCHAR)" for column, type_ in zip(columns, types, strict=True) if not _is_small(type_)]
-    # -0.0 has the hash of 0.0, but not its text, by which the reference sorts.
-    cells = [f"CASE WHEN {column} IS NOT NULL THEN system.main.hash({column}) END" for column, _ in small]
-    cells += [f"CASE WHEN system.main.signbit({column}) THEN 1 ELSE 0 END" for column, type_ in small if type_ in _FLOATS]
-    if texts:
-        salted = _folded("||", [f"'{salt}:'", *texts])
-        cells.append(f"system.main.hash(system.main.md5_number({salted}))")
-        # The end of each text.
-        cells += [f"system.main.length({text})" for text in texts[1:]]
-    bits = SALT_BITS - len(cells).bit_length()
-    factors = (int.from_bytes(hashlib.sha256(f"{salt}|{at}".encode()).digest()) % (1 << bits) | 1 for at in range(len(cells)))
-    terms = [f'system.main."*"(CAST({cell} AS HUGEINT), CAST({factor} AS HUGEINT))' for cell, factor in zip(cells, factors, strict=True)]
-    return _folded("+", terms)
-
-
-def _folded(operator: str, terms: Sequence[str]) -> str:
-    """The terms joined by an operator as a balanced tree: duckdb rejects expressions that nest as deep as a table is wide."""
-    while len(terms) > 1:
-        pairs = [f'system.main."{operator}"({a}, {b})' for a, b in zip(terms[::2], terms[1::2], strict=False)]
-        terms = pairs + list(terms[len(pairs) * 2 :])
-    return terms[0]
-
-
-def _is_small(type_: str) -> bool:
-    """Whether duckdb's hash of one cell is invertible, so that different cells have different hashes."""
-    decimal = re.fullmatch(r"DECIMAL\((\d+),\d+\)", type_)
-    return int(decimal[1]) <= _MOST_DIGITS if decimal is not None else type_ != "VARCHAR"
-
-
-def _sample(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], places: Sequence[int] | None) -> tuple[str, ...]:
-    """The text of some rows in their order, long cells cut."""
-    if not places:
-        return ()
-    cells = ", ".join(f'system.main."left"(CAST({column} AS VARCHAR), {_LONGEST_SHOWN})' for column in columns)
-    found = connection.execute(f"SELECT rowid, {cells} FROM {table} WHERE rowid IN ({', '.join(map(str, places))})").fetchall()
-    texts = {place: repr(row) for place, *row in found}
-    return tuple(texts[place] for place in places)
-
-
-def is_plain(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str], limits: Limits) -> bool:
-    """Whether equality is decided by the cells alone: no NULL, NaN, infinity or date beyond Python's range, and within the limit of bytes.
-
-    Queried for gold only, because its statistics can be trusted; a table with the same digest contains the same cells.
-    """
-    checks = ["system.main.count(*)"]
-    sizes = []
-    for column, type_ in zip(columns, types, strict=True):
-        checks.append(f"system.main.count({column})")
-        if type_ in _FLOATS:
-            checks[-1] = f"system.main.count(CASE WHEN system.main.isfinite({column}) THEN 1 END)"
-        elif type_ in _MOMENTS:
-            checks[-1] = f"system.main.count(CASE WHEN {column} {_MOMENTS[type_]} THEN 1 END)"
-        elif type_ == "VARCHAR":
-            sizes.append(f"system.main.sum(system.main.length({column}))")
-    row = connection.execute(f"SELECT {', '.join(checks + sizes)} FROM {table}").fetchone()
-    if row is None:
-        return False
-    counts, lengths = row[: len(checks)], row[len(checks) :]
-    n_bytes = counts[0] * len(columns) * _CELL_BYTES + sum(length or 0 for length in lengths)
-    return len(set(counts)) == 1 and n_bytes <= limits["table_bytes"]
 
 
 def read_size(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> int | None:
@@ -155,30 +50,38 @@ def read_size(connection: "DuckDBPyConnection", table: str, columns: Sequence[st
     return int(row[0]) * len(columns) * _CELL_BYTES + sum(length or 0 for length in row[len(checks) :])
 
 
-def read_array(connection: "DuckDBPyConnection", table: str, column: str, type_: str) -> ArrayColumn:
-    """A column in stored order. Raises ValueError if a timestamp is beyond Python's range."""
+def read_packed(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> Iterator[bytes]:
+    """The rows of a table of plain types in stored order, as packed blocks."""
     import numpy as np
 
-    is_decimal = type_.startswith("DECIMAL")
-    selected = f"CAST({column} AS VARCHAR)" if is_decimal else column
-    (found,) = connection.execute(f"SELECT {selected} FROM {table}").fetchnumpy().values()
-    empty = np.ma.getmaskarray(found) if isinstance(found, np.ma.MaskedArray) else None
-    values = np.ma.getdata(found)
-    if empty is not None and not empty.any():
-        empty = None
-    if is_decimal or type_ == "VARCHAR":
-        texts = (
-            values.tolist() if empty is None else ["" if gone else text for text, gone in zip(values.tolist(), empty.tolist(), strict=True)]
-        )
-        return ArrayColumn(kind="decimal" if is_decimal else "text", values=text_block(texts), empty=empty)
-    if type_ in _MOMENTS:
-        moments = values.astype("datetime64[us]").view(np.int64)
-        if empty is not None:
-            moments = np.where(empty, 0, moments)
-        if not fits_calendar(moments):
-            raise ValueError("a moment outside the calendar")
-        return ArrayColumn(kind="date" if type_ == "DATE" else "moment", values=moments, empty=empty)
-    return ArrayColumn(kind="number", values=values.astype(np.float64) if type_ == "FLOAT" else values, empty=empty)
+    cells = []
+    for at, (column, type_) in enumerate(zip(columns, types, strict=True)):
+        # A float of 32 bits is the double that the client makes of it.
+        value = f"CAST({column} AS DOUBLE)" if type_ == "FLOAT" else column
+        cells.append(f"CASE WHEN {column} IS NULL THEN ' ' ELSE CAST({value} AS VARCHAR) END AS c{at}, {column} IS NULL AS n{at}")
+    row = _folded("||", [f"system.main.\"||\"(c{at}, ' ')" for at in range(len(columns))])
+    lists = ", ".join(f"system.main.list({value})" for at in range(len(columns)) for value in (f"system.main.strlen(c{at})", f"n{at}"))
+    (last,) = connection.execute(f"SELECT system.main.max(rowid) FROM {table}").fetchone() or (None,)
+    for start in range(0, (last or 0) + 1, _ROWS_AT_ONCE):
+        part = f"SELECT {', '.join(cells)} FROM {table} WHERE rowid BETWEEN {start} AND {start + _ROWS_AT_ONCE - 1}"
+        found = connection.execute(f"SELECT system.main.string_agg({row}, ''), {lists} FROM ({part})").fetchnumpy()
+        text, *sizes = [column[0] for column in list[Any](found.values())]
+        if not isinstance(text, str):
+            continue
+        lengths, gone = (np.stack(sizes[at::2], axis=1) for at in (0, 1))
+        data = bytearray(text.encode())
+        if gone.any():
+            starts = np.cumsum(lengths.ravel() + 1) - lengths.ravel() - 1
+            np.frombuffer(data, np.uint8)[starts[gone.ravel()]] = NULL[0]
+        yield frame_of(data, lengths)
+
+
+def _folded(operator: str, terms: Sequence[str]) -> str:
+    """The terms joined by an operator as a balanced tree: duckdb rejects expressions that nest as deep as a table is wide."""
+    while len(terms) > 1:
+        pairs = [f'system.main."{operator}"({a}, {b})' for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + list(terms[len(pairs) * 2 :])
+    return terms[0]
 
 
 _MOST_VIEWS, _LONGEST_TEXT = 100, 100_000
@@ -360,8 +263,9 @@ def _called(name: object) -> str:
     return text if re.fullmatch(r"\w{1,40}", text, re.ASCII) else shown(text)
 
 
-# From this many rows on, arrays cost less than values.
-ARRAY_ROWS = 2_000
+# From this many rows on, packed text costs less than values.
+PACKED_ROWS = 2_000
+_ROWS_AT_ONCE = 65_536
 _TARGET_CHUNK_BYTES = 4 << 20
 _FIRST_CHUNK_ROWS = 64
 _MOST_CHUNK_ROWS = 50_000
@@ -369,8 +273,6 @@ _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _GENERATED = re.compile(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
 # Types whose native value loses digits or needs pytz are fetched as text, in UTC.
 _AS_INSTANT = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NS")
-# Converts a fault that appears only when all of a gold table is read into the gold fault to raise.
-Blame = Callable[[FaultError], Exception]
 # Names and types of columns.
 Described = tuple[tuple[str, ...], tuple[str, ...]]
 _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
@@ -378,15 +280,14 @@ _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
 
 def read_duckdb(
     source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, as_it_comes: bool = False, stem: str = ""
-) -> dict[str, AnyTable | Fault]:
+) -> dict[str, Table | Fault]:
     """Each named table (None: all base tables, in the order of `duckdb_table_names`) as a Table, or a Fault in its place.
 
     Names ignore case; keys are the names as given. `types` are duckdb's type names; cells are native values in stored order, but
     TIMESTAMPTZ is an aware datetime in UTC, and a timestamp beyond Python's range or precision (infinity, nanoseconds, year 10000) stays
     text. A handle is copied first; a Path must be private already and is opened directly. A view over base tables of the file is read as a
     table that is marked as a view; `stem` is the name by which its text may call the database, that of the submitted file. `as_it_comes`
-    returns tables of many rows as arrays, and very big ones of a Path as `DigestedTable`s: the Path must exist as long as their rows may be
-    read.
+    returns tables of many rows as packed text.
 
     Raises:
         FaultError: BAD_DUCKDB, or LIMIT if memory runs out. MISSING_TABLE, NOT_A_TABLE and LIMIT of one table are in the result.
@@ -394,18 +295,7 @@ def read_duckdb(
     with attach_answer(source, limits) as connection:
         catalog = _Catalog(connection, "answer", stem)
         wanted = catalog.table_names() if names is None else names
-        if not as_it_comes or not isinstance(source, Path):
-            return {name: catalog.read(name, limits, as_arrays=as_it_comes) for name in wanted}
-        salt = secrets.randbits(SALT_BITS)
-        read: dict[str, AnyTable | Fault] = {}
-        for name in wanted:
-            table = catalog.digested(name, limits)
-            known = catalog.digest(table, salt) if table is not None else None
-            if table is None or known is None:
-                read[name] = catalog.read(name, limits, as_arrays=True)
-            else:
-                read[name] = replace(table, known=known, source=_AnswerTable(source, name, limits))
-        return read
+        return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in wanted}
 
 
 def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits) -> list[str]:
@@ -414,70 +304,15 @@ def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits) -> list[str]:
         return _Catalog(connection, "answer").table_names()
 
 
-def read_trusted_duckdb(
-    path: Path, *, names: Sequence[str] | None, limits: Limits, blame: Blame | None = None
-) -> dict[str, AnyTable | Fault]:
+def read_trusted_duckdb(path: Path, *, names: Sequence[str] | None, limits: Limits, as_it_comes: bool = False) -> dict[str, Table | Fault]:
     """`read_duckdb` for a gold database: attached read-only to one connection that lives as long as the process.
 
-    Opening a connection takes 20 ms, attaching a file half a millisecond. This connection never opens a file of a submission. With `blame`
-    tables are returned `as_it_comes`; `blame` creates the gold fault if a file turns out to be faulty later.
+    Opening a connection takes 20 ms, attaching a file half a millisecond. This connection never opens a file of a submission.
     """
     with attach_gold(path, limits) as connection:
         catalog = _Catalog(connection, "gold")
         wanted = catalog.table_names() if names is None else names
-        if blame is None:
-            return {name: catalog.read(name, limits) for name in wanted}
-        read = {name: catalog.digested(name, limits) or catalog.read(name, limits, as_arrays=True) for name in wanted}
-    for name, table in read.items():
-        if isinstance(table, DigestedTable):
-            read[name] = replace(table, source=_GoldTable(path, name, limits, blame))
-    return read
-
-
-@dataclass(frozen=True, slots=True)
-class _AnswerTable:
-    """A big table of a private copy."""
-
-    path: Path
-    name: str
-    limits: Limits
-
-    def digest(self, salt: int) -> Digest | None:
-        """None: the digest was computed when the file was read."""
-        return None
-
-    def rows(self) -> Table | Fault:
-        """The table, or why it is not read."""
-        try:
-            with attach_answer(self.path, self.limits) as connection:
-                return _Catalog(connection, "answer").read(self.name, self.limits, as_arrays=True)
-        except FaultError as error:
-            return error.fault
-
-
-@dataclass(frozen=True, slots=True)
-class _GoldTable(_AnswerTable):
-    """A big table of gold."""
-
-    blame: Blame
-
-    def digest(self, salt: int) -> Digest | None:
-        """The digest, None if equal cells do not decide the equality of the table."""
-        try:
-            with attach_gold(self.path, self.limits) as connection:
-                catalog = _Catalog(connection, "gold")
-                table = catalog.digested(self.name, self.limits)
-                return catalog.digest(table, salt, self.limits) if table is not None else None
-        except FaultError:
-            return None
-
-    def rows(self) -> Table | Fault:
-        """The table, or why it is not read. Raises the gold fault of `blame`."""
-        try:
-            with attach_gold(self.path, self.limits) as connection:
-                return _Catalog(connection, "gold").read(self.name, self.limits, as_arrays=True)
-        except FaultError as error:
-            raise self.blame(error) from None
+        return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in wanted}
 
 
 def trusted_table_names(path: Path, *, limits: Limits) -> list[str]:
@@ -512,24 +347,8 @@ class _Catalog:
         """Base tables, sorted by code point."""
         return sorted(str(row[1]) for row in self.tables.values())
 
-    def digested(self, name: str, limits: Limits) -> DigestedTable | None:
-        """A big table of plain types as a `DigestedTable` without its digest; None if it has to be read."""
-        row = self.tables.get(name.lower())
-        if row is None or row[2] < DIGESTED_ROWS or self._refusal(name, row, limits) is not None:
-            return None
-        header, types = self._described(_place(row))
-        return DigestedTable(header=header, types=types, name=str(row[1])) if are_plain(types) else None
-
-    def digest(self, table: DigestedTable, salt: int, limits: Limits | None = None) -> Digest | None:
-        """The digest of a table; with limits, None if equal cells do not decide its equality."""
-        place, columns = _place(self.tables[table.name.lower()]), [quoted_name(name) for name in table.header]
-        types = table.types or ()
-        if limits is not None and not is_plain(self.connection, place, columns, types, limits):
-            return None
-        return read_digest(self.connection, place, columns, types, salt)
-
-    def read(self, name: str, limits: Limits, *, as_arrays: bool = False) -> Table | Fault:
-        """One table, or why it is not read; with `as_arrays` as arrays if it has many rows and plain types."""
+    def read(self, name: str, limits: Limits, *, as_it_comes: bool = False) -> Table | Fault:
+        """One table, or why it is not read; `as_it_comes` as packed text if it has many rows and plain types."""
         row = self.tables.get(name.lower())
         if row is None:
             if self.has_view(name):
@@ -539,7 +358,7 @@ class _Catalog:
         if refusal is not None:
             return refusal
         place, stored = _place(row), str(row[1])
-        if as_arrays and row[2] >= ARRAY_ROWS and (found := self._fetch_arrays(name, stored, place, limits)) is not None:
+        if as_it_comes and row[2] >= PACKED_ROWS and (found := self._fetch_packed(name, stored, place, limits)) is not None:
             return found
         return self._fetch(name, stored, place, limits)
 
@@ -553,14 +372,11 @@ class _Catalog:
                 return Fault(code="LIMIT", detail=f"{name!r} has {size} {limit} (limit {limit}: {int(limits[limit])})")
         return None
 
-    def _described(self, place: str) -> Described:
-        """The columns of a table; the catalog would list those of the system too, in four times the time."""
-        return _described(self.connection.execute(f"SELECT * FROM {place} LIMIT 0"))
-
-    def _fetch_arrays(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault | None:
-        """All rows of a table of plain types, column by column; None if a cell is beyond Python's range."""
-        header, types = self._described(place)
-        if not are_plain(types):
+    def _fetch_packed(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault | None:
+        """All rows of a table of plain types; None for other types, and if a cell is beyond Python's range."""
+        # The catalog would list the columns of the system too, in four times the time.
+        header, types = _described(self.connection.execute(f"SELECT * FROM {place} LIMIT 0"))
+        if not types or not all(map(kind_of, types)) or "rowid" in map(str.lower, header):
             return None
         quoted = list(map(quoted_name, header))
         size = read_size(self.connection, place, quoted, types)
@@ -568,11 +384,10 @@ class _Catalog:
             return None
         if size > limits["table_bytes"]:
             return _more(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
-        columns = [read_array(self.connection, place, *column) for column in zip(quoted, types, strict=True)]
-        n_rows = len(columns[0])
-        if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"] or any(len(column) != n_rows for column in columns):
+        found = packed_table(header, stored, read_packed(self.connection, place, quoted, types), types)
+        if found.n_rows > limits["rows"] or found.n_rows * len(header) > limits["cells"]:
             return _more(name, "rows than declared (limits rows and cells)")
-        return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
+        return found
 
     def _read_view(self, name: str, limits: Limits) -> Table | Fault:
         """The rows of a view over base tables of an answer's own file, or why it is not read."""

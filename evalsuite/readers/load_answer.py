@@ -22,8 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final, overload
 
-from evalsuite.compare.string_columns import array_columns, packed_of
-from evalsuite.compare.table_hashes import DigestedTable
+from evalsuite.compare.string_columns import is_packed
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.types import BROKEN_RECORD, Fault, Table
 from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
@@ -152,9 +151,9 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 def _bytes_of(value: Any, file_bytes: int) -> int | None:
     """The approximate memory of the tables of a file, None for values that are not cached."""
     tables = list(value.values()) if isinstance(value, Mapping) else [value]
-    if not all(isinstance(table, Table | DigestedTable | Fault) for table in tables):
+    if not all(isinstance(table, Table | Fault) for table in tables):
         return None
-    held = [table for table in tables if isinstance(table, Table) and packed_of(table) is None and array_columns(table) is None]
+    held = [table for table in tables if isinstance(table, Table) and not is_packed(table)]
     return file_bytes + sum(table.n_rows * len(table.columns) * _CELL_BYTES for table in held)
 
 
@@ -231,8 +230,8 @@ def read_gold_files(
 ) -> dict[str, Any]:
     """The parameters that name gold files, loaded: `gold` (and the `schema` of trees) in the shape they have.
 
-    An unreadable one of several becomes a `Fault`, a single one raises `FaultError`. `as_it_comes` returns big tables packed or digested,
-    and several on demand.
+    An unreadable one of several becomes a `Fault`, a single one raises `FaultError`. `as_it_comes` returns big tables packed, and
+    several on demand.
     """
 
     def read_file(name: str) -> Any:
@@ -246,8 +245,7 @@ def read_gold_files(
 
     def read_tables(path: Path, name: str) -> Any:
         if form == "database":
-            blame = partial(_gold_fault, instance_id, name) if as_it_comes else None
-            return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, blame=blame)
+            return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, as_it_comes=as_it_comes)
         with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
             if as_it_comes:
                 return stream_csv_table(lambda: reopen(handle), name=str(name), limits=limits)
@@ -351,7 +349,7 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
             if form not in ("database", "tree"):
                 return stream_csv_table(opened, name=Path(path).name, limits=limits)
             if form == "database" and is_gold:
-                return read_trusted_duckdb(Path(path), names=names, limits=limits, blame=lambda error: error)
+                return read_trusted_duckdb(Path(path), names=names, limits=limits, as_it_comes=True)
             if form == "database" and private is not None:
                 return read_duckdb(private, names=names, limits=limits, as_it_comes=True, stem=Path(path).stem)
             with opened() as handle:

@@ -5,8 +5,7 @@
 
 Both get many answers at once, in the same order, as calls of `read_answers` and `judge_answers`; the reader works ahead until the socket
 is full. The first reader of a run has also read the submission's metadata (`stream_submission`). If either dies, only the answer without a
-result is lost. A big CSV file is sent in blocks while it is split, so that the reader never stores all of it. For a database table its
-digest is sent, and its rows on request: the judge sends only which table, and "done", so nothing about gold reaches the reader.
+result is lost. A big CSV file is sent in blocks while it is split, so that the reader never stores all of it.
 """
 
 import contextlib
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.string_columns import BLOCK, OddError, UnreadTable, packed_table
-from evalsuite.compare.table_hashes import Digest, DigestedTable, bound, digested_tables
 from evalsuite.core.errors import FaultError
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
 from evalsuite.core.types import Answer, Fault, Result, Table, Task
@@ -34,21 +32,13 @@ from evalsuite.sandbox.worker_main import PROCESS, FullError, Memory
 if TYPE_CHECKING:
     from evalsuite.runs.instance_checks import ReadRequest
 
-_DONE = b"done"
-# Followed by the index of a database table among those sent as digests.
-_ROWS = b"rows "
 _END, _ODD = b"E", b"O"
-_LONGEST_ORDER = 16
 
 
-def serve_streams(payloads: Mapping[str, Any], judge: socket.socket, most: int) -> None:
-    """Send what is not in the payloads: the blocks of unread tables at once, rows of digested ones on request."""
+def send_blocks(payloads: Mapping[str, Any], judge: socket.socket, most: int) -> None:
+    """Send the blocks of unread tables, which are not in the payloads."""
     for table in unread_tables(payloads):
         _send_table(table, judge, most)
-    digested = digested_tables(payloads)
-    while digested and (order := receive(judge, most=_LONGEST_ORDER)) not in (None, _DONE):
-        assert order is not None
-        send(judge, _rows(digested[int(order.removeprefix(_ROWS))], most))
 
 
 def _send_table(table: UnreadTable, judge: socket.socket, most: int) -> None:
@@ -100,35 +90,6 @@ def _frames(reader: socket.socket, most: int) -> Iterator[bytes]:
         if frame[:1] != BLOCK:
             raise OddError
         yield frame
-
-
-def _rows(table: DigestedTable, most: int) -> bytes:
-    """Return a database table, or its fault in its place."""
-    return _encoded(table.rows, most)
-
-
-class RemoteTable:
-    """Judge's side of a database table with a known digest: a `DigestSource` that receives rows over the socket."""
-
-    def __init__(self, reader: socket.socket, place: int, most: int) -> None:
-        self._reader, self._place, self._most = reader, place, most
-
-    def digest(self, salt: int) -> Digest | None:
-        """Return None: the reader sent its digest, under the salt it chose."""
-        return None
-
-    def rows(self) -> Table | Fault:
-        """Return the table as the reader sends it, or its fault."""
-        send(self._reader, _ROWS + str(self._place).encode())
-        table = decode_payloads(_received(self._reader, self._most)).get("table")
-        if not isinstance(table, Table | Fault):
-            raise ValueError("a reader sent no table")
-        return table
-
-
-def done(reader: socket.socket) -> None:
-    """Let the reader continue with its next answer."""
-    send(reader, _DONE)
 
 
 # The paths of an answer are at most `answer_bytes` long in all.
@@ -191,7 +152,7 @@ def _read_one(request: "ReadRequest", judge: socket.socket, most: int) -> Iterat
     yield None
     send(judge, payload)
     if len(payload) <= most:
-        serve_streams(payloads, judge, most)
+        send_blocks(payloads, judge, most)
     # The tables that came in blocks have been read only now.
     send(judge, _json(files.digests()))
     for copy in copies:
@@ -242,10 +203,7 @@ def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: in
     if payload == FULL:
         return None
     read = partial(receive_table, reader, most=most)
-    forms = bound(decode_payloads(payload, read), lambda place: RemoteTable(reader, place, most))
-    result = second_stage(order)(task, Prediction(payloads=forms))
-    if digested_tables(forms):
-        done(reader)
+    result = second_stage(order)(task, Prediction(payloads=decode_payloads(payload, read)))
     return replace(result, digests=_digests(task, reader), seconds=time.monotonic() - started)
 
 

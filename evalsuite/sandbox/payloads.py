@@ -1,4 +1,4 @@
-"""Serialization of submitted content as msgpack: texts, tables cell by cell or as arrays, and faults.
+"""Serialization of submitted content as msgpack: texts, tables cell by cell or packed, and faults.
 
 It goes from the worker that reads it to the worker that compares it. A large table is only announced here; its blocks follow separately.
 The sender is not trusted: malformed bytes raise ValueError.
@@ -12,12 +12,10 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from evalsuite.compare.string_columns import ArrayColumn, Block, UnreadTable, array_columns, block_of, packed_of
-from evalsuite.compare.table_hashes import Digest, DigestedTable
+from evalsuite.compare.string_columns import UnreadTable, packed_of, packed_table
 from evalsuite.core.types import SQLITE_CELLS, Fault, Table
 
 _INT64 = 1 << 63
-_SALT_MASK = (1 << 62) - 1
 # Extension codes of values that msgpack cannot represent.
 _BIG, _DECIMAL, _DATETIME, _DATE, _TIME, _DELTA, _UUID, _PAIRS, _OTHER, _WILD = range(1, 11)
 
@@ -60,8 +58,8 @@ def decode_payloads(data: bytes, unread: Callable[[tuple[str, ...], str], Table 
 def _encode(value: Any) -> Any:
     if isinstance(value, UnreadTable):
         return ["unread", list(value.header), value.name]
-    if isinstance(value, DigestedTable | Table) and (table := _encode_table(value)) is not None:
-        return table
+    if isinstance(value, Table):
+        return _encode_table(value)
     if isinstance(value, Fault):
         return ["fault", value.code, value.detail, value.where, value.side]
     if isinstance(value, Mapping):
@@ -76,21 +74,14 @@ def _encode(value: Any) -> Any:
     return ["text", _to_msgpack(value)]
 
 
-def _encode_table(value: DigestedTable | Table) -> list[Any] | None:
-    """Return a table as its digest, its arrays or its cells; None for a digest that is not known."""
-    if isinstance(value, DigestedTable):
-        if (known := value.known) is None:
-            return None
-        # msgpack has no integers of 128 bits.
-        numbers = [str(number) for number in (known.salt, known.n_rows, known.ordered, known.bag)]
-        return ["digested", list(value.header), list(value.types or ()), value.name, numbers, list(known.sample)]
-    if (arrays := array_columns(value)) is not None:
-        return ["arrays", list(value.header), list(value.types or ()), value.name, value.n_rows, list(map(_encode_array, arrays))]
-    plain = value.types is None
-    cells = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
+def _encode_table(value: Table) -> list[Any]:
+    """Return a table as its packed blocks or its cells."""
+    types = None if value.types is None else list(value.types)
+    if (packed := packed_of(value)) is not None:
+        return ["packed", list(value.header), value.name, packed.frames, types]
     # msgpack represents all cells of SQLite.
-    columns = cells if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple(map(_column_to_msgpack, cells))
-    types = None if plain else list(value.types or ())
+    is_plain = types is None or set(types) == {SQLITE_CELLS}
+    columns = value.columns if is_plain else map(_column_to_msgpack, value.columns)
     return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name, value.is_view]
 
 
@@ -101,8 +92,11 @@ def _decode(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] 
     kind = value[0]
     if kind == "unread" and unread is not None:
         return unread(tuple(map(str, value[1])), str(value[2]))
-    if kind in ("table", "digested", "arrays"):
-        return _decode_table(kind, value)
+    if kind == "table":
+        return _decode_table(value)
+    if kind == "packed":
+        _, header, name, frames, types = value
+        return packed_table(tuple(map(str, header)), str(name), frames, None if types is None else tuple(map(str, types)))
     if kind == "fault":
         return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]), side="setup" if value[4] == "setup" else "")
     if kind == "named":
@@ -115,47 +109,19 @@ def _decode(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] 
     return value[1]
 
 
-def _decode_table(kind: str, value: Any) -> Table | DigestedTable:
-    if kind == "table":
-        _, header, columns, n_rows, types, ragged, name, is_view = value
-        if any(len(column) != n_rows for column in columns) or len(columns) != len(header):
-            raise ValueError("a table whose columns differ in length")
-        return Table(
-            header=tuple(map(str, header)),
-            columns=tuple(columns),
-            n_rows=int(n_rows),
-            types=None if types is None else tuple(map(str, types)),
-            ragged_line=None if ragged is None else int(ragged),
-            name=str(name),
-            is_view=bool(is_view),
-        )
-    if kind == "digested":
-        _, header, types, name, numbers, sample = value
-        salt, n_rows, ordered, bag = map(int, numbers)
-        known = Digest(salt=salt & _SALT_MASK, n_rows=n_rows, ordered=ordered, bag=bag, sample=tuple(map(str, sample)))
-        return DigestedTable(header=tuple(map(str, header)), types=tuple(map(str, types)), name=str(name), known=known)
-    _, header, types, name, n_rows, columns = value
-    if not len(header) == len(types) == len(columns):
-        raise ValueError("a table whose columns differ in number")
-    arrays = tuple(_decode_array(column, n_rows) for column in columns)
-    return Table(header=tuple(map(str, header)), columns=arrays, n_rows=n_rows, types=tuple(map(str, types)), name=str(name))
-
-
-def _encode_array(column: ArrayColumn) -> list[Any]:
-    values, empty = column.values, None if column.empty is None else column.empty.tobytes()
-    if isinstance(values, Block):
-        return [column.kind, "", values.data, values.lengths.astype("<i4").tobytes(), empty]
-    return [column.kind, values.dtype.char, values.tobytes(), b"", empty]
-
-
-def _decode_array(wire: Any, n_rows: int) -> ArrayColumn:
-    import numpy as np
-
-    kind, char, data, lengths, empty = wire
-    values = np.frombuffer(data, char) if char else block_of(data, np.frombuffer(lengths, "<i4"))
-    if len(values) != n_rows:
-        raise ValueError("a column of another length")
-    return ArrayColumn(kind=kind, values=values, empty=None if empty is None else np.frombuffer(empty, bool))
+def _decode_table(value: Any) -> Table:
+    _, header, columns, n_rows, types, ragged, name, is_view = value
+    if any(len(column) != n_rows for column in columns) or len(columns) != len(header):
+        raise ValueError("a table whose columns differ in length")
+    return Table(
+        header=tuple(map(str, header)),
+        columns=tuple(columns),
+        n_rows=int(n_rows),
+        types=None if types is None else tuple(map(str, types)),
+        ragged_line=None if ragged is None else int(ragged),
+        name=str(name),
+        is_view=bool(is_view),
+    )
 
 
 def _column_to_msgpack(column: Sequence[Any]) -> Sequence[Any]:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.messages import shorten
 from evalsuite.compare.official_cells import Reference
-from evalsuite.compare.table_hashes import AnyTable, DigestedTable, equal_digest, with_rows
 from evalsuite.compare.table_parameters import Labels, list_problem, needs_quotes
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
@@ -37,9 +36,9 @@ def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
 
 @scorer(reads="database", validate=problems, gold_files=str)
 def duckdb_match(
-    prediction: Mapping[str, AnyTable | Fault],
+    prediction: Mapping[str, Table | Fault],
     *,
-    gold: Mapping[str, AnyTable | Fault],
+    gold: Mapping[str, Table | Fault],
     condition_tabs: list[str] | None = None,
     condition_cols: list[list[int]] | None = None,
     ignore_orders: list[bool] | None = None,
@@ -73,11 +72,9 @@ def duckdb_match(
     from evalsuite.compare.strict_columns import Terms
 
     names = list(gold) if condition_tabs is None else condition_tabs
-    # Tables that the digests do not decide are fetched together, before the comparison.
-    apart = set(_apart(prediction, gold, names, condition_cols or (), ignore_orders or ()))
     return _score(
-        with_rows(prediction, apart),
-        with_rows(gold, apart),
+        prediction,
+        gold,
         names=names,
         needed=condition_cols,
         ignore_orders=ignore_orders,
@@ -86,34 +83,9 @@ def duckdb_match(
     )
 
 
-def _apart(
-    prediction: Mapping[str, AnyTable | Fault],
-    gold: Mapping[str, AnyTable | Fault],
-    names: Sequence[str],
-    needed: Sequence[Sequence[int]],
-    ignore_orders: Sequence[bool],
-) -> Iterator[str]:
-    """Yield the names, without case, of the tables whose digests do not decide both verdicts."""
-    from evalsuite.compare.duckdb_fetchdf_compat import turns_into_floats
-
-    submitted, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
-    fitting = not list_problem(len(names), needed, ignore_orders)
-    for index, name in enumerate(map(str.lower, names)):
-        mine, theirs = expected.get(name), submitted.get(name)
-        if not (fitting and isinstance(mine, DigestedTable) and isinstance(theirs, DigestedTable)):
-            yield name
-            continue
-        types, ignore_order = mine.types or (), bool(ignore_orders and ignore_orders[index])
-        chosen = [types[i] for i in (needed[index] if needed else ()) if -len(types) <= i < len(types)]
-        # Rows in any order are sorted by the text of their numbers, which depends on other columns.
-        alike = not (ignore_order and chosen) or turns_into_floats(chosen) == turns_into_floats(types)
-        if not alike or equal_digest(theirs, mine, ignore_order=ignore_order) is None:
-            yield name
-
-
 def _score(
-    prediction: Mapping[str, AnyTable | Fault],
-    gold: Mapping[str, AnyTable | Fault],
+    prediction: Mapping[str, Table | Fault],
+    gold: Mapping[str, Table | Fault],
     *,
     names: Sequence[str],
     needed: list[list[int]] | None,

@@ -1,4 +1,4 @@
-"""Big database tables, told by their digests, get the very verdicts that their rows get."""
+"""Big database tables, compared as packed text, get the very verdicts that their values get."""
 
 import math
 from dataclasses import asdict
@@ -11,14 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.table_hashes import Digest, DigestedTable, bound, digested_tables, with_rows
-from evalsuite.core.errors import FaultError
+from evalsuite.compare import table_diff
+from evalsuite.compare.string_columns import is_packed
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
-from evalsuite.readers import duckdb_tables as duckdb_digests
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
 from evalsuite.scorers.duckdb_match import duckdb_match
 from tests.properties import examples
 
@@ -41,13 +39,8 @@ CELLS: dict[str, list[Any]] = {
 @pytest.fixture(autouse=True)
 def _lowered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table counts as big."""
-    monkeypatch.setattr(duckdb_digests, "DIGESTED_ROWS", 1)
-    monkeypatch.setattr(duckdb_tables, "ARRAY_ROWS", 1)
-
-
-def blamed(error: FaultError) -> Exception:
-    """What gold is blamed with."""
-    return error
+    monkeypatch.setattr(duckdb_tables, "PACKED_ROWS", 1)
+    monkeypatch.setattr(table_diff, "PACKED_CELLS", 1)
 
 
 def make(path: Path, types: list[str], rows: list[tuple[Any, ...]], *more: str) -> Path:
@@ -63,36 +56,15 @@ def make(path: Path, types: list[str], rows: list[tuple[Any, ...]], *more: str) 
 
 
 def both_ways(answer: Path, gold: Path, **parameters: Any) -> tuple[dict[str, Any], dict[str, Any], bool]:
-    """The score by digests, that by rows, and whether the rows stayed where they are; that by arrays is the one by rows."""
+    """The score of packed tables, that of values, and whether all tables were packed."""
     exact = duckdb_match(
         read_duckdb(answer, names=None, limits=LIMITS), gold=read_trusted_duckdb(gold, names=None, limits=LIMITS), **parameters
     )
     read = read_duckdb(answer, names=None, limits=LIMITS, as_it_comes=True)
-    expected = read_trusted_duckdb(gold, names=None, limits=LIMITS, blame=blamed)
-    tables = digested_tables({"database": read})
-    asked: list[int] = []
-    told = duckdb_match(
-        bound({"database": read}, lambda place: Asked(tables[place], place, asked))["database"], gold=expected, **parameters
-    )
-    arrays = duckdb_match(with_rows(read, map(str.lower, read)), gold=with_rows(expected, map(str.lower, expected)), **parameters)
-    assert asdict(arrays) == asdict(exact)
-    return asdict(told), asdict(exact), bool(tables) and not asked
-
-
-class Asked:
-    """A source that notes who is asked for its rows."""
-
-    def __init__(self, table: DigestedTable, place: int, asked: list[int]) -> None:
-        self._table, self._place, self._asked = table, place, asked
-
-    def digest(self, salt: int) -> Digest | None:
-        """As the table's own."""
-        return self._table.digest(salt)
-
-    def rows(self) -> Table | Fault:
-        """As the table's own, noted."""
-        self._asked.append(self._place)
-        return self._table.rows()
+    expected = read_trusted_duckdb(gold, names=None, limits=LIMITS, as_it_comes=True)
+    told = duckdb_match(read, gold=expected, **parameters)
+    tables = [*read.values(), *expected.values()]
+    return asdict(told), asdict(exact), all(isinstance(table, Table) and is_packed(table) for table in tables)
 
 
 @st.composite
@@ -110,9 +82,9 @@ def cases(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]], list[str],
     return types, rows, typed, other[1:] if how == "fewer" else other
 
 
-@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases(), ignore_order=st.booleans(), data=st.data())
-def test_digests_say_what_the_rows_say(case: Any, ignore_order: bool, data: st.DataObject) -> None:
+def test_packed_tables_get_the_verdicts_of_their_values(case: Any, ignore_order: bool, data: st.DataObject) -> None:
     """Value, reason, details and flip of both rules, for whatever columns are needed."""
     types, rows, typed, other = case
     needed = data.draw(st.lists(st.integers(-1, len(types)), max_size=3))
@@ -127,72 +99,86 @@ PLAIN = (["BIGINT", "DOUBLE", "VARCHAR"], [(1, 0.5, "a"), (2, 1.5, "b"), (3, 2.5
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
 @pytest.mark.parametrize("ignore_order", [False, True])
-def test_rows_are_asked_for_only_where_digests_differ(tmp_path: Path, order: list[int], ignore_order: bool) -> None:
-    """An equal table is accepted unseen; swapped rows are so where their order does not count."""
+def test_plain_tables_are_packed(tmp_path: Path, order: list[int], ignore_order: bool) -> None:
+    """An equal table is right, and swapped rows where their order does not count, with the reason that values get."""
     types, rows = PLAIN
     gold, answer = make(tmp_path / "gold.duckdb", types, rows), make(tmp_path / "answer.duckdb", types, [rows[i] for i in order])
-    told, exact, unseen = both_ways(answer, gold, condition_tabs=["T"], ignore_orders=[ignore_order])
-    assert told == exact
-    assert unseen == (ignore_order or order == [0, 1, 2]) == (told["official"] == told["strict"] == 1)
+    told, exact, packed = both_ways(answer, gold, condition_tabs=["T"], ignore_orders=[ignore_order])
+    assert (told, packed) == (exact, True)
+    assert (ignore_order or order == [0, 1, 2]) == (told["official"] == told["strict"] == 1)
 
 
 @pytest.mark.parametrize(
-    ("types", "cell"),
-    [("DOUBLE", math.nan), ("DOUBLE", math.inf), ("BIGINT", None), ("DATE", "infinity"), ("HUGEINT", 1), ("VARCHAR[]", ["a"])],
+    ("types", "cell", "packed"),
+    [
+        ("DOUBLE", math.nan, True),
+        ("DOUBLE", math.inf, True),
+        ("BIGINT", None, True),
+        ("DATE", "infinity", False),
+        ("HUGEINT", 1, False),
+        ("VARCHAR[]", ["a"], False),
+    ],
 )
-def test_what_equal_cells_do_not_settle_is_read(tmp_path: Path, types: str, cell: Any) -> None:
-    """NULL, NaN, infinity and types beyond the plain ones."""
+def test_odd_cells_are_compared_as_values(tmp_path: Path, types: str, cell: Any, packed: bool) -> None:
+    """NULL, NaN and infinity have a text; dates beyond Python's range and types beyond the plain ones do not."""
     gold, answer = (make(tmp_path / name, [types], [(cell,), (cell,)]) for name in ("gold.duckdb", "answer.duckdb"))
-    told, exact, unseen = both_ways(answer, gold, condition_tabs=["t"])
-    assert (told, unseen) == (exact, False)
+    told, exact, is_packed_ = both_ways(answer, gold, condition_tabs=["t"])
+    assert (told, is_packed_) == (exact, packed)
+
+
+def test_a_text_is_no_date_and_no_number(tmp_path: Path) -> None:
+    """Cells of different kinds with the same text differ, in order and in any order, and NULL is no text."""
+    for types, cells in (
+        ("DATE", ["2020-01-01", "2020-01-02"]),
+        ("BIGINT", ["1", "22"]),
+        ("BOOLEAN", ["true", "false"]),
+        ("DOUBLE", ["1.5", None]),
+    ):
+        gold = make(tmp_path / "gold.duckdb", [types], [(cell,) for cell in cells])
+        answer = make(tmp_path / "answer.duckdb", ["VARCHAR"], [(cell,) for cell in cells])
+        for ignore_order in (False, True):
+            told, exact, packed = both_ways(answer, gold, condition_tabs=["t"], ignore_orders=[ignore_order])
+            assert (told["official"], told["strict"], packed) == (exact["official"], exact["strict"], True)
+            assert told["strict"] == 0
 
 
 def test_a_collation_makes_no_texts_equal(tmp_path: Path) -> None:
     """The catalog calls such a column VARCHAR."""
     gold, answer = (make(tmp_path / f"{text}.duckdb", ["VARCHAR COLLATE NOCASE"], [(text,)]) for text in ("a", "A"))
-    told, exact, unseen = both_ways(answer, gold, condition_tabs=["t"])
-    assert (told, unseen, told["official"]) == (exact, False, 0)
-
-
-def test_a_small_table_that_fails_beside_a_big_one_keeps_its_flip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reasons are those of the exact rules for both tables."""
-    monkeypatch.setattr(duckdb_digests, "DIGESTED_ROWS", 3)
-    types, rows = PLAIN
-    gold = make(tmp_path / "gold.duckdb", types, rows, "CREATE TABLE u AS SELECT 0.0 v")
-    answer = make(tmp_path / "answer.duckdb", types, rows[::-1], "CREATE TABLE u AS SELECT 0.009 v")
-    told, exact, _ = both_ways(answer, gold, condition_tabs=["t", "u"], ignore_orders=[True, True])
-    assert told == exact
-    assert told["strict"] == 0
+    told, exact, packed = both_ways(answer, gold, condition_tabs=["t"])
+    assert (told, packed, told["official"]) == (exact, True, 0)
 
 
 def test_macros_of_a_file_do_not_stand_in_for_functions(tmp_path: Path) -> None:
-    """A file that brings its own hash and sum is judged by its rows."""
+    """A file that brings its own functions, or a column rowid, is read as it is."""
     types, rows = PLAIN
-    macros = ["CREATE MACRO hash(a) AS 1", "CREATE MACRO sum(a) AS 1", "CREATE MACRO row_number() AS 1", "CREATE SCHEMA system"]
+    macros = [f"CREATE MACRO {name} AS 1" for name in ("list(a)", "strlen(a)", "string_agg(a, b)", "max(a)")]
     gold = make(tmp_path / "gold.duckdb", types, rows)
-    answer = make(tmp_path / "answer.duckdb", types, [*rows[:2], (3, 2.5, "x")], *macros)
-    told, exact, unseen = both_ways(answer, gold, condition_tabs=["t"])
-    assert (told, unseen, told["official"]) == (exact, False, 0)
+    answer = make(tmp_path / "answer.duckdb", types, [*rows[:2], (3, 2.5, "x")], *macros, "CREATE SCHEMA system")
+    told, exact, packed = both_ways(answer, gold, condition_tabs=["t"])
+    assert (told, packed, told["official"]) == (exact, True, 0)
+    make(answer, types, rows, "ALTER TABLE t RENAME COLUMN c0 TO rowid")
+    told, exact, packed = both_ways(answer, gold, condition_tabs=["t"])
+    assert (told, packed, told["official"]) == (exact, False, 1)
 
 
-def test_digests_cross_the_wire_and_other_shapes_do_not() -> None:
-    """Numbers of 128 bits come back; a table without digest is refused."""
-    known = Digest(salt=5, n_rows=3, ordered=2**80, bag=2**70)
-    table = DigestedTable(header=("a",), types=("BIGINT",), name="t", known=known)
-    back = decode_payloads(encode_payloads({"database": {"t": table}}))["database"]["t"]
-    assert (back.header, back.types, back.name, back.known) == (("a",), ("BIGINT",), "t", known)
-    with pytest.raises(ValueError, match="nowhere"):
-        back.rows()
+def test_deleted_rows_and_long_tables_keep_their_order(tmp_path: Path) -> None:
+    """Rows of several blocks, with some deleted between them, come as the client returns them."""
+    path = make(tmp_path / "t.duckdb", ["BIGINT"], [], "INSERT INTO t SELECT range FROM range(150_000)", "DELETE FROM t WHERE c0 % 7 = 3")
+    packed = read_duckdb(path, names=None, limits=LIMITS, as_it_comes=True)["t"]
+    exact = read_duckdb(path, names=None, limits=LIMITS)["t"]
+    assert isinstance(packed, Table)
+    assert isinstance(exact, Table)
+    assert list(packed.columns[0]) == exact.columns[0]
 
 
-def test_the_limit_of_bytes_holds_for_what_nobody_reads(tmp_path: Path) -> None:
-    """A table that is too big to be read is refused with the same fault."""
+def test_a_table_of_too_many_bytes_is_refused(tmp_path: Path) -> None:
+    """It has the fault that values get."""
     types, rows = PLAIN
     gold = make(tmp_path / "gold.duckdb", types, rows)
-    limits = resolve_limits({"table_bytes": 60})
-    found = read_trusted_duckdb(gold, names=None, limits=limits, blame=blamed)["t"]
-    assert isinstance(found, DigestedTable)
-    assert found.digest(1) is None
-    rows = found.rows()
-    assert isinstance(rows, Fault)
-    assert rows.code == "LIMIT"
+    found = [
+        read_trusted_duckdb(gold, names=None, limits=resolve_limits({"table_bytes": 60}), as_it_comes=packed)["t"]
+        for packed in (False, True)
+    ]
+    assert isinstance(found[0], Fault)
+    assert found[0] == found[1]

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import combinations
 from random import Random
 
-import duckdb
 import numpy as np
 import pytest
 
@@ -14,14 +13,11 @@ from evalsuite.compare.string_columns import Block, Keys, pack
 from evalsuite.compare.table_diff import Comparisons
 from evalsuite.compare.table_hashes import HashedRows
 from evalsuite.core.types import Table
-from evalsuite.readers.duckdb_tables import read_digest
 
 N_ROWS = 7_000
 RANGE = (1 << 64) - 1
 # The multipliers of version 0.2.0, whose hash of a cell had no key.
 STEP, TURN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
-# The multiplier of duckdb's hash of a number, which it also combines columns with.
-DUCKDB_STEP = 0xD6E8FEB86659FD93
 PLAIN = bytes(range(0x21, 0x7F)).replace(b'"', b"").replace(b",", b"")
 
 
@@ -152,77 +148,3 @@ def test_each_comparison_has_keys_of_its_own() -> None:
     packed = [pack(table(gold_rows()))] * 2
     first, second = (HashedRows(packed, Comparisons().of(table(gold_rows()), table(gold_rows())).hashes._held) for _ in range(2))
     assert not set(first.rows(0, [0, 1]).tolist()) & set(second.rows(0, [0, 1]).tolist())
-
-
-def of_duckdb(number: int) -> int:
-    """duckdb's hash of a number."""
-    for _ in range(2):
-        number = (number ^ number >> 32) * DUCKDB_STEP & RANGE
-    return number ^ number >> 32
-
-
-def back(hashed: int) -> int:
-    """The number of which duckdb makes this hash."""
-    inverse = pow(DUCKDB_STEP, -1, 1 << 64)
-    for _ in range(2):
-        hashed = (hashed ^ hashed >> 32) * inverse & RANGE
-    return hashed ^ hashed >> 32
-
-
-def colliding_pair(a: int, b: int, other: int) -> int:
-    """The second column beside `other` that gives duckdb's hash of the row (a, b)."""
-    first, second = (((of_duckdb(n) ^ of_duckdb(n) >> 32) * DUCKDB_STEP & RANGE) for n in (a, other))
-    return back(first ^ of_duckdb(b) ^ second)
-
-
-def colliding_key(a: int, text: int, other_text: int) -> int:
-    """The first column, as a signed number, beside a text that has the one hash, for the row of `a` and a text that has the other."""
-    combined = (of_duckdb(a) ^ of_duckdb(a) >> 32) * DUCKDB_STEP & RANGE
-    shifted = (combined ^ text ^ other_text) * pow(DUCKDB_STEP, -1, 1 << 64) & RANGE
-    found = back(shifted ^ shifted >> 32)
-    return found - (1 << 64) if found >> 63 else found
-
-
-def test_a_database_row_solved_for_duckdbs_hash_has_another_digest() -> None:
-    """duckdb's hash of two columns is turned back: the row it gives has gold's hash, and not gold's digest."""
-    with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE gold AS SELECT i::UBIGINT AS a, (i * 3)::UBIGINT AS b FROM range(1000) r(i)")
-        solved = colliding_pair(7, 21, 4711)
-        changed = f"SELECT CASE WHEN a = 7 THEN 4711 ELSE a END::UBIGINT AS a, CASE WHEN a = 7 THEN {solved} ELSE b END::UBIGINT AS b"
-        connection.execute(f"CREATE TABLE other AS {changed} FROM gold")
-        hashes = [connection.execute(f"SELECT sum(hash(a, b)) FROM {name}").fetchone() for name in ("gold", "other")]
-        assert hashes[0] == hashes[1]
-        columns, types = ['"a"', '"b"'], ["UBIGINT", "UBIGINT"]
-        for salt in range(20):
-            mine, theirs = (read_digest(connection, name, columns, types, salt) for name in ("gold", "other"))
-            assert mine is not None
-            assert theirs is not None
-            assert mine.bag != theirs.bag
-            assert mine.ordered != theirs.ordered
-
-
-CELLS = {
-    "BIGINT": ["0", "-1", "9223372036854775807"],
-    "DOUBLE": ["0.0", "'-0.0'", "1.0000000000000002"],
-    "FLOAT": ["0.0", "'-0.0'"],
-    "DECIMAL(38,2)": ["0.00", "184467440737095516.16", "340282366920938463463.37"],
-    "VARCHAR": ["''", "'a'", "'b'", "'ab'"],
-    "DATE": ["'2020-01-01'", "'2020-01-02'"],
-    "BOOLEAN": ["true", "false"],
-}
-
-
-def test_different_rows_of_every_plain_type_have_different_digests() -> None:
-    """All pairs of cells of two columns, those of two texts that are cut elsewhere among them; NULL is no cell."""
-    with duckdb.connect() as connection:
-        for type_, cells in CELLS.items():
-            seen: dict[object, str] = {}
-            rows = [(a, b) for a in [*cells, "NULL"] for b in [*cells, "NULL"]]
-            for a, b in rows:
-                connection.execute(f"CREATE OR REPLACE TABLE t AS SELECT CAST({a} AS {type_}) AS a, CAST({b} AS {type_}) AS b")
-                found = read_digest(connection, "t", ['"a"', '"b"'], [type_, type_], 99)
-                assert found is not None
-                if "NULL" not in (a, b):
-                    assert found.bag not in seen, (type_, a, b, seen[found.bag])
-                    seen[found.bag] = f"{a} {b}"
-            assert len(seen) == len(cells) ** 2

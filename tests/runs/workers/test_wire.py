@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.string_columns import ArrayColumn, block_of, text_block
+from evalsuite.compare.string_columns import frame_of, packed_table
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Fault, Table
 from evalsuite.sandbox.messages import DATA, ITEM, ClosedError, error_reply, item_of, receive, reply, send
@@ -178,19 +178,20 @@ def test_a_long_frame_comes_in_one_piece() -> None:
     assert receive(pipe, most=len(payload)) == payload
 
 
-def test_arrays_cross_the_wire_and_other_shapes_do_not() -> None:
-    """Columns of a database come back as they were, NULL and all; lengths that do not fit the text are refused."""
+def test_packed_columns_cross_the_wire_and_other_shapes_do_not() -> None:
+    """Columns of a database come back as they were, NULL and all; cells that are no values are texts; other frames are refused."""
     import numpy as np
 
-    columns = (
-        ArrayColumn(kind="number", values=np.array([1, 2, -3])),
-        ArrayColumn(kind="text", values=text_block(["é", "", "abc"]), empty=np.array([False, True, False])),
-    )
-    table = Table(header=("a", "b"), columns=columns, n_rows=3, types=("BIGINT", "VARCHAR"), name="t")
+    lengths = np.array([[1, 2], [2, 1], [1, 3]])
+    frame = frame_of(b"1 \xc3\xa9 -3 \xff x abc ", lengths)
+    table = packed_table(("a", "b"), "t", [frame], ("BIGINT", "VARCHAR"))
     back = decode_payloads(encode_payloads({"database": {"t": table}}))["database"]["t"]
-    assert list(map(list, back.columns)) == [[1, 2, -3], ["é", None, "abc"]]
-    for lengths in ([2, 0, 5], [3, -1, 4]):
-        with pytest.raises(ValueError, match="do not fit"):
-            block_of(b"abcdef", np.array(lengths, np.int32))
-    with pytest.raises(ValueError, match="other numbers"):
-        ArrayColumn(kind="number", values=np.array(["a"]))
+    assert (back.types, back.n_rows, list(back.columns[1])) == (("BIGINT", "VARCHAR"), 3, ["é", None, "abc"])
+    assert (list(back.columns[0]), back.columns[1][-1], back.columns[1][:2]) == (["1", "-3", "x"], "abc", ["é", None])
+    wrong = [b"", frame[1:], frame[:20], frame[:-1], frame_of(b"1 2 ", lengths)]
+    for frames, types in ([[one], table.types] for one in wrong):
+        with pytest.raises(ValueError, match=r"packed block|malformed"):
+            decode_payloads(packed({"table": ["packed", ["a", "b"], "t", frames, types]}))
+    for types in (["BIGINT"], ["BIGINT", "VARCHAR[]"]):
+        with pytest.raises(ValueError, match="other types"):
+            decode_payloads(packed({"table": ["packed", ["a", "b"], "t", [frame], types]}))
