@@ -6,7 +6,6 @@
 
 import json
 import os
-import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -18,8 +17,7 @@ from evalsuite.trees import evaluate, infer_schema, treeval_score, validate_gold
 from evalsuite.trees.field_results import Notice
 from tests.conformance.test_treeval import REFERENCE_METRICS, close, wrong_container
 from tests.conformance.test_xeval import near
-from tests.processes import finished
-from tests.upstream.tree_cases import DOMAINS, Obj, cases
+from tests.upstream.tree_cases import DOMAINS, Obj, asked, cases
 
 pytestmark = pytest.mark.upstream
 N_CASES = 500  # of each domain
@@ -39,12 +37,7 @@ def answered(variable: str) -> list[tuple[Obj, Obj]]:
     if not folder:
         pytest.skip(f"{variable} does not name a clone")
     own = [case for case in made() if (case["kind"] == "treeval") == (variable == "EVALSUITE_TREEVAL")]
-    python = os.environ.get("EVALSUITE_UPSTREAM_PYTHON", sys.executable)
-    script = Path(__file__).with_name("run_trees.py")
-    lines = "".join(json.dumps(case) + "\n" for case in own)
-    done = finished([python, str(script), Path(folder).resolve()], text=lines, seconds=1800)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return list(zip(own, map(json.loads, done.stdout.splitlines()), strict=True))
+    return list(asked(own, Path(folder)))
 
 
 def report(name: str, kinds: Counter[str], unexplained: list[tuple[str, str]]) -> None:

@@ -1,9 +1,15 @@
 """Cases for both kinds of trees in five domains, made from a seed: records of gold, and answers with every kind of mistake."""
 
 import copy
+import json
+import os
 import random
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from tests.processes import finished
 
 Obj = dict[str, Any]
 
@@ -39,6 +45,7 @@ DOMAINS: dict[str, Obj] = {
     },
 }  # fmt: skip
 TYPES = {"int": "integer", "money": "number", "bool": "boolean"}
+TRANSFORMS = ["lowercase", "strip", "normalize_whitespace", "sort_tokens", "uppercase"]  # the last is none
 TEXT = "alpha beta gamma delta epsilon paper steel copper glass report annual north south été Straße tool"
 WORDS = TEXT.split()
 
@@ -61,6 +68,14 @@ def cases(domain: str, n: int, seed: int) -> Iterator[Obj]:
             yield {**case, "kind": "infer_schema", "gold": found}
         else:
             yield {**case, "kind": "evaluate", "schema": eval_schema(fields, rng)}
+
+
+def asked(made: Sequence[Obj], clone: Path) -> Iterator[tuple[Obj, Obj]]:
+    """Yield each case of a kind with what its reference says: `run_trees` in the interpreter `EVALSUITE_UPSTREAM_PYTHON`."""
+    command = [os.environ.get("EVALSUITE_UPSTREAM_PYTHON", sys.executable), str(Path(__file__).with_name("run_trees.py"))]
+    done = finished([*command, clone.resolve()], text="".join(json.dumps(case) + "\n" for case in made), seconds=1800)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return zip(made, map(json.loads, done.stdout.splitlines()), strict=True)
 
 
 def _some_fields(fields: Obj, rng: random.Random) -> Obj:
@@ -113,6 +128,8 @@ def eval_schema(field: Any, rng: random.Random) -> Obj:
         leaf["x-eval-compare"] = {"oneof": {"values": list(field)}}
     elif name == "string" and rng.random() < 0.1:
         leaf["x-eval-skip"] = True
+    elif rng.random() < 0.1:
+        leaf["x-eval-transform"] = [rng.choice(TRANSFORMS if name == "string" else [{"round_digits": {"digits": 1}}])]
     if rng.random() < 0.1:
         leaf["type"] = [name, "null"]
     elif rng.random() < 0.1:
