@@ -124,8 +124,10 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def session_fork_server() -> Iterator[ForkServer | None]:
-    """One fork server for the whole test process."""
-    with forked_fork_servers(), fork_server_for() as server:
+    """One fork server for the whole test process; only its own start is a quick one."""
+    with contextlib.ExitStack() as stack:
+        with forked_fork_servers():
+            server = stack.enter_context(fork_server_for())
         yield server
 
 
