@@ -164,7 +164,7 @@ def of_rows(said: Run, rows: Rows) -> Iterator[tuple[str, Run, Rows]]:
     """Each edit of each row."""
     for at, row in enumerate(rows):
         for path, made in edits(row):
-            yield ("seconds" if path == "seconds" else f"row {at} {path}"), said, [*rows[:at], made, *rows[at + 1 :]]
+            yield ("seconds" if path in {"seconds", "seconds dropped"} else f"row {at} {path}"), said, [*rows[:at], made, *rows[at + 1 :]]
 
 
 def of_order(said: Run, rows: Rows) -> Iterator[tuple[str, Run, Rows]]:
