@@ -39,6 +39,7 @@ from evalsuite.compare.numbers import (
     reach,
     within,
 )
+from evalsuite.compare.string_columns import unpacked
 from evalsuite.compare.values import Cell, Percent, number_cell, read_cell, text_cell
 from evalsuite.core.types import Table
 
@@ -135,9 +136,8 @@ class CachedColumn(list[Any]):
 
 
 def with_cache(table: Table) -> Table:
-    """The table with columns that cache derived values; a table whose columns are not lists is returned unchanged."""
-    if not all(isinstance(column, list | tuple) for column in table.columns):
-        return table
+    """The table as values, with columns that cache what is derived from them."""
+    table = unpacked(table)
     return replace(table, columns=tuple(column if isinstance(column, CachedColumn) else CachedColumn(column) for column in table.columns))
 
 

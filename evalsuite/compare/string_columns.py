@@ -496,8 +496,36 @@ def is_packed(table: Table) -> bool:
     return packed_of(table) is not None
 
 
+def to_message(table: Table, convert: Callable[[Sequence[Any]], Sequence[Any]]) -> list[Any]:
+    """The table as plain values for another process: its packed blocks, or its cells, with those of databases converted."""
+    types = None if table.types is None else list(table.types)
+    if (packed := packed_of(table)) is not None:
+        return ["packed", list(table.header), table.name, packed.frames, types]
+    columns = table.columns if types is None else map(convert, table.columns)
+    return ["table", list(table.header), list(columns), table.n_rows, types, table.ragged_line, table.name, table.is_view]
+
+
+def from_message(message: Any) -> Table:
+    """The table of `to_message`. Raises ValueError, TypeError or IndexError for any other message."""
+    if message[0] == "packed":
+        _, header, name, frames, types = message
+        return packed_table(tuple(map(str, header)), str(name), frames, None if types is None else tuple(map(str, types)))
+    _, header, columns, n_rows, types, ragged, name, is_view = message
+    if any(len(column) != n_rows for column in columns) or len(columns) != len(header):
+        raise ValueError("a table whose columns differ in length")
+    return Table(
+        header=tuple(map(str, header)),
+        columns=tuple(columns),
+        n_rows=int(n_rows),
+        types=None if types is None else tuple(map(str, types)),
+        ragged_line=None if ragged is None else int(ragged),
+        name=str(name),
+        is_view=bool(is_view),
+    )
+
+
 def as_values(form: Any) -> Any:
-    """A payload with the cells of its tables as Python values."""
+    """A payload with the cells of its tables as Python values. Raises `FaultError` for a table that has not been read."""
     if isinstance(form, list):
         return [as_values(table) for table in form]
     if isinstance(form, Table):

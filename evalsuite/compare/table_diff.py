@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from evalsuite.compare.number_columns import NumberColumns, doubtful_rows, officially_equal, surely_strictly_equal
+from evalsuite.compare.number_columns import NumberColumns, officially_equal, surely_strictly_equal
 from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.official_cells import raw_column
 from evalsuite.compare.strict_columns import with_cache
@@ -178,8 +178,6 @@ class TableDiff:
         import numpy as np
 
         rows, are_numbers = self.unlike(i, k), True
-        if self.packed is not None and not tolerance.own:
-            rows = doubtful_rows(self.packed, i, k, rows)
         suspects, unequal = [rows[:0]], [rows[:0]]
         farthest, widest = 0, -1.0
         for start in range(0, len(rows), _CHUNK):
@@ -274,10 +272,10 @@ def compare(gold: Table, predicted: Table) -> TableDiff:
         mine, is_same = sides[0] or pack(gold), not any(sides) and gold.columns == predicted.columns
         packed = mine, mine if is_same else sides[1] or pack(predicted)
         gold, predicted = (replace(table, columns=side.columns()) for table, side in zip(tables, packed, strict=True))
+    elif is_small:
+        gold, predicted = with_cache(gold), with_cache(predicted)
     else:
         gold, predicted = unpacked(gold), unpacked(predicted)
-    if is_small:
-        gold, predicted = with_cache(gold), with_cache(predicted)
     heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), ArrayCache(gold.n_rows)
     return TableDiff(
         gold=gold,

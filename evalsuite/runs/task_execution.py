@@ -54,7 +54,7 @@ class Prediction:
 
 
 def takes_big_tables(entry: Scorer) -> bool:
-    """Return whether a scorer takes tables as packed text, or database tables as digests."""
+    """Return whether a scorer takes big tables as they are stored."""
     return entry.function.__module__ in _TAKE_BIG_ONES
 
 

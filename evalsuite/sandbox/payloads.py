@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from evalsuite.compare.string_columns import UnreadTable, packed_of, packed_table
+from evalsuite.compare.string_columns import UnreadTable, from_message, to_message
 from evalsuite.core.types import SQLITE_CELLS, Fault, Table
 
 _INT64 = 1 << 63
@@ -59,7 +59,8 @@ def _encode(value: Any) -> Any:
     if isinstance(value, UnreadTable):
         return ["unread", list(value.header), value.name]
     if isinstance(value, Table):
-        return _encode_table(value)
+        # msgpack represents all cells of SQLite.
+        return to_message(value, list if set(value.types or ()) == {SQLITE_CELLS} else _column_to_msgpack)
     if isinstance(value, Fault):
         return ["fault", value.code, value.detail, value.where, value.side]
     if isinstance(value, Mapping):
@@ -74,17 +75,6 @@ def _encode(value: Any) -> Any:
     return ["text", _to_msgpack(value)]
 
 
-def _encode_table(value: Table) -> list[Any]:
-    """Return a table as its packed blocks or its cells."""
-    types = None if value.types is None else list(value.types)
-    if (packed := packed_of(value)) is not None:
-        return ["packed", list(value.header), value.name, packed.frames, types]
-    # msgpack represents all cells of SQLite.
-    is_plain = types is None or set(types) == {SQLITE_CELLS}
-    columns = value.columns if is_plain else map(_column_to_msgpack, value.columns)
-    return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name, value.is_view]
-
-
 _OF_MSGPACK = {str, float, bool, bytes}
 
 
@@ -92,11 +82,8 @@ def _decode(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] 
     kind = value[0]
     if kind == "unread" and unread is not None:
         return unread(tuple(map(str, value[1])), str(value[2]))
-    if kind == "table":
-        return _decode_table(value)
-    if kind == "packed":
-        _, header, name, frames, types = value
-        return packed_table(tuple(map(str, header)), str(name), frames, None if types is None else tuple(map(str, types)))
+    if kind in ("table", "packed"):
+        return from_message(value)
     if kind == "fault":
         return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]), side="setup" if value[4] == "setup" else "")
     if kind == "named":
@@ -107,21 +94,6 @@ def _decode(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] 
     if kind != "text":
         raise ValueError(f"a form of unknown kind {kind!r}")
     return value[1]
-
-
-def _decode_table(value: Any) -> Table:
-    _, header, columns, n_rows, types, ragged, name, is_view = value
-    if any(len(column) != n_rows for column in columns) or len(columns) != len(header):
-        raise ValueError("a table whose columns differ in length")
-    return Table(
-        header=tuple(map(str, header)),
-        columns=tuple(columns),
-        n_rows=int(n_rows),
-        types=None if types is None else tuple(map(str, types)),
-        ragged_line=None if ragged is None else int(ragged),
-        name=str(name),
-        is_view=bool(is_view),
-    )
 
 
 def _column_to_msgpack(column: Sequence[Any]) -> Sequence[Any]:

@@ -1,4 +1,7 @@
-"""Numbers and NULL words are read by `compare/values.py`, dates by `compare/dates.py`, and by no other file."""
+"""Numbers and NULL words are read by `compare/values.py`, dates by `compare/dates.py`, and by no other file.
+
+How a column is stored is known in `compare/` and `readers/` only.
+"""
 
 import ast
 import re
@@ -47,3 +50,25 @@ def test_values_have_one_reader() -> None:
         for name in readers(file):
             found.setdefault(name, set()).add(file.relative_to(ROOT / "evalsuite").as_posix())
     assert found == {name: files | OFFICIAL.get(name, set()) for name, files in READERS.items()}
+
+
+# Names of the store of big tables, and types of columns that ask for it.
+STORES = {"Block", "Packed", "PackedColumn", "CachedColumn", "pack", "packed", "packed_of", "is_packed", "unpacked", "NULL"}
+
+
+def questions(file: Path) -> set[str]:
+    """The names of a store that a file uses: imported, called or read from another value."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("evalsuite.compare"):
+            found |= {name.name for name in node.names} & STORES
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("table", "evidence", "column"):
+            found |= {node.attr} & STORES
+    return found
+
+
+def test_nothing_outside_asks_how_a_column_is_stored() -> None:
+    """Every table is a table elsewhere: its columns are sequences of cells."""
+    found = {file.relative_to(ROOT / "evalsuite").as_posix(): questions(file) for file in (ROOT / "evalsuite").rglob("*.py")}
+    asking = {name for name, names in found.items() if names}
+    assert {name.partition("/")[0] for name in asking} == {"compare", "readers"}

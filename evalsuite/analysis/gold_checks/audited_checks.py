@@ -40,7 +40,6 @@ from evalsuite.analysis.gold_checks.generated_answers import (
 )
 from evalsuite.compare.messages import verdicts_only
 from evalsuite.compare.strict_columns import with_cache
-from evalsuite.compare.string_columns import unpacked
 from evalsuite.core.errors import UNSCORED, EvalsuiteError, FaultError
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import RULES, Answer, Check, Fault, Gold, GoldInstance, Result, Rule, Table, Task
@@ -353,7 +352,7 @@ def _first_rows(gold: Any) -> Any:
 
 def _held(gold: Table) -> Table:
     """Return the table with cached text columns: all answers made from it share most of them."""
-    return gold if gold.types is not None else with_cache(unpacked(gold))
+    return gold if gold.types is not None else with_cache(gold)
 
 
 def _taken(entry: Scorer, form: Any, parameters: Mapping[str, Any], blocked: frozenset[Rule]) -> Taken:
