@@ -180,7 +180,8 @@ def _behaviour(node: ast.AST) -> Iterator[ast.AST]:
 class Tracer:
     """A plugin of pytest: which tests run which lines of the files, in their own process."""
 
-    def __init__(self, files: Sequence[str]) -> None:
+    def __init__(self, files: Sequence[str], until: float) -> None:
+        self._until = until
         self._names = {str(Path.cwd() / file): file for file in files}
         self.tests: dict[str, set[str]] = defaultdict(set)
         self.seconds: dict[str, float] = {}
@@ -193,6 +194,8 @@ class Tracer:
                 self.tests.setdefault(f"{file}:{line}", set())
         self._now = set()
         self._began = time.process_time()
+        if time.monotonic() > self._until:
+            item.session.shouldstop = "the time for tracing is up"
 
     def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
         """Keep the test's lines."""
@@ -260,7 +263,7 @@ def _traced(files: Sequence[str], tests: Sequence[str], seconds: float) -> tuple
     found = Path("lines.json")
 
     def job() -> int:
-        tracer = Tracer(files)
+        tracer = Tracer(files, time.monotonic() + seconds)
         threading.settrace(tracer.trace)
         sys.settrace(tracer.trace)
         code = 0
@@ -271,8 +274,9 @@ def _traced(files: Sequence[str], tests: Sequence[str], seconds: float) -> tuple
             found.write_text(json.dumps([{line: sorted(names) for line, names in tracer.tests.items()}, tracer.seconds]))
         return code
 
-    code = _in_fork(job, Path("traced.txt"), seconds, cpu_seconds=10_000)
-    if code not in {0, -1}:
+    code = _in_fork(job, Path("traced.txt"), 2 * seconds + 30, cpu_seconds=10_000)
+    # 2: it was stopped.
+    if code not in {0, -1, 2}:
         raise SystemExit(f"the tests fail without a change:\n{Path('traced.txt').read_text()[-3000:]}")
     if not found.exists():
         return {}, {}
