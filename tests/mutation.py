@@ -34,7 +34,10 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
     "compare": ("compare/**/*.py", ("tests/compare", "tests/conformance/test_recorded_data.py")),
     "core": ("core/*.py", ("tests/core", "tests/scorers/test_contract.py", "tests/scorers/test_parameters.py", "tests/scorers/metrics")),
     "gold": ("gold/*.py", ("tests/gold",)),
-    "ranking": ("analysis/leaderboard/*.py", ("tests/analysis/leaderboard",)),
+    "ranking": (
+        "analysis/leaderboard/*.py",
+        ("tests/analysis/leaderboard", "tests/reports/site/test_board_yaml.py", "tests/cli/test_samples.py"),
+    ),
     "readers": ("readers/*.py", ("tests/readers", "tests/compare/tables")),
     "receipts": (
         "analysis/receipts/*.py",
