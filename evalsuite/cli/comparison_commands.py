@@ -5,14 +5,12 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
-
 from evalsuite.cli import options as opt
+from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import (
     Outputs,
     ProgressBar,
@@ -25,6 +23,7 @@ from evalsuite.cli.showing import (
     write_fails,
 )
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
 from evalsuite.gold.layouts import layout_of, read_gold
 from evalsuite.reports.record import count_words

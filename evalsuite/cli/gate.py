@@ -178,6 +178,8 @@ def _dispatch(arguments: list[str]) -> int:
 
         if (code := quick_check(arguments[1:])) is not None:
             return code
+    if (code := _quick_call(arguments)) is not None:
+        return code
     from evalsuite.cli.output_streams import complain
     from evalsuite.cli.parser import StoppedError, build, parser_message, usage_errors
 
@@ -198,6 +200,24 @@ def _dispatch(arguments: list[str]) -> int:
         # The parser was interrupted before any command started.
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
+
+
+def _quick_call(arguments: Sequence[str]) -> int | None:
+    """Run a command whose arguments need no typer; return its exit code, None if typer must parse them."""
+    from evalsuite.cli.commands import COMMANDS
+
+    if not arguments or arguments[0] not in COMMANDS or "--help" in arguments:
+        return None
+    from evalsuite.cli.options import Group, Spread
+
+    found, words = COMMANDS[arguments[0]].load(), arguments[1:]
+    if isinstance(found, Group):
+        if not words or words[0] not in found.commands:
+            return None
+        found, words = found.commands[words[0]], words[1:]
+    command = Spread(found)
+    values = command.quick_values(words)
+    return None if values is None else int(command(**values) or 0)
 
 
 def _complain(message: str, hint: str, arguments: Sequence[str]) -> None:

@@ -6,15 +6,14 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
-
 from evalsuite.cli import options as opt
+from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import ProgressBar, print_document
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, write_error
 from evalsuite.gold.layouts import convert, read_gold
 from evalsuite.runs.history import one_run

@@ -3,16 +3,16 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument, Option
 
 from evalsuite.cli import options as opt
+from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, write_error
 from evalsuite.core.status import check_level, level_for, redact, redact_evidence
 from evalsuite.core.types import EVALUATORS, Rule

@@ -1,22 +1,31 @@
 """Options shared by several commands, with one spelling, help text and default each.
 
-A group of options is a frozen dataclass with the options as fields. A command takes the group as one parameter; `spread` shows its fields
-to the parser.
+A group of options is a frozen dataclass with the options as fields. A command takes the group as one parameter; `Spread` shows its fields
+to the parser, and parses plain calls itself, because importing typer would take a third of the time of a small command.
 """
 
-import functools
-import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
-from typer import Argument, Option
-
+from evalsuite.core.dataclasses import dataclass, fields
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import EVALUATORS, RULES, Rule
+
+
+class Option:
+    """How an option is spelled and explained: the arguments of `typer.Option`. typer is imported only where it parses."""
+
+    def __init__(self, *names: str, **how: Any) -> None:
+        self.names, self.how = names, how
+
+
+class Argument(Option):
+    """The same for an argument."""
+
 
 GoldDir = Annotated[Path, Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", show_default=True)]
 ResultDir = Annotated[Path | None, Option("--result-dir", "--result_dir", help="the submission folder")]
@@ -86,32 +95,109 @@ class Group(NamedTuple):
         return cls({function.__name__.partition("_")[2]: function for function in functions}, default)
 
 
-def spread(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace each parameter that is a group of options by the options of the group, for the parser.
+class Parameter(NamedTuple):
+    """A parameter of a command for the command line; `default` is `...` if it must be given."""
+
+    name: str
+    hint: Any
+    default: Any
+
+
+class Spread:
+    """A command with its groups of options spread: callable with one value per option.
 
     While the command runs, plugins may be executed only of gold folders that the user named.
     """
-    groups: dict[str, Any] = {name: hint for name, hint in get_type_hints(command).items() if name != "return" and is_dataclass(hint)}
-    signature = inspect.signature(command, eval_str=True)
-    parameters = []
-    for parameter in signature.parameters.values():
-        group = groups.get(parameter.name)
-        if group is None:
-            parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
-        else:
-            hints = get_type_hints(group, include_extras=True)
-            kind = parameter.KEYWORD_ONLY
-            parameters += [inspect.Parameter(one.name, kind, default=one.default, annotation=hints[one.name]) for one in fields(group)]
 
-    @functools.wraps(command)
-    def called(**given: Any) -> Any:
-        made = {name: group(**{one.name: given.pop(one.name) for one in fields(group)}) for name, group in groups.items()}
+    def __init__(self, command: Callable[..., Any]) -> None:
+        self.command, self.parameters = command, list[Parameter]()
+        hints = get_type_hints(command, include_extras=True)
+        self._groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and "__dataclass_fields__" in vars(hint)}
+        code, defaults = command.__code__, command.__defaults__ or ()
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        known = {**dict(zip(names[code.co_argcount - len(defaults) :], defaults, strict=False)), **(command.__kwdefaults__ or {})}
+        for name in names:
+            if (group := self._groups.get(name)) is None:
+                self.parameters.append(Parameter(name, hints[name], known.get(name, ...)))
+            else:
+                of_group = get_type_hints(group, include_extras=True)
+                self.parameters += [Parameter(one, of_group[one], default) for one, default in defaults_of(group).items()]
+
+    def __call__(self, **given: Any) -> Any:
+        """Call the command with a value for each of the parameters."""
+        groups = {name: group(**{one: given.pop(one) for one in defaults_of(group)}) for name, group in self._groups.items()}
         folders = [value for name in ("gold", "gold_dir") if isinstance(value := given.get(name), Path)]
         with trusted(*folders):
-            return command(**given, **made)
+            return self.command(**given, **groups)
 
-    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return called
+    def quick_values(self, words: Sequence[str]) -> dict[str, Any] | None:
+        """Return the parameters' values in these words without typer; None if it must parse them: for help, an error, a rare form."""
+        rows = [row for parameter in self.parameters if (row := _Row.of(parameter)) is not None]
+        values: dict[str, Any] = {parameter.name: parameter.default for parameter in self.parameters}
+        try:
+            given = _given_values(rows, words)
+        except (IndexError, KeyError, StopIteration, ValueError):
+            return None
+        lists = {row.name for row in rows if row.is_list}
+        values |= {name: found if name in lists else found[-1] for name, found in given.items()}
+        return None if len(rows) < len(self.parameters) or ... in values.values() else values
+
+
+def _given_values(rows: Sequence["_Row"], words: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the values of each parameter in these words, in order. Raises one of several errors for words that typer must parse."""
+    arguments = [row for row in rows if not row.names]
+    options = {name: row for row in rows for name in row.names}
+    given: dict[str, list[Any]] = {}
+    waiting = iter(words)
+    for word in waiting:
+        name, assigned, value = word.partition("=")
+        if not word.startswith("-"):
+            row, value = arguments[0], word
+            del arguments[: not row.is_list]
+        else:
+            row = options[name]
+            if assigned and (row.kind is bool or not name.startswith("--")):
+                raise ValueError(word)
+            value = "yes" if row.kind is bool else value if assigned else next(waiting)
+            if not value or (value.startswith("-") and not assigned):
+                raise ValueError(word)
+        given.setdefault(row.name, []).append(row.in_range(row.kind(value)))
+    return given
+
+
+class _Row(NamedTuple):
+    """A parameter as `quick_values` reads it; an argument has no `names`."""
+
+    name: str
+    names: Sequence[str]
+    kind: type[Any]
+    is_list: bool
+    how: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, parameter: Parameter) -> "_Row | None":
+        """Return the row of a parameter; None if typer must read it."""
+        about: Sequence[Any] = getattr(parameter.hint, "__metadata__", ())
+        hint: Any = getattr(parameter.hint, "__origin__", None)
+        inner: Any = next((one for one in hint.__args__ if one is not NoneType), None) if type(hint) is UnionType else hint
+        is_list = type(inner) is GenericAlias and inner.__origin__ is list
+        kind = inner.__args__[0] if is_list else inner
+        if len(about) != 1 or not isinstance(about[0], Option) or kind not in (str, int, float, bool, Path):
+            return None
+        spelled = f"--{parameter.name.replace('_', '-')}"
+        names = () if isinstance(about[0], Argument) else about[0].names or (spelled,)
+        return cls(parameter.name, names, kind, is_list, about[0].how)
+
+    def in_range(self, value: Any) -> Any:
+        """Return the value; raises `ValueError` if it is outside the range of the option."""
+        if value < self.how.get("min", value) or value > self.how.get("max", value):
+            raise ValueError(value)
+        return value
+
+
+def defaults_of(group: type[Any]) -> dict[str, Any]:
+    """Return the defaults of a group of options by field."""
+    return {one.name: one.default for one in fields(group)}
 
 
 def trusted(*gold: Path) -> AbstractContextManager[None]:

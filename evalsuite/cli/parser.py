@@ -1,5 +1,7 @@
 """The typer application of the command table, and shell completion; a command's module is imported only when it is called."""
 
+import functools
+import inspect
 import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,12 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
-from typer import Option
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from evalsuite.cli.commands import ABOUT, COMMANDS, REMOVED, page
-from evalsuite.cli.options import Group, spread
+from evalsuite.cli.options import Argument, Group, Option, Spread
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 
 
@@ -67,10 +68,10 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
     if group is None:
         reads_the_rest = typer.Context in get_type_hints(found).values()
         settings = {"allow_extra_args": True, "ignore_unknown_options": True} if reads_the_rest else None
-        app.command(name, context_settings=settings)(spread(found))
+        app.command(name, context_settings=settings)(for_typer(found))
     else:
         for own, function in group.commands.items():
-            app.command(own)(spread(function))
+            app.command(own)(for_typer(function))
         if group.default is not None:
             alone = group.commands[group.default]
 
@@ -88,6 +89,29 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
                 # The code that opens a path reports its errors; one unreadable folder may be one of many.
                 parameter.type.readable = False
     return command
+
+
+def for_typer(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with one parameter for each option, as typer reads them."""
+    spread = Spread(command)
+
+    @functools.wraps(command)
+    def called(**given: Any) -> Any:
+        return spread(**given)
+
+    kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+    parameters = [(one.name, _typer_hint(one.hint), empty if one.default is ... else one.default) for one in spread.parameters]
+    rows = [inspect.Parameter(name, kind, default=default, annotation=hint) for name, hint, default in parameters]
+    called.__signature__ = inspect.Signature(rows)  # type: ignore[attr-defined]
+    return called
+
+
+def _typer_hint(hint: Any) -> Any:
+    about = getattr(hint, "__metadata__", ())
+    if not about or not isinstance(about[0], Option):
+        return hint
+    made = (typer.Argument if isinstance(about[0], Argument) else typer.Option)(*about[0].names, **about[0].how)
+    return Annotated[hint.__origin__, made]
 
 
 def options_of_call(arguments: Sequence[str]) -> list[str]:
@@ -121,8 +145,8 @@ def build() -> TyperGroup:
 
     @app.callback(help=ABOUT)
     def root(
-        version: Annotated[bool, Option("--version", "-V", help="print the version and exit")] = False,
-        debug: Annotated[bool, Option("--debug", help="show tracebacks and the debug log")] = False,
+        version: Annotated[bool, typer.Option("--version", "-V", help="print the version and exit")] = False,
+        debug: Annotated[bool, typer.Option("--debug", help="show tracebacks and the debug log")] = False,
     ) -> None:
         # Both are removed from the arguments before parsing; they are declared here for --help.
         del version, debug

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import EXIT_OK, FAULTS, FaultError, UsageError, describe, did_you_mean
-from evalsuite.core.registry import Scorer, fits, readable
+from evalsuite.core.registry import NO_DEFAULT, Scorer, fits, readable
 from evalsuite.core.types import RULES, Fault, Rule, Score
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def check_prediction(
     if entry.marker.reads == "tree" and names_class(parameters):
         parameters["schema"] = class_schema(parameters["schema"], Path(), "--schema", is_named=True)
     wanted = entry.parameters.get("gold")
-    if wanted is not None and wanted.default is wanted.empty and "gold" not in parameters:
+    if wanted is not None and wanted.default is NO_DEFAULT and "gold" not in parameters:
         raise UsageError("no gold given", hint=f"evalsuite check {name} --prediction {_metavar(entry)} --gold {_metavar(entry)}")
     warnings = [problem.message for problem in check_parameters(entry, parameters) if len(problem.blocks) < 2]
     try:

@@ -10,16 +10,15 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
-
 from evalsuite.cli import options as opt
+from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import ProgressBar, Showing, print_document, run_report, with_write_failures, write_all, write_fails
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
 from evalsuite.core.status import default_level, kind_of, lacks_setup, redact, sign_of
 
@@ -103,8 +102,7 @@ class StopAtFirst:
 
 def with_run_folder(options: "RunOptions", label: str, spare: Path) -> "RunOptions":
     """Set the run folder of the options before the run: the requested one, a new one, or `spare` if nothing is saved."""
-    from dataclasses import replace
-
+    from evalsuite.core.dataclasses import replace
     from evalsuite.runs.run_folder import new_folder
 
     if options.resume is not None or options.out is not None:

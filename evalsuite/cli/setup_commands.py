@@ -5,14 +5,13 @@ import json
 import shlex
 import shutil
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
-
 from evalsuite.cli import options as opt
+from evalsuite.cli.options import Argument, Option
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, EvalsuiteError, FaultError, UsageError, describe, error_sentence
 
 if TYPE_CHECKING:

@@ -3,21 +3,19 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
+from evalsuite.cli.options import Option
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from evalsuite.analysis.explain.instance_evidence import RunEvidence
     from evalsuite.reports.document import Document
     from evalsuite.reports.record import Record
+    from evalsuite.reports.terminal import Screen
 
 
 Outputs = Annotated[
@@ -141,15 +139,11 @@ def with_write_failures(code: int, line: str, n_lost: int) -> tuple[int, str]:
     return EXIT_GATE, f"{line}, {n_lost} output{'s' * (n_lost > 1)} could not be written (exit {EXIT_GATE})"
 
 
-def console(width_in_a_file: int = 150, *, stderr: bool = False) -> "Console":
-    """Return the console of reports: as wide as the terminal, or the given width in a file; without style under NO_COLOR."""
-    from rich.console import Console
+def console(width_in_a_file: int = 150) -> "Screen":
+    """Return the screen of reports on stdout."""
+    from evalsuite.reports.terminal import screen_of
 
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else width_in_a_file
-    colors: Any = None if os.environ.get("NO_COLOR") else "auto"
-    # Soft wrap: piped output is not cut.
-    return Console(stderr=stderr, width=width, soft_wrap=width is not None, highlight=False, color_system=colors)
+    return screen_of(sys.stdout, width_in_a_file)
 
 
 class ProgressBar:
@@ -182,6 +176,7 @@ class ProgressBar:
 
 
 def _rich_bar(total: int) -> object:
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.text import Text
 
@@ -197,7 +192,7 @@ def _rich_bar(total: int) -> object:
         MofNCompleteColumn(),
         Speed(),
         TimeRemainingColumn(),
-        console=console(stderr=True),
+        console=Console(stderr=True, color_system=None if os.environ.get("NO_COLOR") else "auto"),
         transient=True,
     )
     bar.add_task("scoring", total=total)

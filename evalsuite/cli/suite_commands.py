@@ -4,16 +4,16 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
-
 from evalsuite.cli import options as opt
+from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.output_streams import complain
 from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, print_document, with_write_failures, write_all
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, write_error
 from evalsuite.core.status import UNJUDGED
 from evalsuite.reports.record import count_words, record_of_entry, record_of_run, redact_record, verdict_line

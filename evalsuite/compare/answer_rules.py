@@ -25,7 +25,6 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, lru_cache
 from math import inf, isfinite
@@ -67,6 +66,7 @@ from evalsuite.compare.numbers import (
 )
 from evalsuite.compare.values import LONGEST_RULE, YEARS, Value, find_numbers, number_gold, numeric_tokens, read_number
 from evalsuite.compare.verdict import NumberCause, Official, Strict
+from evalsuite.core.dataclasses import dataclass, replace
 
 # Annotation marks, and a Braille cell without dots.
 _BLANK: Final = re.compile("[\ufff9-\ufffb\u2800]")

@@ -5,12 +5,12 @@ An empty integer or boolean cell is NA, which cannot be compared with a value, s
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
 from evalsuite.compare.official_cells import NA, NAN, NAT, Column, Items
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.types import Table
 
 Group = Literal["integer", "masked", "float", "boolean", "text", "moment", "duration", "object"]

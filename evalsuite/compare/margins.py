@@ -8,7 +8,6 @@ smallest.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from math import inf
 from typing import Any
@@ -22,6 +21,7 @@ from evalsuite.compare.strict_matching import match_columns
 from evalsuite.compare.strict_tables import chosen_columns, columns_for, labels_of, order_for, ties_of
 from evalsuite.compare.table_diff import Comparisons, TableDiff
 from evalsuite.compare.values import Cell
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Fault, Score, Table
 
 _MOST_READ = 20_000

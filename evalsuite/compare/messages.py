@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any, Final, Literal, Protocol
 
 from evalsuite.compare.official_cells import is_empty
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Fault, Score
 
 MAX_SHOWN: Final = 40

@@ -4,7 +4,6 @@ Strict comparisons also need how each number was written (its decimals).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -12,6 +11,7 @@ from evalsuite.compare.numbers import FEWEST_DECIMALS, NOISE_FLOOR, NOISE_REL, T
 from evalsuite.compare.official_cells import ABS_TOL, NA_WORDS, NUMERIC, typed_column
 from evalsuite.compare.string_columns import NUMBER_KINDS, WORD, Block, Packed
 from evalsuite.compare.table_hashes import ArrayCache
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.types import Table
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _AT_ONCE: Final = 65_536
 _FIRST_CELLS: Final = 16
 
 
-@dataclass
+@dataclass()
 class Numbers:
     """Some cells as floats, NaN if empty; `written` are their words (n x width, padded with blanks) and the number of significant bytes of
     each.

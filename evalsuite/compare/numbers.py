@@ -13,11 +13,12 @@ exponent shifts them):
 A tolerance of the check replaces rules 3 to 5. `number_columns` applies the same rules to whole columns of floats.
 """
 
-from dataclasses import dataclass
 from decimal import ROUND_UP, Context, Decimal
 from functools import cache
 from math import inf, nextafter
 from typing import Final, NamedTuple
+
+from evalsuite.core.dataclasses import dataclass
 
 ZERO_TOL: Final = 1e-9
 NOISE_REL: Final = 1e-9

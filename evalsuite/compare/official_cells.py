@@ -14,11 +14,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 from uuid import UUID
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.types import Table
 
 NAN: Final = float("nan")

@@ -1,7 +1,6 @@
 """Whether a predicted database contains the tables of gold, under the official rules."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from evalsuite.compare.duckdb_fetchdf_compat import unsupported_type
 from evalsuite.compare.messages import shorten, unsupported
@@ -9,6 +8,7 @@ from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.official_tables import all_of, match_pair
 from evalsuite.compare.table_diff import Comparisons
 from evalsuite.compare.table_parameters import list_problem, needs_quotes
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Fault, Score, Table
 
 

@@ -12,7 +12,6 @@ depends on all others.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.duckdb_fetchdf_compat import column_of, database_columns, turns_into_floats
@@ -56,6 +55,7 @@ from evalsuite.compare.official_cells import (
 )
 from evalsuite.compare.string_columns import NUMBER_KINDS, Packed, first_rows, packed_of
 from evalsuite.compare.table_diff import Comparisons, TableDiff
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import describe
 from evalsuite.core.types import Fault, Score, Table
 

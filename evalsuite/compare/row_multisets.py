@@ -12,7 +12,6 @@ that are not all equal to each other, a maximum flow between the rows of each cl
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -40,6 +39,7 @@ from evalsuite.compare.strict_columns import (
 from evalsuite.compare.table_diff import TableDiff
 from evalsuite.compare.table_hashes import stable_order
 from evalsuite.compare.values import STARTS_OF_VALUES, WORDS_WITH_VALUE, Cell, plain_amount
+from evalsuite.core.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,7 +18,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property, partial
@@ -41,6 +40,7 @@ from evalsuite.compare.numbers import (
 )
 from evalsuite.compare.string_columns import unpacked
 from evalsuite.compare.values import Cell, Percent, number_cell, read_cell, text_cell
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.types import Table
 
 Reading = Literal["figure", "share"]

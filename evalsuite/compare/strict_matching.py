@@ -16,7 +16,6 @@ that have no partner. A cause of acceptance or refusal says why official and str
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -73,6 +72,7 @@ from evalsuite.compare.strict_columns import (
 from evalsuite.compare.table_diff import TableDiff
 from evalsuite.compare.values import Cell, Percent, is_written_form
 from evalsuite.compare.verdict import Strict, TableCause
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.types import Fault
 
 # Up to this many columns with the same first rows are compared before all others.

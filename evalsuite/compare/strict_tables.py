@@ -1,7 +1,6 @@
 """The strict verdict on the tables of a check: needed columns, alternative golds, tolerances; and its join with the official verdict."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from evalsuite.compare.messages import ignored_columns, kitchen_sink, ragged, rows_match, shorten, table_count
@@ -10,6 +9,7 @@ from evalsuite.compare.strict_matching import cause_of_acceptance, explain, matc
 from evalsuite.compare.table_diff import Comparisons
 from evalsuite.compare.table_parameters import is_bare
 from evalsuite.compare.verdict import Strict, join
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import describe
 from evalsuite.core.types import Fault, Score, Table
 

@@ -8,7 +8,6 @@ words, the last one of a cell padded with zeros, so that cells of equal length a
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, cached_property
@@ -17,6 +16,7 @@ from os import urandom
 from typing import TYPE_CHECKING, Any, Final, Protocol, overload
 
 from evalsuite.compare.official_cells import raw_column
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.types import Table
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _CELLS_KEPT = 2_500_000
 _LOW, _HIGH = (1 << 32) - 1, (1 << 32) - 1 << 32
 
 
-@dataclass
+@dataclass()
 class Block:
     """Some rows of a table: `starts` and `lengths` (n_rows x n_columns, in bytes) give the position in `data` of each cell of UTF-8.
 

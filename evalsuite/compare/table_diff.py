@@ -6,7 +6,6 @@ packed text, thousands of cells at a time; all others as sequences. Both paths r
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.number_columns import NumberColumns, officially_equal, surely_strictly_equal
@@ -24,6 +23,7 @@ from evalsuite.compare.string_columns import (
     unpacked,
 )
 from evalsuite.compare.table_hashes import ArrayCache, HashedRows, left
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.types import Table
 
 # From this many cells of one side on, packed text is worth the import of numpy.

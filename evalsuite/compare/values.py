@@ -20,7 +20,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
@@ -29,6 +28,7 @@ from typing import Any, Final, Literal, NamedTuple
 from evalsuite.compare.characters import LETTER, digits_only, is_joined
 from evalsuite.compare.dates import DAYS, ISO_DATES, MONTHS, SPOKEN_DATES, instant_of
 from evalsuite.compare.numbers import Number, as_number, number_of
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import lazy_pattern
 
 YEARS: Final = range(1500, 2200)

@@ -4,10 +4,10 @@ Strict accepts what official refuses only for a cause of the closed list in this
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.types import Fault, Score
 
 TableCause = Literal[

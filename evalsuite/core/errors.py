@@ -7,9 +7,9 @@ they can contain paths and submission text; they go to the debug log.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.types import Fault
 
 EXIT_OK = 0

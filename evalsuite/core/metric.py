@@ -5,15 +5,14 @@ A metric is a frozen dataclass. Its fields are its options, so that it pickles, 
 help of its scorer (see `metric_scorer`): what the value is, `Args:` with every option, and `Example:`, a gold entry.
 """
 
-import dataclasses
-import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args, get_origin, get_type_hints
 
+from evalsuite.core.dataclasses import dataclass, fields
+from evalsuite.core.dataclasses import field as option
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, did_you_mean
 from evalsuite.core.types import Fault, Reads, Score
 from evalsuite.core.version import __version__
@@ -55,7 +54,7 @@ class Measure:
     value: float | None
     reason: str = ""
     fault: Fault | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = option(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +114,7 @@ class Metric(ABC):
     needs_reference: ClassVar[bool] = True
     reads: ClassVar[Reads] = "text"
 
-    field: str | None = dataclasses.field(default=None, metadata=IN_PYTHON)
+    field: str | None = option(default=None, metadata=IN_PYTHON)
 
     def __post_init__(self) -> None:
         """Raise `MetricError` if an option has a value outside its listed choices."""
@@ -182,7 +181,9 @@ class Metric(ABC):
     @property
     def description(self) -> str:
         """The first line of the metric's docstring."""
-        return (inspect.getdoc(self) or self.name).splitlines()[0]
+        from inspect import getdoc
+
+        return (getdoc(self) or self.name).splitlines()[0]
 
     @property
     def label(self) -> str:

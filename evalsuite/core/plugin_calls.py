@@ -13,10 +13,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, FaultError, describe
 from evalsuite.core.types import Fault, Score
 

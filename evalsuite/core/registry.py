@@ -9,24 +9,24 @@ with `@scorer` and classes with `run_batch` (Arthur Bench's interface); a suite 
 
 import hashlib
 import importlib.util
-import inspect
 import sys
 import threading
-import traceback
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TypeGuard
 
 from evalsuite.core import plugin_calls
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, did_you_mean
-from evalsuite.core.import_ref import ImportRef
+from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.types import BROKEN_RECORD, Problem, Reads, Score
 
+inspect = LazyModule("inspect")
+NO_DEFAULT: Any = object()
 IGNORED_PARAMETERS = ("pred", "result")
 # Where to run an SQL answer or a gold query: allowed in every check, and not passed to its scorer.
 CONNECTION_PARAMETERS = ("connection", "engine", "database")
@@ -62,7 +62,7 @@ class Scorer:
     is_foreign: bool = False
 
     @property
-    def parameters(self) -> dict[str, inspect.Parameter]:
+    def parameters(self) -> "dict[str, Parameter]":
         """The keyword parameters by name, without `prediction`, with annotations resolved."""
         return _keyword_parameters(self.function)
 
@@ -156,21 +156,33 @@ def scorer(
     return mark
 
 
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A keyword parameter of a scorer; `default` is `NO_DEFAULT` if it must be given."""
+
+    annotation: Any
+    default: Any
+
+
 @cache
-def _keyword_parameters(function: Callable[..., Score]) -> dict[str, inspect.Parameter]:
+def _keyword_parameters(function: Callable[..., Score]) -> dict[str, Parameter]:
     hints = typing.get_type_hints(function)
-    signature = inspect.signature(function)
-    return {
-        name: parameter.replace(annotation=hints.get(name, Any))
-        for name, parameter in signature.parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "judge"
-    }
+    if hasattr(function, "__signature__") or hasattr(function, "__wrapped__") or not hasattr(function, "__code__"):
+        of_all = inspect.signature(function).parameters.items()
+        defaults = {name: one.default for name, one in of_all if one.kind is one.KEYWORD_ONLY}
+        defaults = {name: NO_DEFAULT if default is inspect.Parameter.empty else default for name, default in defaults.items()}
+    else:
+        # As `inspect` has it; importing that takes half as long as Python's start.
+        code, known = function.__code__, function.__kwdefaults__ or {}
+        names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        defaults = {name: known.get(name, NO_DEFAULT) for name in names}
+    return {name: Parameter(hints.get(name, Any), default) for name, default in defaults.items() if name != "judge"}
 
 
 @cache
 def _required(function: Callable[..., Score]) -> list[str]:
     """Return the keyword parameters without a default."""
-    return [name for name, parameter in _keyword_parameters(function).items() if parameter.default is inspect.Parameter.empty]
+    return [name for name, parameter in _keyword_parameters(function).items() if parameter.default is NO_DEFAULT]
 
 
 def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str = "", later: Collection[str] = ()) -> list[Problem]:
@@ -409,7 +421,7 @@ def is_batch(value: Any) -> bool:
 
 def is_own(value: Any, module: ModuleType) -> bool:
     """Return whether a function or class is defined in the module rather than imported into it."""
-    return (inspect.isfunction(value) or inspect.isclass(value)) and value.__module__ == module.__name__
+    return isinstance(value, types.FunctionType | type) and value.__module__ == module.__name__
 
 
 PART_MODULES: set[str] = set()
@@ -431,6 +443,8 @@ def module_of(path: Path) -> ModuleType:
     except FaultError as fault:
         sys.modules.pop(module.__name__, None)
         error = fault.__cause__ or fault
+        import traceback
+
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else frames[-1].lineno if frames else 1
         raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint="the plugin fails when it is imported") from error

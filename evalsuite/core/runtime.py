@@ -7,8 +7,6 @@ which takes a twentieth of the time of reading tables and a third of the time of
 import gc
 import json
 import os
-import shlex
-import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -83,6 +81,8 @@ def missing_packages() -> list[str]:
 
 def install_line() -> str:
     """Return the command that installs evalsuite with all requirements; in a checkout, the README's."""
+    import shlex
+
     root = Path(__file__).resolve().parents[2]
     if not (root / "pyproject.toml").is_file():
         return extra_line("")
@@ -99,6 +99,8 @@ def extra_line(extra: str, *, package: Path | None = None) -> str:
         extra: the name of the extra; empty for none.
         package: the folder of the package, by default this one.
     """
+    import shlex
+
     root, extra = (package or Path(__file__).resolve().parents[1]).parent, extra and f"[{extra}]"
     if (root / "pyproject.toml").is_file():
         place = "." if root == Path.cwd() else str(root)
@@ -109,6 +111,9 @@ def extra_line(extra: str, *, package: Path | None = None) -> str:
 
 def _pip() -> str:
     """Return `pip` if that belongs to the running Python, else `<python> -m pip`."""
+    import shlex
+    import shutil
+
     own, first = Path(sys.executable), shutil.which("pip")
     if first is not None and Path(first).parent == own.parent:
         return "pip"

@@ -13,9 +13,9 @@ Reasons and details are texts of scorers that may quote gold; below `cells` only
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, Side, UsageError, did_you_mean
 from evalsuite.core.types import Fault, Gold, Result, Rule, Status, Suite
 

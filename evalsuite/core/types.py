@@ -8,10 +8,11 @@ where file and line are known, and trusted afterwards. Some fields are stored in
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from evalsuite.core.dataclasses import dataclass, field, replace
 
 # Maximum number of files for which places are stored as numbers, and the bits for the line number.
 _MAX_FILES: Final = 1 << 10

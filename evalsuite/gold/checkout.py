@@ -8,10 +8,10 @@ BigQuery, sf* is Snowflake; in Snow every instance is Snowflake.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError, UsageError, describe
 from evalsuite.core.types import Gold
 from evalsuite.readers.json_text import read_objects

@@ -6,10 +6,10 @@ No file of a submission is read for this, and no value that may be secret is sho
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import GoldError, UsageError, did_you_mean
 from evalsuite.core.types import GoldInstance
 from evalsuite.gold.checkout import CREDENTIALS, credential_file, credential_options, with_login

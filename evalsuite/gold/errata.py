@@ -15,11 +15,11 @@ has changed, and expired after its last day; neither is applied.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError, GoldError, did_you_mean
 from evalsuite.core.types import Check, Gold, GoldInstance
 from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers

@@ -19,11 +19,11 @@ import json
 import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError, GoldError, SubmissionError, UsageError, write_error
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.types import EVALUATORS, Answer, Gold, GoldInstance, Problem, Rule, Submission, Suite

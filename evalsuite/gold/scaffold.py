@@ -5,10 +5,10 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import UsageError, did_you_mean, listed, write_error
 from evalsuite.core.types import METADATA, Rule
 from evalsuite.readers.csv_table import read_named_rows

@@ -6,12 +6,12 @@ A spec that cannot be read as a whole is a GoldError with file and line. Bad par
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from evalsuite.core import registry
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.types import Check, Gold, GoldInstance, Problem, Submission, Suite

@@ -8,7 +8,6 @@ import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, Final, get_args
 
 from evalsuite.compare.official_cells import Reference
 from evalsuite.core import plugin_calls, registry
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError, GoldError, UntrustedPluginError, UsageError, did_you_mean
 from evalsuite.core.types import RULES, Gold, Suite
 from evalsuite.readers.gold_files import SUITE_FILE

@@ -2,7 +2,6 @@
 
 import contextlib
 import ctypes
-import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-_log = logging.getLogger(__name__)
-
 _MAGIC = b"DUCK"
 _BLOCK: Final = 1 << 20
 # Flags of `memfd_create`.
@@ -33,6 +30,12 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": "false",
     "threads": "1",
 }
+
+
+def _debug(text: str, error: Exception) -> None:
+    import logging
+
+    logging.getLogger(__name__).debug(text, error)
 
 
 @contextmanager
@@ -105,7 +108,7 @@ def unnamed_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> IO[bytes]:
                 copy.close()
             raise
     except OSError as error:
-        _log.debug("copy: %r", error)
+        _debug("copy: %r", error)
         # The answer is no larger than `file_bytes`, so it is this machine that has no space.
         raise FaultError("LIMIT", "this machine has no space for a copy of the database", side="setup") from None
     return copy
@@ -200,5 +203,5 @@ def _faults() -> Iterator[None]:
     except (MemoryError, duckdb.OutOfMemoryException):
         raise FaultError("LIMIT", "the database does not fit into memory_mib") from None
     except (duckdb.Error, UnicodeDecodeError, RuntimeError, OverflowError, ValueError) as error:
-        _log.debug("duckdb: %r", error)
+        _debug("duckdb: %r", error)
         raise FaultError("BAD_DUCKDB") from None

@@ -14,12 +14,12 @@ generated name. Everything else is refused and the reason names it: reading file
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from evalsuite.compare.string_columns import NULL, frame_of, kind_of, packed_table
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_connections import attach_answer, attach_gold
 from evalsuite.readers.json_text import shown

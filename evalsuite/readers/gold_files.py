@@ -12,10 +12,10 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, SubmissionError, describe
 from evalsuite.core.types import METADATA, Answer, Fault, Submission
 from evalsuite.readers.json_text import Entry, parse_tree, read_text

@@ -20,13 +20,13 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
 from json import JSONDecoder
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final, overload
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, UsageError, describe
 from evalsuite.core.types import METADATA, Answer, Fault
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits

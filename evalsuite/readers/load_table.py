@@ -1,10 +1,10 @@
 """Load a table from a file that a person names, in any format: CSV, Parquet, JSON records, a table of a DuckDB file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers.csv_table import read_csv_table

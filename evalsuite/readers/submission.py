@@ -10,11 +10,11 @@ import secrets
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, ValuesView
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, SubmissionError, describe, listed
 from evalsuite.core.types import METADATA, METADATA_ARRAY, Answer, Fault, Submission
 from evalsuite.readers.json_text import Block, Entry, Layout, Number, Obj, PlainLines, line_of, read_array, read_objects, shown

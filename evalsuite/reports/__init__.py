@@ -8,7 +8,6 @@ import contextlib
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -56,6 +55,8 @@ def check_writable(path: Path, *, hint: str = CHECK_HINT) -> None:
             if stat.S_ISREG(found.st_mode):
                 path.open("ab").close()
             return
+        import tempfile
+
         tempfile.TemporaryFile(dir=next(folder for folder in path.absolute().parents if folder.exists())).close()
     except OSError as error:
         raise write_error(path, error, hint=hint) from error
@@ -72,20 +73,61 @@ def write(document: "Document", path: Path) -> None:
     """Write a document in the format of the file's ending. Raises `OutputError`."""
     pieces = encoded(document, path.suffix)
     try:
-        with _open_file(path) as file:
+        with _replacing(path) as file:
             file.writelines(pieces)
     except OSError as error:
         raise write_error(path, error) from error
 
 
-def _open_file(path: Path) -> BinaryIO:
-    """Create the file and its folders. Below GITHUB_WORKSPACE no link is followed, because a pull request controls those paths."""
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that takes the place of `path` if the block succeeds, so that an old report is never lost to half a new one.
+
+    A device, a pipe, and a file in a folder where no other can be created are written in place. Folders are created. Below
+    GITHUB_WORKSPACE no link is followed, because a pull request controls those paths.
+    """
     parts = _parts_in_workspace(path)
     if parts:
         _refuse_links(path)
-        path = _workspace().joinpath(*parts)
+    path = _workspace().joinpath(*parts) if parts else Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    return os.fdopen(_open_without_links(parts), "wb") if parts and os.open in os.supports_dir_fd else path.open("wb")
+    folder = None
+    if os.open in os.supports_dir_fd:
+        folder = _folder_without_links(parts[:-1]) if parts else os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    name, part = (one if folder is not None else str(path.with_name(one)) for one in (path.name, f".{path.name}.{os.getpid()}.part"))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    for more in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, more, 0)
+    try:
+        try:
+            before = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            before = None
+        try:
+            new = None if before is not None and not stat.S_ISREG(before) else os.open(part, flags, 0o666, dir_fd=folder)
+        except OSError:
+            if before is None:
+                raise
+            new = None
+        if new is None:
+            with os.fdopen(os.open(name, flags, 0o666, dir_fd=folder), "wb") as file:
+                yield file
+            return
+        try:
+            with os.fdopen(new, "wb") as file:
+                if before is not None and hasattr(os, "fchmod"):
+                    os.fchmod(new, stat.S_IMODE(before))
+                yield file
+                file.flush()
+                os.fsync(new)
+            os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part, dir_fd=folder)
+            raise
+    finally:
+        if folder is not None:
+            os.close(folder)
 
 
 def _workspace() -> Path:
@@ -107,15 +149,16 @@ def _refuse_links(path: Path) -> None:
             raise OutputError(f"cannot write {path}: {place} is a link", hint="in GITHUB_WORKSPACE reports are written through no link")
 
 
-def _open_without_links(parts: Sequence[str]) -> int:
-    """Return a descriptor for writing, opened part by part. Raises OSError if a folder was replaced by a link meanwhile."""
+def _folder_without_links(parts: Sequence[str]) -> int:
+    """Return a descriptor of a folder of the workspace, opened part by part. Raises OSError if one was replaced by a link meanwhile."""
     flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     here = os.open(_workspace(), flags & ~os.O_NOFOLLOW)
     try:
-        for folder in parts[:-1]:
+        for folder in parts:
             inner = os.open(folder, flags, dir_fd=here)
             os.close(here)
             here = inner
-        return os.open(parts[-1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=here)
-    finally:
+    except OSError:
         os.close(here)
+        raise
+    return here

@@ -4,10 +4,10 @@ Of saved runs: verification, drift, tolerance margins, agreement of raters, and 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_UNSCORABLE
 from evalsuite.core.status import KINDS
 from evalsuite.core.types import RULES, Rule

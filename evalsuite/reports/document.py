@@ -5,8 +5,9 @@ Each kind of report builds a `Document` in its own module (`run_document.py`, `a
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
+
+from evalsuite.core.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from markupsafe import Markup

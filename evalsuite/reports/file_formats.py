@@ -17,7 +17,6 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from io import StringIO
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import write_error
 from evalsuite.reports.document import LONGEST, Case, Code, Column, Document, Own, Section, Strong, Table, Words, pieces, text_of
 from evalsuite.reports.run_document import run_document

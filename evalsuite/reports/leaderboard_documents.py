@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS
 from evalsuite.core.status import KINDS
 from evalsuite.core.version import __version__

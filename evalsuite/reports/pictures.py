@@ -5,13 +5,12 @@ and repeated as attributes for pages without style sheet. They are the palette o
 picture shows anything by colour alone. Every mark has its numbers as data attributes.
 """
 
-import html
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -31,7 +30,9 @@ LONGEST_LABEL = 60
 
 def escaped(text: object) -> str:
     """Make the text printable and escape it for HTML and XML, attributes too."""
-    return html.escape(clean(str(text)), quote=True)
+    from html import escape
+
+    return escape(clean(str(text)), quote=True)
 
 
 def picture(marks: Iterable[str], *, height: float, title: str, description: str, kind: str) -> "Markup":

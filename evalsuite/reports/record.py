@@ -5,11 +5,11 @@ the same wording in every report.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, UsageError
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
@@ -119,7 +119,11 @@ def _with_people(record: Record, labels: Path | None) -> Record:
     found = human_score(record.results, given) if given or labels is not None else None
     if found is None and labels is not None:
         raise UsageError(f"{labels} labels less than two answers that were scored", hint="a row for each: instance_id,label")
-    return record if found is None else replace(record, run={**record.run, "people": asdict(found)})
+    if found is None:
+        return record
+    from dataclasses import asdict
+
+    return replace(record, run={**record.run, "people": asdict(found)})
 
 
 def redact_record(record: Record, level: str | None = None) -> Record:

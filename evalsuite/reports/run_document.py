@@ -6,9 +6,9 @@ A column in `COLUMNS` appears in every format.
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FAULTS
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, kind_of, raw_value, results_by, sign_under
 from evalsuite.core.version import __version__

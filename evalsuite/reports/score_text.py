@@ -1,18 +1,19 @@
 """Plain text of one result, one score, and the help of a scorer, for `evalsuite check` and `evalsuite scorers`."""
 
-import inspect
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from textwrap import wrap
 from typing import Any
 
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FAULTS, describe
-from evalsuite.core.registry import SHARE, Scorer, are_rows, readable
+from evalsuite.core.import_ref import LazyModule
+from evalsuite.core.registry import NO_DEFAULT, SHARE, Scorer, are_rows, readable
 from evalsuite.core.types import GoldInstance, Result, Rule, Score, Submission
 from evalsuite.stats.units import CONFUSION_ROW, COUNTS, FIELD_ROW, SHARES
+
+inspect, textwrap = LazyModule("inspect"), LazyModule("textwrap")
 
 READS = {
     "text": ("a text", "answer"),
@@ -85,8 +86,8 @@ def help_of(entry: Scorer) -> Help:
 def scorer_help_text(about: Help, *, command: str = "") -> str:
     """Format the help of one scorer, `WIDTH` columns wide; `command` is the example as a command line."""
     lines = [f"{about.name}: {about.summary}", f"reads {about.reads} (answer type: {about.answer_type})", ""]
-    lines += wrap(about.says, WIDTH)
-    lines += wrap(about.notes, WIDTH)
+    lines += textwrap.wrap(about.says, WIDTH)
+    lines += textwrap.wrap(about.notes, WIDTH)
     for rule, text in about.rules.items():
         lines += ["", *_hanging(f" {rule:<10}", text)]
     lines += ["", "parameters"]
@@ -150,7 +151,7 @@ def _parameters(entry: Scorer, meanings: dict[str, str]) -> Iterable[Parameter]:
     for name, parameter in entry.parameters.items():
         of_files = name == "gold" and files is not None
         kind = readable(files).replace("text", "file name") if of_files else readable(parameter.annotation)
-        default = "" if parameter.default is inspect.Parameter.empty else json.dumps(parameter.default, default=str)
+        default = "" if parameter.default is NO_DEFAULT else json.dumps(parameter.default, default=str)
         yield Parameter(name=name, type=kind, default=default, meaning=meanings.get(name, ""))
 
 
@@ -163,7 +164,7 @@ def _example(text: str) -> dict[str, Any]:
 
 def _hanging(label: str, text: str) -> list[str]:
     """Format a label and its text with a hanging indent."""
-    return wrap(text, WIDTH, initial_indent=label, subsequent_indent=" " * len(label)) if text else []
+    return textwrap.wrap(text, WIDTH, initial_indent=label, subsequent_indent=" " * len(label)) if text else []
 
 
 # Units have their own table.

@@ -13,9 +13,9 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
@@ -23,6 +23,7 @@ from xml.sax.saxutils import escape
 
 from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, format_moment
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import code_stamp
 from evalsuite.core.errors import UsageError, reason_of, write_error
 from evalsuite.core.version import __version__
@@ -32,7 +33,7 @@ from evalsuite.reports.leaderboard_documents import leaderboard_document
 from evalsuite.reports.record import count_words, percent, record_of_entry, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.history import read_run
-from evalsuite.runs.run_files import json_safe, read_json, seal_of, write_atomically
+from evalsuite.runs.run_files import json_safe, read_json, seal_of, sync_folder, write_atomically
 from evalsuite.runs.run_folder import RUN, SIGNATURE
 from evalsuite.sandbox.temp_dirs import lock
 
@@ -141,6 +142,8 @@ def moves_of(board: "Leaderboard", before: Before | None) -> dict[str, dict[str,
     }
 
 
+# All files of a new version are made durable together, before it takes its place.
+_write = partial(write_atomically, sync=False)
 _AT_HERE, _EXCHANGE = -100, 2
 _INDEX: Final = "index.html"
 
@@ -174,10 +177,12 @@ def new_version(folder: Path) -> Iterator[Path]:
         else:
             new.mkdir()
         yield new
+        _sync_tree(new)
         if folder.exists():
             _exchange(new, folder, old)
         else:
             new.rename(folder)
+        sync_folder(folder.parent)
     except OSError as error:
         raise write_error(folder, error) from error
     finally:
@@ -203,6 +208,16 @@ def build_lock(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(held)
+
+
+def _sync_tree(folder: Path) -> None:
+    """Make what is new in a folder survive a power cut; files of the version before, which are linked, do already."""
+    for place, _, names in os.walk(folder):
+        for path in (Path(place, name) for name in names):
+            if not path.is_symlink() and path.stat().st_nlink == 1:
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
+        sync_folder(Path(place))
 
 
 def _share(source: str, target: str) -> None:
@@ -362,11 +377,11 @@ def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrde
         (site / ARCHIVE).mkdir(exist_ok=True)
         for is_archived, name in ((False, "index"), (True, f"{ARCHIVE}/{day}")):
             how: dict[str, Any] = {"title": title, "day": day, "about": about, "link": lambda row: link.get(row.name, "")}
-            write_atomically(site / f"{name}.html", as_html(board_document(board, before, is_archived=is_archived, **how)))
-            write_atomically(site / (f"{name}.json" if is_archived else BOARD), text)
+            _write(site / f"{name}.html", as_html(board_document(board, before, is_archived=is_archived, **how)))
+            _write(site / (f"{name}.json" if is_archived else BOARD), text)
         days = _list_of_days(site, {"day": day, "n": len(board.rows), "news": today["news"]})
-        write_atomically(site / ARCHIVE / "index.html", as_html(archive_document(days, title=title)))
-        write_atomically(site / "feed.xml", feed_text(title, days, url=order.rules.url and order.rules.url.rstrip("/") + "/"))
+        _write(site / ARCHIVE / "index.html", as_html(archive_document(days, title=title)))
+        _write(site / "feed.xml", feed_text(title, days, url=order.rules.url and order.rules.url.rstrip("/") + "/"))
     pages.remember()
     return Built(n_pages=len(shown), n_written=pages.n_written)
 
@@ -435,8 +450,8 @@ class _Pages:
                 if document is None:
                     continue
                 folder.mkdir(mode=0o700 if folder is feedback else 0o777, parents=True, exist_ok=True)
-                write_atomically(page, as_html(document))
-                write_atomically(folder / f"{stem}.json", json.dumps(self._receipt(run, row), indent=2) + "\n")
+                _write(page, as_html(document))
+                _write(folder / f"{stem}.json", json.dumps(self._receipt(run, row), indent=2) + "\n")
                 self.n_written += folder is self._site
             self._known[name] = key
 

@@ -1,18 +1,19 @@
 """Render any document for a terminal of any width, as plain text, and as an SVG picture of the terminal.
 
-Names and numbers are never cut, only the end of a reason. All texts pass `clean` and reach rich as `Text`, never as markup.
+Names and numbers are never cut, only the end of a reason. All texts pass `clean`. rich draws the picture only: importing it takes a
+tenth of the time of a small run.
 """
 
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from evalsuite.compare.characters import clean
 from evalsuite.reports.document import Column, Document, Section, Table, text_of
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 
 _TITLES = {"quiet": "dim", "warning": "yellow"}
@@ -24,14 +25,80 @@ _NUMBER = re.compile(r"[-+<]? ?[\d.]+(?:/\d+)?(?: %)?(?: \[.*\])?|\[.*\]|-")
 _WORD = re.compile(r" *(?:(?:\[[^\[\] ]+, [^\[\] ]+\]|[^ |])+(?: %(?![^ \],;:)]))?\|?|\|)")
 
 
+# Codes of the terminal (SGR) by the names that rich has for the styles.
+_CODES = {"bold": "1", "dim": "2", "italic": "3", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36"}
+_CELL_WORD = re.compile(r" *\S+")
+# Characters that take one cell each; rich has the table of all others.
+_NARROW = re.compile("[ -~\xa1-\xac\xae-\u02ff✓✗…–—‘’“”→≈≠≤≥]*")
+
+
+class Styled(NamedTuple):
+    """A text in one style, by rich's name; empty for none."""
+
+    text: str
+    style: str = ""
+
+
+class Screen:
+    """A stream with lines of `width` columns. With `is_whole` the last cell of a row is not cut: the stream is a file or a pipe."""
+
+    def __init__(self, stream: TextIO, width: int, *, is_whole: bool = False, has_styles: bool = False) -> None:
+        self.width, self.is_whole = width, is_whole
+        self._stream, self._has_styles = stream, has_styles
+
+    def line(self, *parts: Styled, style: str = "") -> None:
+        """Write one line; `style` is that of all its parts."""
+        self._stream.write("".join(self._coded(text, f"{style} {own}") for text, own in parts) + "\n")
+
+    def _coded(self, text: str, style: str) -> str:
+        codes = ";".join(_CODES[name] for name in style.split()) if self._has_styles and text else ""
+        return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+
+
+class _RichScreen(Screen):
+    """A screen that rich draws: to record a picture, and for the consoles of Windows."""
+
+    def __init__(self, console: "Console", *, is_whole: bool = False) -> None:
+        self.width, self.is_whole, self._console = console.width, is_whole, console
+
+    def line(self, *parts: Styled, style: str = "") -> None:
+        from rich.text import Text
+
+        self._console.print(Text.assemble(*parts), style=style, no_wrap=True, overflow="ignore", crop=False)
+
+
+def screen_of(stream: TextIO, width_in_a_file: int) -> Screen:
+    """Return the screen of a stream: as wide as the terminal, or the given width in a file; without styles under NO_COLOR."""
+    if os.name == "nt":
+        from rich.console import Console
+
+        width = None if stream.isatty() else width_in_a_file
+        colors: Any = None if os.environ.get("NO_COLOR") else "auto"
+        return _RichScreen(Console(file=stream, width=width, highlight=False, color_system=colors), is_whole=width is not None)
+    is_dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")
+    has_styles = ((stream.isatty() and not is_dumb) or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
+    if not stream.isatty():
+        return Screen(stream, width_in_a_file, is_whole=True, has_styles=has_styles)
+    return Screen(stream, 80 if is_dumb else _terminal_width(), has_styles=has_styles)
+
+
+def _terminal_width() -> int:
+    if (given := os.environ.get("COLUMNS", "")).isdigit():
+        return int(given)
+    for descriptor in (0, 1, 2):
+        try:
+            return os.get_terminal_size(descriptor).columns or 80
+        except OSError:
+            continue
+    return 80
+
+
 def as_text(document: Document, *, width: int | None = None) -> str:
     """Return the document as plain text of the given width in columns, by default the document's."""
     from io import StringIO
 
-    from rich.console import Console
-
     text = StringIO()
-    show(document, Console(file=text, width=width or document.width, no_color=True, force_terminal=False, highlight=False))
+    show(document, Screen(text, width or document.width))
     return text.getvalue()
 
 
@@ -44,125 +111,150 @@ def as_svg(document: Document) -> str:
 
     width = max(150, document.width)
     console = Console(record=True, width=width, file=StringIO(), force_terminal=True, color_system="truecolor", highlight=False)
-    show(document, console)
+    show(document, _RichScreen(console))
     # rich's @font-face blocks would load from the network.
     template = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
     return console.export_svg(title="evalsuite", code_format=template, unique_id="evalsuite")
 
 
-def show(document: Document, console: "Console", *, last_line: str | None = None) -> None:
+def show(document: Document, screen: Screen, *, last_line: str | None = None) -> None:
     """Print the document; `last_line` replaces its last line, for example the result of a gate."""
     if title := text_of(document.title):
-        print_line(console, title, "bold")
+        print_line(screen, title, "bold")
     for section in document.parts("text"):
-        _show_section(console, section)
+        _show_section(screen, section)
     if last := text_of(document.last_line) if last_line is None else last_line:
         if document.last_stands_apart:
-            console.print()
+            screen.line()
         # Unwrapped, because scripts read the last line.
-        _print(console, "", clean(last), "bold")
+        screen.line(Styled(clean(last), "bold"))
 
 
-def _show_section(console: "Console", section: Section) -> None:
+def _show_section(screen: Screen, section: Section) -> None:
     if section.look in ("lines", "part"):
-        _show_lines(console, section)
+        _show_lines(screen, section)
         return
     if section.look == "block":
-        console.print()
+        screen.line()
         if title := text_of(section.title):
-            print_line(console, f" {title}", "bold")
-        console.print(_unmarked_text("\n".join(clean(text_of(line)) for line in section.lines)), soft_wrap=False)
+            print_line(screen, f" {title}", "bold")
+        for words in "\n".join(clean(text_of(line)) for line in section.lines).split("\n"):
+            for piece in in_lines(words, screen.width) if cell_len(words) > screen.width else [words]:
+                screen.line(Styled(piece))
         return
     if not section.pairs or section.title or section.table is not None:
-        console.print()
+        screen.line()
     if title := text_of(section.title):
-        print_line(console, f" {title}", _TITLES.get(section.look, "bold"))
+        print_line(screen, f" {title}", _TITLES.get(section.look, "bold"))
     for line in section.prose:
-        print_line(console, f" {text_of(line)}")
+        print_line(screen, f" {text_of(line)}")
     if section.table is not None:
-        (_print_listed if section.table.is_listed else _print_table)(console, section.table)
-    print_pairs(console, [(text_of(label), text_of(text)) for label, text in section.pairs])
+        (_print_listed if section.table.is_listed else _print_table)(screen, section.table)
+    print_pairs(screen, [(text_of(label), text_of(text)) for label, text in section.pairs])
     for line in section.lines:
-        print_line(console, f" {text}" if (text := text_of(line)) else "")
+        print_line(screen, f" {text}" if (text := text_of(line)) else "")
     for line in section.below:
-        print_line(console, f" {text}" if (text := text_of(line)) else "", "dim")
+        print_line(screen, f" {text}" if (text := text_of(line)) else "", "dim")
 
 
-def _show_lines(console: "Console", section: Section) -> None:
+def _show_lines(screen: Screen, section: Section) -> None:
     """Print the lines of a section unwrapped, so that a search of the output finds each on one line."""
     if section.look == "part":
-        console.print()
+        screen.line()
     table = section.table
     of_rows = [line for row in table.rows for line in table.lines(row)] if table is not None and table.lines is not None else []
     for line in (*([section.title] if section.title else ()), *section.prose, *of_rows, *section.lines, *section.below):
-        _print(console, "", clean(text_of(line)))
+        screen.line(Styled(clean(text_of(line))))
 
 
-def in_lines(text: str, width: int) -> list[str]:
+def cell_len(text: str) -> int:
+    """Return the number of cells that a text takes on a terminal."""
+    if _NARROW.fullmatch(text):
+        return len(text)
+    from rich.cells import cell_len as wide_len
+
+    return wide_len(text)
+
+
+def set_cell_size(text: str, size: int) -> str:
+    """Return a text of this many cells: cut, or filled with spaces."""
+    if _NARROW.fullmatch(text):
+        return text[:size].ljust(size)
+    from rich.cells import set_cell_size as set_wide_size
+
+    return set_wide_size(text, size)
+
+
+def _pieces(text: str, width: int) -> list[str]:
+    """Return a text in pieces of at most `width` cells."""
+    if _NARROW.fullmatch(text):
+        return [text[at : at + width] for at in range(0, len(text), width)]
+    from rich.cells import chop_cells
+
+    return chop_cells(text, width)
+
+
+def in_lines(text: str, width: int, word: re.Pattern[str] = _WORD) -> list[str]:
     """Wrap a text to lines of at most `width` cells; only a word wider than that is broken."""
-    from rich.cells import cell_len, chop_cells
-
     lines, taken = [""], 0
-    for word in _WORD.findall(text):
-        size = cell_len(word)
+    for one in word.findall(text):
+        size = cell_len(one)
         if lines[-1] and taken + size > width:
-            word = word.lstrip()
+            one = one.lstrip()
             lines.append("")
-            taken, size = 0, cell_len(word)
-        pieces = [word] if size <= width else chop_cells(word, width)
+            taken, size = 0, cell_len(one)
+        pieces = [one] if size <= width else _pieces(one, width)
         lines[-1:] = [lines[-1] + pieces[0], *pieces[1:]]
         taken = taken + size if len(pieces) == 1 else cell_len(pieces[-1])
     return lines
 
 
-def print_line(console: "Console", text: str, style: str = "") -> None:
+def print_line(screen: Screen, text: str, style: str = "") -> None:
     """Print a text wrapped at words; continuation lines of an indented text are indented further."""
     words = clean(text)
     margin = len(words) - len(words.lstrip(" "))
     further = margin + _INDENT if margin else 0
-    for at, line in enumerate(in_lines(words.strip(" "), console.width - further)):
-        _print(console, " " * (further if at else margin), line, style)
+    for at, line in enumerate(in_lines(words.strip(" "), screen.width - further)):
+        screen.line(Styled(" " * (further if at else margin)), Styled(line, style))
 
 
-def print_pairs(console: "Console", pairs: Iterable[tuple[str, str]], *, after_a_line: bool = True) -> None:
+def print_pairs(screen: Screen, pairs: Iterable[tuple[str, str]], *, after_a_line: bool = True) -> None:
     """Print an empty line and the pairs as label and wrapped text; nothing for no pairs.
 
     A text with a word too long for its column starts below its label.
     """
-    from rich.cells import cell_len, set_cell_size
-
     rows = [(clean(label), clean(text)) for label, text in pairs]
-    column = min(max((cell_len(label) for label, _ in rows), default=0) + 3, console.width // 2)
+    column = min(max((cell_len(label) for label, _ in rows), default=0) + 3, screen.width // 2)
     if rows and after_a_line:
-        console.print()
+        screen.line()
     for label, text in rows:
         longest = max((cell_len(word.strip()) for word in _WORD.findall(text)), default=0)
-        if below := cell_len(label) + 3 > column or longest > console.width - column:
-            print_line(console, f" {label}", "dim")
+        if below := cell_len(label) + 3 > column or longest > screen.width - column:
+            print_line(screen, f" {label}", "dim")
         indent = _INDENT if below else column
-        for at, line in enumerate(in_lines(text, console.width - indent)):
-            _print(console, " " * indent if at or below else set_cell_size(f" {label}", column), line, head_style="dim")
+        for at, line in enumerate(in_lines(text, screen.width - indent)):
+            screen.line(Styled(" " * indent if at or below else set_cell_size(f" {label}", column), "dim"), Styled(line))
 
 
-def _print_listed(console: "Console", table: Table[Any]) -> None:
+def _print_listed(screen: Screen, table: Table[Any]) -> None:
     """Print one line per row: its names in full, its marks, and as much of its reason as fits."""
     rows = list(table.rows)
     columns = table.of("text")
     cells = [{column.name: _cell_on_terminal(column, row) for column in columns} for row in rows]
     marks = [column.name for column in columns if column.role == "mark"]
-    heads, sizes = _sizes_of_listed(columns, cells, console.width)
-    _print_row(console, {name: _unmarked_text(heads[name]) for name in sizes}, sizes, marks, "dim")
+    heads, sizes = _sizes_of_listed(columns, cells, screen.width)
+    _print_row(screen, {name: Styled(heads[name]) for name in sizes}, sizes, marks, "dim")
     first = next(column.name for column in columns if column.role == "name")
     for one, row in zip(rows, cells, strict=True):
         if first not in sizes:
-            print_line(console, f" {row[first]}")
-        _print_row(console, row, sizes, marks)
+            print_line(screen, f" {row[first].text}")
+        _print_row(screen, row, sizes, marks)
         if table.below is not None and (texts := table.below(one)):
-            _print_below(console, texts)
+            _print_below(screen, texts)
 
 
 def _sizes_of_listed(
-    columns: Sequence[Column[Any]], cells: "Sequence[Mapping[str, Text]]", width: int
+    columns: Sequence[Column[Any]], cells: Sequence[Mapping[str, Styled]], width: int
 ) -> tuple[Mapping[str, str], dict[str, int]]:
     """Return the titles and the width of each shown column.
 
@@ -173,42 +265,43 @@ def _sizes_of_listed(
     whole = {column.name: clean(column.head) for column in columns}
     short = {column.name: clean(column.short or column.head) for column in columns}
     for heads, names in ((whole, [name for name in whole if name not in last]), (short, [by_role["name"][0], *marks]), (short, marks)):
-        sizes = {name: max([len(heads[name]), *(row[name].cell_len for row in cells)]) for name in names}
+        sizes = {name: max([len(heads[name]), *(cell_len(row[name].text) for row in cells)]) for name in names}
         room = width - sum(sizes.values()) - 2 * (len(sizes) + 1)
         if room >= max(20, width // 3):
             break
     return heads, sizes | dict.fromkeys(last, max(10, room))
 
 
-def _cell_on_terminal(column: Column[Any], row: Any) -> "Text":
-    from rich.text import Text
-
-    return Text(clean(text_of(column.cell(row))), style=column.style(row) if column.style is not None else "")
+def _cell_on_terminal(column: Column[Any], row: Any) -> Styled:
+    return Styled(clean(text_of(column.cell(row))), column.style(row) if column.style is not None else "")
 
 
-def _unmarked_text(words: str) -> "Text":
-    from rich.text import Text
+def _cut(text: str, width: int) -> str:
+    """Return a text of at most `width` cells; a longer one ends in an ellipsis."""
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
 
-    return Text(words)
 
-
-def _print_below(console: "Console", texts: Sequence[tuple[str, str, str]]) -> None:
+def _print_below(screen: Screen, texts: Sequence[tuple[str, str, str]]) -> None:
     """Print the texts of a row on one line below it, each cut to its share of the width; in full if not on a terminal."""
-    from rich.text import Text
-
-    room = console.width - _INDENT - sum(len(label) + 1 for label, *_ in texts) - 3 * (len(texts) - 1)
-    parts = []
+    room = screen.width - _INDENT - sum(len(label) + 1 for label, *_ in texts) - 3 * (len(texts) - 1)
+    parts = [Styled(" " * _INDENT)]
     for n_left, (label, text, other) in zip(range(len(texts), 0, -1), texts, strict=True):
-        words = Text()
         known = {_word_alone(word) for word in other.split()}
-        for word in clean(" ".join(text.split())).split(" "):
-            words.append(" " if words else "").append(word, "bold yellow" if other and _word_alone(word) not in known else "")
-        if not console.soft_wrap:
-            words.truncate(max(4, room // n_left), overflow="ellipsis")
-            room -= words.cell_len
-        parts.append(Text(f"{label} ", "dim").append_text(words))
-    line = Text(" " * _INDENT).append_text(Text(" · ", "dim").join(parts))
-    console.print(line, no_wrap=True, overflow="ignore", crop=False)
+        whole = clean(" ".join(text.split()))
+        shown = whole if screen.is_whole else _cut(whole, max(4, room // n_left))
+        room -= 0 if screen.is_whole else cell_len(shown)
+        parts += [Styled(" · ", "dim")] if len(parts) > 1 else []
+        parts.append(Styled(f"{label} ", "dim"))
+        left = len(shown)
+        for at, word in enumerate(whole.split(" ")):
+            piece = (" " if at else "") + word
+            if left <= 0:
+                break
+            end = len(shown) - left + len(piece)
+            style = "bold yellow" if other and _word_alone(word) not in known else ""
+            parts.append(Styled(shown[len(shown) - left : end], style))
+            left -= len(piece)
+    screen.line(*parts)
 
 
 def _word_alone(word: str) -> str:
@@ -216,43 +309,46 @@ def _word_alone(word: str) -> str:
     return word.casefold().strip(".,;:!?\"'()[]{}")
 
 
-def _print_row(console: "Console", cells: "Mapping[str, Text]", sizes: Mapping[str, int], marks: Sequence[str], style: str = "") -> None:
+def _print_row(screen: Screen, cells: Mapping[str, Styled], sizes: Mapping[str, int], marks: Sequence[str], style: str = "") -> None:
     """Print the cells with a size as one row: marks centred, longer cells cut with an ellipsis.
 
     In a pipe the last cell is not cut.
     """
-    from rich.text import Text
-
-    parts = []
+    parts = [Styled(" ")]
     for name, size in sizes.items():
-        cell = cells[name].copy()
-        if not (console.soft_wrap and name == [*sizes][-1]):
-            cell.truncate(size, overflow="ellipsis")
-            cell.align("center" if name in marks else "left", size)
-        parts.append(cell)
-    row = Text("  ").join(parts)
-    row.rstrip()
-    console.print(Text(" ").append_text(row), style=style, no_wrap=True, overflow="ignore", crop=False)
+        text, own = cells[name]
+        if not (screen.is_whole and name == [*sizes][-1]):
+            text = _aligned(_cut(text, size), size, "center" if name in marks else "left")
+        parts += [Styled("  "), Styled(text, own)] if len(parts) > 1 else [Styled(text, own)]
+    while parts and not parts[-1].text.strip(" "):
+        parts.pop()
+    screen.line(*parts[:-1], *(Styled(last.text.rstrip(), last.style) for last in parts[-1:]), style=style)
 
 
-def _print_table(console: "Console", table: Table[Any]) -> None:
+def _aligned(text: str, width: int, side: str) -> str:
+    spare = max(0, width - cell_len(text))
+    before = {"left": 0, "center": spare // 2, "right": spare}[side]
+    return " " * before + text + " " * (spare - before)
+
+
+def _print_table(screen: Screen, table: Table[Any]) -> None:
     """Print the rows side by side if they fit; otherwise each row as a block of labelled cells."""
     columns = table.of("text")
     styles = [table.style(row) for row in table.rows]
     rows = [[clean(text_of(cell)) for cell in cells] for cells in table.cells("text")]
-    if _print_side_by_side(console, columns, rows, styles):
+    if _print_side_by_side(screen, columns, rows, styles):
         return
     head = [clean(column.head) for column in columns]
     n_names = sum(column.role == "name" for column in columns)
     if n_names == 1:
         for at, row in enumerate(rows):
-            print_pairs(console, zip(head, row, strict=True), after_a_line=at > 0)
+            print_pairs(screen, zip(head, row, strict=True), after_a_line=at > 0)
         return
     widths = [max(len(row[at]) for row in [head, *rows]) if at < n_names - 1 else 0 for at in range(n_names)]
 
     def stacked(names: Sequence[str], below: str, style: str) -> None:
-        print_line(console, " " + "  ".join(f"{name:<{width}}" for name, width in zip(names, widths, strict=True)), style)
-        print_line(console, f"{' ' * (widths[0] + 3)}{below}", style)
+        print_line(screen, " " + "  ".join(f"{name:<{width}}" for name, width in zip(names, widths, strict=True)), style)
+        print_line(screen, f"{' ' * (widths[0] + 3)}{below}", style)
 
     stacked(head[:n_names], " · ".join(head[n_names:]), "dim")
     for row, style in zip(rows, styles, strict=True):
@@ -260,24 +356,20 @@ def _print_table(console: "Console", table: Table[Any]) -> None:
         stacked(row[:n_names], " · ".join(f"{clean(column.short or column.head)} {cell}" for column, cell in named), style)
 
 
-def _print_side_by_side(console: "Console", columns: Sequence[Column[Any]], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> bool:
+def _print_side_by_side(screen: Screen, columns: Sequence[Column[Any]], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> bool:
     """Print a table without cutting any cell; return False if the width is too small.
 
     Titles are short, and wrap, if the long ones do not fit on one line. Columns of numbers are aligned right.
     """
-    from rich.cells import cell_len
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
     wraps = [column.wraps for column in columns]
     cells = list(zip(*rows, strict=True)) or [()] * len(columns)
     longest = [max(map(cell_len, column), default=0) for column in cells]
     narrow = [min(size, _NARROWEST) if wrap else size for size, wrap in zip(longest, wraps, strict=True)]
     whole = [clean(column.head) for column in columns]
-    has_room = sum(map(max, map(cell_len, whole), narrow)) + 2 * len(columns) <= console.width
+    has_room = sum(map(max, map(cell_len, whole), narrow)) + 2 * len(columns) <= screen.width
     head = whole if has_room else [clean(column.short or column.head) for column in columns]
     least = [max(*map(cell_len, name.split()), size, 0) for name, size in zip(head, narrow, strict=True)]
-    spare = console.width - sum(least) - 2 * len(least)
+    spare = screen.width - sum(least) - 2 * len(least)
     if spare < 0:
         return False
     sizes = list(least)
@@ -287,17 +379,18 @@ def _print_side_by_side(console: "Console", columns: Sequence[Column[Any]], rows
         more = min(max(longest[at], cell_len(head[at])) - least[at], spare // n_left if wraps[at] else spare)
         sizes[at] += more
         spare -= more
-    table = RichTable(box=None, pad_edge=True, header_style="dim")
-    for name, column, size in zip(head, cells, sizes, strict=True):
-        justify: Any = "right" if all(map(_NUMBER.fullmatch, column)) else "left"
-        table.add_column(Text(name), justify=justify, overflow="fold", width=size)
-    for row, style in zip(rows, styles, strict=True):
-        table.add_row(*map(Text, row), style=style)
-    console.print(table)
+    sides = ["right" if all(map(_NUMBER.fullmatch, column)) else "left" for column in cells]
+    for row, style in zip([head, *rows], ["dim", *styles], strict=True):
+        for line in _wrapped_row(row, sizes, sides, is_head=row is head):
+            screen.line(Styled(line, style))
     return True
 
 
-def _print(console: "Console", head: str, line: str, style: str = "", *, head_style: str = "") -> None:
-    from rich.text import Text
-
-    console.print(Text.assemble((head, head_style), (line, style)), no_wrap=True, overflow="ignore", crop=False)
+def _wrapped_row(row: Sequence[str], sizes: Sequence[int], sides: Sequence[str], *, is_head: bool) -> Iterator[str]:
+    """Yield the lines of a row: titles stand above their columns, cells at the top of their row."""
+    wrapped = [in_lines(text, size, _CELL_WORD) for text, size in zip(row, sizes, strict=True)]
+    height = max(map(len, wrapped), default=0)
+    for at in range(height):
+        places = [at - (height - len(lines)) * is_head for lines in wrapped]
+        texts = [lines[place] if 0 <= place < len(lines) else "" for lines, place in zip(wrapped, places, strict=True)]
+        yield "".join(f" {_aligned(text, size, side)} " for text, size, side in zip(texts, sizes, sides, strict=True))

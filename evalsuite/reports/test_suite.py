@@ -6,12 +6,13 @@ import shlex
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.registry import Scorer, UnknownScorerError

@@ -14,12 +14,12 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.compare.string_columns import BLOCK, OddError, UnreadTable, packed_table
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
 from evalsuite.core.types import Answer, Fault, Result, Table, Task

@@ -4,10 +4,10 @@ The judge's cache stores the replies: a killed run starts again and asks only fo
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.registry import PluginBatch, Scorer
 from evalsuite.core.status import FURTHER_SCORERS, further_result_row, further_results

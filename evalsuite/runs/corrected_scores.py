@@ -7,10 +7,10 @@ are in run.json under `corrections`. Labels of some answers correct the mean of 
 import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, is_ungraded
 from evalsuite.core.types import Result, Rule, Task

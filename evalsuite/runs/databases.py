@@ -12,10 +12,10 @@ import json
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, side_of
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Result, Task

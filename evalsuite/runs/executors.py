@@ -8,7 +8,6 @@ folders scores nothing. Scorers that need the network or all answers at once sta
 
 import contextlib
 import hashlib
-import logging
 import os
 import pickle
 import re
@@ -16,13 +15,13 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError, UsageError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.runtime import without_collection
@@ -192,6 +191,8 @@ class DaskPool:
 
     def _connect(self) -> None:
         """Connect to the workers. Raises `EvalsuiteError` if there are none, and `MissingExtraError` without dask."""
+        import logging
+
         distributed = _distributed()
         address = self._work.scheduler
         try:

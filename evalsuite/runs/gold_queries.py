@@ -11,12 +11,12 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, describe, error_sentence, side_of, write_error
 from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Check, Fault, Problem, Task

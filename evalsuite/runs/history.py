@@ -10,10 +10,10 @@ import re
 import shutil
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import CHECK_HINT, OutputError, UsageError, did_you_mean, write_error
 from evalsuite.core.types import Result
 from evalsuite.runs.run_files import UNITS, is_intact, read_json, read_results, write_atomically
@@ -356,6 +356,8 @@ def save_self_score(ceiling: GoldSelfScore, findings: list[dict[str, Any]], fold
     path = folder / f"{ceiling.gold_hash}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        from dataclasses import asdict
+
         write_atomically(path, json.dumps({**asdict(ceiling), "findings": findings}, indent=2) + "\n")
     except OSError as error:
         raise write_error(path, error, hint=WITHOUT) from error

@@ -9,10 +9,10 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import OutputError, UsageError
 from evalsuite.core.status import own_value

@@ -5,11 +5,11 @@ and no gold.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, Side, describe, hint_of, side_of
 from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_row
 from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Result, Rule, Score, Status, Task

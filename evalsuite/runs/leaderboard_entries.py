@@ -12,11 +12,11 @@ from binascii import Error as Base64Error
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext, suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError, OutputError, SubmissionError, UsageError, describe
 from evalsuite.core.status import UNGRADED

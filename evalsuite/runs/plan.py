@@ -5,11 +5,11 @@ There is one task per gold instance, in gold order.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, did_you_mean, listed
 from evalsuite.core.status import UNJUDGED, further_results
 from evalsuite.core.types import Check, Gold, GoldInstance, Result, Rule, Submission, Task

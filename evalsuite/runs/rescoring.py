@@ -7,11 +7,11 @@ component of the signature.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule

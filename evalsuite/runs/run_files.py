@@ -12,13 +12,13 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import GenericAlias, SimpleNamespace
 from typing import Annotated, Any, BinaryIO, Final, Literal, TypedDict, TypeVar
 
 from evalsuite.compare.characters import MOST_MARKS, is_visible
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, OutputError
 from evalsuite.core.types import RULES, Fault, Result, Status
 
@@ -191,6 +191,8 @@ def set_apart(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
             return
         written = str(beside).replace("'", "''")
         connection.execute(f"COPY u TO '{written}' (FORMAT parquet, COMPRESSION zstd)")
+        with beside.open("rb") as whole:
+            os.fsync(whole.fileno())
         beside.replace(file)
     finally:
         if connection is not None:
@@ -504,10 +506,10 @@ def keep_out_of_git(folder: Path) -> None:
                 write_atomically(root / ".gitignore", "*\n")
 
 
-def write_atomically(path: Path, text: str | Iterable[str]) -> str:
+def write_atomically(path: Path, text: str | Iterable[str], *, sync: bool = True) -> str:
     """Write a text, or its pieces, to a temporary file and rename it. Return the SHA-256 of the content.
 
-    Readers see the old file or the complete new one.
+    Readers see the old file or the complete new one, also after a power cut. Without `sync` the caller must make it durable.
     """
     beside, digest = path.with_name(f".{path.name}.{os.getpid()}.part"), hashlib.sha256()
     try:
@@ -515,10 +517,25 @@ def write_atomically(path: Path, text: str | Iterable[str]) -> str:
             for piece in [text] if isinstance(text, str) else text:
                 file.write(data := _as_written(piece))
                 digest.update(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
         beside.replace(path)
+        if sync:
+            sync_folder(path.parent)
     finally:
         beside.unlink(missing_ok=True)
     return digest.hexdigest()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _as_written(text: str) -> bytes:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from evalsuite.runs.run_files import (
     seal_of,
     sealed,
     set_apart,
+    sync_folder,
     units_digest,
     whole_line,
     whole_units,
@@ -51,6 +53,8 @@ SIDE_FOLDERS = ("executed", "gold")
 # Exists while a run is unfinished and records what it was started on, so that --resume can compare.
 STARTED = ".started.json"
 SCHEMA_VERSION = 1
+# A power cut costs the results of at most this time.
+_SYNC_SECONDS = 1.0
 # Tells whether a submission differs from the one of these results by the digests in them; without digests, by the hash of all of it.
 IsOther = Callable[[Mapping[str, Result], str], bool]
 
@@ -85,12 +89,16 @@ class RunFolder:
         self.path = path
         self.notes: list[str] = []
         self._journal: BinaryIO | None = None
+        self._synced = time.monotonic()
         self._lock: int | None = None
 
     def open(self, plan: Mapping[str, Any]) -> "RunFolder":
         """Create the folder and an empty journal. Raises `OutputError` if that is not possible."""
         try:
+            made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
+            for folder in made:
+                sync_folder(folder.parent)
             self._lock_folder()
             for part in half_written(self.path):
                 part.unlink()
@@ -102,6 +110,7 @@ class RunFolder:
                     shutil.rmtree(self.path / name, ignore_errors=True)
             write_atomically(self.path / STARTED, json.dumps(plan) + "\n")
             self._journal = (self.path / RESULTS).open("wb", buffering=0)
+            sync_folder(self.path)
         except OSError as error:
             self.close()
             raise cannot_write_run(self.path, error) from error
@@ -142,7 +151,9 @@ class RunFolder:
             return {}
         path = self.path / RESULTS
         data = path.read_bytes() if path.exists() else b""
-        whole = data[: data.rfind(b"\n") + 1]
+        # After a power cut a file can have zeros where its last lines were not on the disk yet.
+        written = data.partition(b"\0")[0]
+        whole = written[: written.rfind(b"\n") + 1]
         results = _parse_journal(path, whole)
         if is_other is not None and is_other(results, started.get("whole", "")):
             raise started_otherwise(self.path, ["submission"])
@@ -206,6 +217,9 @@ class RunFolder:
         try:
             while line:
                 line = line[self._journal.write(line) :]
+            if (now := time.monotonic()) - self._synced >= _SYNC_SECONDS:
+                os.fsync(self._journal.fileno())
+                self._synced = now
         except OSError as error:
             raise cannot_write_run(self.path, error, begun=True) from error
 

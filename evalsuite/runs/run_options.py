@@ -6,15 +6,14 @@ Imports very little, so that a command can start its fork server before it impor
 import glob
 import hashlib
 import json
-import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.types import EVALUATORS, Rule
 from evalsuite.core.version import __version__
 from evalsuite.readers.limits import CLOCK, clock_words
@@ -166,6 +165,8 @@ def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str
 
     Interpreter, system, `isolation` with its sandbox features, jobs, and an executor other than the local one.
     """
+    import platform
+
     shown = "+".join([isolation, *(wall for wall in features if wall != "limits")])
     return {
         "isolation": shown,

@@ -9,11 +9,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.runtime import load_msgspec, without_collection
 from evalsuite.core.types import Gold, Result, Rule, Submission, Task

@@ -5,11 +5,11 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, OutputError, SubmissionError, UsageError, describe
 from evalsuite.core.registry import fits
 from evalsuite.core.types import Answer, Fault, Gold, Submission

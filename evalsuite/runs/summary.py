@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import GoldError
 from evalsuite.core.status import STATUSES, is_ungraded, raw_value, results_by, scorers_of
 from evalsuite.core.types import Result, Rule

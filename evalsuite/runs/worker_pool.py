@@ -26,10 +26,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, side_of, timeout_error
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_links

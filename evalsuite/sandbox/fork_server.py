@@ -17,10 +17,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.sandbox.linux_layers import PACKAGE
 from evalsuite.sandbox.messages import ANSWER, CALL, FORK, LOAD, ORDER, REAP

@@ -15,7 +15,6 @@ The numbers are the kernel's own and never change (`linux/sched.h`, `linux/mount
 
 import ctypes
 import os
-import platform
 import signal
 import struct
 import sys
@@ -195,7 +194,7 @@ _PROT_EXEC, _MAP_ANONYMOUS = 4, 0x20
 
 def can_filter() -> bool:
     """Return whether the system calls of this machine are known here. The kernel itself is tried when a filter is built."""
-    return sys.platform.startswith("linux") and platform.machine() in _MACHINES and struct.calcsize("P") == 8
+    return sys.platform.startswith("linux") and os.uname().machine in _MACHINES and struct.calcsize("P") == 8
 
 
 def restrict_calls(*, own_files: bool = False, native: bool = True) -> bool:
@@ -215,7 +214,7 @@ def restrict_calls(*, own_files: bool = False, native: bool = True) -> bool:
 
 
 def _numbers(table: str) -> dict[str, int]:
-    at = _MACHINES[platform.machine()][1]
+    at = _MACHINES[os.uname().machine][1]
     rows = (row.split() for line in table.strip().splitlines() for row in line.split("·"))
     return {name: int(numbers[at]) for name, *numbers in rows if numbers[at] != "-"}
 
@@ -223,7 +222,7 @@ def _numbers(table: str) -> dict[str, int]:
 def _program(*, own_files: bool, native: bool) -> Iterator[bytes]:
     """Yield the filter in classic BPF, 8 bytes per instruction."""
     yield _instruction(_LOAD, _MACHINE)
-    yield _instruction(_EQUAL, _MACHINES[platform.machine()][0], yes=1)
+    yield _instruction(_EQUAL, _MACHINES[os.uname().machine][0], yes=1)
     yield _instruction(_RETURN, _KILL)
     yield _instruction(_LOAD, _NUMBER)
     some = _numbers(_SOME)

@@ -14,10 +14,10 @@ import json
 import pickle
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Protocol
 
+from evalsuite.core.dataclasses import fields
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError
 from evalsuite.core.types import Answer, Check, GoldInstance, Task
 

@@ -10,11 +10,11 @@ import signal
 import socket
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError, FaultError, timeout_error
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.sandbox.fork_server import ForkServer, Worker, signals_blocked, start_error

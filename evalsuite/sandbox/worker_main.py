@@ -7,11 +7,11 @@ import pickle
 import signal
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.plugin_calls import failure

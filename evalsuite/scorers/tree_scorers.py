@@ -4,11 +4,11 @@ import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer

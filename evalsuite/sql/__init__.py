@@ -4,8 +4,7 @@
 entry here.
 """
 
-from dataclasses import dataclass
-
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.sql.session import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, STANDARD, Connection, Dialect, QueryLimits, Session
 

@@ -13,13 +13,13 @@ import logging
 import re
 import struct
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.sql.frozen_clock import duckdb_macros, frozen, reads_time
 from evalsuite.sql.result_csv import INSTANT, INTEGERS, as_lines, decode, quoted_codes

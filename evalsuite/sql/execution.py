@@ -16,10 +16,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, error_sentence, machine_fault, reason_of, timeout_error
 from evalsuite.core.plugin_calls import failure

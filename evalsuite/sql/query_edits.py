@@ -9,11 +9,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError
 from evalsuite.sql.session import sql_error
 

@@ -16,12 +16,12 @@ import sqlite3
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, cast
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.types import SQLITE_CELLS, Table
 from evalsuite.sandbox.limits import Deadline

@@ -11,7 +11,6 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from uuid import UUID
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.types import Table
 

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.stats.samples import StatsError
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]

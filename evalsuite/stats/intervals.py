@@ -7,9 +7,9 @@ that one of k or all k are right, and the sources of variance.
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, is_binary, mean, pass_at_k, sample_sd, share, t_value, z_value
 

@@ -7,11 +7,11 @@ each outcome is exact for given sizes, and the sizes are a stratified sample; ab
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.stats.samples import SEED, decimals, mean, z_value
 from evalsuite.stats.significance import in_units

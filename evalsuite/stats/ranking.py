@@ -1,9 +1,9 @@
 """Uncertainty of a ranking: rank intervals, the chance of being first, and shared ranks."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.stats.intervals import cluster_totals, draw_indices
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, competition_ranks, decimals, is_binary, mean, share

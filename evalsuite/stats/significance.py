@@ -6,11 +6,11 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.stats.intervals import (
     CELLS_AT_ONCE,

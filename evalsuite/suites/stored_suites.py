@@ -12,14 +12,15 @@ import shutil
 import unicodedata
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.messages import shorten
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, MissingExtraError, UsageError, did_you_mean
-from evalsuite.core.registry import UnknownScorerError, check_parameters
+from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.runs.run_files import keep_out_of_git, read_json, write_atomically
 from evalsuite.scorers import SCORERS
@@ -219,7 +220,7 @@ def needs_reference(scorer: str) -> bool:
 def needs(scorer: str, parameter: str) -> bool:
     """Whether a scorer has a parameter without default of this name."""
     found = SCORERS.load(scorer).parameters.get(parameter)
-    return found is not None and found.default is inspect.Parameter.empty
+    return found is not None and found.default is NO_DEFAULT
 
 
 def _check_config(scorer: str, config: Mapping[str, Any], case: Case) -> None:

@@ -13,12 +13,12 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import METADATA, Result
 from evalsuite.runs.history import RUNS_FOLDER, find_runs

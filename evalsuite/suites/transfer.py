@@ -4,11 +4,11 @@ import json
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError, write_error
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import own_value

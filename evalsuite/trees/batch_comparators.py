@@ -7,11 +7,11 @@ function that sends a prompt to a model and returns its text.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple, Protocol
 
 from evalsuite.core import plugin_calls
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault
 from evalsuite.trees.comparators import Registry

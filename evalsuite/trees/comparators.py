@@ -13,7 +13,6 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC
 from fractions import Fraction
 from functools import wraps
@@ -22,6 +21,7 @@ from typing import Any, Literal
 from evalsuite.compare.dates import DATE_LOCALES, days_of, moment_of
 from evalsuite.compare.quantities import parse_quantity
 from evalsuite.compare.values import NUMBER_LOCALES, number_in_locale
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.registry import PART_MODULES
 from evalsuite.trees.field_results import ComparatorResult
 from evalsuite.trees.json_values import TreeLimitError, loosely_same, number_in_text, same

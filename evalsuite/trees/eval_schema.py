@@ -3,9 +3,9 @@
 import copy
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import did_you_mean
 from evalsuite.trees.comparators import (
     BUILTIN,

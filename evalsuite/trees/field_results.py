@@ -6,13 +6,14 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import cached_property
 from heapq import nsmallest
 from math import fsum
 from statistics import mean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.types import Fault
 from evalsuite.stats.units import unit_details
 from evalsuite.trees.json_values import json_name, loosely_same

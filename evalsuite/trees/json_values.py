@@ -6,7 +6,6 @@ Beyond a limit there is an error with path and sizes, never a silent change of m
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from json import JSONEncoder, dumps
@@ -15,6 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from evalsuite.compare.bipartite_matching import bipartite_matching
 from evalsuite.compare.numbers import as_margin, upward
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError
 
 JSON_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object", type(None): "null"}

@@ -5,7 +5,6 @@ A batch is scored column by column down the schema.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
 from math import fsum
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalsuite.compare.bipartite_matching import best_assignment
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import did_you_mean
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.runtime import without_collection

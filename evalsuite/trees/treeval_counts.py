@@ -9,10 +9,10 @@ list of objects is a separate batch. The reasons for missing numbers are those o
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from evalsuite.compare.bipartite_matching import best_assignment
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.trees.all_pairs import Cells, Chosen, Grid, InnerLists, Names, matched_sums, pick
 from evalsuite.trees.eval_schema import SchemaNode

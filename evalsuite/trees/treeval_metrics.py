@@ -5,13 +5,13 @@ plugged in through the protocol `Metric`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from operator import eq
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 from unicodedata import normalize
 
 from evalsuite.core import plugin_calls
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError, MissingExtraError, did_you_mean
 from evalsuite.core.import_ref import LazyModule
 from evalsuite.core.metric import Metric as TextMetric

@@ -106,13 +106,11 @@ def test_only_failures() -> None:
     """`failures` leaves out what is right under every rule, and says how much that was."""
     from io import StringIO
 
-    from rich.console import Console
-
-    from evalsuite.reports.terminal import show
+    from evalsuite.reports.terminal import Screen, show
 
     record = made.example_record()
     stream = StringIO()
-    show(run_document(record, failures=True, verbose=True, durations=2), Console(file=stream, width=150))
+    show(run_document(record, failures=True, verbose=True, durations=2), Screen(stream, 150))
     table, _, rest = stream.getvalue().partition("more, right under every rule")
     rows = [line.split()[0] for line in table.splitlines()[3:] if line.strip() and not line.startswith("   question ")]
     both_right = {r.instance_id for r in record.results if r.official == 1 and r.strict == 1}

@@ -89,6 +89,16 @@ def test_no_room_moves_a_verdict(n_mib: int, alone: dict[str, tuple[float | None
         assert verdicts == ({} if code == EXIT_USAGE else alone), complaint
 
 
+@linux
+@pytest.mark.parametrize("n", [2, pytest.param(500, marks=pytest.mark.slow)])
+def test_machines_that_lack_anything_move_no_verdict(n: int, tmp_path: Path) -> None:
+    """Whatever a machine lacks, a run ends as it does everywhere, with unscored answers, or with one error: no verdict differs."""
+    done = finished([sys.executable, "-m", "tests.sandbox.limit_combinations", tmp_path, 1000, n], cwd=ROOT, seconds=60 * n, check=True)
+    machines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(machines) == n
+    assert [machine for machine in machines if machine["moved"] or machine["code"] not in (0, 2, 4)] == []
+
+
 def test_less_address_space_than_a_worker_needs_is_refused() -> None:
     """A limit of the run's own under which no library can be loaded would be a fault of every answer."""
     with pytest.raises(UsageError, match="a worker takes 320 MiB"):

@@ -3,7 +3,6 @@
 `analysis.explain` undoes a cause to prove it; `analysis.gold_checks` injects it to test whether a scorer notices.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from evalsuite.analysis.causes import error_hypotheses as errors
@@ -12,6 +11,7 @@ from evalsuite.analysis.causes import table_repairs as repairs
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis
 from evalsuite.analysis.causes.table_repairs import Repair
 from evalsuite.analysis.causes.values import DAY
+from evalsuite.core.dataclasses import dataclass
 
 ERROR_HYPOTHESES: Final[tuple[ErrorHypothesis, ...]] = (
     ErrorHypothesis("null and zero", "0 and NULL are confused", errors.null_and_zero, inject.plant_null_and_zero),

@@ -10,7 +10,6 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import (
     ROUND_CEILING,
@@ -39,6 +38,7 @@ from evalsuite.analysis.causes.values import (
     write_number,
 )
 from evalsuite.compare.values import PLACEHOLDERS, is_null_word, number_readings
+from evalsuite.core.dataclasses import dataclass
 
 MOST_PLACES: Final = 15
 MOST_SIGNIFICANT: Final = 12

@@ -7,7 +7,6 @@ them and those that do not: what a person would have written.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import partial
@@ -18,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from evalsuite.analysis.causes.values import plain
 from evalsuite.compare.strict_columns import key, place, read_columns
 from evalsuite.compare.values import Cell
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.types import Table
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -9,7 +9,6 @@ do not change.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from evalsuite.compare.official_cells import ABS_TOL
 from evalsuite.compare.strict_columns import PLAIN_TERMS, Column, Terms, equal, key, place, read_columns
 from evalsuite.compare.strict_tables import columns_for, order_for
 from evalsuite.compare.values import Cell, number_readings
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.types import Fault, Rule, Table
 
 LONGEST_NUMBER: Final = 40

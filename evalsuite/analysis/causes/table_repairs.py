@@ -10,7 +10,6 @@ import io
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations, pairwise
 from math import comb, exp, lgamma, log10
@@ -19,6 +18,7 @@ from typing import Any, Final
 from evalsuite.analysis.causes.predicates import predicate_of
 from evalsuite.analysis.causes.table_alignment import Alignment, any_order
 from evalsuite.analysis.causes.values import decimals, is_null, nearly, number, write_number
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.types import Table
 from evalsuite.readers.csv_table import csv_rows
 

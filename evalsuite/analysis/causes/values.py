@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -13,6 +12,7 @@ from evalsuite.compare.dates import date_readings
 from evalsuite.compare.numbers import Number, exact_of
 from evalsuite.compare.strict_columns import read_native
 from evalsuite.compare.values import Cell, is_written_form, read_cell, read_number
+from evalsuite.core.dataclasses import dataclass
 
 DAY: Final = 86_400 * 10**9
 _EPOCH: Final = datetime(1970, 1, 1)

@@ -9,11 +9,11 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.analysis.explain.search import Budget, Cause, Judge, joined
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, describe
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.registry import Scorer

@@ -8,13 +8,13 @@ from gold as much as this one: what an unrelated edit would meet by accident.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.analysis.causes import general_sentence
 from evalsuite.analysis.causes.values import read_gold_number
 from evalsuite.analysis.explain.search import FITS, Cause
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.core.types import Check, Fault, Result, Rule, Table, Task
 from evalsuite.readers.limits import CLOCK

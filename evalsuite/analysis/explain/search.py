@@ -11,7 +11,6 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -22,6 +21,7 @@ from evalsuite.analysis.causes.table_alignment import Alignment
 from evalsuite.analysis.causes.values import DAY, Pair, cell, decimals, nearly, write_number
 from evalsuite.compare.messages import verdicts_only
 from evalsuite.compare.strict_columns import key
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Rule, Table

@@ -1,7 +1,6 @@
 """Search the causes of wrong tables: repairs of one table against one gold table, then of lists of tables and of databases."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES, TABLE_CAUSES, TableCause
@@ -22,6 +21,7 @@ from evalsuite.analysis.explain.search import (
     plural,
     show,
 )
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Fault, Table
 
 MOST_ALTERNATIVES: Final = 3

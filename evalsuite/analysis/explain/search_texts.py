@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from itertools import islice
@@ -13,6 +12,7 @@ from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, alphanum
 from evalsuite.analysis.causes.values import Pair, plain, read_gold_number
 from evalsuite.analysis.explain.search import Cause, Judge, show
 from evalsuite.compare.values import NUMBER_TEXT, number_readings
+from evalsuite.core.dataclasses import dataclass
 
 MOST_TOKENS: Final = 12
 MOST_WINDOWS: Final = 2000

@@ -11,7 +11,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any, Final
@@ -20,6 +19,7 @@ from evalsuite.analysis.causes import ERROR_HYPOTHESES
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis, Fixed
 from evalsuite.analysis.causes.values import Pair, finite
 from evalsuite.analysis.explain.search import Cause, Judge, plural, show
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.trees.eval_schema import annotate_xeval
 from evalsuite.trees.json_schema import DEFAULTS, as_json_schema, child_schemas, effective_type, infer_schema
 from evalsuite.trees.record_scoring import evaluate

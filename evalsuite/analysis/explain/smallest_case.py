@@ -12,7 +12,6 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any, Final, TypeVar
 from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, table_pairs
 from evalsuite.analysis.causes.table_repairs import pick
 from evalsuite.compare.table_parameters import is_bare
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Check, Fault, Result, Rule, Score, Table, Task

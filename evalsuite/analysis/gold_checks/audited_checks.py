@@ -11,7 +11,6 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -40,6 +39,7 @@ from evalsuite.analysis.gold_checks.generated_answers import (
 )
 from evalsuite.compare.messages import verdicts_only
 from evalsuite.compare.strict_columns import with_cache
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UNSCORED, EvalsuiteError, FaultError
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import RULES, Answer, Check, Fault, Gold, GoldInstance, Result, Rule, Table, Task

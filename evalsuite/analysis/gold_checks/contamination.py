@@ -11,10 +11,11 @@ import lzma
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Final
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Table
 from evalsuite.readers.load_answer import read_gold_files

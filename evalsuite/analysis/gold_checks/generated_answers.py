@@ -14,7 +14,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import ROUND_DOWN, Decimal
 from functools import lru_cache
@@ -28,6 +27,7 @@ from evalsuite.analysis.causes.table_repairs import pick, with_column
 from evalsuite.analysis.causes.values import cell, decimals, is_null, number, plain, write_number
 from evalsuite.compare.numbers import Number
 from evalsuite.compare.strict_columns import labels
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Answer, Check, Fault, Gold, GoldInstance, Table
 from evalsuite.readers.csv_table import csv_rows

@@ -14,7 +14,6 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +32,7 @@ from evalsuite.analysis.gold_checks.lint_values import (
     reader_fault,
 )
 from evalsuite.compare.messages import other_delimiter
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, describe, did_you_mean, write_error
 from evalsuite.core.types import Check, Fault, Problem
 from evalsuite.gold.errata import ERRATA_FILE, read_errata

@@ -8,7 +8,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import combinations, groupby, pairwise
@@ -23,6 +22,7 @@ from evalsuite.compare.official_cells import ABS_TOL
 from evalsuite.compare.strict_columns import read_native
 from evalsuite.compare.table_parameters import is_bare, needs_quotes
 from evalsuite.compare.values import Percent, is_null_word, is_written_form, number_gold, read_cell
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, GoldError, describe
 from evalsuite.core.types import Check, Fault, GoldInstance, Suite, Table
 from evalsuite.gold import spec as gold_reader

@@ -10,7 +10,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -26,6 +25,7 @@ from evalsuite.analysis.gold_checks.audited_checks import (
     run_mutants,
 )
 from evalsuite.analysis.gold_checks.generated_answers import OWN, NoOwnAnswerError, own_answers
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Score, Task
 from evalsuite.gold.errata import read_errata

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +22,7 @@ from evalsuite.analysis.gold_checks.lint_values import IGNORE_KEY
 from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.official_cells import RESULT_SUITES
 from evalsuite.compare.string_columns import UnreadTable
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, UNSCORED, EvalsuiteError, FaultError, describe, did_you_mean, error_sentence
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.runtime import extra_line

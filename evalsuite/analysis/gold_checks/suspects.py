@@ -23,12 +23,13 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.values import find_numbers, read_number
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.types import METADATA_ARRAY, Fault, Result, Rule, Table, Task
 from evalsuite.gold.layouts import read_gold

@@ -8,7 +8,7 @@ many.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.analysis.leaderboard.pairing import (
@@ -32,6 +32,7 @@ from evalsuite.analysis.leaderboard.pairing import (
     what_differs,
     with_texts,
 )
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, check_level, default_level, raw_value, shows
 from evalsuite.core.types import Result, Rule

@@ -7,10 +7,10 @@ signatures prevent a ranking.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import UsageError, did_you_mean
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import FAULTY, UNGRADED, UNJUDGED, ZERO, kind_of, own_value, raw_value, redact, results_by, scorers_of, shows

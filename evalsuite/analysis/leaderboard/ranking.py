@@ -20,13 +20,14 @@ import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from typing import Any, Final
 
 from evalsuite.analysis.leaderboard.pairing import By, Direction, SharedInstances, direction_of, further_directions, what_forbids_ranking
 from evalsuite.analysis.leaderboard.reliability import ModelSamples, models_of, newest_samples
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import EvalsuiteError, GoldError, UsageError, did_you_mean, write_error
 from evalsuite.core.status import FAULTY, LEVELS, STATUSES, UNJUDGED

@@ -4,12 +4,13 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
 from evalsuite.analysis.leaderboard.pairing import RunSide, direction_of, load_sides, what_differs
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import ZERO, raw_value, redact
 from evalsuite.core.types import Result, Rule

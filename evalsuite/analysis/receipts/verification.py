@@ -12,11 +12,11 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, OutputError, UntrustedPluginError, UsageError
 from evalsuite.core.registry import fits, readable
 from evalsuite.core.types import METADATA_ARRAY, Gold, Result, Rule, Status, Submission, Task

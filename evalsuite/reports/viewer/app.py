@@ -10,12 +10,13 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError, MissingExtraError, UsageError
 from evalsuite.core.types import Result
 from evalsuite.core.version import __version__

@@ -10,12 +10,13 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, Protocol, TypeVar
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.types import Result
 from evalsuite.gold.spec import question_of, reference_text

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -12,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from evalsuite.analysis.explain.instance_evidence import RunEvidence, evidence_of_run
 from evalsuite.compare.characters import clean
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.status import KINDS, kind_of, sign_of
 from evalsuite.reports.document import Picture, text_of
 from evalsuite.reports.html import asset, environment

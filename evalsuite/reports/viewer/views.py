@@ -7,13 +7,13 @@ agree RUN FILE.csv` reads as a rater.
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from evalsuite.analysis.leaderboard.pairing import fields_of
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.status import kind_of
 from evalsuite.core.types import Result

@@ -16,11 +16,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import ImportRef

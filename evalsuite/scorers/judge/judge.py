@@ -10,11 +10,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any, Final, Protocol
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Fault, Score

@@ -8,12 +8,13 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Final, NamedTuple
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.scorers.judge.judge import SUMMARY_CHOICES, WANTED_CHOICE, Judge, Question, question_of
 from evalsuite.scorers.judge.replies import Verdict, choice_reading, score_reading
 from evalsuite.scorers.judge.settings import Settings, read_prompt

@@ -15,10 +15,10 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from evalsuite.core import plugin_calls
+from evalsuite.core.dataclasses import dataclass, field
 
 # Verdicts are short; longer replies are not read.
 LONGEST = 20_000

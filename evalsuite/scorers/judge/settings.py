@@ -6,12 +6,13 @@ import re
 import typing
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from evalsuite.core import registry
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import FaultError, UsageError, did_you_mean
 
 Message = Mapping[str, str]

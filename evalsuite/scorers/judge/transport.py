@@ -13,11 +13,12 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit, urlunsplit
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import FaultError
 
 if TYPE_CHECKING:

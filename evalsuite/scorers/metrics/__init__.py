@@ -6,7 +6,6 @@ composite:
   parts: [{exact_match: {ignore_case: true}, weight: 0.3}, {f1: {}, weight: 0.3}, {llm_judge: {model: m}, weight: 0.4}]
 """
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -66,6 +65,8 @@ def get_metric(name: str, /, **options: Any) -> Metric:
     Raises:
         MetricError: an unknown name or option, or an invalid value.
     """
+    import inspect
+
     if name not in METRICS:
         raise MetricError(f"unknown metric {name!r}", code="unknown_metric", hint=did_you_mean(name, METRICS))
     factory: Callable[..., Metric] = METRICS[name].load()

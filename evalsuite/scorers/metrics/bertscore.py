@@ -6,11 +6,12 @@ The vectors come from a transformers model in a local folder, or from any object
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import MissingExtraError
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError, best
 

@@ -5,10 +5,10 @@ MetricBuilder().exact_match(weight=0.3).f1(weight=0.3).llm_judge(weight=0.4, mod
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from evalsuite.core import plugin_calls
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.metric import Measure, Metric, MetricError
 from evalsuite.scorers.metrics import get_metric
 from evalsuite.scorers.metrics.composite import Composite, OnMissing, Part, normalised

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
 
+from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import did_you_mean
 from evalsuite.core.metric import Measure, Metric, MetricError, on_unit
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, describe
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.core.types import Reads, Score

@@ -3,9 +3,9 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import describe, machine_fault
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.core.plugin_calls import PROGRAM_BUDGET, PROGRAMS_ALLOWED

@@ -9,10 +9,10 @@ not begin a sentence, and words with a digit; the source uses an nltk tagger for
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, ClassVar, Final, Literal
 
+from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import MissingExtraError
 from evalsuite.core.metric import IN_PYTHON, Direction, Measure, Metric, best
 from evalsuite.scorers.metrics.bertscore import Embedder, embedder_of, greedy_match

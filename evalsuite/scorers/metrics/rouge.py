@@ -9,11 +9,11 @@ import string
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import ClassVar, Final, Literal
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.metric import Measure, Metric, best
 
 # Scripts without spaces: each character is a token.

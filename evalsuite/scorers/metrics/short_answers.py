@@ -17,11 +17,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Final, Literal
 
 from evalsuite.compare.answer_messages import shorten
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.metric import Direction, Measure, Metric, MetricError, best
 from evalsuite.scorers.metrics.rouge import squad, unicode_tokens
 

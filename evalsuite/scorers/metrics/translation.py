@@ -3,11 +3,12 @@
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar, Literal
 
+from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import MissingExtraError
 from evalsuite.core.metric import Direction, Measure, Metric, MetricError, text_of
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from evalsuite.core.errors import OutputError
 from evalsuite.runs.run_options import RunOptions
@@ -25,26 +25,49 @@ HERE: dict[str, Any] = {"isolation": "none", "jobs": 1}
 CHANGES = ("open", "os.mkdir", "os.rename", "os.remove")
 
 
-def killed(work: Callable[[], object], folder: Path, moment: int) -> bool:
-    """Whether `work`, in a process of its own, came to its `moment`-th change in `folder`, and was killed just before it."""
+def killed(work: Callable[[], object], folder: Path, moment: int, watcher: "Watcher | None" = None) -> bool:
+    """Whether `work`, in a process of its own, came to its `moment`-th change in `folder`, and was killed just before it.
+
+    Each change is one for the `watcher` too, and so is the end, before a kill or without one.
+    """
     child = os.fork()
     if child == 0:
         changes = count(1)
+        if watcher is not None:
+            watcher.begin()
 
         def hook(event: str, arguments: tuple[Any, ...]) -> None:
-            if event in CHANGES and str(arguments[0]).startswith(str(folder)) and next(changes) == moment:
+            if event not in CHANGES or not str(arguments[0]).startswith(str(folder)) or (watcher is not None and watcher.is_busy):
+                return
+            if next(changes) == moment:
+                if watcher is not None:
+                    watcher.end()
                 os.kill(os.getpid(), signal.SIGKILL)
+            if watcher is not None:
+                watcher.before_change()
 
         sys.addaudithook(hook)
         try:
             work()
         except BaseException:
             os._exit(1)
+        if watcher is not None:
+            watcher.end()
         os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status == 1:
-        raise RuntimeError(f"the run failed at moment {moment}")
+        raise RuntimeError(f"the work failed at moment {moment}")
     return status == -signal.SIGKILL
+
+
+class Watcher(Protocol):
+    """Looks at the folder in the process that changes it; what it does itself while `is_busy` is no change."""
+
+    is_busy: bool
+
+    def begin(self) -> None: ...
+    def before_change(self) -> None: ...
+    def end(self) -> None: ...
 
 
 def go_on(submission: Path, gold: Path, out: Path) -> None:
