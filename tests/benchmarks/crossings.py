@@ -84,18 +84,24 @@ def trace(file: str, arguments: list[str]) -> int:
     return main(arguments)
 
 
+def made_folders(kind: str, folder: Path) -> tuple[Path, Path]:
+    """Write one answer of a kind and its gold; return the folders of the submission and of gold."""
+    (folder / "gold" / "a").mkdir(parents=True)
+    (folder / "sub" / "a").mkdir(parents=True)
+    spec = {"instance_id": "a", "evaluation": CHECKS[kind]}
+    (folder / "gold" / "one_eval.jsonl").write_text(json.dumps(spec) + "\n")
+    answer = {"instance_id": "a", **ANSWERS[kind]}
+    (folder / "sub" / "results_metadata.jsonl").write_text(json.dumps(answer) + "\n")
+    for side in ("gold", "sub"):
+        (folder / side / "a" / "answer.csv").write_text(TABLE)
+    return folder / "sub", folder / "gold"
+
+
 def crossings(kind: str) -> list[list[str]]:
     """Return the functions that each process called, as `file:name:line`, in a run of one answer of this kind."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, file = Path(scratch), Path(scratch, "record")
-        (folder / "gold" / "a").mkdir(parents=True)
-        (folder / "sub" / "a").mkdir(parents=True)
-        spec = {"instance_id": "a", "evaluation": CHECKS[kind]}
-        (folder / "gold" / "one_eval.jsonl").write_text(json.dumps(spec) + "\n")
-        answer = {"instance_id": "a", **ANSWERS[kind]}
-        (folder / "sub" / "results_metadata.jsonl").write_text(json.dumps(answer) + "\n")
-        for side in ("gold", "sub"):
-            (folder / side / "a" / "answer.csv").write_text(TABLE)
+        made_folders(kind, folder)
         file.write_bytes(bytes(_SLOTS * _SLOT_BYTES))
         code = f"from tests.benchmarks.crossings import trace; raise SystemExit(trace({str(file)!r}, ['run', 'sub', '--gold', 'gold']))"
         command = [sys.executable, "-c", code]

@@ -34,7 +34,7 @@ def resave(source: Path, target: Path) -> Path:
 
 
 def run(scratch: Path, *, n: int = 5, submissions: tuple[str, ...] = ("exact", "resaved")) -> dict[str, Any]:
-    """Ratios to the yardstick's wall clock with both isolations, and all medians."""
+    """Ratios to the yardstick's CPU with both isolations, CPU of all processes, and all medians."""
     return _in_yardsticks(scratch, n=n, submissions=submissions, isolations=("none", "process"))
 
 
@@ -64,9 +64,9 @@ def _in_yardsticks(scratch: Path, *, n: int, submissions: tuple[str, ...], isola
             out = scratch / f"run-{name}-{isolation}"
             commands[f"{name}, isolation {isolation}"] = _command(folder, base / "gold", out, "--isolation", isolation, "--no-cache")
     costs = side_by_side(commands, n=n)
-    unit = costs["yardstick"].wall_seconds
+    unit = costs["yardstick"].cpu_seconds
     return {
-        "ratios": {name: round(cost.wall_seconds / unit, 2) for name, cost in costs.items() if name != "yardstick"},
+        "ratios": {name: round(cost.cpu_seconds / unit, 2) for name, cost in costs.items() if name != "yardstick"},
         "medians": {name: asdict(cost) for name, cost in costs.items()},
     }
 

@@ -31,19 +31,19 @@ class Row:
     most_mib: float | None = None
 
 
-YARDSTICK = "the yardstick"
+YARDSTICK = "the yardstick (CPU)"
 READING = "pandas reading both (CPU)"
 FETCHING = "`fetchdf` of both (CPU)"
 LOOP = "a bare `sqlite3` loop over both (CPU)"
-PASS = "`python -c pass`"
+PASS = "`python -c pass` (CPU)"
 READ_JSONL = "reading both (CPU)"
 BARE = "bare matrices (CPU)"
 ROWS = (
-    Row("recorded `exact` folder, no isolation", ("suite", "ratios", "exact, isolation none"), YARDSTICK, 1.3, 0.8),
-    Row("the same written anew (all quoted, CRLF)", ("suite", "ratios", "resaved, isolation none"), YARDSTICK, 1.3, 0.8),
-    Row("recorded `exact` folder, isolation on", ("suite", "ratios", "exact, isolation process"), YARDSTICK, 1.8, 1.3),
-    Row("the same written anew, isolation on", ("suite", "ratios", "resaved, isolation process"), YARDSTICK, 1.8, 1.3),
-    Row("`mixed_1` to `mixed_7`, mean", ("mixed", "ratios", "mean"), YARDSTICK, 1.8, 1.2),
+    Row("recorded `exact` folder, no isolation", ("suite", "ratios", "exact, isolation none"), YARDSTICK, 0.8, 0.4),
+    Row("the same written anew (all quoted, CRLF)", ("suite", "ratios", "resaved, isolation none"), YARDSTICK, 0.8, 0.4),
+    Row("recorded `exact` folder, isolation on", ("suite", "ratios", "exact, isolation process"), YARDSTICK, 0.8, 0.4),
+    Row("the same written anew, isolation on", ("suite", "ratios", "resaved, isolation process"), YARDSTICK, 0.8, 0.4),
+    Row("`mixed_1` to `mixed_7`, mean", ("mixed", "ratios", "mean"), YARDSTICK, 0.8, 0.4),
     *(
         Row(f"1M x 10 CSV, {name}", ("big", name, "ratio"), READING, most, aim, ("big", name, "peak_mib"), mib)
         for name, most, aim, mib in (
@@ -84,9 +84,12 @@ ROWS = (
     Row("740 pairs of SQLite queries, no answer with gold's own text", ("pairs", "ratio"), LOOP, 1.5, 1.2),
     Row("- every fifth answer with gold's own text", ("pairs", "own_text"), LOOP, 1.5, 1.2),
     Row("- again, nothing changed", ("pairs", "again"), LOOP, 0.3, 0.2),
-    Row("`check string_match`", ("start", "ratios", "check string_match"), PASS, 8, 6),
-    Row("`--help`", ("start", "ratios", "--help"), PASS, 8, 6),
-    Row("`--version`", ("start", "ratios", "--version"), PASS, 4, 2),
+    Row("`run` of one number, isolated", ("start", "cpu_ratios", "run number"), PASS, 12, 6),
+    Row("`run` of one CSV of three rows, isolated", ("start", "cpu_ratios", "run csv"), PASS, 12, 6),
+    Row("`check string_match`", ("start", "cpu_ratios", "check string_match"), PASS, 5),
+    Row("`check number_match`", ("start", "cpu_ratios", "check number_match"), PASS, 5),
+    Row("`--help`", ("start", "cpu_ratios", "--help"), PASS, 8, 6),
+    Row("`--version`", ("start", "cpu_ratios", "--version"), PASS, 4, 2),
     *(
         Row(f"1M-line metadata, {name}", ("jsonl", name, "ratio"), "`json.loads` (CPU)", 1, 0.5, ("jsonl", name, "mib_above_import"), 130)
         for name in ("plain", "escapes")
