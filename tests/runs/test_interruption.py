@@ -124,8 +124,8 @@ def traced(arguments, dispatch=gate._dispatch):
 gate._dispatch = traced
 raise SystemExit(main())
 """
-_EVERYWHERE = [("__set_name__", n) for n in range(5, 90)] + [("cb", n) for n in (1, 10, 100)] + [("", n) for n in range(5, 2500, 12)]
-_SOME = [("__set_name__", 6), ("__set_name__", 40), ("cb", 3), ("", 300), ("", 900), ("", 1500), ("", 2100)]
+_EVERYWHERE = [("__set_name__", n) for n in range(5, 60)] + [("cb", n) for n in (1, 10, 100)] + [("", n) for n in range(5, 1500, 8)]
+_SOME = [("__set_name__", 6), ("__set_name__", 40), ("cb", 3), ("", 300), ("", 600), ("", 1000), ("", 1400)]
 
 
 _WRAPPED = """
