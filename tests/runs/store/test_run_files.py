@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.compare.characters import MOST_MARKS
 from evalsuite.core.errors import OutputError
-from evalsuite.core.types import Result
+from evalsuite.core.types import Fault, Result
 from evalsuite.runs.run_files import read_results, reported_result, result_of, whole_line, why_no_run
 
 # With half of a surrogate pair, as a path in JSON may hold it.
@@ -178,3 +179,19 @@ def test_lines_that_no_run_wrote(tmp_path: Path) -> None:
         path.write_text(f"{good}\n{text}\n")
         with pytest.raises(OutputError, match=r"results\.jsonl:2: no result that a run wrote"):
             list(read_results(path))
+
+
+def test_why_there_is_no_strict_verdict_is_in_the_line() -> None:
+    """With its code and its sentence; other lines have no such key."""
+    late = result(strict_fault=Fault(code="TIMEOUT", detail="after 5 s"))
+    assert '"strict_fault": {"code": "TIMEOUT", "detail": "after 5 s"}, "details"' in whole_line(late)
+    assert result_of(whole_line(late)).strict_fault == late.strict_fault
+    assert "strict_fault" not in whole_line(result())
+
+
+def test_marks_without_end_are_escaped() -> None:
+    """On one letter as many stay as they are as a reader may need; the next letter begins anew; all come back."""
+    text = ("e" + "\u0301" * (MOST_MARKS + 3)) * 2
+    written = whole_line(result(reason=text))
+    assert (written.count("\u0301"), written.count("\\u0301")) == (2 * MOST_MARKS, 6)
+    assert result_of(written).reason == text
