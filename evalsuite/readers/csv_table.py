@@ -27,6 +27,7 @@ from evalsuite.compare.messages import other_delimiter
 from evalsuite.compare.string_columns import Block, OddError, UnreadTable
 from evalsuite.core.errors import FaultError, UsageError, reason_of
 from evalsuite.core.types import Table
+from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.limits import BIG_BYTES, Limits
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ class _OddFileError(Exception):
     """The csv module and pandas would read this file differently."""
 
 
-def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits) -> Table:
+def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits, dialect: Dialect = DEFAULT) -> Table:
     """The table of an open CSV file: header and text columns (None if a short row has no field), without blank lines.
 
     The first line with a field is the header. The ending of `name` (.gz, .bz2, .xz) decides whether the bytes are compressed; archives are
@@ -268,7 +269,7 @@ def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits) -> Table:
     Raises:
         FaultError: BAD_CSV (with a line if one is known), BAD_ENCODING, LIMIT or TOO_LARGE.
     """
-    data = _content(handle, name, limits)
+    data = dialect.rewritten(_content(handle, name, limits))
     try:
         return _read_with_csv(data, name, limits)
     except _OddFileError:
@@ -279,7 +280,7 @@ def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits) -> Table:
         raise FaultError("LIMIT", "the table does not fit into memory_mib") from None
 
 
-def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits) -> Table | UnreadTable:
+def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits, dialect: Dialect = DEFAULT) -> Table | UnreadTable:
     """The table of a CSV file: unread if the file is big and begins plainly, else as `read_csv_table` reads it.
 
     `opened` returns a fresh handle. Raises `FaultError`.
@@ -287,8 +288,10 @@ def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits)
 
     def whole() -> Table:
         with opened() as handle:
-            return read_csv_table(handle, name=name, limits=limits)
+            return read_csv_table(handle, name=name, limits=limits, dialect=dialect)
 
+    if dialect != DEFAULT:
+        return whole()
     with opened() as handle:
         first = handle.read(BIG_BYTES)
     if len(first) < BIG_BYTES:
@@ -300,9 +303,9 @@ def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits)
     return whole()
 
 
-def stream_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits) -> Table:
+def stream_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits, dialect: Dialect = DEFAULT) -> Table:
     """The table of a CSV file, as packed text if it is big and plain. Raises `FaultError`."""
-    table = open_csv_table(opened, name=name, limits=limits)
+    table = open_csv_table(opened, name=name, limits=limits, dialect=dialect)
     return table.read() if isinstance(table, UnreadTable) else table
 
 

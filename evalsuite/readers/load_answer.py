@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, Final, overload
 from evalsuite.compare.string_columns import is_packed
 from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.types import BROKEN_RECORD, Fault, Table
+from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_text import Obj, parse_tree, read_text, read_tree
@@ -168,6 +169,7 @@ def read_answer(
     private: str | None = None,
     databases: Sequence[str] = (),
     evaluator: str = "",
+    dialect: Dialect = DEFAULT,
 ) -> Any:
     """Load a submission's answer in one form.
 
@@ -196,7 +198,7 @@ def read_answer(
 
     def read_file(path: str) -> Any:
         if form in ("table", "tables"):
-            return open_csv_table(lambda: files.open(path), name=str(path), limits=limits)
+            return open_csv_table(lambda: files.open(path), name=str(path), limits=limits, dialect=dialect)
         with files.open(path) as handle:
             if form == "database":
                 return read_duckdb(handle, names=table_names, limits=limits, as_it_comes=True, stem=Path(path).stem)
@@ -234,13 +236,15 @@ def read_gold_files(
     several on demand.
     """
 
+    dialect = Dialect.of(parameters)
+
     def read_file(name: str) -> Any:
         with _blamed_on_gold(instance_id, name):
             path = folder / inside(instance_id, name)
             if form == "tree":
                 with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
                     return read_tree(handle, name=str(name), limits=limits)
-            how = form, as_it_comes, tuple(parameters.get("condition_tabs") or ()), str(name), *limits.items()
+            how = form, as_it_comes, dialect, tuple(parameters.get("condition_tabs") or ()), str(name), *limits.items()
             return SHELF.read(path, how, lambda: read_tables(path, name))
 
     def read_tables(path: Path, name: str) -> Any:
@@ -248,8 +252,8 @@ def read_gold_files(
             return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, as_it_comes=as_it_comes)
         with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
             if as_it_comes:
-                return stream_csv_table(lambda: reopen(handle), name=str(name), limits=limits)
-            return read_csv_table(handle, name=str(name), limits=limits)
+                return stream_csv_table(lambda: reopen(handle), name=str(name), limits=limits, dialect=dialect)
+            return read_csv_table(handle, name=str(name), limits=limits, dialect=dialect)
 
     def or_fault(name: str) -> Any:
         try:
@@ -347,7 +351,7 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
         opened = partial(open_trusted, Path(path), limit_bytes=limits["file_bytes"])
         try:
             if form not in ("database", "tree"):
-                return stream_csv_table(opened, name=Path(path).name, limits=limits)
+                return stream_csv_table(opened, name=Path(path).name, limits=limits, dialect=Dialect.of(parameters))
             if form == "database" and is_gold:
                 return read_trusted_duckdb(Path(path), names=names, limits=limits, as_it_comes=True)
             if form == "database" and private is not None:

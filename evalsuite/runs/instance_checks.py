@@ -13,6 +13,7 @@ from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, Side, describe, hint_of, side_of
 from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_row
 from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Result, Rule, Score, Status, Task
+from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.readers.paths import AnswerFiles, Inode
 from evalsuite.sandbox.limits import Budget, size_of
@@ -212,7 +213,8 @@ _JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")
 class ReadRequest:
     """What a reader of the submission gets: the place of the answer and the wanted payloads. No gold.
 
-    `private` is the table of an SQL answer, or `COPY`. `databases` are the files that a query runs on, prepared by its `evaluator`.
+    `private` is the table of an SQL answer, or `COPY`. `databases` are the files that a query runs on, prepared by its `evaluator`. Of
+    several table checks the first one that names a `dialect` says how the answer is written.
     """
 
     folder: str
@@ -225,6 +227,7 @@ class ReadRequest:
     private: str | None = None
     databases: tuple[str, ...] = ()
     evaluator: str = ""
+    dialect: Dialect = DEFAULT
 
 
 def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
@@ -297,7 +300,13 @@ def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> R
         private=str(task.executed) if task.executed is not None else None,
         databases=task.databases,
         evaluator=next((str(check.parameters.get("evaluator", "bird-ex")) for check in checks if task.databases), ""),
+        dialect=dialect_of(checks),
     )
+
+
+def dialect_of(checks: Iterable[Check]) -> Dialect:
+    """Return how the CSV files of an answer are written."""
+    return next((found for check in checks if (found := Dialect.of(check.parameters)) != DEFAULT), DEFAULT)
 
 
 # All answers of a run share one folder.

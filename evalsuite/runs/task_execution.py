@@ -122,6 +122,7 @@ def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
                 private=request.private,
                 databases=request.databases,
                 evaluator=request.evaluator,
+                dialect=request.dialect,
             )
         except FaultError as error:
             payloads[form] = error.fault

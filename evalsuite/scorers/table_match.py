@@ -12,12 +12,14 @@ from evalsuite.compare.table_parameters import Labels, is_bare, list_problem, ne
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.types import Fault, Problem, Rule, Score, Table
+from evalsuite.readers.csv_dialect import Dialect
 
 OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
 
 
 def table_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     """Return problems of the parameters. Shapes of `condition_cols` on which the reference raises block only the official rules."""
+    yield from _dialect_problems(parameters)
     gold = parameters.get("gold", "?")
     if not gold:
         yield Problem(code="BAD_SPEC", message="gold names no file", hint="name the gold table, or a list of accepted ones")
@@ -37,6 +39,11 @@ def table_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     if any(index < 0 for item in by for index in (item if isinstance(item, list) else [item])):
         message = f"order_by {list(by)} names no column: gold's columns count from 0"
         yield Problem(code="BAD_SPEC", message=message, hint="the columns that gold is ordered by, as [0, 2]", blocks=frozenset())
+
+
+def _dialect_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
+    if message := Dialect.of(parameters).problem():
+        yield Problem(code="BAD_SPEC", message=message, hint="how the CSV files of the answer and of gold are written")
 
 
 def _column_problems(columns: Any, n_golds: int | None, reference: Reference) -> Iterator[Problem]:
@@ -70,6 +77,9 @@ def table_match(
     percentage: bool = False,
     labels: Labels = "judge",
     reference: Reference = "original",
+    delimiter: str = ",",  # noqa: ARG001 - used when the files are read
+    encoding: str = "utf-8",  # noqa: ARG001
+    decimal: str = ".",  # noqa: ARG001
 ) -> Score:
     """1 if each needed gold column (`condition_cols`, from 0; none = all) equals some predicted column, for any accepted gold table;
     else 0.
@@ -94,6 +104,9 @@ def table_match(
         labels: strict only, `ignore` if columns may have each other's headers.
         reference: official only, the reference implementation: Spider 2.0 (original), Lite, Snow or dbt. In Lite and Snow an empty cell
             is 0; in dbt two columns that cannot be compared are not equal, while the original fails.
+        delimiter: the character between cells, in the answer and in gold.
+        encoding: the encoding of both, by Python's name.
+        decimal: the character before the decimals of a number in both.
 
     Example:
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
@@ -120,6 +133,7 @@ def table_match(
 
 def tables_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     """Return problems of the parameters: no gold, or lists without one entry per gold table."""
+    yield from _dialect_problems(parameters)
     gold = parameters.get("gold", ["?"])
     if not gold:
         yield Problem(code="BAD_SPEC", message="gold names no file", hint="name one gold table for each table of an answer")
@@ -141,6 +155,9 @@ def tables_match(
     percentage: bool = False,
     labels: Labels = "judge",
     reference: Reference = "original",
+    delimiter: str = ",",  # noqa: ARG001 - used when the files are read
+    encoding: str = "utf-8",  # noqa: ARG001
+    decimal: str = ".",  # noqa: ARG001
 ) -> Score:
     """1 if the i-th table of the answer matches the i-th gold table for all of them, else 0.
 
@@ -158,6 +175,9 @@ def tables_match(
         percentage: strict only, whether a cell like `12.5%` may be 0.125 or 12.5, one of them for a whole column.
         labels: strict only, `ignore` if columns may have each other's headers.
         reference: official only, the reference implementation, as in `table_match`.
+        delimiter: the character between cells, in the answer and in gold.
+        encoding: the encoding of both, by Python's name.
+        decimal: the character before the decimals of a number in both.
 
     Example:
         `{"func": "tables_match", "parameters": {"gold": ["a.csv", "b.csv"], "condition_cols": [[], [0]], "ignore_orders": [true, false]}}`

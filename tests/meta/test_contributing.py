@@ -509,6 +509,19 @@ def _interval(copy: Copy, row: Row) -> None:
     assert json.loads(shown[shown.index("\n{") :])["rows"][0]["interval"] == [0.25, 0.75]
 
 
+@carries_out("a parameter of the CSV dialect")
+def _dialect(copy: Copy, row: Row) -> None:
+    dialect = row.file.split("`")[3]
+    copy.insert(dialect, r"^    decimal: str = ", '    comment: str = ""')
+    used = "        if self.comment:\n            text = text.partition(self.comment)[0]"
+    copy.insert(dialect, r"^        written = io.StringIO", used)
+    copy.insert(row.place[1], r"^    decimal: str = ", '    comment: str = "",')
+    evaluation = {"func": "table_match", "parameters": {"gold": "t.csv", "comment": "#", "delimiter": ";", "decimal": ","}}
+    files = {"gold/q/t.csv": "a;b\n1,50;x\n# by hand\n", "handed_in/q/t.csv": "a;b\n1,5;x\n# of today; with more\n"}
+    folders = copy.folders("dialect", evaluation, "t.csv", files)
+    assert "done: 100.0 %" in copy.commands(f"run {folders} {RUN}")
+
+
 @carries_out("a fault code")
 def _fault(copy: Copy, row: Row) -> None:
     copy.add_line(row, '    "NO_LUCK": FaultKind(message="there was no luck", hint="try again", side="tool"),')

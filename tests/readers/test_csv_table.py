@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Table
 from evalsuite.readers import csv_table
+from evalsuite.readers.csv_dialect import Dialect
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.scorers.table_match import table_problems
 from tests.conftest import corpus
 from tests.properties import examples
 
@@ -201,3 +203,26 @@ def test_every_recorded_csv_file_has_the_columns_pandas_reads() -> None:
         else:
             assert cells(table) == expected, file.name
     assert files
+
+
+def test_a_dialect_is_read_like_the_default_one() -> None:
+    """Semicolons, Latin-1 and decimal commas give the cells that the default dialect gives; quotes, blank lines and texts stay."""
+    dialect = Dialect(delimiter=";", encoding="latin-1", decimal=",")
+    raw = 'name;n;note\n"é; a";1,5;1,5 and more\n\n;-2,25e3;"x ""y"""\n'
+    found = read_csv_table(io.BytesIO(raw.encode("latin-1")), name="t.csv", limits=resolve_limits(), dialect=dialect)
+    assert found.header == ("name", "n", "note")
+    assert [list(column) for column in found.columns] == [["é; a", ""], ["1.5", "-2.25e3"], ["1,5 and more", 'x "y"']]
+    with pytest.raises(FaultError) as fault:
+        read_csv_table(io.BytesIO(b"a\n\xff\n"), name="t.csv", limits=resolve_limits(), dialect=Dialect(delimiter=";"))
+    assert fault.value.fault.code == "BAD_ENCODING"
+
+
+@pytest.mark.parametrize("wrong", [{"delimiter": ";;"}, {"delimiter": ""}, {"decimal": ","}, {"decimal": "5"}, {"encoding": "utf-9"}])
+def test_a_dialect_that_no_file_can_have_is_a_problem(wrong: dict[str, str]) -> None:
+    """It is reported before the run, and it is not the fault of an answer."""
+    with pytest.raises(FaultError) as fault:
+        Dialect.of(wrong).rewritten(b"a\n1\n")
+    assert fault.value.side == "setup"
+    assert Dialect.of(wrong).problem()
+    assert not Dialect.of({"gold": "t.csv", "delimiter": ";", "decimal": ","}).problem()
+    assert [problem.code for problem in table_problems({"gold": "t.csv", **wrong})] == ["BAD_SPEC"]

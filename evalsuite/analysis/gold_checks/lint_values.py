@@ -194,7 +194,7 @@ class Book:
         """Yield (name in a database, table) of one gold file."""
         tabs = spot.check.parameters.get("condition_tabs")
         is_named = isinstance(tabs, list) and all(isinstance(name, str) for name in tabs)
-        parameters = {"gold": file, "condition_tabs": tabs if is_named else None}
+        parameters = {**spot.check.parameters, "gold": file, "condition_tabs": tabs if is_named else None}
         form, id_ = "database" if spot.reads == "database" else "table", spot.instance.instance_id
         try:
             read = read_gold_files(form, parameters, folder=self.folder, instance_id=id_, limits=self.limits)["gold"]

@@ -45,6 +45,7 @@ from evalsuite.gold.connection_files import Connections, read_connections
 from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import names_queries
+from evalsuite.readers.csv_dialect import Dialect
 from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
@@ -233,7 +234,8 @@ class _AnswerValidator:
         # Only the current reference (dbt) reads views, so a view is a risk unless gold names that reference.
         takes_views = check is not None and check.parameters.get("reference") == "dbt"
         form_read = "table" if form == "tables" else form
-        reading = (AnswerFiles(*place), form_read, answer.answer_type, value, names, dict(self.limits), takes_views)
+        dialect = Dialect.of(check.parameters if check is not None else {})
+        reading = (AnswerFiles(*place), form_read, answer.answer_type, value, names, dict(self.limits), dialect, takes_views)
         try:
             if form == "query" and check is not None:
                 from evalsuite.sql.session import QueryLimits
@@ -283,13 +285,14 @@ def fault_and_note(
     value: str,
     names: Sequence[str] | None,
     limits: Mapping[str, int | float],
+    dialect: Dialect,
     takes_views: bool,
     private: Path | None = None,
 ) -> tuple[tuple[str, str] | None, str]:
     """Return ((code, detail) of what prevents an answer from being read in a form, a note on its header). Runs in a worker."""
     try:
         place = None if private is None else str(private)
-        how: dict[str, Any] = {"files": files, "table_names": names, "limits": limits, "private": place}
+        how: dict[str, Any] = {"files": files, "table_names": names, "limits": limits, "private": place, "dialect": dialect}
         read = read_answer(form, answer_type=answer_type, value=value, **how)
         if isinstance(read, UnreadTable):
             # Read to the end: the last rows may be broken.
