@@ -46,10 +46,10 @@ class SchemaNode:
     """One field of a schema, parsed: of an eval schema with its comparator, of Treeval's types with its metrics.
 
     `comparator` is ("", {}) if there is none. `expand` makes the children of a recursive `$ref` when a value needs them. `ignore` are
-    keys that an extracted object may have without a penalty; True is any. The other attributes are compiled from these: `key` is the name
-    of the value in its object (in compat mode what follows the last dot of the path), `suffix` what the path adds to its parent's.
-    A `structural` field has children that are compared, any other is a unit with one comparator. A `trusted` comparator neither fails,
-    skips nor leaves [0, 1], and takes the values unchanged.
+    keys that an extracted object may have without a penalty; True is any. The other attributes are compiled from these: `uses` is the name
+    of the comparator, `key` that of the value in its object (in compat mode what follows the last dot of the path), `suffix` what the path
+    adds to its parent's. A `structural` field has children that are compared, any other is a unit with one comparator. A `trusted`
+    comparator neither fails, skips nor leaves [0, 1], and takes the values unchanged.
     """
 
     path: str
@@ -67,6 +67,8 @@ class SchemaNode:
     optional: bool = False
     ignore: frozenset[str] | bool = False
     expand: Callable[[], list["SchemaNode"]] | None = None
+    uses: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
     key: str = ""
     suffix: str = ""
     structural: bool = False
@@ -85,11 +87,6 @@ class SchemaNode:
     n_leaves: int = 0
     _by_key: dict[str, "SchemaNode"] | None = None
     _unordered: bool | None = None
-
-    @property
-    def uses(self) -> str:
-        """The name of the comparator."""
-        return self.comparator[0]
 
     @property
     def fields(self) -> list["SchemaNode"]:
@@ -140,6 +137,7 @@ class SchemaNode:
 
     def compile(self, registry: Registry) -> None:
         """Look up the comparator and the transforms."""
+        self.uses, self.params = self.comparator
         if self.uses and not self.skip:
             self.compare, self.batch = registry.comparator(self.uses), registry.is_batch(self.uses)
         self.key = self.path.rsplit(".", 1)[-1] if registry.compat else self.name

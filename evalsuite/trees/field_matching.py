@@ -80,10 +80,10 @@ def compare(node: SchemaNode, gold: Any, extracted: Any) -> ComparatorResult:
     function = node.compare
     assert function is not None
     if node.is_own:
-        result: ComparatorResult = function(gold, extracted, node.comparator[1])
+        result: ComparatorResult = function(gold, extracted, node.params)
         return result
     what = f"comparator {node.uses}"
-    return checked(what, plugin_calls.call_plugin(what, function, gold, extracted, node.comparator[1]), node.uses)
+    return checked(what, plugin_calls.call_plugin(what, function, gold, extracted, node.params), node.uses)
 
 
 def judge(node: SchemaNode, gold: Any, extracted: Any) -> ComparatorResult:
@@ -263,7 +263,7 @@ def _numeric(node: SchemaNode, gold: Sequence[Any], extracted: Sequence[Any]) ->
         return None
     if any(value != value for side in (gold, extracted) for value in side if type(value) is float):
         return None
-    tolerance = node.comparator[1].get("tolerance") or {}
+    tolerance = node.params.get("tolerance") or {}
     if not isinstance(tolerance, dict):
         return None
     relative, absolute = tolerance.get("rel"), tolerance.get("abs")

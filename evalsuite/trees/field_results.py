@@ -412,7 +412,12 @@ class Totals:
             if known is None:
                 known = paths[row.schema_path] = PathTotals()
             known.weight = row.weight
-            known.add(status, row.score if status == "match" or status == "mismatch" else 0.0)
+            known.numbers[status] += 1
+            if row.score and (status == "match" or status == "mismatch"):
+                if row.score == 1:
+                    known.n_full += 1
+                else:
+                    known.add_partial(row.score)
         return tally(rows), n_errors
 
     def micro(self) -> Tally:

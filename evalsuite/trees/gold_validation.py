@@ -219,7 +219,7 @@ def _params_at(node: SchemaNode, path: str) -> Mapping[str, Any]:
     """Return the comparator's parameters of the field with this schema path."""
     while node.path != path:
         node = max((child for child in node.fields if path.startswith(child.path)), key=lambda child: len(child.path))
-    return node.comparator[1]
+    return node.params
 
 
 def _most_choices(value: Any) -> int:

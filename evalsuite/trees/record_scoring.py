@@ -159,7 +159,7 @@ class Walk:
         status: RowStatus = "pending"
         score, reason = 0.0, None
         if node.trusted is not None:
-            verdict = node.trusted(gold, extracted, node.comparator[1])
+            verdict = node.trusted(gold, extracted, node.params)
             score, status, reason = verdict.score, "match" if verdict.score == 1.0 else "mismatch", verdict.reason
         row = FieldResult(
             path, score, node.uses, gold, extracted, status, reason, gold, extracted, node.path, aligned, node.weight, node.name
@@ -191,7 +191,7 @@ class Walk:
         elif problem:
             row.status, row.reason = "mismatch", problem
         elif node.batch:
-            row.params = node.comparator[1]
+            row.params = node.params
         else:
             self.settle(row, compare(node, g, e) if self.compat else judge(node, g, e))
 

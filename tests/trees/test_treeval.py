@@ -1,6 +1,7 @@
 """Treeval's sound rules: the numbered examples of its specification, and what holds for any records."""
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -268,3 +269,33 @@ def test_inventing_and_dropping(gold: Any, got: Any, value: Any) -> None:
             dropped = treeval_score([{k: v for k, v in got.items() if k != key}], [gold], SCHEMA)
             assert dropped.recall_node <= before.recall_node
             assert dropped.recall_leaf <= before.recall_leaf
+
+
+LISTS = {"a": [{"x": "integer", "y": "string", "t": ["integer"], "d": [{"z": "string"}]}], "n": ["integer"], "s": ["string"]}
+
+
+def made(source: random.Random, node: Any) -> Any:
+    """A value of a schema's node: few different ones, so that many alignments are equally good."""
+    if isinstance(node, dict):
+        return {key: None if source.random() < 0.1 else made(source, inner) for key, inner in node.items() if source.random() < 0.9}
+    if isinstance(node, list):
+        return [made(source, node[0]) for _ in range(source.randrange(4))]
+    return source.randrange(3) if node == "integer" else source.choice(["a", "ab", "ba", "b"])
+
+
+def turned(source: random.Random, value: Any) -> Any:
+    """The value with its keys and the items of its lists in another order."""
+    if isinstance(value, dict):
+        return {key: turned(source, value[key]) for key in source.sample(list(value), len(value))}
+    return [turned(source, item) for item in source.sample(value, len(value))] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("n", [100, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_no_order_matters(n: int) -> None:
+    """Random batches with the records, keys and items in any order: the same counters, score and means, to the last digit."""
+    source = random.Random(n)
+    for _ in range(n):
+        records = [(made(source, LISTS), made(source, LISTS)) for _ in range(source.randrange(1, 4))]
+        other = [(turned(source, p), turned(source, r)) for p, r in source.sample(records, len(records))]
+        before, after = (treeval_score([p for p, _ in batch], [r for _, r in batch], LISTS) for batch in (records, other))
+        assert (before.counts, before.summary, before.per_metric) == (after.counts, after.summary, after.per_metric), records
