@@ -454,16 +454,8 @@ def _assigned(blocks: "Floats") -> "Columns":
     return np.maximum(chosen, -1)
 
 
-def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
-    """Return the largest sum of an assignment in each of a x b blocks of a matrix (see `block_assignments`)."""
-    sums = np.zeros((len(rows) - 1, len(columns) - 1))
-    for above, left, down, chosen in block_assignments(gains, rows, columns):
-        sums[np.ix_(above, left)] = np.where(chosen < 0, 0.0, gains[down[:, None, :], chosen]).sum(axis=2)
-    return sums
-
-
 def block_sums(matrix: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
-    """Return the sums of a x b blocks of a matrix, with bounds as in `best_sums`; 0 for an empty one."""
+    """Return the sums of a x b blocks of a matrix, with bounds as in `block_assignments`; 0 for an empty one."""
     sums = np.zeros((len(rows) - 1, len(columns) - 1))
     full = [np.flatnonzero(np.diff(bounds)) for bounds in (rows, columns)]
     if len(full[0]) and len(full[1]):

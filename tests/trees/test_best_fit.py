@@ -214,11 +214,11 @@ def test_assignments_of_many_blocks_are_those_of_each_block(shape: tuple[int, in
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
-    from evalsuite.compare.bipartite_matching import best_sums
+    from evalsuite.trees.all_pairs import matched_sums
 
     n, m = shape
     matrix = np.random.default_rng(n).integers(0, 5, size=(6 * n, 5 * m)) / 4
-    sums = best_sums(matrix, np.arange(7) * n, np.arange(6) * m)
+    (sums,) = matched_sums(matrix[None], matrix, (np.arange(7) * n, np.arange(6) * m))
     for i, j in np.ndindex(6, 5):
         block = matrix[i * n : (i + 1) * n, j * m : (j + 1) * m]
         assert sums[i, j] == pytest.approx(block[linear_sum_assignment(block, maximize=True)].sum())
