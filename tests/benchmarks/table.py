@@ -40,9 +40,9 @@ READ_JSONL = "reading both (CPU)"
 BARE = "bare matrices (CPU)"
 ROWS = (
     Row("recorded `exact` folder, no isolation", ("suite", "ratios", "exact, isolation none"), YARDSTICK, 0.8, 0.4),
-    Row("the same written anew (all quoted, CRLF)", ("suite", "ratios", "resaved, isolation none"), YARDSTICK, 0.8, 0.4),
+    Row("the same rewritten (all quoted, CRLF)", ("suite", "ratios", "resaved, isolation none"), YARDSTICK, 0.8, 0.4),
     Row("recorded `exact` folder, isolation on", ("suite", "ratios", "exact, isolation process"), YARDSTICK, 0.8, 0.4),
-    Row("the same written anew, isolation on", ("suite", "ratios", "resaved, isolation process"), YARDSTICK, 0.8, 0.4),
+    Row("the same rewritten, isolation on", ("suite", "ratios", "resaved, isolation process"), YARDSTICK, 0.8, 0.4),
     Row("`mixed_1` to `mixed_7`, mean", ("mixed", "ratios", "mean"), YARDSTICK, 0.8, 0.4),
     *(
         Row(f"1M x 10 CSV, {name}", ("big", name, "ratio"), READING, most, aim, ("big", name, "peak_mib"), mib)
