@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.core.errors import FAULTS, FaultError, GoldError, SubmissionError, describe
+from evalsuite.core.errors import FAULTS, FaultError, GoldError, SubmissionError, describe, reason_of
 from evalsuite.core.types import METADATA, Answer, Fault, Submission
 from evalsuite.readers.json_text import Entry, parse_tree, read_text
 from evalsuite.readers.json_text import Layout as Met
@@ -108,9 +108,12 @@ def read_gold_files(folder: Path, spec_file: Path | None = None) -> GoldFiles:
     others = [file for file in nested if file not in left]
     for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *others]:
         name = file[len(root) :].lstrip(os.sep).replace(os.sep, "/")
-        with open(file, "rb", buffering=0) as handle:
-            stamps[name] = _stamp(os.fstat(handle.fileno()))
-            digests[name] = _digest_of_suite(handle.read()) if file == suite else content_digest(handle).hexdigest()
+        try:
+            with open(file, "rb", buffering=0) as handle:
+                stamps[name] = _stamp(os.fstat(handle.fileno()))
+                digests[name] = _digest_of_suite(handle.read()) if file == suite else content_digest(handle).hexdigest()
+        except OSError as error:
+            raise GoldError(f"{file} cannot be read: {reason_of(error)}", hint="check the disk and your permissions") from None
     # The folder of a file of pairs can contain anything.
     around = [] if is_alone(spec) else [*left, *(entry.path for entry in os.scandir(root) if entry.is_file())]
     inodes = _inodes(around).union((stamp[0], stamp[1]) for stamp in stamps.values())

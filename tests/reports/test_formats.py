@@ -1,11 +1,15 @@
 """The table of formats: any document in any form."""
 
+import errno
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from evalsuite.core.errors import UsageError
-from evalsuite.reports import FORMATS, check_output
+from evalsuite import reports
+from evalsuite.core.errors import OutputError, UsageError
+from evalsuite.reports import FORMATS, check_output, write
 from evalsuite.reports.document import Document
 
 
@@ -28,3 +32,38 @@ def test_an_unknown_ending_is_refused() -> None:
     with pytest.raises(UsageError, match=r"no report format for 'x\.htm'") as caught:
         check_output(Path("x.htm"))
     assert ".html" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), ValueError("x")], ids=repr)
+def test_half_a_report_never_replaces_a_whole_one(failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report that fails in the middle leaves the old file as it was, and nothing else."""
+    path = tmp_path / "page.html"
+    path.write_text("the old report")
+    path.chmod(0o640)
+
+    def pieces(*_: object) -> Iterator[bytes]:
+        yield b"half"
+        raise failure
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reports, "encoded", pieces)
+        with pytest.raises(OutputError if isinstance(failure, OSError) else type(failure)):
+            write(Document(name="n", title="the new report", last_line="done"), path)
+    assert ([one.name for one in tmp_path.iterdir()], path.read_text()) == (["page.html"], "the old report")
+    write(Document(name="n", title="the new report", last_line="done"), path)
+    assert "the new report" in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_report_goes_through_a_link_and_into_a_pipe(tmp_path: Path) -> None:
+    """A link stays a link to the file that is replaced; a pipe is written in place."""
+    document = Document(name="n", title="the new report", last_line="done")
+    (tmp_path / "link.md").symlink_to(tmp_path / "page.md")
+    write(document, tmp_path / "link.md")
+    assert (tmp_path / "link.md").is_symlink()
+    assert "the new report" in (tmp_path / "page.md").read_text()
+    os.mkfifo(tmp_path / "pipe.md")
+    reader = os.open(tmp_path / "pipe.md", os.O_RDONLY | os.O_NONBLOCK)
+    write(document, tmp_path / "pipe.md")
+    assert b"the new report" in os.read(reader, 1 << 16)
+    os.close(reader)

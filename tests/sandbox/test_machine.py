@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_USAGE, UsageError
 from evalsuite.core.types import Result
 from evalsuite.gold.layouts import read_gold, read_submission
-from evalsuite.readers import load_answer, paths
+from evalsuite.readers import gold_files, load_answer, paths
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
@@ -246,3 +247,18 @@ def test_a_full_memory_is_not_the_answers_fault(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (raised.value.side, raised.value.fault.side) == ("setup", "setup")
+
+
+def test_gold_that_the_machine_cannot_read_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A disk that fails in gold costs no answer anything: the run ends with 2, names the file, and writes nothing."""
+    submission, gold = tables(tmp_path)
+
+    def fail(_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(gold_files, "content_digest", fail)
+    assert main(["run", str(submission), "--gold", str(gold), "--out", str(tmp_path / "run")]) == EXIT_USAGE
+    assert capsys.readouterr().err.startswith(f"error: {gold / 'x_eval.jsonl'} cannot be read: Input/output error\n")
+    assert not (tmp_path / "run").exists()
