@@ -200,15 +200,19 @@ def margins_command(
 ) -> int:
     """Draw a saved run's score against the tolerance of numbers: how much the score depends on it, and which verdicts are close.
 
-    Each table, number and tree result stores in `details.margin` the smallest tolerance at which its verdict changes.
+    Each table, number and tree result stores in `details.margin` the smallest tolerance at which its verdict changes. A margin that
+    the run left out, because it costs more than a tenth of a verdict, is computed here.
     """
+    from evalsuite.analysis.explain.instance_evidence import with_margins
     from evalsuite.analysis.leaderboard.reliability import find_margins
     from evalsuite.reports.analysis_documents import margins_document
 
     check_level(reveal)
     record = record_of_entry(one_run(run, runs))
     level = reveal or default_level(hidden=record.hidden)
-    document = margins_document(find_margins(record.name, record.results, rules or record.rules), names_instances=level == "cells")
+    results, note = with_margins(record)
+    found = find_margins(record.name, results, rules or record.rules, note=note)
+    document = margins_document(found, names_instances=level == "cells")
     n_lost = write_all(document, output or ())
     print_document(document, "json" if json_ else "text")
     return EXIT_GATE if n_lost else EXIT_OK

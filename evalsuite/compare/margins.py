@@ -3,6 +3,8 @@
 For small tables the strict rules try every distance between numbers that may be compared. In larger tables each needed gold column is
 compared with its matched predicted column, else with its likely one; if rows may be in any order, the i-th smallest number with the i-th
 smallest.
+
+A run omits a margin that would cost more than a tenth of the verdict, counted in cells, never in time; `evalsuite margins` computes it.
 """
 
 from bisect import bisect_left
@@ -12,7 +14,7 @@ from decimal import Decimal
 from math import inf
 from typing import Any
 
-from evalsuite.compare.messages import are_reasons_wanted
+from evalsuite.compare.messages import are_reasons_wanted, is_every_margin_wanted
 from evalsuite.compare.number_columns import in_parts
 from evalsuite.compare.numbers import Number, Tolerance, as_margin, exact_of, upward
 from evalsuite.compare.row_multisets import cells_of
@@ -28,6 +30,30 @@ _MOST_READ = 20_000
 # The limits on pairs of cells whose distances are all tried; lower if rows may change places, because the search for matching rows and
 # columns grows with the tolerance.
 _MOST_TRIED, _MOST_MOVED, _MOST_COLUMNS = 20_000, 1_000, 3
+# How much of the work of the verdict a margin may take in a run, and what a cell that is read costs in cells of packed text and of lists.
+_SHARE, _PACKED_COST, _LIST_COST = 0.1, 15, 2
+
+
+class _TooMuchWorkError(Exception):
+    """A margin costs more than its share."""
+
+
+class _Work:
+    """The work that margins may still take, in cells that a verdict compares."""
+
+    def __init__(self, tables: Sequence[Table | Fault]) -> None:
+        n_cells = sum(table.n_rows * len(table.columns) for table in tables if isinstance(table, Table))
+        self._left = inf if is_every_margin_wanted() else _SHARE * n_cells
+
+    def take(self, n_cells: float) -> None:
+        """Count cells. Raises `_TooMuchWorkError`."""
+        self._left -= n_cells
+        if self._left < 0:
+            raise _TooMuchWorkError
+
+    def read(self, evidence: TableDiff, n_rows: int) -> None:
+        """Count cells of both sides that are read one by one. Raises `_TooMuchWorkError`."""
+        self.take(2 * n_rows * (_LIST_COST if evidence.packed is None else _PACKED_COST))
 
 
 def with_margin(
@@ -42,9 +68,13 @@ def with_margin(
     order_by: Any = (),
     any_gold: bool = False,
 ) -> Score:
-    """The score with `details.margin`: for n tables against their golds the largest, with `any_gold` for one table the smallest."""
+    """The score with `details.margin`: for n tables against their golds the largest, with `any_gold` for one table the smallest.
+
+    Without it where it costs too much.
+    """
     if not are_reasons_wanted():
         return score
+    work = _Work([*predictions, *golds])
     margins: list[float] = []
     # The matched gold comes first: no margin is below 0, and none above that of a table that no tolerance accepts.
     met, last = score.details.get("gold"), 0.0 if any_gold else inf
@@ -56,9 +86,12 @@ def with_margin(
         pairs = score.details.get("pairs", ()) if score.details.get("gold", at + 1) == at + 1 and (any_gold or len(golds) == 1) else ()
         columns, by = columns_for(needed, at, len(golds)), columns_for(order_by, at, len(golds))
         ignore_order = order_for(ignore_orders, at)
-        margin = _margin(prediction, gold, columns, ignore_order, pairs, comparisons)
-        if score.strict != 1 or margin:
-            margin = _smallest_tried(prediction, gold, columns, ignore_order, by, comparisons, terms, else_=margin)
+        try:
+            margin = _margin(prediction, gold, columns, ignore_order, pairs, comparisons, work)
+            if score.strict != 1 or margin:
+                margin = _smallest_tried(prediction, gold, columns, ignore_order, by, comparisons, terms, work, else_=margin)
+        except _TooMuchWorkError:
+            return score
         margins.append(margin)
     found = (min if any_gold else max)(margins, default=inf)
     return replace(score, details={**score.details, "margin": as_margin(found)})
@@ -71,6 +104,7 @@ def _margin(
     ignore_order: bool,
     pairs: Sequence[Sequence[int]],
     comparisons: Comparisons,
+    work: _Work,
 ) -> float:
     if isinstance(prediction, Fault) or isinstance(gold, Fault):
         return inf
@@ -81,7 +115,7 @@ def _margin(
     if comparisons.identical(gold, prediction, chosen) == [known.get(i, i if are_named_alike else None) for i in chosen]:
         # No cell needs to be parsed.
         return 0.0
-    return table_margin(comparisons.of(gold, prediction), chosen, known, ignore_order=ignore_order)
+    return _table_margin(comparisons.of(gold, prediction), chosen, known, work, ignore_order=ignore_order)
 
 
 def _smallest_tried(
@@ -92,6 +126,7 @@ def _smallest_tried(
     order_by: Sequence[int],
     comparisons: Comparisons,
     terms: Terms,
+    work: _Work,
     *,
     else_: float,
 ) -> float:
@@ -104,6 +139,8 @@ def _smallest_tried(
     is_small = n_met <= _MOST_TRIED if in_order else n_met <= _MOST_MOVED and n_columns <= _MOST_COLUMNS
     if not (n_met and is_small) or prediction.ragged_line is not None or gold.ragged_line is not None:
         return else_
+    # Each try compares all cells.
+    work.take(n_met)
     evidence, chosen = comparisons.of(gold, prediction), chosen_columns(needed, len(gold.columns))
     mine, theirs = labels_of(gold, prediction, terms)
     gold_columns = read_columns(evidence.gold, chosen, labelled=mine)
@@ -137,7 +174,7 @@ def _distances(gold: Sequence[Column], predicted: Sequence[Column], *, in_order:
                 yield from (upward(abs(a - b)) for a in sides[0] for b in sides[1])
 
 
-def table_margin(evidence: TableDiff, chosen: Sequence[int], known: Mapping[int, int], *, ignore_order: bool) -> float:
+def _table_margin(evidence: TableDiff, chosen: Sequence[int], known: Mapping[int, int], work: _Work, *, ignore_order: bool) -> float:
     """The tolerance: 0 if none is needed, infinity if none is enough. `known` maps gold columns to predicted columns that are equal."""
     gold = read_columns(evidence.gold, chosen)
     predicted = read_columns(evidence.predicted, range(len(evidence.predicted.columns)))
@@ -147,24 +184,26 @@ def table_margin(evidence: TableDiff, chosen: Sequence[int], known: Mapping[int,
         k = known.get(column.position, guess)
         if k >= len(predicted):
             return inf
-        needed = max(needed, _column_margin(evidence, column, predicted[k], ignore_order))
+        needed = max(needed, _column_margin(evidence, column, predicted[k], ignore_order, work))
         if needed == inf:
             break
     return needed
 
 
-def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_order: bool) -> float:
+def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_order: bool, work: _Work) -> float:
     if evidence.same(gold.position, predicted.position):
         # No cell needs to be parsed.
         return 0.0
     if ignore_order and evidence.packed is not None:
-        return _packed_margin(evidence, gold, predicted)
+        return _packed_margin(evidence, gold, predicted, work)
     if ignore_order:
+        work.read(evidence, evidence.n_rows)
         return _sorted_margin(list(gold.cells), list(predicted.cells))
     unlike: Any = evidence.unlike(gold.position, predicted.position)
     if evidence.packed is not None and len(unlike) > _MOST_READ:
         beside = evidence.numeric_diff(gold.position, predicted.position, gold.tolerance)
         unlike = unlike[unlike == beside.farthest] if beside.are_numbers else unlike[:_MOST_READ]
+    work.read(evidence, len(unlike))
     widest = Decimal(0)
     for _, a, b in evidence.cells(gold.position, predicted.position, unlike):
         distance = _distance(gold.read(a), predicted.read(b))
@@ -174,7 +213,7 @@ def _column_margin(evidence: TableDiff, gold: Column, predicted: Column, ignore_
     return upward(widest)
 
 
-def _packed_margin(evidence: TableDiff, gold: Column, predicted: Column) -> float:
+def _packed_margin(evidence: TableDiff, gold: Column, predicted: Column, work: _Work) -> float:
     import numpy as np
 
     i, k = gold.position, predicted.position
@@ -185,9 +224,12 @@ def _packed_margin(evidence: TableDiff, gold: Column, predicted: Column) -> floa
         rows = evidence.spare([i], [k])
         if len(rows[0]) > _MOST_READ:
             return inf
+        work.read(evidence, len(rows[0]))
         mine, theirs = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
         # Numbers among other values: which of them are compared is unknown.
         return inf if any(isinstance(cell, int | Number) for cell in [*mine, *theirs]) else _sorted_margin(mine, theirs)
+    # Sorting and comparing numbers in bulk.
+    work.take(0.2 * len(a.values))
     x, y = evidence.numbers.ordered(0, i), evidence.numbers.ordered(1, k)
     if x is None or y is None or len(x) != len(y):
         return inf

@@ -38,6 +38,24 @@ def are_reasons_wanted() -> bool:
     return _REASONS_WANTED.get()
 
 
+_EVERY_MARGIN: Final = ContextVar("every margin", default=True)
+
+
+@contextmanager
+def cheap_margins() -> Iterator[None]:
+    """Omit margins of tables inside this context that cost more than a tenth of the verdict."""
+    token = _EVERY_MARGIN.set(False)
+    try:
+        yield
+    finally:
+        _EVERY_MARGIN.reset(token)
+
+
+def is_every_margin_wanted() -> bool:
+    """Whether margins are computed whatever they cost."""
+    return _EVERY_MARGIN.get()
+
+
 def all_match(n_rows: int, pairs: Sequence[tuple[int, int]]) -> Score:
     """The score 1 of a table in which each needed gold column has a match: pairs of columns, counted from 1."""
     subject = "the needed column has" if len(pairs) == 1 else f"all {len(pairs)} needed columns have"

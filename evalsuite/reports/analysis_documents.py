@@ -453,7 +453,9 @@ def margins_document(margins: "Margins", *, names_instances: bool = True) -> Doc
 
     def sections(form: Form) -> Iterator[Section]:
         hang = f"{len(margins.near)} of {margins.n} verdicts depend on a tolerance"
-        yield Section(look="lines", prose=[f"{clean(margins.name)} · rules {margins.rules} · {hang}"])
+        yield Section(
+            look="lines", prose=[f"{clean(margins.name)} · rules {margins.rules} · {hang}", *([margins.note] if margins.note else [])]
+        )
         if form == "text":
             bars = [f" {step:>9.3g}  {100 * score:5.1f} %  {'█' * round(_MARGIN_BAR * score)}" for step, score in margins.shown()]
             yield Section(look="part", title=" score against tolerance", lines=bars)

@@ -8,11 +8,13 @@ import gc
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from evalsuite.compare.messages import cheap_margins
 from evalsuite.compare.string_columns import UnreadTable, as_values
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, describe, machine_fault, reason_of, side_of
@@ -135,10 +137,11 @@ def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
     return Prediction(payloads=payloads, seconds=time.perf_counter() - started)
 
 
-def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> Result:
+def judge(task: Task, prediction: Prediction, helper: Helper | None = None, *, all_margins: bool = False) -> Result:
     """Stage two: compare the prediction with gold in every applicable check, and combine them to one result.
 
-    `helper` provides what a scorer takes besides the prediction: the judge, or the values of a whole batch.
+    `helper` provides what a scorer takes besides the prediction: the judge, or the values of a whole batch. Without `all_margins`,
+    margins that cost more than a tenth of a verdict are left out.
     """
     started = time.perf_counter()
     assert task.answer is not None
@@ -149,7 +152,8 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> R
         # A query that its engine stopped in time is as late as one whose worker had to be killed.
         late: dict[str, Any] = {"status": "timeout"} if "query" in prediction.payloads and faults[0].code == "TIMEOUT" else {}
         return faulty(task, faults[0], seconds=prediction.seconds, **late)
-    outcomes = [_run_check(task, check, prediction.payloads, helper) for check in applicable(task.instance, task.answer)]
+    with nullcontext() if all_margins else cheap_margins():
+        outcomes = [_run_check(task, check, prediction.payloads, helper) for check in applicable(task.instance, task.answer)]
     seconds = prediction.seconds + time.perf_counter() - started
     result = combine(task, outcomes, seconds=seconds)
     table = prediction.payloads.get("table")

@@ -44,6 +44,7 @@ _ORDERS: Final = {
     ("difference",): "evalsuite.analysis.explain.instance_evidence:collect_difference",
     ("explain",): "evalsuite.analysis.explain.instance_evidence:collect_explanation",
     WHAT: "evalsuite.analysis.explain.instance_evidence:collect_evidence",
+    ("margin",): "evalsuite.analysis.explain.instance_evidence:collect_margin",
 }
 _KEY: Final = "evidence"
 ROOM: Final = 10
@@ -89,7 +90,7 @@ def explain_results(
         tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
         judged = [task for task in tasks if is_batch(task)]
         yield from ((task.instance.instance_id, _of_judge(results.get(task.instance.instance_id))) for task in judged)
-        order = _ORDERS[tuple(word for word in WHAT if word in what)]
+        order = _ORDERS[tuple(what)]
         inodes = gold_inodes(gold.folder)
         pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order, fork_server=fork_server)
         workers.callback(pool.close)
@@ -150,6 +151,13 @@ def collect_difference(task: Task, prediction: Prediction) -> Result:
 def collect_explanation(task: Task, prediction: Prediction) -> Result:
     """Return the same with only the explanation."""
     return _collect(task, prediction, ("explain",))
+
+
+def collect_margin(task: Task, prediction: Prediction) -> Result:
+    """Return the result with its margin, whatever it costs, and both verdicts as evidence."""
+    result = judge(task, prediction, all_margins=True)
+    shown = {"status": result.status, "official": result.official, "strict": result.strict, "margin": result.detail("margin")}
+    return replace(result, details={_KEY: shown})
 
 
 def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
@@ -337,6 +345,51 @@ class RunEvidence:
 FindEvidence = Callable[["Record", Sequence[str]], RunEvidence]
 
 
+# Scorers that leave a margin out where it costs too much.
+_WITH_MARGIN: Final = ("table_match", "tables_match", "duckdb_match")
+
+
+def with_margins(record: "Record") -> tuple[Sequence[Result], str]:
+    """Return the results of a run with the margins that the run left out, and one sentence on those that are still missing.
+
+    The answers are compared again, which needs the gold and submission folders that the run names, unchanged.
+    """
+    missing = [
+        result.instance_id
+        for result in record.results
+        if result.status == "scored" and result.scorer in _WITH_MARGIN and result.strict is not None and "margin" not in result.details
+    ]
+    if not missing:
+        return record.results, ""
+    gold, submission = Path(str(record.run["gold"]["folder"])), Path(str(record.run["submission"]["folder"]))
+    try:
+        known = _unchanged_gold(record, gold) if gold.exists() and submission.exists() else None
+        options = record.run["options"]
+        how: dict[str, Any] = {"rules": record.rules, "jobs": min(4, os.cpu_count() or 1), "known": known, "mode": options.get("mode")}
+        shown = explain_results(gold, submission, missing, options.get("limits") or {}, ("margin",), **how) if known is not None else ()
+        found = dict(shown)
+    except EvalsuiteError:
+        found = {}
+    results = []
+    for result in record.results:
+        one = found.get(result.instance_id, {})
+        if "margin" in one and (one["official"], one["strict"]) == (result.official, result.strict):
+            result = replace(result, details={**result.details, "margin": one["margin"]})
+        results.append(result)
+    n_missing = sum("margin" not in result.details for result in results if result.instance_id in set(missing))
+    note = f"{n_missing} margin{'s are' if n_missing > 1 else ' is'} unknown: the folders of the run are not here, or have changed"
+    return results, note if n_missing else ""
+
+
+def _unchanged_gold(record: "Record", gold: Path) -> Gold | None:
+    """Return the gold of a run, None if it has changed since."""
+    from evalsuite.readers.gold_files import gold_hash
+
+    questions = record.run["options"].get("questions")
+    known = read_gold(gold, layout=record.layout, questions=Path(questions) if questions else None, plugins=False)
+    return known if gold_hash(known.folder, known.spec_file) == record.run["gold"]["hash"] else None
+
+
 def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
     """Return the evidence for the first of the named instances: at most 300 differences, and 40 explanations within 20 s.
 
@@ -358,12 +411,11 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
 def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> RunEvidence:
 
     from evalsuite.core.status import redact_evidence, shows
-    from evalsuite.gold.layouts import read_gold
     from evalsuite.gold.suite_yaml import names_class
-    from evalsuite.readers.gold_files import gold_hash
 
-    questions = record.run["options"].get("questions")
-    known = read_gold(gold, layout=record.layout, questions=Path(questions) if questions else None, plugins=False)
+    known = _unchanged_gold(record, gold)
+    if known is None:
+        return RunEvidence(note="differences are not shown: gold has changed since the run")
     unexecuted = known.suite.extra.get("unexecuted", ())
     theirs = {
         one.instance_id
@@ -371,8 +423,6 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
         if any(check.scorer in unexecuted or names_class(check.parameters) for check in one.checks)
     }.intersection(ids)
     ids = [name for name in ids if name not in theirs]
-    if gold_hash(known.folder, known.spec_file) != record.run["gold"]["hash"]:
-        return RunEvidence(note="differences are not shown: gold has changed since the run")
     results = {result.instance_id: result for result in record.results}
     limits, jobs, mode = record.run["options"].get("limits") or {}, min(4, os.cpu_count() or 1), record.run["options"].get("mode")
     found: dict[str, Mapping[str, Any]] = {}

@@ -498,7 +498,8 @@ _DECADES = tuple(10.0**exponent for exponent in range(-9, 7))
 class Margins:
     """A run's score by tolerance: `steps` are (tolerance, score), the first at 0, one for each margin, ascending.
 
-    `n` instances were judged; `near` are (instance, its score, its margin) of those whose verdict depends on a tolerance, nearest first.
+    `n` instances were judged; `near` are (instance, its score, its margin) of those whose verdict depends on a tolerance, nearest first;
+    `note` says which margins are unknown.
     """
 
     name: str
@@ -507,6 +508,7 @@ class Margins:
     score: float | None
     steps: tuple[tuple[float, float], ...]
     near: tuple[tuple[str, float, float], ...]
+    note: str = ""
 
     def at(self, tolerance: float) -> float:
         """Return the score under a tolerance."""
@@ -529,7 +531,7 @@ class Margins:
         }
 
 
-def find_margins(name: str, results: Sequence[Result], rules: Rule) -> Margins:
+def find_margins(name: str, results: Sequence[Result], rules: Rule, *, note: str = "") -> Margins:
     """Compute the score of n results by tolerance; unjudged ones are left out."""
     values: list[tuple[Result, float]] = []
     near: list[tuple[str, float, float]] = []
@@ -548,4 +550,4 @@ def find_margins(name: str, results: Sequence[Result], rules: Rule) -> Margins:
     for tolerance in sorted({0.0, *(margin for _, _, margin in near)}):
         total = fixed + sum(1.0 if tolerance >= margin else 0.0 if value == 1 else value for _, value, margin in near)
         steps.append((tolerance, total / len(values) if values else 0.0))
-    return Margins(name=name, rules=rules, n=len(values), score=score, steps=tuple(steps), near=tuple(near))
+    return Margins(name=name, rules=rules, n=len(values), score=score, steps=tuple(steps), near=tuple(near), note=note)

@@ -1,10 +1,13 @@
 """How near an answer was, and what a score would be under another tolerance."""
 
 import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from math import inf
 from pathlib import Path
+from random import Random
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -12,12 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalsuite
+from evalsuite.analysis.explain.instance_evidence import with_margins
 from evalsuite.analysis.leaderboard.reliability import find_margins
-from evalsuite.compare import table_diff
+from evalsuite.compare import margins, table_diff
+from evalsuite.compare.messages import cheap_margins
 from evalsuite.core.types import Result, Table
 from evalsuite.reports import FORMATS
 from evalsuite.reports.analysis_documents import margins_document
+from evalsuite.reports.record import record_of_entry
 from evalsuite.reports.terminal import as_text
+from evalsuite.runs.history import one_run
 from evalsuite.scorers.table_match import table_match
 from evalsuite.scorers.text_match import number_match
 from evalsuite.scorers.tree_scorers import tree_match, tree_score
@@ -268,3 +275,71 @@ def test_of_several_golds_the_nearest_counts(handed_in: str) -> None:
     golds = ["2", "1", "x", "4.5"]
     alone = min(found([gold]) for gold in golds)
     assert {found(golds[at:] + golds[:at]) for at in range(len(golds))} == {alone}
+
+
+def rounded_tables(n_rows: int, n_columns: int) -> tuple[Table, Table]:
+    """A gold table of texts and decimals, and the same rounded to two decimals with one cell off."""
+    drawn = Random(n_rows)
+    gold = [[f"u{at}" for at in range(n_rows)], *([f"{drawn.uniform(0, 99):.4f}" for _ in range(n_rows)] for _ in range(n_columns - 1))]
+    answer = [gold[0], *([f"{float(text):.2f}" for text in column] for column in gold[1:])]
+    answer[-1][n_rows // 2] = "7.5"
+    sides = (Table(header=tuple(map(str, range(n_columns))), columns=tuple(columns), n_rows=n_rows) for columns in (gold, answer))
+    return next(sides), next(sides)
+
+
+@pytest.mark.parametrize("ignore_order", [False, True])
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(3, 2), (12, 3), (150, 4), (4_000, 6)])
+def test_a_run_spends_a_tenth_on_margins(n_rows: int, n_columns: int, ignore_order: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in calls of functions: at most a tenth more than without margins; a margin that is given is the one that is asked for."""
+    gold, answer = rounded_tables(n_rows, n_columns)
+
+    def score() -> Any:
+        return table_match(answer, gold=gold, ignore_order=ignore_order)
+
+    def n_calls(work: Callable[[], Any]) -> int:
+        found = 0
+
+        def count(_frame: FrameType, event: str, _value: object) -> None:
+            nonlocal found
+            found += event in ("call", "c_call")
+
+        work()
+        sys.setprofile(count)
+        try:
+            work()
+        finally:
+            sys.setprofile(None)
+        return found
+
+    whole = score().details["margin"]
+    with cheap_margins():
+        cheap, n_cheap = score(), n_calls(score)
+    assert cheap.details.get("margin", whole) == whole
+    monkeypatch.setattr(margins, "with_margin", lambda score, *_, **__: score)
+    assert n_cheap <= 1.1 * n_calls(score) + 100
+
+
+def test_the_command_computes_what_a_run_left_out(tmp_path: Path) -> None:
+    """A run gives no margin to a small rounded table; `margins` compares the answer again, or says that its folder is gone."""
+    gold, answers, text = tmp_path / "gold", tmp_path / "answers", GOLD.replace("10.5", "10.9")
+    for folder, cells in ((gold, GOLD), (answers, text)):
+        (folder / "q1").mkdir(parents=True)
+        (folder / "q1" / "t.csv").write_text(cells)
+    check = {"func": "table_match", "parameters": {"gold": "t.csv"}}
+    (gold / "toy_eval.jsonl").write_text(json.dumps({"instance_id": "q1", "evaluation": check}) + "\n")
+    row = {"instance_id": "q1", "answer_type": "file", "answer_or_path": "t.csv"}
+    (answers / "results_metadata.jsonl").write_text(json.dumps(row) + "\n")
+    run = evalsuite.evaluate(answers, gold, runs_folder=tmp_path / "runs")
+    record = record_of_entry(one_run(run.folder.name, tmp_path / "runs"))
+    assert "margin" not in record.results[0].details
+    found, note = with_margins(record)
+    assert (found[0].details["margin"], note) == (0.4, "")
+    assert (
+        found[0].details["margin"]
+        == evalsuite.score("table_match", str(answers / "q1" / "t.csv"), gold=str(gold / "q1" / "t.csv")).details["margin"]
+    )
+    (gold / "q1" / "t.csv").write_text(GOLD + "Lima,4\n")
+    found, note = with_margins(record)
+    assert "margin" not in found[0].details
+    assert note == "1 margin is unknown: the folders of the run are not here, or have changed"
+    assert note in as_text(margins_document(find_margins("first", found, "strict", note=note)))
