@@ -189,7 +189,12 @@ class OfficialColumns:
             found = self.evidence.numeric_diff(i, k, Tolerance())
             if found.are_numbers and self.evidence.rest_is_numbers(i, k):
                 return found.unequal
-        if (self.kind(0, i).name, self.kind(1, k).name) != ("text", "text"):
+        kinds = {self.kind(0, i).name, self.kind(1, k).name}
+        if kinds == {"number", "text"} and not self.empty_is_zero:
+            # No number equals a text.
+            every = np.arange(self.evidence.n_rows)
+            return every[~(self._are_empty(0, i, every) & self._are_empty(1, k, every))]
+        if kinds != {"text"}:
             return None
         unlike = [row for row, a, b in self.evidence.cells(i, k, rows) if not (a in NA_WORDS and b in NA_WORDS)]
         return np.array(unlike, np.int64)

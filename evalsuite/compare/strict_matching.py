@@ -340,7 +340,9 @@ class _Pairs:
 
 
 MOST_EDGES: Final = 100_000
+# Up to this many differing cells are counted; the few are for big tables.
 MOST_COUNTED: Final = 10_000
+FEW_COUNTED: Final = 1_000
 MOST_PARTNERS: Final = 500
 # Above this many cells that are written differently and are no plain numbers, two columns are read in bulk.
 MOST_UNLIKE: Final = 1_000
@@ -359,9 +361,10 @@ class Unmatched:
 
 def unmatched_in_order(gold: Column, predicted: Column, evidence: TableDiff) -> Unmatched:
     """The rows whose cells differ, up to a limit."""
-    found = list(islice(differing_cells(gold, predicted, evidence), MOST_COUNTED + 1))
-    bound = "more than " if len(found) > MOST_COUNTED else ""
-    found = found[:MOST_COUNTED]
+    most = FEW_COUNTED if evidence.is_big else MOST_COUNTED
+    found = list(islice(differing_cells(gold, predicted, evidence), most + 1))
+    bound = "more than " if len(found) > most else ""
+    found = found[:most]
     return Unmatched(cells=[(row, cell) for row, cell, _ in found], partners=[cell for _, _, cell in found], bound=bound)
 
 

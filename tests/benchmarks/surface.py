@@ -1,7 +1,8 @@
 """The cost of `table_match` as a surface: kinds of difference x order x rows x columns, in units of pandas reading both files.
 
-Both verdicts and the reason are included; imports and start are not, on either side. Every point is scored in a process of its own, which
-also gives the peak memory. `EVALSUITE_SURFACE=60000x10,1000000x3` selects sizes, `EVALSUITE_SURFACE_KINDS=equal,shuffled` kinds.
+Both verdicts and the reason are included, and the margin if a run computes it; imports and start are not, on either side. Every point is
+scored in a process of its own, which also gives the peak memory. `EVALSUITE_SURFACE=60000x10,1000000x3` selects sizes,
+`EVALSUITE_SURFACE_KINDS=equal,shuffled` kinds.
 """
 
 import json
@@ -183,6 +184,7 @@ def point(folder: Path, kind: str, n_rows: int, n_columns: int, n: int) -> dict[
     import pandas as pd
 
     import evalsuite
+    from evalsuite.compare.messages import cheap_margins
 
     gold, answer = (folder / name for name in ("gold.csv", "answer.csv"))
     tables = KINDS[kind](table_of(n_rows, n_columns))
@@ -196,7 +198,8 @@ def point(folder: Path, kind: str, n_rows: int, n_columns: int, n: int) -> dict[
             pd.read_csv(path, low_memory=False)
 
     def verdict(ignore_order: bool) -> Any:
-        found = evalsuite.score("table_match", str(answer), gold=str(gold), ignore_order=ignore_order)
+        with cheap_margins():
+            found = evalsuite.score("table_match", str(answer), gold=str(gold), ignore_order=ignore_order)
         return [found.official, found.strict, found.reason[:160]]
 
     yardstick = statistics.median(in_child(read)["seconds"] for _ in range(n))
