@@ -4,9 +4,9 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from evalsuite.core.dataclasses import dataclass, fields
 from evalsuite.core.errors import FaultError
 
 

@@ -184,9 +184,9 @@ def test_a_run_names_the_sandbox_features_of_security_md(
 
 
 def test_only_python_m_imports_files_of_the_folder(tmp_path: Path) -> None:
-    """In a folder with a hostile `typer.py`, `python -m evalsuite` executes it and the `evalsuite` command does not."""
+    """In a folder with a hostile `json.py`, `python -m evalsuite` executes it and the `evalsuite` command does not."""
     marker = tmp_path / "executed"
-    (tmp_path / "typer.py").write_text(f"open({str(marker)!r}, 'w').close()\n", encoding="utf-8")
+    (tmp_path / "json.py").write_text(f"open({str(marker)!r}, 'w').close()\n", encoding="utf-8")
     words = ["scorers"]
     command = finished([Path(sys.executable).with_name("evalsuite"), *words], cwd=tmp_path)
     assert (command.returncode, marker.exists()) == (0, False)
