@@ -21,6 +21,8 @@ from tests.properties import load_profile
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_CONFORMANCE = ROOT.parent / "shared" / "conformance"
+# As after `activate`: commands that are proposed to a user begin with `evalsuite`.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 
 
 def conformance_folder() -> Path:

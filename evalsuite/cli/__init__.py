@@ -41,11 +41,11 @@ def _run(arguments: list[str], *, ends_process: bool) -> int:
         print(f"evalsuite {__version__}")
         return 0
     if arguments[:1] == ["help"]:
-        arguments = [*arguments[1:], "--help"]
-    if arguments in (["--help"], ["-h"]):
+        arguments = [*arguments[1:], *([] if "--all" in arguments or "--help-all" in arguments else ["--help"])]
+    if arguments in (["--help"], ["-h"], ["--all"], ["--help-all"]):
         from evalsuite.cli.commands import page
 
-        print(page(), end="")
+        print(page(everything="all" in arguments[0]), end="")
         return 0
     from evalsuite.cli.gate import run_command_line
 

@@ -8,6 +8,7 @@ from evalsuite.core.import_ref import ImportRef
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Begin": {
         "init": ("gold_commands:init_command", "make a gold folder from CSV files, also from examples of good and bad answers"),
+        "what": ("entrance:what_command", "say what a file or folder is, and which command handles it"),
         "example": ("gold_commands:example_command", "write a small example suite to a new folder"),
         "suite": ("suite_commands:suite_commands", "manage named suites: make one from a file, run candidates against it"),
         "import": ("suite_commands:import_command", "read logs of promptfoo, Inspect and lm-eval as suites and runs"),
@@ -64,6 +65,12 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("setup_commands:doctor_command", "check which sandbox features this machine supports"),
     },
 }
+# The commands of `evalsuite --help`; `help --all` lists the others too.
+LISTED = ("run", "check", "explain", "compare", "leaderboard", "report", "view", "validate", "init", "suite", "gold", "doctor")
+# Commands that belong to a group: the first spelling works and is not listed.
+GROUPED = {
+    **{name: f"runs {name}" for name in ("merge", "rescore", "margins", "bundle", "export", "samples", "agree", "sql", "verify", "drift")},
+}
 COMMANDS = {name: ImportRef(f"evalsuite.cli.{target}", summary) for rows in GROUPS.values() for name, (target, summary) in rows.items()}
 # Removed commands of earlier versions, each with its replacement.
 REMOVED: dict[str, str] = {"references": "python -m tests.upstream, in a checkout of evalsuite (see CONTRIBUTING.md)"}
@@ -73,26 +80,47 @@ OPTIONS = (
     ("--debug", "show tracebacks and the debug log"),
     ("--install-completion", "install the completion of commands in this shell"),
     ("--show-completion", "print the completion, to install it by hand"),
-    ("-h, --help", "show this message and exit"),
+    ("-h, --help", "show this message and exit; --help-all after a command shows all its options"),
 )
+ENTRANCE = (
+    "A THING is a file, a folder or a URL: evalsuite recognises it, prints the command for it and runs it. "
+    "`evalsuite what THING` only says the command."
+)
+# Words that people type for a command.
+MEANT = {
+    "diff": "explain", "score": "run", "evaluate": "run", "eval": "run", "test": "validate", "history": "runs list", "serve": "view",
+    "ui": "view", "delete": "rm", "remove": "rm", "rank": "leaderboard", "ls": "list", "new": "init", "lint": "gold lint",
+}  # fmt: skip
 
 
-def page(width: int | None = None) -> str:
-    """Return the page, lines of at most `width` characters; None is the terminal's width, at most 100, or 80 without a terminal."""
+def page(width: int | None = None, *, everything: bool = False) -> str:
+    """Return the page, lines of at most `width` characters; None is the terminal's width, at most 100, or 80 without a terminal.
+
+    With `everything`, all commands are listed, else those of `LISTED`.
+    """
     try:
         width = width or int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
     except (ValueError, OSError):
         width = 80
     width = max(40, min(100, width - 2))
-    column = max(len(name) for name in (*dict(OPTIONS), *COMMANDS)) + 4
-    lines = ["Usage: evalsuite [OPTIONS] COMMAND [ARGS]...", "", *("  " + line for line in _lines_of_words(ABOUT, width - 2))]
-    groups = [(title, [(name, summary) for name, (_, summary) in rows.items()]) for title, rows in GROUPS.items()]
+    listed = [*COMMANDS] if everything else LISTED
+    groups = [
+        (title, [(GROUPED.get(name, name), summary) for name, (_, summary) in rows.items() if name in listed])
+        for title, rows in GROUPS.items()
+    ]
+    column = max(len(name) for name in (*dict(OPTIONS), *(name for _, rows in groups for name, _ in rows))) + 4
+    lines = ["Usage: evalsuite THING [THING ...] [OPTIONS]", "       evalsuite COMMAND [ARGS]..."]
+    for text in (ABOUT, ENTRANCE):
+        lines += ["", *("  " + line for line in _lines_of_words(text, width - 2))]
     for title, rows in (("Options", OPTIONS), *groups):
+        if not rows:
+            continue
         lines += ["", f"{title}:"]
         for name, text in rows:
             first, *rest = _lines_of_words(text, width - column)
             lines += [f"  {name:<{column - 2}}{first}", *(" " * column + line for line in rest)]
-    return "\n".join([*lines, "", "`evalsuite help COMMAND` explains a command.", ""])
+    more = [] if everything else ["More: evalsuite help --all"]
+    return "\n".join([*lines, "", *more, "`evalsuite help COMMAND` explains a command.", ""])
 
 
 def _lines_of_words(text: str, width: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -11,8 +12,19 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from evalsuite.core.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe, listed, reason_of
-from evalsuite.core.runtime import install_line, missing_packages
+from evalsuite.cli.commands import COMMANDS, REMOVED
+from evalsuite.core.errors import (
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    EvalsuiteError,
+    FaultError,
+    UsageError,
+    describe,
+    listed,
+    reason_of,
+)
+from evalsuite.core.runtime import install_line, missing_packages, program
 
 # Seconds in which a second signal counts as the same.
 _CLEANING_SECONDS = 2.0
@@ -35,9 +47,12 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(name)s: %(message)s")
         for noisy in ("asyncio", "urllib3"):
             logging.getLogger(noisy).setLevel(logging.WARNING)
+    fixes = "--fix" in arguments and arguments[:2] != ["gold", "lint"]
+    if fixes:
+        arguments.remove("--fix")
     try:
         with _stopped_by_signals(ends_process=ends_process):
-            return _dispatch(arguments)
+            return _dispatch_fixed(arguments) if fixes else _dispatch(arguments)
     except EvalsuiteError as error:
         _complain(error.message, error.hint, arguments)
         return error.exit_code
@@ -180,9 +195,15 @@ def _dispatch(arguments: list[str]) -> int:
             return code
     if (code := _quick_call(arguments)) is not None:
         return code
-    from evalsuite.cli.output_streams import complain
-    from evalsuite.cli.parser import StoppedError, build, parser_message, usage_errors
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS and arguments[0] not in REMOVED:
+        from evalsuite.cli.entrance import enter, is_thing
 
+        if is_thing(arguments[0]):
+            return enter(arguments, _dispatch)
+    from evalsuite.cli.parser import HelpCommand, StoppedError, build, parser_message, usage_errors
+
+    HelpCommand.everything = "--help-all" in arguments
+    arguments = ["--help" if word == "--help-all" else word for word in arguments]
     try:
         code = build().main(args=arguments, prog_name="evalsuite", standalone_mode=False)
     except StoppedError as stop:
@@ -194,19 +215,29 @@ def _dispatch(arguments: list[str]) -> int:
             print(error.format_message())
             return EXIT_USAGE
 
-        complain(*parser_message(error))
-        return EXIT_USAGE
+        message, hint = parser_message(error)
+        raise UsageError(message, hint=hint) from None
     if code == EXIT_INTERRUPTED:
         # The parser was interrupted before any command started.
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
+def _dispatch_fixed(arguments: list[str]) -> int:
+    """Run the command line, or the one that its error proposes (`--fix`)."""
+    try:
+        return _dispatch(arguments)
+    except UsageError as error:
+        cure = cure_of(error.message, error.hint, arguments)
+        if cure is None:
+            raise
+    print(f"$ {program()} {shlex.join(cure)}", file=sys.stderr, flush=True)
+    return _dispatch(cure)
+
+
 def _quick_call(arguments: Sequence[str]) -> int | None:
     """Run a command whose arguments need no typer; return its exit code, None if typer must parse them."""
-    from evalsuite.cli.commands import COMMANDS
-
-    if not arguments or arguments[0] not in COMMANDS or "--help" in arguments:
+    if not arguments or arguments[0] not in COMMANDS or {"--help", "--help-all"} & {*arguments}:
         return None
     from evalsuite.cli.options import Group, Spread
 
@@ -214,7 +245,7 @@ def _quick_call(arguments: Sequence[str]) -> int | None:
     if isinstance(found, Group):
         if not words or words[0] not in found.commands:
             return None
-        found, words = found.commands[words[0]], words[1:]
+        found, words = found.command(words[0]), words[1:]
     command = Spread(found)
     values = command.quick_values(words)
     return None if values is None else int(command(**values) or 0)
@@ -229,6 +260,44 @@ def _complain(message: str, hint: str, arguments: Sequence[str]) -> None:
 
         hint = applicable_hint(hint, options_of_call(arguments))
     complain(message, hint)
+    if (cure := cure_of(message, hint, arguments)) is not None:
+        from evalsuite.compare.characters import clean
+
+        print(clean(f"try: {program()} {shlex.join(cure)}"), file=sys.stderr)
+
+
+_NEAREST = re.compile(r"did you mean '([^']+)'\?")
+_WORDS = re.compile(r"'([^']*)'|(?<![\w-])(--[\w-]+)")
+_IN_HINT = re.compile(r"(?:^|`)evalsuite ([^`;]+?)(?:`|$)")
+# A word of a command in a hint that stands for a value: `FOLDER`, `FILE.csv`, `...`.
+_PLACEHOLDER = re.compile(r"[A-Z][A-Z_]+(\.[a-z]+)?|.*\.\.\..*|.*[<>|].*")
+
+
+def cure_of(message: str, hint: str, arguments: Sequence[str]) -> list[str] | None:
+    """Return the words of the one command line that an error's hint proposes, without `evalsuite`; None if it proposes none or several.
+
+    It is the line as it was typed with the nearest known word in the place of the wrong one, or a whole command in the hint.
+    """
+    nearest = _NEAREST.search(hint)
+    if nearest is not None:
+        named = {quoted or option for quoted, option in _WORDS.findall(message)} - {""}
+        wrong = {word for word in named if word.startswith("--") == nearest[1].startswith("--")}
+        lines = [line for word in wrong for line in _replaced(arguments, word, nearest[1])]
+        return lines[0] if len(lines) == 1 else None
+    commands = [shlex.split(found) for found in _IN_HINT.findall(hint)]
+    complete = [words for words in commands if words != list(arguments) and not any(map(_PLACEHOLDER.fullmatch, words))]
+    return complete[0] if len(commands) == 1 and complete else None
+
+
+def _replaced(arguments: Sequence[str], wrong: str, right: str) -> Iterator[list[str]]:
+    """Yield the command line with one word, or one part of a list or of NAME=VALUE, replaced."""
+    for at, argument in enumerate(arguments):
+        parts = re.split("([,=])", argument)
+        if argument == wrong:
+            yield [*arguments[:at], *right.split(), *arguments[at + 1 :]]
+        elif parts.count(wrong) == 1:
+            parts[parts.index(wrong)] = right
+            yield [*arguments[:at], "".join(parts), *arguments[at + 1 :]]
 
 
 def applicable_hint(hint: str, known: Collection[str]) -> str:

@@ -15,6 +15,7 @@ from evalsuite.cli.showing import ProgressBar, print_document
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, UsageError, write_error
+from evalsuite.core.runtime import program
 from evalsuite.gold.layouts import convert, read_gold
 from evalsuite.runs.history import one_run
 
@@ -397,7 +398,7 @@ def init_command(
         print(clean(f"gold lint: {len(findings) - _MOST_FINDINGS} more, see `evalsuite gold lint {made.folder}`"))
     if not parameters:
         print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
-    print(clean(f"next: evalsuite {shlex.join(['run', str(template), '--gold', str(made.folder)])}"))
+    print(clean(f"next: {program()} {shlex.join(['run', str(template), '--gold', str(made.folder)])}"))
     print(clean(f"done: {made.folder} is a suite of {n} instance{'s' * (n != 1)}"))
     return EXIT_OK
 
@@ -447,7 +448,7 @@ def example_command(folder: Annotated[Path, Argument(metavar="DIR", help="a new 
     except OSError as error:
         raise write_error(folder, error) from error
     print(clean(f"made {folder}: gold of 2 instances, and a submission that is right in one of them"))
-    print(clean(f"next: evalsuite {shlex.join(['run', str(submission), '--gold', str(folder / 'gold')])}"))
+    print(clean(f"next: {program()} {shlex.join(['run', str(submission), '--gold', str(folder / 'gold')])}"))
     return EXIT_OK
 
 

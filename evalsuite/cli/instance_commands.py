@@ -50,7 +50,8 @@ def explain_command(
 
         evalsuite explain right.csv mine.csv --key id
 
-    Files are .csv, .parquet, .json or .duckdb; exit 1 if the two differ.
+    Files are .csv, .tsv, .xlsx, .parquet, .json, .jsonl, .duckdb or .sqlite; folders contain one JSON file a record. Exit 1 if the two
+    differ.
     """
     if prediction is not None:
         if any(given is not None for given in (run, result_dir, gold)):
@@ -81,13 +82,14 @@ def explain_files(
     from evalsuite.cli.showing import check_showing
     from evalsuite.readers.duckdb_connections import unnamed_copy
     from evalsuite.readers.limits import resolve_limits
-    from evalsuite.readers.load_table import DATABASES, ENDINGS, ending_of
+    from evalsuite.readers.load_table import DATABASES, ENDINGS, ending_of, is_sqlite
     from evalsuite.readers.paths import open_trusted
     from evalsuite.reports.explain_documents import files_document
     from evalsuite.sandbox.rpc_client import RpcClient
 
     files = (gold, prediction)
-    for file in files:
+    are_folders = gold.is_dir() and prediction.is_dir()
+    for file in () if are_folders else files:
         if not ending_of(file):
             raise UsageError(f"{file} is no file that can be compared", hint=f"its name ends in one of {', '.join(ENDINGS)}")
         if not file.is_file():
@@ -101,13 +103,16 @@ def explain_files(
         roomy = {**limits, "seconds": 300}
         calls = stack.enter_context(RpcClient(readable=files, hostile=prediction, limits=roomy))
         copy = None
-        if ending_of(prediction) in DATABASES:
+        # SQLite opens a file in place as immutable, so that it needs no copy.
+        if not are_folders and ending_of(prediction) in DATABASES and not is_sqlite(prediction):
             source = stack.enter_context(open_trusted(prediction, limit_bytes=limits["file_bytes"]))
             copy = stack.enter_context(unnamed_copy(source, int(limits["file_bytes"])))
         places = [str(file.absolute()) for file in files]
-        found = calls.call(
-            "evalsuite.analysis.explain.file_comparison:compare_files", *places, table, names, ordered, copy=copy, n_bytes=n_bytes
-        )
+        compared = "evalsuite.analysis.explain.file_comparison:"
+        if are_folders:
+            found = calls.call(f"{compared}compare_folders", *places)
+        else:
+            found = calls.call(f"{compared}compare_files", *places, table, names, ordered, copy=copy, n_bytes=n_bytes)
     document = files_document(str(gold), str(prediction), found)
     if as_json:
         print(json.dumps(document.whole, ensure_ascii=True))
@@ -315,7 +320,7 @@ def check_command(
     name: Annotated[str, Argument(metavar="ID|SCORER", help="an instance with --result_dir, else a scorer")],
     result_dir: opt.ResultDir = None,
     gold_dir: Annotated[Path | None, Option("--gold-dir", "--gold_dir", help="the gold folder [default: gold]")] = None,
-    gold: Annotated[list[str] | None, Option(help="an accepted answer, with --result_dir the gold folder; may be repeated")] = None,
+    gold: Annotated[list[str] | None, Option(help="an accepted answer, with --result-dir the gold folder; may be repeated")] = None,
     prediction: Annotated[
         list[str] | None,
         Option(help="the answer: a text, @FILE or - for stdin; a path if the scorer reads files or JSON, then it may be repeated"),
@@ -324,7 +329,7 @@ def check_command(
     rules: opt.Rules = None,
     judge: opt.JudgeFile = None,
     json_: opt.Json = False,
-    explain: Annotated[bool, Option("--explain", help="with --result_dir: also say why the answer is wrong")] = False,
+    explain: Annotated[bool, Option("--explain", help="with --result-dir: also say why the answer is wrong")] = False,
     reveal: Reveal = None,
     *,
     code: opt.Code,

@@ -12,7 +12,8 @@ from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 from evalsuite.core.dataclasses import dataclass, fields
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import UsageError, did_you_mean
+from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.types import EVALUATORS, RULES, Rule
 
 
@@ -84,15 +85,24 @@ CACHE_FOLDER = Path(".evalsuite/cache")
 
 
 class Group(NamedTuple):
-    """A command with subcommands by name; `default` is the one that runs without a subcommand."""
+    """A command with subcommands by name; `default` is the one that runs without a subcommand.
 
-    commands: Mapping[str, Callable[..., int]]
+    A subcommand may be a reference to a command of another module, which is imported when the group is parsed.
+    """
+
+    commands: Mapping[str, "Callable[..., int] | ImportRef"]
     default: str | None = None
 
     @classmethod
     def of(cls, *functions: Callable[..., int], default: str | None = None) -> "Group":
         """Return the group of functions that are named after group and command: `gold_check` is `check`."""
         return cls({function.__name__.partition("_")[2]: function for function in functions}, default)
+
+    def command(self, name: str) -> Callable[..., int]:
+        """Return the function of a subcommand, imported if it is one of another module."""
+        found = self.commands[name]
+        loaded: Callable[..., int] = found.load() if isinstance(found, ImportRef) else found
+        return loaded
 
 
 class Parameter(NamedTuple):
@@ -278,13 +288,19 @@ def rule(value: str | None) -> Rule | None:
     if value is None:
         return None
     more = "; bird-ex and test-suite are rules of `evalsuite run`" if value in EVALUATORS else ""
-    raise UsageError(f"no rules {value!r}", hint="known: " + ", ".join(RULES) + more)
+    raise UsageError(f"no rules {value!r}", hint=_nearest_of(value, (*RULES, *([] if more else EVALUATORS))) + more)
+
+
+def _nearest_of(value: str, known: Sequence[str]) -> str:
+    """Return a hint with the nearest of a few known words, if one is near, and all of them."""
+    near, every = did_you_mean(value, known), "known: " + ", ".join(known)
+    return every if near.startswith("known") else f"{near} {every}"
 
 
 def one_of(value: str, known: tuple[str, ...], option: str) -> str:
     """Return the value if it is allowed; raises `UsageError` with the spelling of the option if not."""
     if value not in known:
-        raise UsageError(f"{option} cannot be {value!r}", hint="known: " + ", ".join(known))
+        raise UsageError(f"{option} cannot be {value!r}", hint=_nearest_of(value, known))
     return value
 
 

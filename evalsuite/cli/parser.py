@@ -3,6 +3,7 @@
 import functools
 import inspect
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,9 +13,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from evalsuite.cli.commands import ABOUT, COMMANDS, REMOVED, page
+from evalsuite.cli.commands import ABOUT, COMMANDS, MEANT, REMOVED, page
 from evalsuite.cli.options import Argument, Group, Option, Spread
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
+from evalsuite.core.import_ref import ImportRef
 
 
 class StoppedError(Exception):
@@ -40,12 +42,18 @@ class LazyGroup(TyperGroup):
         if cmd_name in REMOVED:
             raise UsageError(f"`evalsuite {cmd_name}` is no longer a command", hint=REMOVED[cmd_name])
         if cmd_name not in COMMANDS:
-            raise UsageError(f"no command {cmd_name!r}", hint=did_you_mean(cmd_name, COMMANDS))
+            raise UsageError(f"no command {cmd_name!r}", hint=_nearest_command(cmd_name, COMMANDS))
         return load_command(cmd_name)
 
     def get_help(self, ctx: Any) -> str:
         """Return the page of all commands without importing them."""
         return page().rstrip()
+
+
+def _nearest_command(word: str, known: Iterable[str]) -> str:
+    """Return a hint that names the command that a word may stand for."""
+    known, meant = list(known), MEANT.get(word.casefold(), "")
+    return f"did you mean {meant!r}?" if meant.partition(" ")[0] in known else did_you_mean(word, known)
 
 
 class NamedGroup(TyperGroup):
@@ -54,8 +62,67 @@ class NamedGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Resolve the first word as click does; raises `UsageError` for an unknown command."""
         if args and self.get_command(ctx, args[0]) is None:
-            raise UsageError(f"{self.name} has no command {args[0]!r}", hint=did_you_mean(args[0], self.list_commands(ctx)))
+            raise UsageError(f"{self.name} has no command {args[0]!r}", hint=_nearest_command(args[0], self.list_commands(ctx)))
         return super().resolve_command(ctx, args)
+
+
+# The options that `--help` shows of commands with more than twelve; `--help-all` shows all.
+MAIN_OPTIONS = {
+    "run": "gold rules only lf databases jobs resume output failures json quiet fail-under",
+    "check": "prediction gold result-dir run rules judge explain reveal plugin databases json fail-under",
+    "explain": "run result-dir gold rules key ordered table databases reveal output json",
+    "compare": "gold rules alpha fail-on-regression suite labels all databases jobs output json quiet",
+    "leaderboard": "gold rules by metadata receipts site board private jobs output json quiet",
+    "rescore": "rules scorer-version submission gold judge databases jobs no-cache plugin runs json quiet",
+    "samples": "gold rules databases judge jobs isolation plugin no-cache runs output json",
+    "verify": "sample seed submission gold databases questions key runs jobs plugin allow-programs json",
+    "suite run": "from candidate-column input-column context-column model-name model-version description plugin invalid-as allow-unscored",
+    "gold audit": "rules only most seconds seed top format fail-under jobs databases isolation json",
+}
+# Title -> the options below it, by their first long spelling.
+SECTIONS = {
+    "Selection": "only filter group lf shard samples result-dir run runs suite key ordered table submission prediction sample",
+    "Rules": "rules gold layout mode questions live-gold as-of reveal ves labels alpha cluster force shift by",
+    "Databases": "databases gold-cache max-bytes-billed frozen-clock",
+    "Judge": "judge invalid-as",
+    "Limits": "limit isolation jobs allow-programs plugin no-cache",
+    "Gates": "fail-under fail-on-regression strict fail-on-unscorable allow-unscored exitfirst",
+    "Output": "out no-save sign resume watch output verbose failures durations json quiet github reference-files all explain site board",
+    "Cluster": "executor scheduler",
+}
+_SECTION_OF = {option: title for title, options in SECTIONS.items() for option in options.split()}
+_TWIN = re.compile(r", --[a-z]+(?:_[a-z]+)+\b")
+
+
+class HelpCommand(TyperCommand):
+    """A command whose `--help` shows its main options in sections, and with `everything` all of them."""
+
+    everything = False
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and the options; a second spelling with underscores is not shown."""
+        full_name = ctx.command_path.removeprefix("evalsuite ")
+        main = MAIN_OPTIONS.get(full_name.removeprefix("runs "), "").split()
+        records: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        n_hidden = 0
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            name = _spelled(parameter).removeprefix("--")
+            if not _is_option(parameter):
+                records["Arguments"].append(record)
+            elif main and not self.everything and name not in main and name != "help":
+                n_hidden += 1
+            else:
+                title = _SECTION_OF.get(name, "Options") if main else "Options"
+                records.setdefault(title, []).append((_TWIN.sub("", record[0]), record[1]))
+        if n_hidden:
+            records.setdefault("Options", []).append(("--help-all", f"Show {n_hidden} more options and exit."))
+        for title in ("Arguments", *SECTIONS, "Options"):
+            if rows := records.get(title):
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def load_command(name: str) -> TyperCommand | TyperGroup:
@@ -68,12 +135,14 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
     if group is None:
         reads_the_rest = typer.Context in get_type_hints(found).values()
         settings = {"allow_extra_args": True, "ignore_unknown_options": True} if reads_the_rest else None
-        app.command(name, context_settings=settings)(for_typer(found))
+        app.command(name, cls=HelpCommand, context_settings=settings)(for_typer(found))
     else:
         for own, function in group.commands.items():
-            app.command(own)(for_typer(function))
+            short = function.summary if isinstance(function, ImportRef) else None
+            app.command(own, cls=HelpCommand, short_help=short)(for_typer(group.command(own)))
         if group.default is not None:
-            alone = group.commands[group.default]
+            alone = app.registered_commands[list(group.commands).index(group.default)].callback
+            assert alone is not None
 
             @app.callback(invoke_without_command=True, help=f"{summary}; without a command: {group.default}")
             def run_default(ctx: typer.Context) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from evalsuite.cli import options as opt
+from evalsuite.cli.commands import COMMANDS, GROUPED
 from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import (
     Outputs,
@@ -167,9 +168,6 @@ def _tell(names: Sequence[str], is_what: str) -> None:
     if names:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         print(clean(f"note: {', '.join(names[:3])}{more}: {is_what}"), file=sys.stderr)
-
-
-runs_commands = opt.Group.of(runs_list, runs_show, runs_tag, runs_rm, runs_prune, default="list")
 
 
 def report_command(run: opt.RunName, shown: Showing, runs: opt.RunsFolder = opt.RUNS) -> int:
@@ -458,3 +456,16 @@ def merge_command(
     else:
         Showing().print(redact_record(record, reveal), line)
     return code
+
+
+runs_commands = opt.Group(
+    {
+        "list": runs_list,
+        "show": runs_show,
+        "tag": runs_tag,
+        "rm": runs_rm,
+        "prune": runs_prune,
+        **{name: COMMANDS[name] for name, spelled in GROUPED.items() if spelled.startswith("runs ")},
+    },
+    default="list",
+)

@@ -15,6 +15,7 @@ from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, p
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError, write_error
+from evalsuite.core.runtime import program
 from evalsuite.core.status import UNJUDGED
 from evalsuite.reports.record import count_words, record_of_entry, record_of_run, redact_record, verdict_line
 from evalsuite.runs.history import find_runs, one_run
@@ -110,7 +111,7 @@ def suite_try(
             print(clean(f"scored by {chosen}{by}"))
             print_document(document, last_line="")
             if step := trial.next_command(source, candidates):
-                print(clean(f"next: evalsuite {shlex.join(step)}"))
+                print(clean(f"next: {program()} {shlex.join(step)}"))
             print(clean(line))
     return code
 
@@ -284,7 +285,7 @@ def suite_run(
         return exit_code
     names = [own_name for *_, own_name in planned]
     step = ["compare", *names[:2]] if names[1:] else ["report", f"{suite.name}/{names[0]}"]
-    print(clean(f"next: evalsuite {shlex.join(step)}"))
+    print(clean(f"next: {program()} {shlex.join(step)}"))
     return EXIT_UNSCORABLE if n_unscored and not allow_unscored else EXIT_OK
 
 
@@ -351,43 +352,69 @@ _MOST_LOST = 5
 
 
 def import_command(
-    path: Annotated[Path, Argument(metavar="FILE", help="results of promptfoo, a log of Inspect, or samples_*.jsonl of lm-eval")],
+    paths: Annotated[list[Path], Argument(metavar="FILE...", help="results of promptfoo, logs of Inspect, or samples_*.jsonl of lm-eval")],
     name: Annotated[str | None, Option(help="the suite's name [default: the log's]")] = None,
     scorer: Annotated[str | None, Option(help="also score the outputs with this scorer, as separate runs for `agree`")] = None,
+    compare: Annotated[bool, Option("--compare", help="then compare the imported runs of a suite, or report a single one")] = False,
     json_: opt.Json = False,
 ) -> int:
-    """Import a log of promptfoo, Inspect or lm-eval as a suite with a run for each provider, log or filter.
+    """Import logs of promptfoo, Inspect or lm-eval, each as a suite with a run for each provider, log or filter.
 
     A run keeps the log's verdicts: `compare` compares two of them, `agree` compares theirs with evalsuite's. The same bytes are imported
     once, whatever the file's name; another log of the same suite adds runs, named after the file if a name is taken.
     """
     from evalsuite.suites.tool_logs import read_log, save_log
 
-    log, folders = save_log(read_log(path), scorer or "string_match", name=name)
-    for lost in log.lost[:_MOST_LOST]:
-        print(clean(f"warning: {path}: {lost} cannot be read and is left out"), file=sys.stderr)
-    if log.lost[_MOST_LOST:]:
-        print(f"warning: {path}: {len(log.lost) - _MOST_LOST} more are left out", file=sys.stderr)
-    ours = _score_outputs(log, scorer) if scorer is not None and folders else []
-    found = log.to_json()
+    steps: list[list[str]] = []
+    logs = []
+    for path in paths:
+        log, folders = save_log(read_log(path), scorer or "string_match", name=name)
+        for lost in log.lost[:_MOST_LOST]:
+            print(clean(f"warning: {path}: {lost} cannot be read and is left out"), file=sys.stderr)
+        if log.lost[_MOST_LOST:]:
+            print(f"warning: {path}: {len(log.lost) - _MOST_LOST} more are left out", file=sys.stderr)
+        ours = _score_outputs(log, scorer) if scorer is not None and folders else []
+        logs.append(log)
+        steps.append(_next_of_import(log, ours, is_new=bool(folders)))
+        if json_:
+            continue
+        for row in log.to_json()["runs"]:
+            theirs = "not judged" if row["theirs"] is None else f"{100 * row['theirs']:.1f} %"
+            print(clean(f" {row['name']}: {count_words(row['n'], 'sample')}, {theirs} by {log.format}"))
+        if len(paths) > 1 or compare:
+            print(clean(f" imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}"))
+        else:
+            print(clean(f"next: {program()} {shlex.join(steps[-1])}"))
+            again = "" if folders else "; all of it was there already"
+            print(clean(f"done: imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}{again}"))
     if json_:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(logs[0].to_json() if len(logs) == 1 else [log.to_json() for log in logs], indent=1))
         return EXIT_OK
-    for row in found["runs"]:
-        theirs = "not judged" if row["theirs"] is None else f"{100 * row['theirs']:.1f} %"
-        print(clean(f" {row['name']}: {count_words(row['n'], 'sample')}, {theirs} by {log.format}"))
+    return _compare_imported(logs) if compare else EXIT_OK
+
+
+def _next_of_import(log: "ForeignLog", ours: Sequence[str], *, is_new: bool) -> list[str]:
+    """Return the words of the command that a user runs after the import of one log."""
     names = [run.name for run in log.runs]
     if ours:
-        step = ["agree", f"{log.suite}/{names[0]}", f"{log.suite}/{ours[0]}"]
-    else:
-        # A single run is compared with an earlier import of the suite, if there is one.
-        others = [str(one.metadata.get("run_name")) for one in find_runs(suite=log.suite)] if folders and not names[1:] else []
-        names = [*[name for name in others if name not in names][:1], *names]
-        step = ["compare", *names[:2]] if names[1:] else ["report", f"{log.suite}/{names[0]}"]
-    print(clean(f"next: evalsuite {shlex.join(step)}"))
-    again = "" if folders else "; all of it was there already"
-    print(clean(f"done: imported suite {log.suite!r} from {log.format}, {count_words(len(log.runs), 'run')}{again}"))
-    return EXIT_OK
+        return ["agree", f"{log.suite}/{names[0]}", f"{log.suite}/{ours[0]}"]
+    # A single run is compared with an earlier import of the suite, if there is one.
+    others = [str(one.metadata.get("run_name")) for one in find_runs(suite=log.suite)] if is_new and not names[1:] else []
+    names = [*[name for name in others if name not in names][:1], *names]
+    return ["compare", *names[:2]] if names[1:] else ["report", f"{log.suite}/{names[0]}"]
+
+
+def _compare_imported(logs: "Sequence[ForeignLog]") -> int:
+    """Compare the runs of the logs if they are of one suite and at least two, else report each; return the largest exit code."""
+    from evalsuite.cli.parser import load_command
+
+    runs = list(dict.fromkeys(f"{log.suite}/{run.name}" for log in logs for run in log.runs))
+    is_one_suite = len(runs) > 1 and len({log.suite for log in logs}) == 1
+    code = EXIT_OK
+    for words in [["compare", *runs]] if is_one_suite else [["report", run] for run in runs]:
+        print(clean(f"$ {program()} {shlex.join(words)}"), flush=True)
+        code = max(code, load_command(words[0]).main(args=words[1:], prog_name=f"evalsuite {words[0]}", standalone_mode=False) or EXIT_OK)
+    return code
 
 
 def _score_outputs(log: "ForeignLog", scorer: str) -> list[str]:

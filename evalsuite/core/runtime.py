@@ -90,6 +90,22 @@ def install_line() -> str:
     return f"{change}python3 -m venv .venv && .venv/bin/pip install -q -e . (then start it by .venv/bin/python or .venv/bin/evalsuite)"
 
 
+def program() -> str:
+    """Return what starts this installation in the user's shell: `evalsuite` if PATH leads to it, else its path below or from the current
+    folder, or `PYTHON -m evalsuite`.
+    """
+    import shlex
+    import shutil
+
+    own = Path(sys.executable).parent / "evalsuite"
+    found = shutil.which("evalsuite")
+    if found is not None and (not own.is_file() or Path(found).resolve() == own.resolve()):
+        return "evalsuite"
+    here = Path.cwd()
+    word, module = (own, "") if own.is_file() else (Path(sys.executable), " -m evalsuite")
+    return shlex.quote(str(word.relative_to(here) if word.is_relative_to(here) else word)) + module
+
+
 def extra_line(extra: str, *, package: Path | None = None) -> str:
     """Return the command that adds an extra to this installation, for the current folder and the running Python.
 

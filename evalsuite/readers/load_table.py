@@ -1,21 +1,25 @@
-"""Load a table from a file that a person names, in any format: CSV, Parquet, JSON records, a table of a DuckDB file."""
+"""Load a table from a file that a person names: CSV, TSV, Excel, Parquet, JSON records, a table of a DuckDB or SQLite file."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
+from datetime import date, time
 from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.types import Fault, Table
-from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.readers.csv_table import read_csv_table, read_named_rows
 from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb
 from evalsuite.readers.json_text import read_tree
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted
 
-DATABASES: Final = (".duckdb", ".ddb", ".db")
+SQLITE: Final = (".sqlite", ".sqlite3")
+DATABASES: Final = (".duckdb", ".ddb", ".db", *SQLITE)
+WORKBOOKS: Final = (".xlsx",)
 TREES: Final = (".json", ".jsonl")
-ENDINGS: Final = (".csv", ".parquet", *TREES, *DATABASES)
+ENDINGS: Final = (".csv", ".tsv", ".parquet", *WORKBOOKS, *TREES, *DATABASES)
 _PACKED: Final = (".gz", ".bz2", ".xz")
 
 
@@ -25,11 +29,11 @@ def ending_of(path: Path) -> str:
     return ".csv" if last in _PACKED and before == ".csv" else last if last in ENDINGS else ""
 
 
-def load_table(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None) -> Any:
+def load_table(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None, flat_as_table: bool = True) -> Any:
     """A `Table`, or the value of a JSON file that is not a list of flat records.
 
-    `table` names one of a DuckDB file that has several, `private` is a copy of it that no other process can reach. Cells of CSV and JSON
-    are text, others native.
+    With `flat_as_table` False, flat records stay records. `table` names one of a database file that has several, `private` is a copy of
+    it that no other process can reach. Cells of databases and Parquet are native, others text.
 
     Raises:
         FaultError: The readers' faults, with the file's name.
@@ -41,10 +45,18 @@ def load_table(path: Path, limits: Limits, *, table: str | None = None, private:
             return _database_table(path, limits, table, private or path)
         if ending == ".parquet":
             return _parquet_table(path, limits)
+        if ending in WORKBOOKS:
+            return _table_of_rows(*read_workbook(path), path.name, limits)
+        if ending == ".tsv":
+            header, numbered = read_named_rows(path, delimiters="\t")
+            width = len(header)
+            return _table_of_rows(
+                header, [[cell or None for cell in [*row, *[""] * width][:width]] for _, row in numbered], path.name, limits
+            )
         with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
             if ending in TREES:
                 value = read_tree(handle, name=path.name, limits=limits)
-                return _table_of_records(value, path.name) if _are_flat(value) else value
+                return _table_of_records(value, path.name) if flat_as_table and _are_flat(value) else value
             return read_csv_table(handle, name=path.name, limits=limits)
     except FaultError as error:
         raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
@@ -63,18 +75,84 @@ def _written(value: Any) -> str:
 
 
 def _database_table(path: Path, limits: Limits, name: str | None, opened: Path) -> Table:
-    names = duckdb_table_names(opened, limits=limits)
+    in_sqlite = is_sqlite(opened)
+    names = _sqlite_tables(opened) if in_sqlite else duckdb_table_names(opened, limits=limits)
     known = {one.lower(): one for one in names}
     if name is None and len(names) != 1:
         raise UsageError(f"{path.name} contains {len(names)} tables", hint=f"--table NAME: {', '.join(names[:10]) or 'there is none'}")
     wanted = names[0] if name is None else known.get(name.lower())
     if wanted is None:
         raise UsageError(f"{path.name} has no table {name!r}", hint=f"it contains {', '.join(names[:10]) or 'none'}")
+    if in_sqlite:
+        return _sqlite_table(opened, wanted, limits)
     read = read_duckdb(opened, names=[wanted], limits=limits)[wanted]
     if isinstance(read, Fault):
         raise FaultError(read.code, read.detail)
     assert isinstance(read, Table)
     return read
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file is a database of SQLite, by its first bytes."""
+    with path.open("rb") as handle:
+        return handle.read(16) == b"SQLite format 3\0"
+
+
+def _sqlite_tables(path: Path) -> tuple[str, ...]:
+    return tuple(row[0] for row in _sqlite_rows(path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"))
+
+
+def _sqlite_table(path: Path, name: str, limits: Limits) -> Table:
+    quoted = name.replace('"', '""')
+    header = [str(row[1]) for row in _sqlite_rows(path, f'PRAGMA table_info("{quoted}")')]
+    rows = _sqlite_rows(path, f'SELECT * FROM "{quoted}" LIMIT {int(limits["rows"]) + 1}')
+    # SQLite's types belong to values, not to columns: cells are compared as a CSV file would contain them.
+    return _table_of_rows(header, rows, name, limits)
+
+
+def _table_of_rows(header: Sequence[str], rows: Sequence[Sequence[Any]], name: str, limits: Limits) -> Table:
+    """The table of rows as long as the header, cells as a CSV file would contain them."""
+    if len(rows) > limits["rows"] or len(rows) * len(header) > limits["cells"]:
+        raise FaultError("LIMIT", "has more rows or cells than the limits rows and cells allow")
+    columns = tuple([None if row[i] is None else _written(row[i]) for row in rows] for i in range(len(header)))
+    return Table(header=tuple(header), columns=columns, n_rows=len(rows), name=name)
+
+
+def _sqlite_rows(path: Path, statement: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement; the file is opened so that SQLite neither writes to it nor looks for a journal."""
+    import sqlite3
+
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+            return connection.execute(statement).fetchall()
+    except sqlite3.Error:
+        raise FaultError("BAD_DUCKDB", "cannot be read as SQLite") from None
+
+
+def read_workbook(path: Path) -> tuple[list[str], list[list[Any]]]:
+    """The header and the rows (as long as the header) of the first sheet of an Excel file; empty rows and unnamed columns are left out.
+
+    Raises:
+        MissingExtraError: Excel's reader is not installed.
+        UsageError: A file that cannot be read, or an empty sheet.
+    """
+    try:
+        import openpyxl  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError:
+        raise MissingExtraError(f"{path}: openpyxl is not installed", extra="xlsx") from None
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
+        book.close()
+    except Exception:  # openpyxl passes on the errors of a broken archive: KeyError, BadZipFile, ParseError ...
+        raise UsageError(f"{path}: not a readable Excel file", hint="save it again as .xlsx, or export the sheet as CSV") from None
+    rows = [[cell.isoformat() if isinstance(cell, date | time) else cell for cell in row] for row in rows]
+    rows = [row for row in rows if any(cell is not None for cell in row)]
+    if not rows:
+        raise UsageError(f"{path}: its first sheet is empty", hint="the first row names the columns")
+    header, *body = rows
+    named = [i for i, name in enumerate(header) if name is not None]
+    return [str(header[i]) for i in named], [[row[i] for i in named] for row in body]
 
 
 def _parquet_table(path: Path, limits: Limits) -> Table:

@@ -330,6 +330,8 @@ def files_document(gold: str, prediction: str, found: Data) -> Document:
             yield Section(pairs=facts)
         if differing:
             yield Section(title="Columns that differ", table=Table(columns=_FILE_COLUMNS, rows=differing))
+        if fields := found.get("fields"):
+            yield Section(title="Fields", table=Table(columns=_FIELD_COLUMNS, rows=fields))
         yield from _difference_sections(form, found["difference"], str(found["sql"]).splitlines())
 
     kind, type_ = ("passed", "") if found["equal"] else ("failure", "different")
@@ -368,10 +370,23 @@ _FILE_COLUMNS: Final[Sequence[Column[Data]]] = (
 )
 
 
+def _share_column(name: str) -> Column[Data]:
+    return _number_column(name, name, "DOUBLE", lambda one: Own(f"{one[name]:.4g}"))
+
+
+_FIELD_COLUMNS: Final[Sequence[Column[Data]]] = (
+    Column(name="field", role="name", value=lambda one: one["field"]),
+    *(_number_column(name, name, "BIGINT") for name in ("matches", "mismatches", "omissions", "hallucinations")),
+    *(_share_column(name) for name in ("precision", "recall", "f1")),
+)
+
+
 def _facts(found: Data) -> Iterator[tuple[str, str]]:
     """Yield (label, text): the reason, each cause, the counts of rows, and columns of one side only."""
     if found["reason"]:
         yield "why", str(found["reason"])
+    if scores := found.get("scores"):
+        yield "fields", ", ".join(f"{name} {value:.4g}" for name, value in scores.items() if value is not None)
     for cause in found["causes"]:
         share = f" (unrelated values fit in {cause['chance']:.1%} of draws)" if cause["chance"] else ""
         yield cause["standing"], f"{cause['name']}: {cause['text']}{share}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FAULTS
+from evalsuite.core.runtime import program
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, kind_of, raw_value, results_by, sign_under
 from evalsuite.core.version import __version__
 from evalsuite.gold.spec import NOTHING, Exchange
@@ -39,6 +40,7 @@ from evalsuite.reports.record import (
     counts_line,
     coverage,
     faults_by_hint,
+    flip_of,
     flips_by_kind,
     flips_line,
     id_list,
@@ -245,10 +247,10 @@ class _Rows:
         return (ReportRow(one, name, groups.get(one.instance_id, ()), exchange(one.instance_id), corrected(one)) for one in self.results)
 
 
-def results_table(record: "Record", results: "Sequence[Result] | None" = None) -> Table[ReportRow]:
-    """Return the table of the results, by default all in gold order."""
+def results_table(record: "Record", results: "Sequence[Result] | None" = None, *, has_texts: bool = True) -> Table[ReportRow]:
+    """Return the table of the results, by default all in gold order; `has_texts` puts question, gold and answer below each row."""
     rows = _Rows(record.results if results is None else results, record)
-    return Table(columns=_columns_of(record), rows=rows, is_listed=True, is_long=True, below=_texts_below)
+    return Table(columns=_columns_of(record), rows=rows, is_listed=True, is_long=True, below=_texts_below if has_texts else None)
 
 
 def _columns_of(record: "Record") -> list[Column[ReportRow]]:
@@ -313,8 +315,10 @@ def _result_case(suite: str, row: ReportRow, columns: Sequence[Column[ReportRow]
     )
 
 
-# With more instances than this, right ones are counted on one line.
-ROWS_IN_FULL = 200
+# With more instances than this, right ones are counted on one line, and with more rows question, gold and answer are left out.
+ROWS_IN_FULL = 10
+# Most lines of instances that are not right; --failures shows all.
+MOST_LINES = 25
 # Laying out 10,000 rows would take longer than scoring them.
 MOST_ROWS = 2000
 # More missing instances than this are counted on one line instead of listed.
@@ -377,7 +381,8 @@ def run_document(
 
 def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durations: int, databases: "Path | None") -> Iterator[Section]:
     shown, left_out = _rows_in_order(record, failures=failures, folded=not verbose)
-    yield Section(table=results_table(record, shown), below=left_out)
+    has_texts = failures or verbose or len(shown) <= ROWS_IN_FULL
+    yield Section(table=results_table(record, shown, has_texts=has_texts), below=left_out)
     if verbose:
         from evalsuite.reports.score_text import instance_text
 
@@ -395,7 +400,7 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
         yield Section(title="notes: facts without effect on the score", look="quiet", lines=notes)
     if record.folder is not None:
         # On one line at any width, so that it can be copied.
-        yield Section(look="lines", lines=["", f" next: evalsuite {_next_step(record, databases)}"])
+        yield Section(look="lines", lines=["", f" next: {program()} {_next_step(record, databases)}"])
     if warnings := record.run.get("warnings"):
         rest = len(warnings) - MOST_WARNINGS
         more = (f"  ... {rest} more in run.json", "") if rest > 0 else ("",)
@@ -422,11 +427,12 @@ def _next_step(record: "Record", databases: "Path | None") -> str:
 
 
 def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[list["Result"], list[str]]:
-    """Return the results to show, faults first, then wrong, flips, missing and right ones, and lines that count those left out.
+    """Return the results to show, wrong ones first, then flips, faults, missing and right ones, each by cause, and lines that count
+    those left out.
 
     Of `folded` faults with equal text only the first is shown.
     """
-    ordered = sorted(record.results, key=_place_in_report)
+    ordered = sorted(record.results, key=lambda result: (_place_in_report(result), _cause_word(result)))
     left_out: list[str] = []
     n_absent = sum(result.status == "missing" for result in ordered)
     if folded:
@@ -434,24 +440,33 @@ def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[l
     if n_absent > ABSENT_IN_FULL:
         ordered = [result for result in ordered if result.status != "missing"]
         left_out += [f"...  {n_absent} missing; -o FILE.csv lists them"]
-    if len(ordered) > ROWS_IN_FULL or failures:
+    if (len(record.results) > ROWS_IN_FULL and folded) or failures:
         n_right = sum(_place_in_report(result) == 4 for result in ordered)
         ordered = [result for result in ordered if _place_in_report(result) < 4]
         left_out += [f"...  {n_right} more, right under every rule that judged them"] * bool(n_right)
+    if folded and not failures:
+        if n_more := len(ordered[MOST_LINES:]):
+            left_out = [f"...  {n_more} more that are not right; --failures shows all", *left_out]
+        ordered = ordered[:MOST_LINES]
     if n_cut := max(0, len(ordered) - MOST_ROWS):
         left_out = [f"...  {n_cut} more not shown; -o FILE.csv lists all", *left_out]
     return ordered[:MOST_ROWS], left_out
 
 
 def _place_in_report(result: "Result") -> int:
-    """Return 0 for faults, 1 for wrong and measured answers, 2 for flips, 3 for missing and 4 for right ones."""
+    """Return 0 for wrong and measured answers, 1 for flips, 2 for faults, 3 for missing and 4 for right ones."""
     if result.status in FAULTY or result.status == "missing":
-        return 0 if result.status in FAULTY else 3
+        return 2 if result.status in FAULTY else 3
     if kind_of(result).name == "measured":
-        return 1
+        return 0
     if result.official is not None and result.strict is not None and result.official != result.strict:
-        return 2
-    return 4 if result.score == 1 else 1
+        return 1
+    return 4 if result.score == 1 else 0
+
+
+def _cause_word(result: "Result") -> str:
+    """Return the word by which results of one place are grouped: the flip's cause, the fault, the scorer."""
+    return flip_of(result) or result.fault or result.scorer or ""
 
 
 def _one_fault_of_a_kind(ordered: Sequence["Result"]) -> tuple[list["Result"], list[str]]:

@@ -13,15 +13,16 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.messages import shorten
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, MissingExtraError, UsageError, did_you_mean
+from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
 from evalsuite.readers.csv_table import read_named_rows
+from evalsuite.readers.load_table import read_workbook
 from evalsuite.runs.run_files import keep_out_of_git, read_json, write_atomically
 from evalsuite.scorers import SCORERS
 
@@ -465,23 +466,8 @@ def _read_parquet(path: Path) -> Columns:
 
 
 def _read_excel(path: Path) -> Columns:
-    """Return the columns of the first sheet, whose first row names them; empty rows are left out."""
-    try:
-        import openpyxl  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError:
-        raise MissingExtraError(f"{path}: openpyxl is not installed", extra="xlsx") from None
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
-        book.close()
-    except Exception:  # openpyxl passes on the errors of a broken archive: KeyError, BadZipFile, ParseError ...
-        raise UsageError(f"{path}: not a readable Excel file", hint="save it again as .xlsx, or export the sheet as CSV") from None
-    rows = [[cell.isoformat() if isinstance(cell, date | time) else cell for cell in row] for row in rows]
-    rows = [row for row in rows if any(cell is not None for cell in row)]
-    if not rows:
-        raise UsageError(f"{path}: its first sheet is empty", hint="the first row names the columns")
-    header, *body = rows
-    return {str(name): [row[i] for row in body] for i, name in enumerate(header) if name is not None}
+    header, rows = read_workbook(path)
+    return {name: [row[i] for row in rows] for i, name in enumerate(header)}
 
 
 INPUT_COLUMN: Final = "input"

@@ -48,6 +48,7 @@ LINES = """
     sql "select count(*) from results"
     view
     doctor GOLD
+    what sub
     connections list --gold GOLD
     gold check GOLD
     gold lint GOLD

@@ -1,6 +1,7 @@
 """`evalsuite run` as a person uses it: real folders, real exit codes, exact messages."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,14 +47,17 @@ def toy(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_example_is_scored() -> None:
-    """The README's main command prints a row per instance, the block of numbers and a last line that agrees with exit code 0."""
+    """The README's main command prints a row for each instance that is not right, counts the others, and ends with the block of numbers
+    and a last line that agrees with exit code 0.
+    """
     done = finished(
         [sys.executable, "evaluate.py", "--result_dir", "example_submission_folder", "--gold_dir", "gold", "--no-save"],
         cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
-    ids = [json.loads(line)["instance_id"] for line in (ROOT / "gold" / "demo_eval.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert all(instance in done.stdout for instance in ids)
+    rows = [line for line in done.stdout.splitlines() if re.match(r" [a-z]+_\d{3} ", line)]
+    assert len(rows) == 19
+    assert "21 more, right under every rule that judged them" in done.stdout
     assert "reference ratio" in done.stdout
     assert done.stdout.strip().splitlines()[-1].startswith("done: ")
 
@@ -236,3 +240,25 @@ def test_python_api(toy: tuple[Path, Path]) -> None:
         package.evaluate(toy[0], toy[1], rule="strict")
     with pytest.raises(UsageError, match="unknown parameter 'golden'"):
         package.score("string_match", "x", gold="x", golden=1)
+
+
+@pytest.mark.parametrize("answer", ["1,5", "1,6"])
+def test_files_in_another_dialect(tmp_path: Path, answer: str) -> None:
+    """`delimiter`, `encoding` and `decimal` are parameters of table_match and tables_match, for gold and for the answer."""
+    dialect = {"delimiter": ";", "encoding": "latin-1", "decimal": ","}
+    checks = {"one": ("table_match", "g.csv", {}), "two": ("tables_match", ["g.csv", "g.csv"], {})}
+    for id_, (scorer, gold, more) in checks.items():
+        row = {"instance_id": id_, "evaluation": {"func": scorer, "parameters": {"gold": gold, **dialect, **more}}}
+        (tmp_path / "gold" / id_).mkdir(parents=True)
+        (tmp_path / "gold" / id_ / "g.csv").write_bytes("straße;wert\nKöln;1,5\nBonn;2\n".encode("latin-1"))
+        (tmp_path / "sub" / id_).mkdir(parents=True)
+        (tmp_path / "sub" / id_ / "a.csv").write_bytes(f"straße;wert\nKöln;{answer}\nBonn;2\n".encode("latin-1"))
+        with (tmp_path / "gold" / "toy_eval.jsonl").open("a", encoding="utf-8") as handle:
+            handle.write(json.dumps(row) + "\n")
+    files = {"one": "a.csv", "two": ["a.csv", "a.csv"]}
+    kinds = {"one": "file", "two": "files"}
+    rows = [{"instance_id": id_, "answer_type": kinds[id_], "answer_or_path": file} for id_, file in files.items()]
+    write_lines(tmp_path / "sub" / "results_metadata.jsonl", *rows)
+    run = json.loads(evalsuite("run", tmp_path / "sub", "--gold", tmp_path / "gold", "--json", "--no-save").stdout)
+    score = 1.0 if answer == "1,5" else 0.0
+    assert (run["summary"]["official"], run["summary"]["strict"]) == (score, score)

@@ -66,4 +66,6 @@ def test_json(capsys: Capture) -> None:
 def test_an_unknown_name(capsys: Capture) -> None:
     """A name that is no scorer exits 2 with the near one."""
     assert main(["scorers", "tabel_match"]) == 2
-    assert capsys.readouterr().err == "error: unknown scorer 'tabel_match'\nhint: did you mean 'table_match'?\n"
+    assert capsys.readouterr().err == (
+        "error: unknown scorer 'tabel_match'\nhint: did you mean 'table_match'?\ntry: evalsuite scorers table_match\n"
+    )

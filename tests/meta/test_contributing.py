@@ -457,7 +457,7 @@ def _command(copy: Copy, row: Row) -> None:
     )
     place = _module(file).removeprefix("evalsuite.cli.")
     copy.add_line(row, f'    "More": {{"hello": ("{place}:hello_command", "greet somebody")}},')
-    shown = copy.commands("hello --name Ada", "hello --help", "--help")
+    shown = copy.commands("hello --name Ada", "hello --help", "help --all")
     assert all(words in shown for words in ("hello Ada", "who is greeted", "greet somebody"))
 
 
@@ -470,7 +470,7 @@ def _option(copy: Copy, row: Row) -> None:
     copy.insert(shared, r"^        load_plugins\(self.plugin", '        print(f"wish: {self.wish}")')
     folders = copy.folders("option", PARIS, "Paris")
     score = [f"run {folders} {RUN} --motto hurry --wish luck", "leaderboard option/handed_in --gold option/gold --wish more --no-cache"]
-    shown = copy.commands(*score, "run --help", "rescore --help")
+    shown = copy.commands(*score, "run --help-all", "rescore --help-all")
     assert all(words in shown for words in ("motto: hurry", "wish: luck", "wish: more", "said before all else"))
     assert shown.count("said before code") == 2
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from evalsuite.cli.commands import COMMANDS
+from evalsuite.cli.commands import COMMANDS, GROUPED
 from evalsuite.cli.parser import load_command
 from evalsuite.core.errors import FAULTS
 from evalsuite.gold.suite_yaml import _FIELDS
@@ -53,6 +53,8 @@ def options() -> Iterator[tuple[str, str, str, str]]:
     for name in COMMANDS:
         command = load_command(name)
         for own, one in getattr(command, "commands", {"": command}).items():
+            if f"{name} {own}" in GROUPED.values():
+                continue  # the command of the same name outside the group
             for option in one.params:
                 spelled = [*getattr(option, "opts", ()), *getattr(option, "secondary_opts", ())]
                 letter = next((word for word in spelled if len(word) == 2), "")

@@ -74,7 +74,7 @@ def test_readme_code_runs_and_prints_what_it_says(workplace: Path) -> None:
     expected = PRINTED.findall(code)
     done = finished([sys.executable, "-c", code], cwd=workplace)
     assert (done.returncode, done.stdout.splitlines()) == (0, expected), done.stderr
-    assert len(expected) == code.count("print(") >= 3
+    assert len(expected) == code.count("print(") >= 2
 
 
 def test_the_picture_is_what_a_terminal_shows_now() -> None:
@@ -86,4 +86,4 @@ def test_the_picture_is_what_a_terminal_shows_now() -> None:
     expected = [words for line in shown[1:] if (words := "".join(line.split())) and not own.match(words)]
     found = [line for line in pictured[1:] if line and not own.match(line)]
     assert found == expected, "python -m tests.docs.record_pictures writes it again"
-    assert len(found) > 60
+    assert len(found) > 30

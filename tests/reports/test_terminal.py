@@ -8,7 +8,7 @@ import pytest
 import evalsuite
 from evalsuite.core.types import Rule
 from evalsuite.reports.record import Record, record_of_entry
-from evalsuite.reports.run_document import MOST_ROWS, run_document
+from evalsuite.reports.run_document import MOST_LINES, MOST_ROWS, run_document
 from evalsuite.reports.terminal import as_text
 from evalsuite.runs.history import GoldSelfScore, read_run, save_self_score, signature_of
 from evalsuite.runs.submission_reader import saved_exchanges
@@ -27,11 +27,13 @@ def runs() -> dict[Rule, Record]:
 
 @pytest.mark.parametrize("width", [60, 61, 79, 80, 100, 123, 150, 200])
 def test_every_width_is_readable(runs: dict[Rule, Record], width: int) -> None:
-    """No line is wider than asked, no instance is lost, and no flip, fault or number is cut off."""
+    """No line is wider than asked, no instance that is not right is lost, and no flip, fault or number is cut off."""
     run = runs["official"]
     text = as_text(run_document(run), width=width)
     assert max(map(len, text.splitlines())) <= width
-    assert all(result.instance_id in text for result in run.results)
+    assert all(result.instance_id in text for result in run.results if result.score != 1 or result.strict != 1)
+    assert "...  21 more, right under every rule that judged them" in text
+    assert all(result.instance_id in as_text(run_document(run, verbose=True), width=width) for result in run.results)
     _, _, numbers = text.partition("BAD_GOLD_FILE  ")
     assert "…" not in numbers
     words = " ".join(numbers.split())
@@ -122,8 +124,11 @@ def test_only_failures() -> None:
 
 
 def test_a_very_long_report_is_cut_with_a_count() -> None:
-    """Of 2,500 wrong answers the first 2,000 are shown, and the rest is counted."""
-    lines = as_text(run_document(made.large(2500)), width=100).splitlines()
+    """Of 2,500 wrong answers the first 25 are shown, under --failures the first 2,000, and the rest is counted."""
+    few = as_text(run_document(made.large(2500)), width=100).splitlines()
+    assert sum(line.startswith(" instance_") for line in few) == MOST_LINES
+    assert any(f"{2500 - MOST_LINES} more that are not right; --failures shows all" in line for line in few)
+    lines = as_text(run_document(made.large(2500), failures=True), width=100).splitlines()
     assert sum(line.startswith(" instance_") for line in lines) == MOST_ROWS
     assert any(f"{2500 - MOST_ROWS} more not shown" in line for line in lines)
 

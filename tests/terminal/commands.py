@@ -53,6 +53,7 @@ COMMANDS = (
     Command(f"run {LONG} --gold gold --lf --no-save", last="done: ", whole=(WRONG,), set=True),
     Command(f"run {LONG} --gold gold --github --no-save", whole=NAMES),
     Command(f"run {LONG} --gold gold --shard 1/2 --out part -q", last="done: ", writes=True),
+    Command(f"what {LONG}", last=f"would run: evalsuite run {LONG} --gold gold", whole=(LONG,)),
     Command(f"check {TABLE} --result_dir {LONG} --gold_dir gold", whole=(TABLE,), main=True),
     Command(f"check {FLIPPED} --result_dir {LONG} --gold_dir gold --explain", whole=(FLIPPED,)),
     Command("check number_match --prediction 'about 17.5 %' --gold 17.5 --percentage"),

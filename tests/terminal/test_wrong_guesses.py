@@ -26,10 +26,10 @@ ENDINGS = ".csv, .html, .json, .md, .parquet, .svg, .txt, .xml"
 
 COMMANDS = """
 rnu                                                     | no command 'rnu' | did you mean 'run'?
-''                                                      | no command '' | known: init, example
+''                                                      | no command '' | known: init, what, example
 --versoin                                               | No such option: --versoin | did you mean '--version'?
 suite craete                                            | suite has no command 'craete' | did you mean 'create'?
-runs remove                                             | runs has no command 'remove' | known: list, show, tag, rm
+runs remove                                             | runs has no command 'remove' | did you mean 'rm'?
 schema infr                                             | schema has no command 'infr' | did you mean 'infer'?
 gold lnt                                                | gold has no command 'lnt' | did you mean 'lint'?
 connections tset                                        | connections has no command 'tset' | did you mean 'test'?

@@ -4,12 +4,13 @@ Cells are equal under the strict rules, within float noise; rows may be in any o
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.analysis.causes.table_alignment import Alignment, TablePair
-from evalsuite.analysis.explain.difference import table_difference, table_sql, tree_difference
+from evalsuite.analysis.explain.difference import MOST_LEAVES, table_difference, table_sql, tree_difference
 from evalsuite.analysis.explain.instance_evidence import explanation
 from evalsuite.analysis.explain.search import Budget, Cause, Judge, plural, show
 from evalsuite.analysis.explain.search_tables import search_pair
@@ -20,6 +21,8 @@ from evalsuite.core.types import Table
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.load_table import as_texts, load_table
 from evalsuite.scorers import SCORERS
+from evalsuite.trees import evaluate, infer_schema
+from evalsuite.trees.field_results import COLUMNS
 
 # Float noise of writing and reading.
 REL_TOL: Final = 1e-9
@@ -43,6 +46,8 @@ def compare_files(
     files, sides = (Path(gold), Path(prediction)), []
     for file, copy in zip(files, (None, private), strict=True):
         sides.append(load_table(file, DEFAULT_LIMITS, table=table, private=copy))
+    if all(map(_is_record_set, sides)):
+        return _records(*_named_records(*sides))
     if all(isinstance(side, Table) for side in sides):
         return _tables(files, sides, key, ordered=ordered)
     if any(isinstance(side, Table) for side in sides):
@@ -80,6 +85,73 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
         "columns_only_in_prediction": lone[1],
         "difference": table_difference(pair, "strict") if cells_differ else {},
         "sql": table_sql(pair, gold=files[0], prediction=files[1], rules="strict") if readable else "",
+    }
+
+
+def compare_folders(gold: str, prediction: str) -> Data:
+    """Compare two folders of JSON files, one record a file, paired by name; the result is that of `compare_files`. Runs in a worker."""
+    sides = []
+    for folder in (gold, prediction):
+        files = [file for file in sorted(Path(folder).iterdir()) if file.suffix.lower() == ".json" and not file.name.startswith(".")]
+        sides.append({file.stem: load_table(file, DEFAULT_LIMITS, flat_as_table=False) for file in files})
+    return _records(*sides)
+
+
+# Keys that name a record, where every record of both files has one of its own.
+_ID_KEYS: Final = ("instance_id", "id", "_id", "uuid", "key", "name")
+
+
+def _named_records(*sides: Sequence[Mapping[str, Any]]) -> Iterator[dict[Any, Any]]:
+    """Yield the records of each side by their id, by line number if there is none."""
+
+    def is_key(name: str) -> bool:
+        ids = [[record.get(name) for record in side] for side in sides]
+        return all(all(isinstance(one, str | int) for one in own) and len(set(own)) == len(own) for own in ids)
+
+    key = next((name for name in _ID_KEYS if is_key(name)), None)
+    for side in sides:
+        yield {record[key]: record for record in side} if key is not None else dict(enumerate(side, start=1))
+
+
+def _is_record_set(side: Any) -> bool:
+    return isinstance(side, list) and bool(side) and all(isinstance(record, Mapping) for record in side)
+
+
+def _records(gold: Mapping[Any, Any], prediction: Mapping[Any, Any]) -> Data:
+    """Compare records by name, field by field, as `tree_score` does with the schema inferred from gold."""
+    if not gold:
+        raise UsageError("the gold folder contains no .json file", hint="name the folder with one JSON file a record")
+    schema = infer_schema(list(gold.values()), widen=True, notify=lambda _: None)
+    found = evaluate(list(gold.values()), [prediction.get(name, {}) for name in gold], schema, notify=lambda _: None)
+    rows = [
+        {"record": str(name), "path": row.path, "status": row.status, "expected": row.gold_value, "got": row.extracted_value}
+        for name, record in zip(gold, found.records, strict=True)
+        for row in record.field_results
+        if row.status in COLUMNS and row.status != "match"
+    ]
+    missing, extra = [name for name in gold if name not in prediction], [name for name in prediction if name not in gold]
+    different = {row["record"] for row in rows}
+    counts = {"gold": len(gold), "prediction": len(prediction), "equal": len(gold) - len(different | set(map(str, missing)))}
+    counts |= {"only_in_gold": len(missing), "only_in_prediction": len(extra)}
+    equal = not rows and not missing and not extra
+    return {
+        "equal": equal,
+        **_judged(explanation([], Budget(), "strict")),
+        "reason": "" if equal else f"{plural(len(different), 'record')} and {plural(len(rows), 'value')} differ",
+        "rows": counts,
+        "columns": [],
+        "columns_only_in_gold": [],
+        "columns_only_in_prediction": [],
+        "difference": {
+            "kind": "tree",
+            "rows": rows[:MOST_LEAVES],
+            "n_rows": len(rows),
+            "n_rows_shown": len(rows[:MOST_LEAVES]),
+            "note": "",
+        },
+        "sql": "",
+        "fields": [{"field": path, **asdict(score)} for path, score in found.per_schema_path.items()],
+        "scores": asdict(found.micro),
     }
 
 

@@ -1,0 +1,272 @@
+"""`evalsuite THING ...` recognises what a person has, prints the command for it and runs it; `what` only says it."""
+
+import csv
+import json
+import re
+import shutil
+import sqlite3
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.cli.commands import COMMANDS, LISTED, page
+from tests.cli.test_run import text_gold, text_submission, write_lines
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+QUERY = "SELECT name FROM city"
+
+
+def _table(path: Path, header: list[str], *rows: list[object]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as handle:
+        csv.writer(handle).writerows([header, *rows])
+
+
+def _database(path: Path, *names: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE city (name TEXT)")
+    connection.executemany("INSERT INTO city VALUES (?)", [(name,) for name in names])
+    connection.commit()
+    connection.close()
+
+
+def _bird(folder: Path, gold_name: str, databases: str) -> None:
+    _database(folder / databases / "geo" / "geo.sqlite", "Paris", "Lyon")
+    (folder / gold_name).write_text(f"{QUERY}\tgeo\n{QUERY} WHERE name = 'Lyon'\tgeo\n", encoding="utf-8")
+
+
+def _lite(folder: Path, *names: str) -> None:
+    """Write a checkout's suite with one CSV of gold an id."""
+    gold = folder / "evaluation_suite" / "gold"
+    (gold / "exec_result").mkdir(parents=True)
+    write_lines(gold / "spider2lite_eval.jsonl", *({"instance_id": name, "condition_cols": [], "ignore_order": True} for name in names))
+    for name in names:
+        _table(gold / "exec_result" / f"{name}.csv", ["a"], [1])
+
+
+@pytest.fixture
+def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Provide one thing of each kind in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    text_gold(tmp_path / "gold", a="Paris", b="Rome")
+    text_submission(tmp_path / "sub", a="Paris", b="Oslo")
+    text_submission(tmp_path / "sub2", a="Paris", b="Rome")
+    shutil.make_archive("packed", "zip", "sub")
+    shutil.make_archive("packed", "gztar", "sub")
+    for name, total in (("one", 5), ("two", 6)):
+        (tmp_path / name).mkdir()
+        for i in range(3):
+            record = {"vendor": f"v{i}", "lines": [{"sku": "x", "n": total if i == 1 else i}]}
+            (tmp_path / name / f"r{i}.json").write_text(json.dumps(record), encoding="utf-8")
+        write_lines(tmp_path / f"{name}.jsonl", *(json.loads(file.read_text()) for file in sorted((tmp_path / name).iterdir())))
+        write_lines(tmp_path / f"flat_{name}.jsonl", {"a": 1, "b": total}, {"a": 2, "b": 3})
+        (tmp_path / f"flat_{name}.json").write_text(json.dumps([{"a": 1, "b": total}]), encoding="utf-8")
+        _table(tmp_path / f"{name}.csv", ["region", "revenue"], ["EMEA", total], ["APAC", 3])
+        (tmp_path / f"{name}.tsv").write_text(f"region\trevenue\nEMEA\t{total}\n", encoding="utf-8")
+        _database(tmp_path / f"{name}.sqlite", "Paris", str(total))
+    _table(
+        tmp_path / "answers.csv",
+        ["id", "question", "answer", "gpt", "claude"],
+        [1, "2+2?", 4, 4, 5],
+        [2, "capital", "Rome", "Oslo", "Rome"],
+    )
+    _table(tmp_path / "one_model.csv", ["prompt", "ground_truth", "response"], ["2+2?", 4, 4], ["3+3?", 6, 7])
+    (tmp_path / "sample_one.jsonl").write_text(
+        "\n".join(
+            json.dumps(
+                {
+                    "doc_id": i,
+                    "doc": {},
+                    "target": "4",
+                    "arguments": [["2+2", {}]],
+                    "resps": [["4"]],
+                    "filtered_resps": [str(i)],
+                    "exact_match": i % 2,
+                }
+            )
+            for i in range(4)
+        ),
+        encoding="utf-8",
+    )
+    row = {
+        "provider": {"id": "p"},
+        "prompt": {"raw": "q", "label": "q"},
+        "testIdx": 0,
+        "success": True,
+        "score": 1,
+        "vars": {},
+        "response": {"output": "x"},
+    }
+    (tmp_path / "foo.json").write_text(json.dumps({"results": {"results": [row]}}), encoding="utf-8")
+    _bird(tmp_path / "bird", "dev_gold.sql", "dev_databases")
+    _bird(tmp_path / "spider", "dev_gold.sql", "database")
+    (tmp_path / "predicted.json").write_text(json.dumps({"0": f"{QUERY}\t----- bird -----\tgeo", "1": QUERY}), encoding="utf-8")
+    (tmp_path / "predicted.txt").write_text(f"{QUERY}\n{QUERY}\n", encoding="utf-8")
+    _lite(tmp_path / "checkout" / "spider2-lite", "local001", "bq001")
+    _lite(tmp_path / "checkout" / "spider2-snow", "sf001", "sf002")
+    (tmp_path / "snow_answers").mkdir()
+    _table(tmp_path / "snow_answers" / "sf001.csv", ["a"], [1])
+    (tmp_path / "notes.md").write_text("# notes\n", encoding="utf-8")
+    assert main(["run", "sub", "--gold", "gold", "--out", "saved", "--quiet"]) == 0
+    assert main(["run", "sub2", "--gold", "gold", "--out", "saved2", "--quiet"]) == 0
+    return tmp_path
+
+
+LITE_GOLD = "checkout/spider2-lite/evaluation_suite/gold"
+SNOW_GOLD = "checkout/spider2-snow/evaluation_suite/gold"
+# (things, kind, the commands that would be run, or that are proposed).
+RECOGNISED = [
+    ("sub", "submission", ["run sub --gold gold"]),
+    ("sub/results_metadata.jsonl", "submission", ["run sub --gold gold"]),
+    ("gold sub", "submission", ["run sub --gold gold"]),
+    ("sub ./gold", "submission", ["run sub --gold ./gold"]),
+    ("sub sub2 gold", "submission", ["compare sub sub2 --gold gold"]),
+    ("sub sub2", "submission", ["compare sub sub2 --gold gold"]),
+    ("./gold", "gold", ["gold check ./gold", "gold lint ./gold"]),
+    ("packed.zip", "archive", ["run packed.zip --gold gold"]),
+    ("packed.tar.gz gold", "archive", ["run packed.tar.gz --gold gold"]),
+    ("one two", "records", ["explain one two"]),
+    ("one.jsonl two.jsonl", "records", ["explain one.jsonl two.jsonl"]),
+    ("one/r1.json two/r1.json", "records", ["explain one/r1.json two/r1.json"]),
+    ("one", "records", ["explain RIGHT one"]),
+    ("flat_one.jsonl flat_two.jsonl", "table", ["explain flat_one.jsonl flat_two.jsonl"]),
+    ("flat_one.json flat_two.json", "table", ["explain flat_one.json flat_two.json"]),
+    ("one.csv two.csv", "table", ["explain one.csv two.csv"]),
+    ("one.csv two.tsv", "table", ["explain one.csv two.tsv"]),
+    ("one.sqlite two.sqlite", "table", ["explain one.sqlite two.sqlite"]),
+    ("one.csv", "table", ["explain RIGHT.csv one.csv", "suite try one.csv --input COLUMN --reference COLUMN --candidate COLUMN"]),
+    ("answers.csv", "candidates", ["suite try answers.csv --input question --reference answer --candidate gpt --candidate claude"]),
+    ("one_model.csv", "candidates", ["suite try one_model.csv --input prompt --reference ground_truth --candidate response"]),
+    ("sample_one.jsonl", "log", ["import sample_one.jsonl --compare"]),
+    ("foo.json", "log", ["import foo.json --compare"]),
+    ("foo.json sample_one.jsonl", "log", ["import foo.json sample_one.jsonl --compare"]),
+    ("saved", "run", ["report saved"]),
+    ("saved/run.json", "run", ["report saved"]),
+    ("saved saved2", "run", ["compare saved saved2"]),
+    ("bird predicted.json", "checkout", ["run predicted.json --gold bird/dev_gold.sql --databases bird/dev_databases"]),
+    ("predicted.txt spider", "checkout", ["run predicted.txt --gold spider/dev_gold.sql --rules test-suite --databases spider/database"]),
+    ("predicted.json bird/dev_gold.sql", "sql_pairs", ["run predicted.json --gold bird/dev_gold.sql --databases bird/dev_databases"]),
+    ("checkout", "checkout", [f"gold check {LITE_GOLD}", f"gold check {SNOW_GOLD}"]),
+    ("checkout snow_answers", "checkout", [f"run snow_answers --gold {SNOW_GOLD}"]),
+    ("checkout/spider2-lite/evaluation_suite", "checkout", [f"gold check {LITE_GOLD}"]),
+    ("notes.md", "unknown", []),
+    ("notes.md one.csv", "unknown", ["what notes.md", "what one.csv"]),
+]
+
+
+def test_each_kind_is_recognised(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files and folders alone and in pairs, in any order: their kind, and the commands with all options that they need."""
+    for words, kind, commands in RECOGNISED:
+        capsys.readouterr()
+        assert main(["what", *words.split(), "--json"]) == 0, words
+        told = json.loads(capsys.readouterr().out)
+        assert told["kind"] == kind, words
+        assert [line.removeprefix("evalsuite ") for line in told["would_run"]] == commands, words
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "command", "last"),
+    [
+        (["sub"], 0, "run sub --gold gold", "done: 50.0 % (no gate set)"),
+        (["packed.zip"], 0, "run packed.zip --gold gold", "done: 50.0 % (no gate set)"),
+        (["./gold"], 0, "gold check ./gold", None),
+        (["one", "two"], 1, "explain one two", "different (exit 1)"),
+        (["one.csv", "one.csv"], 0, "explain one.csv one.csv", "equal"),
+        (["answers.csv"], 0, "suite try answers.csv --input question --reference answer --candidate gpt --candidate claude", None),
+        (["saved", "saved2"], 0, "compare saved saved2", None),
+        (["bird", "predicted.json"], 0, "run predicted.json --gold bird/dev_gold.sql --databases bird/dev_databases", None),
+        (["checkout", "snow_answers"], 0, f"run snow_answers --gold {SNOW_GOLD}", "done: 50.0 % (no gate set)"),
+        (["sample_one.jsonl"], 0, "import sample_one.jsonl --compare", None),
+    ],
+)
+def test_the_command_is_printed_and_run(
+    things: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, command: str, last: str | None
+) -> None:
+    """The full command comes first, then its own output and exit code."""
+    capsys.readouterr()
+    assert main(words) == code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"$ evalsuite {command}"
+    assert last is None or lines[-1] == last
+
+
+def test_further_options_go_to_the_command(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --json nothing but JSON is on stdout; named columns replace the guessed ones."""
+    capsys.readouterr()
+    assert main(["sub", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["summary"]["score"] == 0.5
+    assert shown.err.startswith("$ evalsuite run sub --gold gold --json")
+    assert main(["answers.csv", "--candidate", "claude"]) == 0
+    assert (
+        capsys.readouterr().out.splitlines()[0]
+        == "$ evalsuite suite try answers.csv --input question --reference answer --candidate claude"
+    )
+
+
+def test_what_is_not_clear_ends_with_commands(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 2, with the commands that would do it; a word that is no path is a mistyped command."""
+    shutil.rmtree("gold")
+    for words, said in {
+        ("one.csv",): "evalsuite explain RIGHT.csv one.csv; or evalsuite suite try one.csv",
+        ("sub",): "evalsuite run sub --gold GOLD; or evalsuite validate sub",
+        ("notes.md",): "cannot tell what notes.md is",
+        ("sub", "nowhere"): "no such file or folder: nowhere",
+        ("rnu",): "did you mean 'run'?",
+    }.items():
+        capsys.readouterr()
+        assert main(list(words)) == 2
+        assert said in capsys.readouterr().err, words
+
+
+def test_a_commands_name_goes_before_a_path(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`gold` is the command, `./gold` the folder."""
+    capsys.readouterr()
+    main(["gold"])
+    assert "Usage: evalsuite gold" in capsys.readouterr().out
+
+
+def test_bytes_decide_where_names_do_not(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An archive, a database and a log under other names, and files of another kind than their ending."""
+    with tarfile.open("plain.bin", "w") as archive:
+        archive.add("sub")
+    with zipfile.ZipFile("run.eval", "w") as archive:
+        archive.writestr("header.json", "{}")
+    shutil.copy("one.sqlite", "data.bin")
+    (things / "broken.json").write_text('{"a": ', encoding="utf-8")
+    (things / "empty.jsonl").write_text("", encoding="utf-8")
+    for name, kind in {
+        "plain.bin": "archive",
+        "run.eval": "log",
+        "data.bin": "table",
+        "broken.json": "unknown",
+        "empty.jsonl": "unknown",
+    }.items():
+        capsys.readouterr()
+        main(["what", name, "--json"])
+        assert json.loads(capsys.readouterr().out)["kind"] == kind, name
+
+
+def test_help_lists_twelve_commands_and_twelve_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--help` is short; `help --all` and `--help-all` show the rest; second spellings with underscores are not listed."""
+    short, whole = page(100), page(100, everything=True)
+    assert len(LISTED) == 12
+    assert "More: evalsuite help --all" in short
+    assert all(f"\n  {name} " in short for name in LISTED)
+    assert sum(line.startswith("  ") and line[2].islower() and "  " in line[3:30] for line in short.splitlines()) == 12
+    assert all(name in whole for name in COMMANDS)
+    capsys.readouterr()
+    for name in LISTED:
+        assert main([name, "--help"]) == 0
+        lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  -")]
+        assert len([line for line in lines if "--help" not in line]) <= 12, name
+        assert not any(re.search(r"--[a-z]+_", line) for line in lines), name
+    main(["run", "--help-all"])
+    everything = capsys.readouterr().out
+    assert {"--scheduler", "--as-of", "--frozen-clock", "--labels"} <= set(everything.replace(",", " ").split())
+    main(["run", "--help"])
+    assert "--scheduler" not in capsys.readouterr().out
