@@ -107,8 +107,10 @@ def plan_for(words: Sequence[str], more: Sequence[str]) -> Plan:
     from evalsuite.suites.recognition import Thing, recognise
 
     if absent := next((word for word in words if not is_thing(word)), None):
-        here = [place.name for place in Path().iterdir()]
-        raise UsageError(f"no such file or folder: {absent}", hint=did_you_mean(absent, here))
+        near = did_you_mean(absent, [place.name for place in Path().iterdir()])
+        raise UsageError(
+            f"no such file or folder: {absent!r}", hint=near if near.startswith("did") else "name a file or folder that exists"
+        )
     things = [Thing(path=Path(word), kind="submission") if _URL.match(word) else recognise(Path(word)) for word in words]
     spelled = [
         word if _URL.match(word) or thing.path == Path(word) else _spelling(thing.path) for word, thing in zip(words, things, strict=True)

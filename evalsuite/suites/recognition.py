@@ -3,10 +3,11 @@
 Names and file listings decide where they can. Otherwise `look_inside` reads the beginning of the file, in a sandboxed worker.
 """
 
+import itertools
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -40,7 +41,9 @@ _DATABASES: Final = (
     "resource/databases",
 )
 _DATABASE_ENDINGS: Final = (".sqlite", ".sqlite3", ".duckdb", ".db")
-_PAIRED_GOLD: Final = ("*gold*.sql", "*gold*.txt", "dev.sql")
+_PAIRED_GOLD: Final = ("gold.sql", "gold.txt", "*sqlite_gold.sql", "*gold*.sql", "*gold*.txt", "dev.sql")
+# Folders that are looked at for the gold queries of a benchmark, itself, its folders and theirs.
+_MOST_FOLDERS: Final = 500
 _QUERY: Final = re.compile(
     r"\s*(--.*\n\s*|/\*.*?\*/\s*|\(\s*)*(select|with|insert|update|delete|create|values)\b", re.IGNORECASE | re.DOTALL
 )
@@ -125,16 +128,27 @@ def benchmarks_of(path: Path) -> list[Benchmark]:
         gold = base / "evaluation_suite" / "gold"
         if gold.is_dir() and any(gold.glob(SPEC_PATTERN)):
             found.append(Benchmark(name=base.resolve().name, gold=gold, databases=_databases_of(base)))
-    for base in () if found else (path, path / "data", path / "dev", path / "evaluation_examples"):
+    for base in () if found else _folders_below(path):
         gold_file = next((file for pattern in _PAIRED_GOLD for file in sorted(base.glob(pattern)) if file.is_file()), None)
-        databases = _databases_of(base) or _databases_of(path)
-        if gold_file is not None and (databases is not None or base != path):
-            bird = databases is not None and databases.name == "dev_databases"
-            found.append(
-                Benchmark(name=path.resolve().name, gold=gold_file, rules="bird-ex" if bird else "test-suite", databases=databases)
-            )
+        around = (base, base.parent, path)
+        kind = next((name for name in ("dev_databases", "database") for place in around if (place / name).is_dir()), None)
+        if gold_file is not None and kind is not None:
+            databases = next(filter(None, map(_databases_of, around)), None)
+            rules = "bird-ex" if kind == "dev_databases" else "test-suite"
+            found.append(Benchmark(name=path.resolve().name, gold=gold_file, rules=rules, databases=databases))
             break
     return found
+
+
+def _folders_below(path: Path) -> Iterator[Path]:
+    """Yield a folder, its visible folders and theirs, at most `_MOST_FOLDERS`."""
+    level, n = [path], 0
+    for _ in range(3):
+        for folder in level:
+            if (n := n + 1) <= _MOST_FOLDERS:
+                yield folder
+        below = (place for folder in level for place in sorted(folder.iterdir()) if not place.name.startswith("."))
+        level = [place for place in itertools.islice(below, 10 * _MOST_FOLDERS) if place.is_dir() and not place.is_symlink()]
 
 
 def _databases_of(base: Path) -> Path | None:

@@ -215,7 +215,7 @@ def test_what_is_not_clear_ends_with_commands(things: Path, capsys: pytest.Captu
         ("one.csv",): "evalsuite explain RIGHT.csv one.csv; or evalsuite suite try one.csv",
         ("sub",): "evalsuite run sub --gold GOLD; or evalsuite validate sub",
         ("notes.md",): "cannot tell what notes.md is",
-        ("sub", "nowhere"): "no such file or folder: nowhere",
+        ("sub", "nowhere"): "no such file or folder: 'nowhere'",
         ("rnu",): "did you mean 'run'?",
     }.items():
         capsys.readouterr()
