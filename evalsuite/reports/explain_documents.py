@@ -323,7 +323,7 @@ def files_document(gold: str, prediction: str, found: Data) -> Document:
     differing = [one for one in found["columns"] if one["n_different"] or one["prediction"] is None]
 
     def sections(form: Form) -> Iterator[Section]:
-        facts = list(_facts(found))
+        facts = list(_facts(found, gold, prediction))
         if form == "text":
             yield Section(look="lines", lines=[f" {label:<10}  {text}" for label, text in facts])
         else:
@@ -370,19 +370,31 @@ _FILE_COLUMNS: Final[Sequence[Column[Data]]] = (
 )
 
 
+def _row_words(rows: Mapping[str, int], gold: str, prediction: str) -> str:
+    """Return how many rows (or records) both files have, and how many only one."""
+    if "equal" not in rows:
+        return f"{rows['gold']:,} in {gold}, {rows['prediction']:,} in {prediction}"
+    differ = rows.get("different", rows["gold"] - rows["only_in_gold"] - rows["equal"])
+    words = f"{rows['equal'] + differ:,} in both, {differ:,} of them with other values"
+    return f"{words}; {rows['only_in_gold']:,} only in {gold}, {rows['only_in_prediction']:,} only in {prediction}"
+
+
 def _share_column(name: str) -> Column[Data]:
     return _number_column(name, name, "DOUBLE", lambda one: Own(f"{one[name]:.4g}"))
 
 
 _FIELD_COLUMNS: Final[Sequence[Column[Data]]] = (
     Column(name="field", role="name", value=lambda one: one["field"]),
-    *(_number_column(name, name, "BIGINT") for name in ("matches", "mismatches", "omissions", "hallucinations")),
+    _number_column("matches", "matches", "BIGINT"),
+    _number_column("mismatches", "wrong", "BIGINT"),
+    _number_column("omissions", "missing", "BIGINT"),
+    _number_column("hallucinations", "extra", "BIGINT"),
     *(_share_column(name) for name in ("precision", "recall", "f1")),
 )
 
 
-def _facts(found: Data) -> Iterator[tuple[str, str]]:
-    """Yield (label, text): the reason, each cause, the counts of rows, and columns of one side only."""
+def _facts(found: Data, gold: str, prediction: str) -> Iterator[tuple[str, str]]:
+    """Yield (label, text): the reason, each cause, the counts of rows, and columns of one side only; the files by their names."""
     if found["reason"]:
         yield "why", str(found["reason"])
     if scores := found.get("scores"):
@@ -394,10 +406,14 @@ def _facts(found: Data) -> Iterator[tuple[str, str]]:
         tries = "1 try" if found["n_attempts"] == 1 else f"{found['n_attempts']} tries"
         yield "cause", f"no cause found in {tries}"
     if rows := found["rows"]:
-        words = {"only_in_gold": "only in gold", "only_in_prediction": "only in the prediction"}
-        yield "rows", ", ".join(f"{n:,} {words.get(name, name)}" for name, n in rows.items())
-    for side, lone in (("gold", "only in gold"), ("prediction", "only in the prediction")):
+        yield "rows", _row_words(rows, gold, prediction)
+        if found["columns"] and not found["equal"]:
+            yield (
+                "equal are",
+                "cells of the same value: numbers within 1e-9 of each other, dates and texts in any written form of the value",
+            )
+    for side, file in (("gold", gold), ("prediction", prediction)):
         if names := found[f"columns_only_in_{side}"]:
-            yield "columns", f"{lone}: {', '.join(map(repr, names))}"
+            yield "columns", f"only in {file}: {', '.join(map(repr, names))}"
     for note in found["notes"][:10]:
         yield "note", str(note)

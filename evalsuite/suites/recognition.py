@@ -188,9 +188,9 @@ def _file(path: Path) -> Thing:
         return Thing(path=folder, kind="submission")
     if path.match(SPEC_PATTERN):
         return Thing(path=path, kind="gold")
-    if is_archive(name) and not zip_is_log(path):
-        return Thing(path=path, kind="archive")
     inside = _inside(path)
+    if is_archive(name) and inside.get("kind") != "log":
+        return Thing(path=path, kind="archive")
     kind: Kind = inside.get("kind", "unknown")
     return Thing(path=folder if kind in ("run", "submission") else path, kind=kind, facts=inside)
 
