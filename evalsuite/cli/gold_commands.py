@@ -359,6 +359,10 @@ def init_command(
 ) -> int:
     """Make a gold folder from CSV files: the spec, a suite.yaml, a submission template; then check and lint it.
 
+        evalsuite init --gold-from tables
+
+        evalsuite init --gold-from tables --questions asked.csv --to gold
+
     Asks for the folder on a terminal; otherwise `--gold-from` is required.
     """
     from evalsuite.analysis.gold_checks.lint import lint

@@ -439,7 +439,12 @@ def validate_command(
     mode: opt.Mode = None,
     json_: opt.Json = False,
 ) -> int:
-    """Check whether a submission folder is ready to submit: lines, ids, answer types, and whether each file can be read."""
+    """Check whether a submission folder is ready to submit: lines, ids, answer types, and whether each file can be read.
+
+    evalsuite validate answers
+
+    evalsuite validate answers --gold gold
+    """
     from evalsuite.analysis.gold_checks.readiness import finding_line, validate
 
     found = validate(submission, gold, layout=layout, mode=mode)

@@ -527,7 +527,12 @@ def run_command(
     gates: Gates,
     upstream: Upstream,
 ) -> int:
-    """Score a submission folder against gold, show the report, and save the run."""
+    """Score a submission folder against gold, show the report, and save the run.
+
+    evalsuite run answers --gold gold
+
+    evalsuite run answers --gold gold --rules strict -o report.html
+    """
     from evalsuite.runs.run_options import RunOptions
 
     how.load()

@@ -171,7 +171,12 @@ def _tell(names: Sequence[str], is_what: str) -> None:
 
 
 def report_command(run: opt.RunName, shown: Showing, runs: opt.RunsFolder = opt.RUNS) -> int:
-    """Show a saved run, or with -o write it to files in the format of their ending."""
+    """Show a saved run, or with -o write it to files in the format of their ending.
+
+    evalsuite report 20261121-102205-example
+
+    evalsuite report mine -o report.html -o results.csv
+    """
     from evalsuite.runs.submission_reader import saved_exchanges
 
     shown.check()
@@ -253,7 +258,12 @@ def view_command(
     host: Annotated[str, Option(help="the address to listen on; any other than loopback lets others read everything shown")] = _LOOPBACK,
     browser: Annotated[bool, Option("--open", help="also open it in the browser")] = False,
 ) -> int:
-    """Show suites and runs in a browser, from this machine only and read-only; Ctrl-C ends it."""
+    """Show suites and runs in a browser, from this machine only and read-only; Ctrl-C ends it.
+
+    evalsuite view --open
+
+    evalsuite view results --port 8080
+    """
     from evalsuite.reports.viewer.app import serve
 
     def show_address(address: str) -> None:

@@ -148,7 +148,12 @@ def doctor_command(
     questions: opt.Questions = None,
     json_: Annotated[bool, Option("--json", help="print one JSON object and nothing else")] = False,
 ) -> int:
-    """Check which sandbox features this machine supports; with a gold folder, what is missing to score it, and for how many instances."""
+    """Check which sandbox features this machine supports; with a gold folder, what is missing to score it, and for how many instances.
+
+    evalsuite doctor
+
+    evalsuite doctor gold
+    """
     from evalsuite.sandbox.worker_sandbox import sandbox_features
 
     if gold is not None:
