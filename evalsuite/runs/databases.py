@@ -77,7 +77,10 @@ class SqlAnswers:
         names = {task.instance.instance_id for task in (*queried, *pairs)}
         plain = [task for task in tasks if task.instance.instance_id not in names]
         to_time: dict[str, Task] = {}
-        for task in map(self.with_databases, pairs):
+        paired = [self.with_databases(task) for task in pairs]
+        if self._tell is not None:
+            self._report_readiness(queried, paired, self._tell)
+        for task in paired:
             if isinstance(task, Task):
                 plain.append(task)
                 to_time.update({task.instance.instance_id: task} if self._ves else {})
@@ -102,6 +105,26 @@ class SqlAnswers:
             plain = []
         # When nothing else is running.
         yield from self._timed(right, to_time)
+
+    def _report_readiness(self, queried: Sequence[Task], paired: Sequence[Task | Result], tell: Callable[[str], None]) -> None:
+        """Report how many queries can run here, where some cannot: for want of an account, or of their database."""
+        accounts, n_without = set(), sum(isinstance(task, Result) for task in paired)
+        n_accounts = 0
+        for task in queried:
+            try:
+                connection_of(task, self._connections())
+            except EvalsuiteError:
+                engine = (task.instance.question_entry or {}).get("engine", "")
+                if engine in ("", "sqlite", "duckdb"):
+                    n_without += 1
+                else:
+                    n_accounts += 1
+                    accounts.add(engine)
+        if n_lacking := n_accounts + n_without:
+            parts = [f"{n_accounts} need an account ({', '.join(sorted(accounts))})"] if n_accounts else []
+            parts += [f"{n_without} lack their database (--databases DIR)"] if n_without else []
+            n_all = len(queried) + len(paired)
+            tell(f"{n_all - n_lacking} of {n_all} queries can run here; {', '.join(parts)}")
 
     def _report_cost(self, tasks: Sequence[Task], tell: Callable[[str], None]) -> None:
         """Report the bytes that paid queries will bill, from their dry runs, before the first one runs."""

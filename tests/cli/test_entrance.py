@@ -270,3 +270,19 @@ def test_help_lists_twelve_commands_and_twelve_options(capsys: pytest.CaptureFix
     assert {"--scheduler", "--as-of", "--frozen-clock", "--labels"} <= set(everything.replace(",", " ").split())
     main(["run", "--help"])
     assert "--scheduler" not in capsys.readouterr().out
+
+
+def test_queries_that_cannot_run_are_counted_first(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line before a run of `.sql` answers: how many can run here, need an account, lack their database."""
+    write_lines(
+        things / "checkout" / "spider2-lite" / "spider2-lite.jsonl",
+        *({"instance_id": name, "db": "geo", "question": "how many?"} for name in ("local001", "bq001")),
+    )
+    (things / "queries").mkdir()
+    for name in ("local001", "bq001"):
+        (things / "queries" / f"{name}.sql").write_text("SELECT 1", encoding="utf-8")
+    capsys.readouterr()
+    assert main(["checkout", "queries"]) == 4
+    shown = capsys.readouterr()
+    assert shown.out.startswith(f"$ evalsuite run queries --gold {LITE_GOLD}\n")
+    assert "note: 0 of 2 queries can run here; 1 need an account (bigquery), 1 lack their database (--databases DIR)" in shown.err
