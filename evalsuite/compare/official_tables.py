@@ -125,6 +125,9 @@ class OfficialValues:
             for side, chosen in enumerate(self._chosen):
                 self.evidence.hashes.compute_bags(side, chosen)
             self.evidence.hashes.compare([(i, i) for i in self._chosen[0] if i < len(self._chosen[1])])
+        else:
+            # Finds the cells that differ in one pass over all columns.
+            self.evidence.identical(self._chosen[0])
         for i in self._chosen[0]:
             order = self._chosen[1]
             if self.ignore_order:

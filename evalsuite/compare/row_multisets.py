@@ -315,7 +315,8 @@ def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: Ta
     coded = CodedColumns(gold, predicted, evidence, heeds_labels)
     try:
         partners = coded.partners()
-        if partners is not None and not any(coded.fits_none(i) for i in range(len(gold))) and coded.rows_agree(partners):
+        may_fit = partners is not None and all(coded.is_alike(i, k) or not coded.fits_none(i) for i, k in enumerate(partners))
+        if partners is not None and may_fit and coded.rows_agree(partners):
             return matched_as(partners)
         options = coded.options()
         found = verdict_of_candidates(options, "rows")

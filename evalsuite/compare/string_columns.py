@@ -262,11 +262,12 @@ class UnreadSource(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UnreadTable:
-    """A big CSV file of which only the header has been read. Call `read()` before comparing."""
+    """A big CSV file, or a big table of a database, of which only the header has been read. Call `read()` before comparing."""
 
     header: tuple[str, ...]
     name: str
     source: UnreadSource
+    types: tuple[str, ...] | None = None
 
     def frames(self) -> Iterator[bytes]:
         """The rows as packed blocks, in the form in which other processes receive them. Raises `OddError`."""
@@ -275,7 +276,7 @@ class UnreadTable:
     def read(self) -> Table:
         """The table. Raises `FaultError`."""
         try:
-            return packed_table(self.header, self.name, self.frames())
+            return packed_table(self.header, self.name, self.frames(), self.types)
         except OddError:
             return self.source.whole()
 

@@ -233,8 +233,9 @@ class TableDiff:
 
     def _rows_written(self, side: int, column: int, text: Any) -> set[int]:
         """The rows of a column (side 0: gold's) whose cells are written in this way."""
-        if self.packed is not None:
-            return set(self.packed[side].rows_of(column, text).tolist())
+        packed = self.packed[side] if self.packed is not None else None
+        if packed is not None and _AS_TEXT.get(packed.kinds[column]) is type(text):
+            return set(packed.rows_of(column, str(text)).tolist())
         cells = (self.gold, self.predicted)[side].columns[column]
         return {row for row, cell in enumerate(cells) if cell == text}
 
@@ -255,6 +256,10 @@ class TableDiff:
         gold = list(zip(*(_written(self.gold, i) for i in columns), strict=True))
         predicted = list(zip(*(_written(self.predicted, k) for k in partners), strict=True))
         return left(gold, Counter(predicted)), left(predicted, Counter(gold))
+
+
+# The kinds of packed columns whose cells are equal exactly when their texts are, with the type of the cells.
+_AS_TEXT: Final[dict[str, type]] = {"": str, "text": str, "int": int}
 
 
 def _is_unique(rows: Sequence[set[int]]) -> bool:

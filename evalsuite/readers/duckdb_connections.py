@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _MAGIC = b"DUCK"
 _BLOCK: Final = 1 << 20
+# After a file of more bytes the connection is closed: it would keep the memory that reading took.
+_LONG: Final = 8 << 20
 # Flags of `memfd_create`.
 _CLOSE_ON_EXEC: Final = 1
 # The folder in which the system exposes a process's own descriptors as files.
@@ -51,6 +53,9 @@ def attach_gold(path: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
             yield connection
         finally:
             connection.execute("DETACH gold")
+            if path.stat().st_size > _LONG:
+                _gold_connection.cache_clear()
+                connection.close()
 
 
 @cache
@@ -158,6 +163,9 @@ def _attached(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
         connection.execute(f"ATTACH '{quoted}' AS answer (READ_ONLY, TYPE duckdb)")
         yield connection
         connection.execute("DETACH answer")
+        if path.stat().st_size > _LONG:
+            _locked_connection.cache_clear()
+            connection.close()
     except BaseException:
         _locked_connection.cache_clear()
         connection.close()

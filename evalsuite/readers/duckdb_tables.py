@@ -13,13 +13,16 @@ generated name. Everything else is refused and the reason names it: reading file
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from evalsuite.compare.string_columns import NULL, frame_of, kind_of, packed_table
+from evalsuite.compare.string_columns import NULL, Block, OddError, UnreadTable, kind_of
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_connections import attach_answer, attach_gold
 from evalsuite.readers.json_text import shown
@@ -50,38 +53,36 @@ def read_size(connection: "DuckDBPyConnection", table: str, columns: Sequence[st
     return int(row[0]) * len(columns) * _CELL_BYTES + sum(length or 0 for length in row[len(checks) :])
 
 
-def read_packed(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> Iterator[bytes]:
-    """The rows of a table of plain types in stored order, as packed blocks."""
+def read_blocks(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> Iterator[Block]:
+    """The rows of a table of plain types in stored order, as blocks of text."""
     import numpy as np
 
     cells = []
     for at, (column, type_) in enumerate(zip(columns, types, strict=True)):
         # A float of 32 bits is the double that the client makes of it.
         value = f"CAST({column} AS DOUBLE)" if type_ == "FLOAT" else column
-        cells.append(f"CASE WHEN {column} IS NULL THEN ' ' ELSE CAST({value} AS VARCHAR) END AS c{at}, {column} IS NULL AS n{at}")
-    row = _folded("||", [f"system.main.\"||\"(c{at}, ' ')" for at in range(len(columns))])
-    lists = ", ".join(f"system.main.list({value})" for at in range(len(columns)) for value in (f"system.main.strlen(c{at})", f"n{at}"))
+        cells.append(f"CAST({value} AS VARCHAR) AS c{at}")
+    row = ", ".join(f"CASE WHEN c{at} IS NULL THEN ' ' ELSE c{at} END, ' '" for at in range(len(columns)))
+    sizes = ", ".join(
+        f"CASE WHEN c{at} IS NULL THEN -1 ELSE CAST(system.main.strlen(c{at}) AS INTEGER) END AS l{at}" for at in range(len(columns))
+    )
     (last,) = connection.execute(f"SELECT system.main.max(rowid) FROM {table}").fetchone() or (None,)
-    for start in range(0, (last or 0) + 1, _ROWS_AT_ONCE):
-        part = f"SELECT {', '.join(cells)} FROM {table} WHERE rowid BETWEEN {start} AND {start + _ROWS_AT_ONCE - 1}"
-        found = connection.execute(f"SELECT system.main.string_agg({row}, ''), {lists} FROM ({part})").fetchnumpy()
-        text, *sizes = [column[0] for column in list[Any](found.values())]
-        if not isinstance(text, str):
+    step = max(_FEWEST_AT_ONCE, _CELLS_AT_ONCE // len(columns))
+    for start in range(0, (last or 0) + 1, step):
+        part = f"SELECT {', '.join(cells)} FROM {table} WHERE rowid BETWEEN {start} AND {start + step - 1}"
+        rows, *found = connection.execute(f"SELECT system.main.concat({row}) AS r, {sizes} FROM ({part})").fetchnumpy().values()
+        if not len(rows):
             continue
-        lengths, gone = (np.stack(sizes[at::2], axis=1) for at in (0, 1))
-        data = bytearray(text.encode())
+        lengths = np.stack(found, axis=1)
+        gone = lengths < 0
+        lengths[gone] = 1
+        starts = (np.cumsum(lengths.ravel() + 1) - lengths.ravel() - 1).reshape(lengths.shape)
+        data = "".join(rows).encode()
         if gone.any():
-            starts = np.cumsum(lengths.ravel() + 1) - lengths.ravel() - 1
-            np.frombuffer(data, np.uint8)[starts[gone.ravel()]] = NULL[0]
-        yield frame_of(data, lengths)
-
-
-def _folded(operator: str, terms: Sequence[str]) -> str:
-    """The terms joined by an operator as a balanced tree: duckdb rejects expressions that nest as deep as a table is wide."""
-    while len(terms) > 1:
-        pairs = [f'system.main."{operator}"({a}, {b})' for a, b in zip(terms[::2], terms[1::2], strict=False)]
-        terms = pairs + list(terms[len(pairs) * 2 :])
-    return terms[0]
+            written = np.frombuffer(data, np.uint8).copy()
+            written[starts[gone]] = NULL[0]
+            data = written.tobytes()
+        yield Block(data, starts, lengths)
 
 
 _MOST_VIEWS, _LONGEST_TEXT = 100, 100_000
@@ -265,7 +266,8 @@ def _called(name: object) -> str:
 
 # From this many rows on, packed text costs less than values.
 PACKED_ROWS = 2_000
-_ROWS_AT_ONCE = 65_536
+# More at once cost memory, fewer cost time.
+_CELLS_AT_ONCE, _FEWEST_AT_ONCE = 163_840, 1_024
 _TARGET_CHUNK_BYTES = 4 << 20
 _FIRST_CHUNK_ROWS = 64
 _MOST_CHUNK_ROWS = 50_000
@@ -298,6 +300,15 @@ def read_duckdb(
         return {name: catalog.read(name, limits, as_it_comes=as_it_comes) for name in wanted}
 
 
+def open_duckdb(source: Path, *, names: Sequence[str] | None, limits: Limits, stem: str = "") -> dict[str, Table | UnreadTable | Fault]:
+    """`read_duckdb`, where tables of many rows and plain types are unread. The file must not change until they are read."""
+    attached = partial(attach_answer, source, limits)
+    with attached() as connection:
+        catalog = _Catalog(connection, "answer", stem)
+        wanted = catalog.table_names() if names is None else names
+        return {name: catalog.open(name, limits, attached) for name in wanted}
+
+
 def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits) -> list[str]:
     """The names of the base tables of schema main, sorted as `SHOW TABLES` sorts them."""
     with attach_answer(source, limits) as connection:
@@ -321,6 +332,43 @@ def trusted_table_names(path: Path, *, limits: Limits) -> list[str]:
         return _Catalog(connection, "gold").table_names()
 
 
+Attached = Callable[[], AbstractContextManager["DuckDBPyConnection"]]
+
+
+class _Rows:
+    """The `UnreadSource` of a table: each reading takes a connection of `attached`; `whole` reads its values."""
+
+    def __init__(
+        self,
+        attached: Attached,
+        rows: "Callable[[DuckDBPyConnection], Iterator[Block]]",
+        whole: "Callable[[DuckDBPyConnection], Table | Fault]",
+        limits: Limits,
+    ) -> None:
+        self._attached, self._rows, self._whole, self._limits = attached, rows, whole, limits
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows, as `UnreadSource` defines it."""
+        n_rows = 0
+        try:
+            with self._attached() as connection:
+                for block in self._rows(connection):
+                    n_rows += len(block)
+                    if n_rows > self._limits["rows"] or n_rows * block.lengths.shape[1] > self._limits["cells"]:
+                        raise OddError
+                    yield block
+        except FaultError:
+            raise OddError from None
+
+    def whole(self) -> Table:
+        """The table as values. Raises `FaultError`."""
+        with self._attached() as connection:
+            found = self._whole(connection)
+        if isinstance(found, Fault):
+            raise FaultError(found.code, found.detail)
+        return found
+
+
 class _Catalog:
     """The content of schema main in a connection's file.
 
@@ -328,7 +376,7 @@ class _Catalog:
     """
 
     def __init__(self, connection: "DuckDBPyConnection", database: str, stem: str = "") -> None:
-        self.connection, self._stem = connection, stem
+        self.connection, self._database, self._stem = connection, database, stem
         rows = connection.execute(
             "SELECT database_name, table_name, estimated_size, column_count, sql, schema_name FROM system.main.duckdb_tables() "
             "WHERE NOT internal AND NOT temporary"
@@ -349,6 +397,14 @@ class _Catalog:
 
     def read(self, name: str, limits: Limits, *, as_it_comes: bool = False) -> Table | Fault:
         """One table, or why it is not read; `as_it_comes` as packed text if it has many rows and plain types."""
+        found = self.open(name, limits, (lambda: nullcontext(self.connection)) if as_it_comes else None)
+        try:
+            return found.read() if isinstance(found, UnreadTable) else found
+        except FaultError as error:
+            return error.fault
+
+    def open(self, name: str, limits: Limits, attached: Attached | None) -> Table | UnreadTable | Fault:
+        """One table, or why it is not read; if it has many rows and plain types, unread, to be read on what `attached` returns."""
         row = self.tables.get(name.lower())
         if row is None:
             if self.has_view(name):
@@ -358,7 +414,7 @@ class _Catalog:
         if refusal is not None:
             return refusal
         place, stored = _place(row), str(row[1])
-        if as_it_comes and row[2] >= PACKED_ROWS and (found := self._fetch_packed(name, stored, place, limits)) is not None:
+        if attached is not None and row[2] >= PACKED_ROWS and (found := self._unread(name, stored, limits, attached)) is not None:
             return found
         return self._fetch(name, stored, place, limits)
 
@@ -372,8 +428,9 @@ class _Catalog:
                 return Fault(code="LIMIT", detail=f"{name!r} has {size} {limit} (limit {limit}: {int(limits[limit])})")
         return None
 
-    def _fetch_packed(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault | None:
-        """All rows of a table of plain types; None for other types, and if a cell is beyond Python's range."""
+    def _unread(self, name: str, stored: str, limits: Limits, attached: Attached) -> UnreadTable | Fault | None:
+        """A table of plain types; None for other types, and if a cell is beyond Python's range."""
+        place = _place(self.tables[stored.lower()])
         # The catalog would list the columns of the system too, in four times the time.
         header, types = _described(self.connection.execute(f"SELECT * FROM {place} LIMIT 0"))
         if not types or not all(map(kind_of, types)) or "rowid" in map(str.lower, header):
@@ -384,10 +441,12 @@ class _Catalog:
             return None
         if size > limits["table_bytes"]:
             return _more(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
-        found = packed_table(header, stored, read_packed(self.connection, place, quoted, types), types)
-        if found.n_rows > limits["rows"] or found.n_rows * len(header) > limits["cells"]:
-            return _more(name, "rows than declared (limits rows and cells)")
-        return found
+
+        def whole(connection: "DuckDBPyConnection") -> Table | Fault:
+            return _Catalog(connection, self._database).read(name, limits)
+
+        rows = partial(read_blocks, table=place, columns=quoted, types=types)
+        return UnreadTable(header=header, name=stored, source=_Rows(attached, rows, whole, limits), types=types)
 
     def _read_view(self, name: str, limits: Limits) -> Table | Fault:
         """The rows of a view over base tables of an answer's own file, or why it is not read."""

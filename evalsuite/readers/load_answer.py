@@ -27,7 +27,7 @@ from evalsuite.core.errors import FAULTS, FaultError
 from evalsuite.core.types import BROKEN_RECORD, Fault, Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
-from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
+from evalsuite.readers.duckdb_tables import open_duckdb, read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_text import Obj, parse_tree, read_text, read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import AnswerFiles, FromRoot, inside, open_trusted, reopen
@@ -194,7 +194,7 @@ def read_answer(
         opened = partial(open_trusted, Path(private), limit_bytes=own["file_bytes"])
         return open_csv_table(opened, name=Path(private).name, limits=own)
     if form == "database" and private is not None:
-        return read_duckdb(Path(private), names=table_names, limits=limits, as_it_comes=True, stem=Path(str(value)).stem)
+        return open_duckdb(Path(private), names=table_names, limits=limits, stem=Path(str(value)).stem)
 
     def read_file(path: str) -> Any:
         if form in ("table", "tables"):

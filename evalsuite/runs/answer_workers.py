@@ -5,7 +5,7 @@
 
 Both get many answers at once, in the same order, as calls of `read_answers` and `judge_answers`; the reader works ahead until the socket
 is full. The first reader of a run has also read the submission's metadata (`stream_submission`). If either dies, only the answer without a
-result is lost. A big CSV file is sent in blocks while it is split, so that the reader never stores all of it.
+result is lost. A big CSV file or table of a database is sent in blocks while it is read, so that the reader never stores all of it.
 """
 
 import contextlib
@@ -74,10 +74,10 @@ def _too_long(most: int) -> Fault:
     return Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
 
 
-def receive_table(reader: socket.socket, header: tuple[str, ...], name: str, most: int) -> Table | Fault:
+def receive_table(reader: socket.socket, header: tuple[str, ...], name: str, types: tuple[str, ...] | None, *, most: int) -> Table | Fault:
     """Receive on the judge's side what `_send_table` sends. Raises ValueError for anything else."""
     try:
-        return packed_table(header, name, _frames(reader, most))
+        return packed_table(header, name, _frames(reader, most), types)
     except OddError:
         form = decode_payloads(_received(reader, most))["table"]
     if not isinstance(form, Table | Fault):

@@ -21,6 +21,8 @@ _BIG, _DECIMAL, _DATETIME, _DATE, _TIME, _DELTA, _UUID, _PAIRS, _OTHER, _WILD = 
 
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+# Receives a table of this header, name and types, whose blocks come next.
+Receive = Callable[[tuple[str, ...], str, tuple[str, ...] | None], Table | Fault]
 
 
 def encode_payloads(forms: Mapping[str, Any]) -> bytes:
@@ -30,7 +32,9 @@ def encode_payloads(forms: Mapping[str, Any]) -> bytes:
 
 def unread_tables(forms: Mapping[str, Any]) -> list[UnreadTable]:
     """Return the tables whose blocks follow the payloads, in the order in which `decode_payloads` requests them."""
-    flat = [item for form in forms.values() for item in (_distinct(form)[0] if isinstance(form, list | tuple) else [form])]
+    flat: list[Any] = []
+    for form in forms.values():
+        flat += _distinct(form)[0] if isinstance(form, list | tuple) else form.values() if isinstance(form, Mapping) else [form]
     return [item for item in flat if isinstance(item, UnreadTable)]
 
 
@@ -41,8 +45,8 @@ def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
     return distinct, [at[id(value)] for value in values]
 
 
-def decode_payloads(data: bytes, unread: Callable[[tuple[str, ...], str], Table | Fault] | None = None) -> dict[str, Any]:
-    """Decode what `encode_payloads` returned; `unread` gets header and name of the next table that comes in blocks.
+def decode_payloads(data: bytes, unread: Receive | None = None) -> dict[str, Any]:
+    """Decode what `encode_payloads` returned; `unread` gets header, name and types of the next table that comes in blocks.
 
     Raises ValueError for malformed bytes.
     """
@@ -57,7 +61,7 @@ def decode_payloads(data: bytes, unread: Callable[[tuple[str, ...], str], Table 
 
 def _encode(value: Any) -> Any:
     if isinstance(value, UnreadTable):
-        return ["unread", list(value.header), value.name]
+        return ["unread", list(value.header), value.name, value.types]
     if isinstance(value, Table):
         # msgpack represents all cells of SQLite.
         return to_message(value, list if set(value.types or ()) == {SQLITE_CELLS} else _column_to_msgpack)
@@ -78,16 +82,18 @@ def _encode(value: Any) -> Any:
 _OF_MSGPACK = {str, float, bool, bytes}
 
 
-def _decode(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | None) -> Any:
+def _decode(value: Any, unread: Receive | None) -> Any:
     kind = value[0]
     if kind == "unread" and unread is not None:
-        return unread(tuple(map(str, value[1])), str(value[2]))
+        return unread(tuple(map(str, value[1])), str(value[2]), None if value[3] is None else tuple(map(str, value[3])))
     if kind in ("table", "packed"):
         return from_message(value)
     if kind == "fault":
         return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]), side="setup" if value[4] == "setup" else "")
     if kind == "named":
-        return {str(name): _decode(item, None) for name, item in value[1]}
+        tables = {str(name): _decode(item, unread) for name, item in value[1]}
+        # A database is broken as a whole, even if only the reading of a big table shows it.
+        return next((table for table in tables.values() if isinstance(table, Fault) and table.code == "BAD_DUCKDB"), tables)
     if kind == "list":
         distinct = [_decode(item, unread) for item in value[1]]
         return [distinct[at] for at in value[2]]

@@ -152,7 +152,7 @@ def test_a_collation_makes_no_texts_equal(tmp_path: Path) -> None:
 def test_macros_of_a_file_do_not_stand_in_for_functions(tmp_path: Path) -> None:
     """A file that brings its own functions, or a column rowid, is read as it is."""
     types, rows = PLAIN
-    macros = [f"CREATE MACRO {name} AS 1" for name in ("list(a)", "strlen(a)", "string_agg(a, b)", "max(a)")]
+    macros = [f"CREATE MACRO {name} AS 1" for name in ("list(a)", "strlen(a)", "string_agg(a, b)", "max(a)", "concat(a, b)")]
     gold = make(tmp_path / "gold.duckdb", types, rows)
     answer = make(tmp_path / "answer.duckdb", types, [*rows[:2], (3, 2.5, "x")], *macros, "CREATE SCHEMA system")
     told, exact, packed = both_ways(answer, gold, condition_tabs=["t"])

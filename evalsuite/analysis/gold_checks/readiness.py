@@ -294,9 +294,10 @@ def fault_and_note(
         place = None if private is None else str(private)
         how: dict[str, Any] = {"files": files, "table_names": names, "limits": limits, "private": place, "dialect": dialect}
         read = read_answer(form, answer_type=answer_type, value=value, **how)
-        if isinstance(read, UnreadTable):
-            # Read to the end: the last rows may be broken.
-            read.read()
+        for table in read.values() if form == "database" else [read]:
+            if isinstance(table, UnreadTable):
+                # Read to the end: the last rows may be broken.
+                table.read()
     except FaultError as error:
         return (error.fault.code, error.fault.detail), ""
     note = other_delimiter(read.header) if isinstance(read, Table | UnreadTable) else ""

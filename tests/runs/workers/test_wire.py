@@ -4,8 +4,12 @@ import io
 import socket
 import struct
 from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +17,9 @@ from hypothesis import strategies as st
 from evalsuite.compare.string_columns import frame_of, packed_table
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Fault, Table
+from evalsuite.readers.duckdb_tables import open_duckdb, read_duckdb
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.runs.answer_workers import receive_table, send_blocks
 from evalsuite.sandbox.messages import DATA, ITEM, ClosedError, error_reply, item_of, receive, reply, send
 from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
 from tests.properties import examples
@@ -195,3 +202,36 @@ def test_packed_columns_cross_the_wire_and_other_shapes_do_not() -> None:
     for types in (["BIGINT"], ["BIGINT", "VARCHAR[]"]):
         with pytest.raises(ValueError, match="other types"):
             decode_payloads(packed({"table": ["packed", ["a", "b"], "t", [frame], types]}))
+
+
+def crossed(path: Path, *, most: int = 1 << 30, **limits: int) -> tuple[int, Any]:
+    """(bytes of the announcement, the database as the judge gets it) of a DuckDB file that a reader opens."""
+    payloads = {"database": open_duckdb(path, names=None, limits=resolve_limits(limits))}
+    left, right = socket.socketpair()
+    with left, right:
+        sender = Thread(target=send_blocks, args=(payloads, left, most))
+        data = encode_payloads(payloads)
+        sender.start()
+        found = decode_payloads(data, partial(receive_table, right, most=most))["database"]
+        sender.join()
+    return len(data), found
+
+
+def test_a_big_table_of_a_database_crosses_block_by_block(tmp_path: Path) -> None:
+    """It is announced only; cells and types come back as they were, and a table that is too long is a fault in its place."""
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE big AS SELECT i AS n, CASE WHEN i % 7 > 0 THEN 'n' || i END AS text FROM range(200_000) r(i)")
+        connection.execute("CREATE TABLE small AS SELECT 1 AS n")
+    exact = read_duckdb(path, names=None, limits=resolve_limits({}))
+    n_bytes, found = crossed(path)
+    assert n_bytes < 1_000
+    for name, table in exact.items():
+        assert isinstance(table, Table)
+        assert (found[name].header, found[name].types, list(map(list, found[name].columns))) == (
+            table.header,
+            table.types,
+            list(map(list, table.columns)),
+        )
+    _, found = crossed(path, most=100_000)
+    assert (found["big"].code, found["small"].n_rows) == ("LIMIT", 1)
