@@ -78,8 +78,7 @@ class SqlAnswers:
         plain = [task for task in tasks if task.instance.instance_id not in names]
         to_time: dict[str, Task] = {}
         paired = [self.with_databases(task) for task in pairs]
-        if self._tell is not None:
-            self._report_readiness(queried, paired, self._tell)
+        self._report_before(queried, paired)
         for task in paired:
             if isinstance(task, Task):
                 plain.append(task)
@@ -87,8 +86,6 @@ class SqlAnswers:
             else:
                 yield task
         right: list[Result] = []
-        if queried and self._tell is not None:
-            self._report_cost(queried, self._tell)
         for start in range(0, len(queried) or 1, _AT_ONCE):
             ready: list[Task] = []
             for done in self._executed(queried[start : start + _AT_ONCE]):
@@ -105,6 +102,13 @@ class SqlAnswers:
             plain = []
         # When nothing else is running.
         yield from self._timed(right, to_time)
+
+    def _report_before(self, queried: Sequence[Task], paired: Sequence[Task | Result]) -> None:
+        """Report, before the first query runs, how many cannot run here and what the others will bill."""
+        if self._tell is not None:
+            self._report_readiness(queried, paired, self._tell)
+            if queried:
+                self._report_cost(queried, self._tell)
 
     def _report_readiness(self, queried: Sequence[Task], paired: Sequence[Task | Result], tell: Callable[[str], None]) -> None:
         """Report how many queries can run here, where some cannot: for want of an account, or of their database."""
