@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from evalsuite.cli.commands import COMMANDS, REMOVED
@@ -115,12 +115,19 @@ class _Interruption:
             return
         self.number = signal.Signals(number)
         while self.has_alarm and frame is not None:
-            if frame.f_code.co_name == "__set_name__":  # Python, up to 3.11, turns what it raises into a RuntimeError
+            if self._drops(frame.f_code):
                 self.repeat_soon()
                 return
             frame = frame.f_back
         self.seconds = time.monotonic()
         raise KeyboardInterrupt
+
+    def _drops(self, code: CodeType) -> bool:
+        """Return whether Python loses an interruption in this code: `__set_name__` (up to 3.11 a RuntimeError), a callback of the import
+        system, the hook for lost exceptions itself.
+        """
+        is_callback = code.co_name == "cb" and code.co_filename.startswith("<frozen importlib")
+        return is_callback or code.co_name in ("__set_name__", "repeat_lost_interruption")
 
     def repeat_soon(self) -> None:
         """Send the signal again in a millisecond. The alarm only sends it, so that code that blocks the signal blocks it still."""
@@ -133,13 +140,13 @@ class _Interruption:
         """In the block, an interruption that Python drops, because a callback or a destructor raised it, is repeated."""
         hook = sys.unraisablehook
 
-        def report(lost: "sys.UnraisableHookArgs") -> None:
+        def repeat_lost_interruption(lost: "sys.UnraisableHookArgs") -> None:
             if self.has_alarm and self.seconds is not None and lost.exc_type is KeyboardInterrupt:
                 self.repeat_soon()
             else:
                 hook(lost)
 
-        sys.unraisablehook = report
+        sys.unraisablehook = repeat_lost_interruption
         try:
             yield
         finally:
