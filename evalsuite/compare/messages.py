@@ -1,7 +1,7 @@
 """Reasons of table comparison: every sentence that a person reads about two tables, and the short forms of cells, names and counts."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Literal, Protocol
 
@@ -20,35 +20,32 @@ _CLOSENESS: Final = {"closest": "closest is", "sampled": "closest in the first r
 _DELIMITERS: Final = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
 
-_REASONS_WANTED: Final = ContextVar("worded", default=True)
+_REASONS_WANTED: Final = ContextVar("reasons wanted", default=True)
+_EVERY_MARGIN: Final = ContextVar("every margin", default=True)
 
 
 @contextmanager
-def verdicts_only() -> Iterator[None]:
-    """Omit reasons and margins inside this context: code that scores thousands of tables needs only verdicts."""
-    token = _REASONS_WANTED.set(False)
+def _switched_off(switch: ContextVar[bool]) -> Iterator[None]:
+    token = switch.set(False)
     try:
         yield
     finally:
-        _REASONS_WANTED.reset(token)
+        switch.reset(token)
+
+
+def verdicts_only() -> AbstractContextManager[None]:
+    """Omit reasons and margins inside this context: code that scores thousands of tables needs only verdicts."""
+    return _switched_off(_REASONS_WANTED)
+
+
+def cheap_margins() -> AbstractContextManager[None]:
+    """Omit margins of tables inside this context that cost more than a tenth of the verdict."""
+    return _switched_off(_EVERY_MARGIN)
 
 
 def are_reasons_wanted() -> bool:
     """Whether reasons and margins are computed."""
     return _REASONS_WANTED.get()
-
-
-_EVERY_MARGIN: Final = ContextVar("every margin", default=True)
-
-
-@contextmanager
-def cheap_margins() -> Iterator[None]:
-    """Omit margins of tables inside this context that cost more than a tenth of the verdict."""
-    token = _EVERY_MARGIN.set(False)
-    try:
-        yield
-    finally:
-        _EVERY_MARGIN.reset(token)
 
 
 def is_every_margin_wanted() -> bool:
