@@ -29,11 +29,11 @@ def ending_of(path: Path) -> str:
     return ".csv" if last in _PACKED and before == ".csv" else last if last in ENDINGS else ""
 
 
-def load_table(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None, flat_as_table: bool = True) -> Any:
+def load_table(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None) -> Any:
     """A `Table`, or the value of a JSON file that is not a list of flat records.
 
-    With `flat_as_table` False, flat records stay records. `table` names one of a database file that has several, `private` is a copy of
-    it that no other process can reach. Cells of databases and Parquet are native, others text.
+    `table` names one of a database file that has several, `private` is a copy of it that no other process can reach. Cells of databases
+    and Parquet are native, others text.
 
     Raises:
         FaultError: The readers' faults, with the file's name.
@@ -56,7 +56,7 @@ def load_table(path: Path, limits: Limits, *, table: str | None = None, private:
         with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
             if ending in TREES:
                 value = read_tree(handle, name=path.name, limits=limits)
-                return _table_of_records(value, path.name) if flat_as_table and _are_flat(value) else value
+                return _table_of_records(value, path.name) if _are_flat(value) else value
             return read_csv_table(handle, name=path.name, limits=limits)
     except FaultError as error:
         raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None

@@ -228,10 +228,17 @@ def _tree_lines(data: Data) -> Iterator[str]:
         if row.get("record") is not None and row["record"] != record:
             record = row["record"]
             yield f" record {clean(str(record))}"
-        values = f": gold {_cell_words(row['expected'])}, answer {_cell_words(row['got'])}" if "expected" in row else ""
-        yield f"   {row['status']:<14} {clean(str(row['path']))}{values}"
+        yield f"   {row['status']:<14} {clean(str(row['path']))}{_leaf_values(row) if 'expected' in row else ''}"
     if data["n_rows"] > 2 * MOST_ROWS:
         yield f"   ... {data['n_rows'] - 2 * MOST_ROWS} more"
+
+
+def _leaf_values(row: Mapping[str, Any]) -> str:
+    """Return both values; as JSON where they read the same, such as 1 and "1"; nothing for a NULL that only one side writes."""
+    values = [_cell_words(row[side]) for side in ("expected", "got")]
+    if values[0] == values[1]:
+        values = [clean(json.dumps(row[side], ensure_ascii=False)) for side in ("expected", "got")]
+    return f": gold {values[0]}, answer {values[1]}" if values[0] != values[1] else ""
 
 
 def _judge_lines(data: Data) -> Iterator[str]:

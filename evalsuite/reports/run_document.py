@@ -440,7 +440,7 @@ def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[l
     if n_absent > ABSENT_IN_FULL:
         ordered = [result for result in ordered if result.status != "missing"]
         left_out += [f"...  {n_absent} missing; -o FILE.csv lists them"]
-    if (len(record.results) > ROWS_IN_FULL and folded) or failures:
+    if failures or (folded and len(record.results) > ROWS_IN_FULL):
         n_right = sum(_place_in_report(result) == 4 for result in ordered)
         ordered = [result for result in ordered if _place_in_report(result) < 4]
         left_out += [f"...  {n_right} more, right under every rule that judged them"] * bool(n_right)

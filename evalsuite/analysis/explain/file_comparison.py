@@ -4,7 +4,7 @@ Cells are equal under the strict rules, within float noise; rows may be in any o
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -14,12 +14,14 @@ from evalsuite.analysis.explain.difference import MOST_LEAVES, table_difference,
 from evalsuite.analysis.explain.instance_evidence import explanation
 from evalsuite.analysis.explain.search import Budget, Cause, Judge, plural, show
 from evalsuite.analysis.explain.search_tables import search_pair
-from evalsuite.analysis.explain.search_trees import differing, explain_tree
+from evalsuite.analysis.explain.search_trees import differing, explain_tree, shown_path
 from evalsuite.compare.strict_columns import Terms, place
 from evalsuite.core.errors import UsageError, did_you_mean
 from evalsuite.core.types import Table
+from evalsuite.readers.json_text import read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.load_table import as_texts, load_table
+from evalsuite.readers.paths import open_trusted
 from evalsuite.scorers import SCORERS
 from evalsuite.trees import evaluate, infer_schema
 from evalsuite.trees.field_results import COLUMNS
@@ -93,8 +95,13 @@ def compare_folders(gold: str, prediction: str) -> Data:
     sides = []
     for folder in (gold, prediction):
         files = [file for file in sorted(Path(folder).iterdir()) if file.suffix.lower() == ".json" and not file.name.startswith(".")]
-        sides.append({file.stem: load_table(file, DEFAULT_LIMITS, flat_as_table=False) for file in files})
+        sides.append({file.stem: _tree_of(file) for file in files})
     return _records(*sides)
+
+
+def _tree_of(file: Path) -> Any:
+    with open_trusted(file, limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
+        return read_tree(handle, name=str(file), limits=DEFAULT_LIMITS)
 
 
 # Keys that name a record, where every record of both files has one of its own.
@@ -113,6 +120,10 @@ def _named_records(*sides: Sequence[Mapping[str, Any]]) -> Iterator[dict[Any, An
         yield {record[key]: record for record in side} if key is not None else dict(enumerate(side, start=1))
 
 
+# What two values are that a comparator accepts for each other, by the status of their leaf.
+_FORMS: Final = {"wrong": "other form", "missing": "key missing", "extra": "key extra"}
+
+
 def _is_record_set(side: Any) -> bool:
     return isinstance(side, list) and bool(side) and all(isinstance(record, Mapping) for record in side)
 
@@ -129,15 +140,18 @@ def _records(gold: Mapping[Any, Any], prediction: Mapping[Any, Any]) -> Data:
         for row in record.field_results
         if row.status in COLUMNS and row.status != "match"
     ]
+    others = list(_other_forms(gold, prediction, {row["record"] for row in rows}))
+    rows += others
     missing, extra = [name for name in gold if name not in prediction], [name for name in prediction if name not in gold]
     different = {row["record"] for row in rows}
     counts = {"gold": len(gold), "prediction": len(prediction), "equal": len(gold) - len(different | set(map(str, missing)))}
     counts |= {"only_in_gold": len(missing), "only_in_prediction": len(extra)}
     equal = not rows and not missing and not extra
+    forms = f", {len(others)} of them only in form" if others else ""
     return {
         "equal": equal,
         **_judged(explanation([], Budget(), "strict")),
-        "reason": "" if equal else f"{plural(len(different), 'record')} and {plural(len(rows), 'value')} differ",
+        "reason": "" if equal else f"{plural(len(different), 'record')} and {plural(len(rows), 'value')} differ{forms}",
         "rows": counts,
         "columns": [],
         "columns_only_in_gold": [],
@@ -153,6 +167,15 @@ def _records(gold: Mapping[Any, Any], prediction: Mapping[Any, Any]) -> Data:
         "fields": [{"field": path, **asdict(score)} for path, score in found.per_schema_path.items()],
         "scores": asdict(found.micro),
     }
+
+
+def _other_forms(gold: Mapping[Any, Any], prediction: Mapping[Any, Any], shown: Collection[str]) -> Iterator[Data]:
+    """Yield the values of other records that differ as JSON: a field's comparator accepts other forms, "equal" means the same JSON."""
+    for name in gold:
+        if name in prediction and str(name) not in shown:
+            for leaf in differing(gold[name], prediction[name]):
+                values = {"expected": leaf.gold, "got": leaf.predicted} if leaf.status == "wrong" else {}
+                yield {"record": str(name), "path": shown_path(leaf.path), "status": _FORMS[leaf.status], **values}
 
 
 def _judged(shown: Data) -> Data:

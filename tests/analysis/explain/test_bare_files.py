@@ -116,6 +116,35 @@ def test_trees_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert explained(capsys, tmp_path / "a.json", tmp_path / "a.json")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("gold", "own"),
+    [
+        ({"n": 1}, {"n": "1"}),
+        ({"day": "2024-01-02"}, {"day": "2024-1-2"}),
+        ({"tags": [{"a": 1}, {"a": 2}]}, {"tags": [{"a": 2}, {"a": 1}]}),
+        ({"done": True}, {"done": "true"}),
+        ({"note": None}, {}),
+        ({"note": None}, {"note": ""}),
+        ({"a": {"b": []}}, {"a": {}}),
+    ],
+)
+def test_equal_is_said_of_equal_json_only(gold: Any, own: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a field's comparator accepts in another form is no equal record, and the report shows both forms."""
+    for side, record in (("gold", gold), ("own", own)):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "one.json").write_text(json.dumps({"id": "x", **record}))
+    code, found = explained(capsys, tmp_path / "gold", tmp_path / "own")
+    assert (code, found["equal"], found["rows"]["equal"]) == (1, False, 0)
+    assert found["difference"]["n_rows"] >= 1
+    assert main(["explain", str(tmp_path / "gold"), str(tmp_path / "own")]) == 1
+    line = next(
+        line for line in capsys.readouterr().out.splitlines() if line.startswith(("   other form", "   mismatch", "   omission", "   key "))
+    )
+    values = line.partition(": gold ")[2].split(", answer ")
+    assert len(values) < 2 or values[0] != values[1]
+    assert explained(capsys, tmp_path / "gold", tmp_path / "gold")[0] == 0
+
+
 def test_every_format_is_written(gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The report stands in every format, with the verdict as its last line on the screen."""
     from evalsuite.reports import FORMATS
