@@ -176,7 +176,7 @@ def find_numbers(answer: str, apart: frozenset[str] = frozenset(), *, denied: bo
     Args:
         answer: the text.
         apart: golds of few digits. Groups of digits separated by spaces, and numbers around a comma or a slash, are one number unless one
-            of the groups is in it.
+            of the groups is in it and the whole is not.
         denied: whether to return the numbers that the text denies or uses as a bound (`not 42`) instead of those that it states.
     """
     return [value for value in _all_numbers(answer, apart) if (value.role == "denied") == denied]
@@ -197,7 +197,7 @@ def _numbers_of(answer: str, apart: frozenset[str]) -> Iterator[Value]:
     skipped = _Spans(_NO_NUMBER, text)
     at = total_at = 0
     while (match := _NUMBER.search(text, at)) is not None:
-        if apart and not apart.isdisjoint(_PARTING.split(match["digits"])):
+        if apart and _is_apart(match["digits"], apart):
             match = _NUMBER_APART.match(text, match.start()) or match
         start = match.start()
         beyond = skipped.end_at(start)
@@ -216,6 +216,14 @@ def _numbers_of(answer: str, apart: frozenset[str]) -> Iterator[Value]:
             if part is not None:
                 total_at = part.end()
             yield _number_in(match, sign, role, part and part["total"])
+
+
+def _is_apart(digits: str, golds: frozenset[str]) -> bool:
+    """Whether digits with separators are several numbers: one of their groups is a gold, and the whole is none, such as 42 for `42,00`."""
+    groups = _PARTING.split(digits)
+    if golds.isdisjoint(groups):
+        return False
+    return golds.issuperset(groups) or format(Decimal(plain_digits(digits) or "NaN").normalize(), "f") not in golds
 
 
 def _sign_of(match: re.Match[str]) -> str | None:
